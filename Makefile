@@ -1,0 +1,42 @@
+# Two commands do everything, on a machine that has only Python >= 3.11, make and a compiler:
+#   make demo    find a robust setting and show why it is right
+#   make test    lint, types, unit, statistical, reference and browser tests
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+WORKERS ?= 2
+
+.PHONY: demo test lint unit bench docs clean chromium
+
+demo: $(READY)
+	$(BIN)/python examples/quickstart.py
+
+test: lint unit
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+unit: $(READY) chromium
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -q
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+chromium:
+	@command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 \
+	       && echo "installing Chromium for the browser tests" \
+	       && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
+	  || { echo "no Chromium, and no right to install it: the browser tests will be skipped"; [ -z "$$CI" ]; }
+
+$(READY): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) (a minute or two, once)"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev,dask]'
+	@touch $(READY)
+
+clean:
+	rm -rf $(VENV) results docs/_build .pytest_cache .mypy_cache .ruff_cache
