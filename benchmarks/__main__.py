@@ -1,0 +1,43 @@
+"""`python -m benchmarks [names]`: every claim of speed, memory or sample count, measured now on this machine."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")  # the targets are for one core; must be set before numpy loads
+
+from rich.console import Console
+from rich.table import Table
+
+NOT_BENCHMARKS = {"__init__", "__main__", "table", "frank_wolfe"}
+
+
+def main(names: list[str]) -> None:
+    available = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in NOT_BENCHMARKS)
+    unknown = set(names) - set(available)
+    if unknown:
+        sys.exit(f"unknown benchmark {sorted(unknown)}: choose among {', '.join(available)}")
+    console, results = Console(width=150), {}
+    for name in names or available:
+        table = Table(title=name, title_justify="left")
+        for column in ("work", "measured", "target", ""):
+            table.add_column(column)
+        rows = []
+        for row in importlib.import_module(f"benchmarks.{name}").rows():
+            rows.append(asdict(row))
+            table.add_row(row.work, row.measured, row.target, "met" if row.met else "MISSED")
+        console.print(table)
+        results[name] = rows
+    out = Path("results")
+    out.mkdir(exist_ok=True)
+    (out / "benchmarks.json").write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

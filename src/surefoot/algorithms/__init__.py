@@ -1,0 +1,45 @@
+"""One algorithm a file; `algorithm_from` finds one by its name."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from surefoot.algorithms.base import Algorithm, Settings
+from surefoot.algorithms.result import ModelCheck, PhaseRecord, Result, StopReason
+from surefoot.errors import InputError
+
+__all__ = [
+    "ALGORITHMS",
+    "Algorithm",
+    "ModelCheck",
+    "PhaseRecord",
+    "Result",
+    "Settings",
+    "StopReason",
+    "algorithm_from",
+]
+
+ALGORITHMS = {
+    "prime": ("prime", "Prime"),
+    "robust-rage": ("robust_rage", "RobustRage"),
+    "robust-static": ("robust_static", "RobustStatic"),
+    "oracle": ("oracle", "Oracle"),
+    "stableopt": ("stableopt", "StableOpt"),
+    "robust-lingape": ("robust_lingape", "RobustLinGapE"),
+    "uniform": ("uniform", "Uniform"),
+}
+
+
+def algorithm_from(choice: str | Algorithm, **options: Any) -> Algorithm:
+    """The algorithm of that name with its options, or the instance given."""
+    if isinstance(choice, Algorithm):
+        return choice
+    if choice not in ALGORITHMS:
+        raise InputError(f"algorithm {choice!r} is not known: choose {', '.join(ALGORITHMS)}, or give an Algorithm")
+    module, cls = ALGORITHMS[choice]
+    try:
+        algorithm: Algorithm = getattr(importlib.import_module(f"surefoot.algorithms.{module}"), cls)(**options)
+    except TypeError as error:
+        raise InputError(f"algorithm {choice!r} does not take these options: {error}") from None
+    return algorithm

@@ -1,0 +1,287 @@
+"""The contract of an algorithm: phases out, outcomes in, a result at any time. Pure: no file, clock or randomness."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.algorithms.result import ModelCheck, PhaseRecord, Result, StopReason
+from surefoot.confidence import self_normalised_radius
+from surefoot.errors import InputError
+from surefoot.noise import Noise
+from surefoot.problem import RobustProblem
+from surefoot.statistics import (
+    Array,
+    Counts,
+    FitTest,
+    Outcome,
+    Phase,
+    combine,
+    equal_variances,
+    information,
+    lack_of_fit,
+    least_squares,
+)
+
+MISFIT_LEVEL = 0.001
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What every run is asked for.
+
+    Attributes:
+        delta: the probability with which a certified answer may be wrong.
+        noise: what is known about the noise.
+        confidence: "valid" (what the proofs need) or "paper" (the paper's rules to the letter).
+        tolerance: an arm this close to the best robust value is good enough.
+        budget: no more pulls than this.
+        on_misfit: "reject" withholds the certificate when the linear model is rejected; "ignore" does not.
+    """
+
+    delta: float
+    noise: Noise
+    confidence: Literal["valid", "paper"] = "valid"
+    tolerance: float = 0.0
+    budget: int | None = None
+    on_misfit: Literal["reject", "ignore"] = "reject"
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.delta, int | float) and 0 < self.delta < 1):
+            raise InputError(
+                f"delta={self.delta!r} is not a probability between 0 and 1: 0.05 means sure in 95 of 100 runs"
+            )
+        if not isinstance(self.noise, Noise):
+            raise InputError(
+                f"noise={self.noise!r} does not say what is known about the noise: give surefoot.Gaussian(scale), "
+                "surefoot.Gaussian() if the scale is unknown, or surefoot.SubGaussian(scale)"
+            )
+        if self.confidence not in ("valid", "paper"):
+            raise InputError(f'confidence={self.confidence!r} is not known: choose "valid" or "paper"')
+        if not (np.isfinite(self.tolerance) and self.tolerance >= 0):
+            raise InputError(f"tolerance={self.tolerance!r} must be a number ≥ 0, in the unit of the rewards")
+        if self.budget is not None and (self.budget != int(self.budget) or self.budget < 0):
+            raise InputError(f"budget={self.budget!r} must be a whole number of pulls ≥ 0, or None")
+        if self.on_misfit not in ("reject", "ignore"):
+            raise InputError(f'on_misfit={self.on_misfit!r} is not known: choose "reject" or "ignore"')
+
+
+class Algorithm(ABC):
+    """One run of one algorithm. A subclass is a dataclass of its own options and keeps its state in `begin`.
+
+    `start` binds a copy to a problem; then `next_phase` and `update` alternate until `next_phase` gives None.
+    The state is a function of (problem, settings, options, outcomes): resuming a run is replaying its outcomes.
+
+    Subclasses write `begin` (set up the state), `plan` (the next counts, or why to stop) and `learn` (an outcome).
+    They may set `leader` and `survivors`, and put what decided into `evidence` and `boundary`.
+    """
+
+    name: ClassVar[str]
+    needs_scale: ClassVar[bool] = True
+    has_paper_policy: ClassVar[bool] = True
+    supports_tolerance: ClassVar[bool] = False
+
+    problem: RobustProblem
+    settings: Settings
+
+    def start(self, problem: RobustProblem, settings: Settings) -> Self:
+        """A fresh run of this algorithm on the problem."""
+        self._refuse_unsupported(settings)
+        run = copy.copy(self)
+        run.problem, run.settings = problem, settings
+        run.scales = settings.noise.scales(problem.n_pairs)
+        run.rows = problem.pairs / run.scales[:, None]
+        run.counts = np.zeros(problem.n_pairs, dtype=np.int64)
+        run.sums = np.zeros(problem.n_pairs)
+        run.scatter, run.freedom = np.zeros(problem.n_pairs), np.zeros(problem.n_pairs)
+        run.first_information = None
+        run.survivors = np.ones(problem.n_arms, dtype=bool)
+        run.leader, run.evidence, run.boundary = 0, None, None
+        run.history, run._fits = [], []
+        run._pending, run._stop = None, None
+        if problem.n_arms == 1:
+            run._stop = StopReason.ONE_ARM
+        else:
+            run.begin()
+        return run
+
+    rows: Array
+    scales: Array
+    counts: Counts
+    sums: Array
+    scatter: Array
+    freedom: Array
+    first_information: Array | None
+    survivors: NDArray[np.bool_]
+    leader: int
+    evidence: Array | None
+    boundary: float | None
+    history: list[PhaseRecord]
+    _fits: list[FitTest]
+    _pending: Phase | None
+    _stop: StopReason | None
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Set up the state of a run; `problem`, `settings`, `rows` (pairs / scales) are there."""
+
+    @abstractmethod
+    def plan(self) -> Counts | StopReason:
+        """The counts of the next phase, or the reason to stop."""
+
+    @abstractmethod
+    def learn(self, outcome: Outcome) -> None:
+        """Draw conclusions from a phase; `counts` and `sums` hold it already."""
+
+    def next_phase(self) -> Phase | None:
+        """The phase to pull now (the same one until its outcome is told), or None when the run is over."""
+        if self._pending is None and self._stop is None:
+            planned = self.plan()
+            if isinstance(planned, StopReason):
+                self._stop = planned
+            elif self.settings.budget is not None and self.samples + int(planned.sum()) > self.settings.budget:
+                self._stop = StopReason.BUDGET
+            else:
+                self._pending = Phase(len(self.history), planned.astype(np.int64))
+        return self._pending
+
+    def update(self, outcome: Outcome) -> None:
+        """Take the outcome of the phase that `next_phase` gave. Anything else is refused and changes nothing."""
+        phase = self._expected(outcome)
+        self.counts = self.counts + outcome.counts
+        self.sums = self.sums + outcome.sums
+        self.scatter = self.scatter + outcome.scatter
+        self.freedom = self.freedom + np.maximum(outcome.counts - 1, 0)
+        if self.first_information is None:
+            self.first_information = information(self.rows, self.counts)
+        self._fits = [*self._fits, lack_of_fit(self.rows, self.scales, outcome)]
+        self.learn(outcome)
+        self._pending = None
+        self.history = [*self.history, self._record(phase)]
+
+    @property
+    def samples(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def remaining(self) -> float:
+        """Pulls left in the budget."""
+        return np.inf if self.settings.budget is None else self.settings.budget - self.samples
+
+    @property
+    def estimate(self) -> Array:
+        """(dimension,) least squares on all data so far: for choices, not for guarantees."""
+        return least_squares(self.rows, self.counts, self.sums, self.scales)
+
+    @property
+    def result(self) -> Result:
+        """The answer as it stands now."""
+        reason = self._stop or StopReason.RUNNING
+        check = self.model_check
+        refused = check.rejected and self.settings.on_misfit == "reject" and self.settings.confidence == "valid"
+        if reason.certifies and refused:
+            reason = StopReason.MODEL_REJECTED
+        theta = self.estimate
+        means = self.problem.pairs @ theta
+        widths = self._widths()
+        return Result(
+            problem=self.problem,
+            settings=self.settings,
+            algorithm=self.name,
+            arm=self.leader if self.samples else int(np.flatnonzero(self.survivors)[0]) if self.survivors.any() else 0,
+            samples=self.samples,
+            certified=reason.certifies,
+            reason=reason,
+            candidates=np.flatnonzero(self.survivors),
+            theta=theta,
+            pair_means=means,
+            pair_widths=widths,
+            counts=self.counts,
+            model_check=check,
+            history=list(self.history),
+        )
+
+    @property
+    def model_check(self) -> ModelCheck:
+        """What the replicates say about the linear model so far."""
+        return ModelCheck(
+            lack_of_fit=combine(self._fits),
+            equal_variances=equal_variances(self.freedom, self.scatter / self.scales**2),
+            level=MISFIT_LEVEL,
+        )
+
+    def options(self) -> dict[str, Any]:
+        """The algorithm's own options as plain values: what study files hold."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}
+
+    def _refuse_unsupported(self, settings: Settings) -> None:
+        if self.needs_scale and not settings.noise.known:
+            raise InputError(
+                f'{self.name} needs the noise scale: give Gaussian(scale), or use "prime", which can do without'
+            )
+        if settings.confidence == "paper" and not self.has_paper_policy:
+            raise InputError(f'{self.name} is not an algorithm of the paper: it has only confidence="valid"')
+        if settings.tolerance > 0 and not self.supports_tolerance:
+            raise InputError(f'{self.name} has no tolerance: leave it at 0, or use "prime"')
+
+    def _expected(self, outcome: Outcome) -> Phase:
+        phase = self._pending
+        if phase is None:
+            raise InputError(
+                "no phase is waiting for an outcome: call next_phase() first, and update() once for each phase"
+            )
+        if outcome.phase != phase.index:
+            raise InputError(
+                f"this outcome is of phase {outcome.phase}, but phase {phase.index} is waiting: "
+                "outcomes come in order, each once"
+            )
+        if outcome.counts.shape != phase.counts.shape or (outcome.counts != phase.counts).any():
+            raise InputError(
+                f"phase {phase.index} asked for other pulls than the outcome holds: "
+                "tell exactly the pulls that next_phase() asked for"
+            )
+        for values in (outcome.sums, outcome.scatter):
+            if values.shape != phase.counts.shape or not np.isfinite(values).all():
+                bad = int(np.argmax(~np.isfinite(values))) if values.shape == phase.counts.shape else 0
+                raise InputError(
+                    f"the rewards of pair {bad} ({self.problem.describe_pair(bad)}) are not finite numbers: "
+                    "mend the simulator and tell the phase again"
+                )
+        if (outcome.scatter < 0).any():
+            raise InputError("the scatter of an outcome is a sum of squares and cannot be negative")
+        return phase
+
+    def _record(self, phase: Phase) -> PhaseRecord:
+        return PhaseRecord(
+            phase=phase.index,
+            counts=phase.counts,
+            total=self.samples,
+            leader=self.leader,
+            survivors=self.survivors.copy(),
+            evidence=None if self.evidence is None else self.evidence.copy(),
+            boundary=self.boundary,
+        )
+
+    def _widths(self) -> Array:
+        """(n_pairs,) simultaneous half-widths for all pairs, looks and any adaptivity; inf where nothing is known."""
+        unknown = np.full(self.problem.n_pairs, np.inf)
+        if self.first_information is None:
+            return unknown
+        total = information(self.rows, self.counts)
+        radius = self_normalised_radius(self.first_information, total, self.settings.delta)
+        if not np.isfinite(radius):
+            return unknown
+        scale = 1.0
+        if not self.settings.noise.known:
+            freedom = float(self.freedom.sum())
+            if freedom == 0:
+                return unknown
+            scale = float(np.sqrt(self.scatter.sum() / freedom))
+        whitened = np.linalg.solve(np.linalg.cholesky(total), self.problem.pairs.T)
+        return np.asarray(scale * radius * np.linalg.norm(whitened, axis=0))

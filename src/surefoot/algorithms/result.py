@@ -1,0 +1,198 @@
+"""What a run says: the arm, whether it is certified, why it stopped, and how it got there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.problem import RobustProblem
+from surefoot.statistics import Array, Counts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from surefoot.algorithms.base import Settings
+
+
+class StopReason(Enum):
+    """Why a run stopped; the text says what to do next."""
+
+    RUNNING = "The run is not over: pull the next phase. The arm is the best guess so far."
+    IDENTIFIED = "One arm is left: it has the best worst case with the stated confidence. Nothing more to do."
+    WITHIN_TOLERANCE = (
+        "The arm's worst case is within the tolerance of the best with the stated confidence. Nothing more to do."
+    )
+    ONE_ARM = "There is only one arm, so it is the best. Nothing was pulled."
+    BUDGET = (
+        "The budget does not allow the next phase; the candidates are all still possible. Raise the budget, or set a "
+        "tolerance."
+    )
+    LOOKS_SPENT = (
+        "The planned looks are used up without an answer: set a tolerance, or start again with a larger delta."
+    )
+    MODEL_REJECTED = (
+        "The rewards do not follow the linear model, so the answer is not certified. Start anew with "
+        'features="quadratic" or features="tabular", or accept it with on_misfit="ignore".'
+    )
+    NO_SURVIVOR = (
+        "Every arm was eliminated, which cannot happen if model and noise are as stated: check the noise scale, or "
+        'start anew with features="tabular".'
+    )
+    SINGULAR_DESIGN = (
+        "The paper's design leaves directions unmeasured that it needs, so the run can never stop: use "
+        'confidence="valid" or the algorithm "prime".'
+    )
+    NO_CERTIFICATE = 'This algorithm spends its budget and gives no certificate. For one, use "prime".'
+
+    @property
+    def certifies(self) -> bool:
+        return self in (StopReason.IDENTIFIED, StopReason.WITHIN_TOLERANCE, StopReason.ONE_ARM)
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """Tests of the model behind the certificate. Passing proves nothing; failing is a warning to heed.
+
+    Attributes:
+        lack_of_fit: p-value of the linear model against replicates; None: untestable with these pulls.
+        equal_variances: p-value of equal noise over the pairs (relative to the given scales); None: untestable.
+        level: the model is rejected below this p-value.
+    """
+
+    lack_of_fit: float | None
+    equal_variances: float | None
+    level: float
+
+    @property
+    def rejected(self) -> bool:
+        return self.lack_of_fit is not None and self.lack_of_fit < self.level
+
+    def __str__(self) -> str:
+        def say(p: float | None) -> str:
+            return "untestable" if p is None else f"p = {p:.3g}"
+
+        verdict = "rejected" if self.rejected else "not rejected"
+        return f"linear model {verdict} ({say(self.lack_of_fit)}); equal variances {say(self.equal_variances)}"
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseRecord:
+    """What was known after a phase.
+
+    Attributes:
+        phase: its index.
+        counts: (n_pairs,) its pulls.
+        total: pulls so far.
+        leader: the best guess.
+        survivors: (n_arms,) arms still possible.
+        evidence: (n_arms,) the statistic that eliminates an arm when it reaches the boundary, if the algorithm has one.
+        boundary: that boundary at this look.
+    """
+
+    phase: int
+    counts: Counts
+    total: int
+    leader: int
+    survivors: NDArray[np.bool_]
+    evidence: Array | None
+    boundary: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The answer of a run, valid at any time.
+
+    Attributes:
+        arm: the best arm, or the best guess.
+        certified: whether P(wrong) ≤ delta is proved, under the model.
+        reason: why it stopped; its text says what to do next.
+        candidates: the arms not yet excluded: a (1 − delta) confidence set for the best arm.
+        theta: (dimension,) least squares on all data, in the problem's reduced basis.
+        pair_means: (n_pairs,) estimated mean rewards.
+        pair_widths: (n_pairs,) half-widths that hold for all pairs and all looks at once.
+    """
+
+    problem: RobustProblem
+    settings: Settings
+    algorithm: str
+    arm: int
+    samples: int
+    certified: bool
+    reason: StopReason
+    candidates: NDArray[np.int64]
+    theta: Array
+    pair_means: Array
+    pair_widths: Array
+    counts: Counts
+    model_check: ModelCheck
+    history: list[PhaseRecord]
+
+    @property
+    def arm_name(self) -> str:
+        return self.problem.arm_names[self.arm]
+
+    @property
+    def values(self) -> Array:
+        """(n_arms,) estimated robust values."""
+        return self.problem.worst_of(self.pair_means)
+
+    @property
+    def lower(self) -> Array:
+        """(n_arms,) lower ends of simultaneous intervals for the robust values."""
+        return self.problem.worst_of(self.pair_means - self.pair_widths)
+
+    @property
+    def upper(self) -> Array:
+        """(n_arms,) upper ends of simultaneous intervals for the robust values."""
+        return self.problem.worst_of(self.pair_means + self.pair_widths)
+
+    @property
+    def worst_pair(self) -> int:
+        """The pair at which the chosen arm is estimated to be worst."""
+        own = self.problem.pairs_of(self.arm)
+        return int(own.start + np.argmin(self.pair_means[own]))
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        name, delta = self.arm_name, self.settings.delta
+        if self.certified and self.samples == 0:
+            return f"{name} is the only arm, so it is the best."
+        if self.certified:
+            near = f" to within {self.settings.tolerance:g}" if self.settings.tolerance else ""
+            policy = "" if self.settings.confidence == "valid" else " (the paper's rules, not proved)"
+            sure = f"{100 * (1 - delta):g} % confidence"
+            return f"{name} has the best worst case{near}, with {sure} after {self.samples} pulls{policy}."
+        left = len(self.candidates)
+        return f"{name} is the best guess after {self.samples} pulls, not certified; {left} arms are still possible."
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a phase: pulls, leader, survivors, evidence against the closest rival, boundary."""
+        import pandas as pd
+
+        def weakest(record: PhaseRecord) -> float:
+            others = np.delete(record.evidence, record.leader) if record.evidence is not None else np.array([])
+            return float(others.min()) if others.size else float("nan")
+
+        return pd.DataFrame(
+            {
+                "phase": [r.phase for r in self.history],
+                "pulls": [int(r.counts.sum()) for r in self.history],
+                "total": [r.total for r in self.history],
+                "leader": [self.problem.arm_names[r.leader] for r in self.history],
+                "survivors": [int(r.survivors.sum()) for r in self.history],
+                "weakest_evidence": [weakest(r) for r in self.history],
+                "boundary": [r.boundary for r in self.history],
+            }
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.sentence}\n{self.reason.name}: {self.reason.value}\n"
+            f"{self.algorithm}, delta {self.settings.delta:g}, policy {self.settings.confidence}, "
+            f"{len(self.history)} phases; {self.model_check}"
+        )

@@ -1,0 +1,145 @@
+"""Phases, their outcomes as sufficient statistics, least squares, and tests of the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """How often to pull each pair before looking at any of the rewards.
+
+    Attributes:
+        index: 0 for the first phase of a run.
+        counts: (n_pairs,) pulls of each pair.
+    """
+
+    index: int
+    counts: Counts
+
+    @property
+    def samples(self) -> int:
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """All that a phase's rewards say about the means and the noise, per pair.
+
+    The scatter is kept about each pair's own mean, not about zero: rewards of size 1e9 keep their digits.
+
+    Attributes:
+        phase: the index of the phase.
+        counts: (n_pairs,) rewards seen.
+        sums: (n_pairs,) their sums.
+        scatter: (n_pairs,) sums of squared deviations from the pair's mean in this phase.
+    """
+
+    phase: int
+    counts: Counts
+    sums: Array
+    scatter: Array
+
+    @classmethod
+    def from_rewards(cls, phase: int, n_pairs: int, pairs: ArrayLike, rewards: ArrayLike) -> Outcome:
+        """Accumulate single rewards, in the order given (floating-point sums depend on it)."""
+        pair, reward = np.asarray(pairs, dtype=np.int64), np.asarray(rewards, dtype=np.float64)
+        counts = np.bincount(pair, minlength=n_pairs)
+        sums: Array = np.asarray(np.bincount(pair, weights=reward, minlength=n_pairs), dtype=np.float64)
+        means = sums / np.maximum(counts, 1)
+        scatter = np.bincount(pair, weights=(reward - means[pair]) ** 2, minlength=n_pairs)
+        return cls(phase, counts.astype(np.int64), sums, scatter.astype(np.float64))
+
+
+def information(rows: Array, counts: NDArray[np.float64] | Counts) -> Array:
+    """(d, d) Σ counts_z z zᵀ over the pairs that were pulled."""
+    pulled = np.flatnonzero(counts)
+    used = rows[pulled]
+    return np.asarray((used.T * counts[pulled]) @ used)
+
+
+def least_squares(rows: Array, counts: Counts, sums: Array, scales: Array) -> Array:
+    """(d,) the estimate of least norm: the usual one where the pulled rows span, a guess elsewhere.
+
+    Args:
+        rows: (n_pairs, d) pairs divided by their scales.
+        counts, sums: (n_pairs,) pulls and summed rewards.
+        scales: (n_pairs,) noise scales, by which the sums are divided too.
+    """
+    pulled = np.flatnonzero(counts)
+    root = np.sqrt(counts[pulled])
+    solution, *_ = np.linalg.lstsq(rows[pulled] * root[:, None], sums[pulled] / (root * scales[pulled]), rcond=1e-10)
+    return np.asarray(solution)
+
+
+@dataclass(frozen=True)
+class FitTest:
+    """Lack of fit of one phase: how far the pairs' means are from the linear fit, against their replicates.
+
+    Attributes:
+        p_value: uniform if the model holds; None where replicates or extra pairs are too few to tell.
+        samples: rewards in the phase, its weight among the phases.
+    """
+
+    p_value: float | None
+    samples: int
+
+
+def lack_of_fit(rows: Array, scales: Array, outcome: Outcome) -> FitTest:
+    """Exact F test of the linear model within one phase (Gaussian noise, scales right up to a factor).
+
+    The pairs' means deviate from the fit with k − rank degrees of freedom; the replicates give the noise
+    with N − k. Both are independent of the estimate of θ and, as a ratio, of the total residual; so the test
+    stays exact however the algorithm used those to decide when to stop.
+    """
+    pulled = np.flatnonzero(outcome.counts)
+    counts = outcome.counts[pulled]
+    samples = int(counts.sum())
+    fit_freedom, pure_freedom = len(pulled) - rows.shape[1], samples - len(pulled)
+    if fit_freedom <= 0 and len(pulled) < 2:
+        return FitTest(None, samples)
+    root = np.sqrt(counts)
+    design = rows[pulled] * root[:, None]
+    target = outcome.sums[pulled] / (root * scales[pulled])
+    solution, _, rank, _ = np.linalg.lstsq(design, target, rcond=1e-10)
+    fit_freedom = len(pulled) - int(rank)
+    pure = float((outcome.scatter[pulled] / scales[pulled] ** 2).sum())
+    if fit_freedom <= 0 or pure_freedom <= 0 or pure <= 0:
+        return FitTest(None, samples)
+    misfit = float(((target - design @ solution) ** 2).sum())
+    ratio = (misfit / fit_freedom) / (pure / pure_freedom)
+    return FitTest(float(special.fdtrc(fit_freedom, pure_freedom, ratio)), samples)
+
+
+def combine(tests: list[FitTest]) -> float | None:
+    """One p-value from independent phases: inverse normal, each weighted by its samples."""
+    usable = [test for test in tests if test.p_value is not None]
+    if not usable:
+        return None
+    weights = np.sqrt([test.samples for test in usable])
+    scores = -special.ndtri(np.clip([test.p_value for test in usable], 1e-300, 1 - 1e-16))
+    return float(special.ndtr(-(weights @ scores) / np.linalg.norm(weights)))
+
+
+def equal_variances(freedom: Array, scatter: Array) -> float | None:
+    """Bartlett's test that all pairs are equally noisy; None where too few pairs were replicated.
+
+    Args:
+        freedom: (n_pairs,) degrees of freedom of the scatter: rewards less one for each phase.
+        scatter: (n_pairs,) squared deviations, divided by the assumed scales squared.
+    """
+    enough = (freedom >= 5) & (scatter > 0)
+    if enough.sum() < 2:
+        return None
+    f, variances = freedom[enough], scatter[enough] / freedom[enough]
+    total = f.sum()
+    spread = total * np.log((f @ variances) / total) - f @ np.log(variances)
+    correction = 1 + ((1 / f).sum() - 1 / total) / (3 * (len(f) - 1))
+    return float(special.chdtrc(len(f) - 1, max(spread / correction, 0.0)))
