@@ -1,0 +1,177 @@
+"""How many samples an instance needs: the exact characteristic time H*, the paper's H_R, and what follows from them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from surefoot.design.separation import exact_separation, paper_separation
+from surefoot.design.types import Design, FloatArray
+from surefoot.errors import InputError
+from surefoot.problem import RobustProblem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PAPER_EPSILON = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Complexity:
+    """The sample complexity of one instance (a problem and its true θ).
+
+    Numbers of samples are for noise of scale 1 unless the rows that were given say otherwise.
+
+    Attributes:
+        best_arm: the arm whose worst case is best under θ.
+        gap: Δ_r, by how much its robust value exceeds the second best.
+        exact_design: the design of H*; its value and lower bound are `exact` and the ends of `exact_bounds`.
+        paper_design: the best design found for H_R; its lower bound is that of H*.
+        dimension: of the span of the pairs.
+        n_pairs: |Z|.
+    """
+
+    best_arm: int
+    gap: float
+    exact_design: Design
+    paper_design: Design
+    dimension: int
+    n_pairs: int
+
+    @property
+    def exact(self) -> float:
+        """H*, the exact characteristic time, at the design found: at most `exact_design.gap` above the optimum."""
+        return self.exact_design.value
+
+    @property
+    def exact_bounds(self) -> tuple[float, float]:
+        """Proven bounds on H*."""
+        return self.exact_design.lower_bound, self.exact_design.value
+
+    @property
+    def paper(self) -> float:
+        """The paper's H_R at the best design found."""
+        return self.paper_design.value
+
+    @property
+    def paper_bounds(self) -> tuple[float, float]:
+        """Proven bounds on H_R: H* from below (its hull relaxation), the best design found from above."""
+        return self.paper_design.lower_bound, self.paper_design.value
+
+    @property
+    def allocation(self) -> FloatArray:
+        """(n_pairs,) the shares of pulls that attain H*."""
+        return self.exact_design.weights
+
+    @property
+    def paper_allocation(self) -> FloatArray:
+        """(n_pairs,) the shares of pulls of the paper's oracle (`eq:oracle`)."""
+        return self.paper_design.weights
+
+    @property
+    def worst_case(self) -> float:
+        """The paper's worst-case bound 4d/Δ_r² on H_R (Proposition 1), for noise and rows of scale 1."""
+        return 4.0 * self.dimension / self.gap**2
+
+    def lower_bound(self, delta: float) -> float:
+        """2 kl(δ, 1 − δ) H*: no δ-PAC algorithm stops sooner on average (with the proven lower end of H*)."""
+        return 2.0 * binary_divergence(delta) * self.exact_design.lower_bound
+
+    def lower_bound_paper(self, delta: float) -> float:
+        """The paper's Theorem 1: 2 log(1/2δ) H_R. It is stated as a lower bound but is not one (see the docs)."""
+        return 2.0 * math.log(1.0 / (2.0 * _probability(delta))) * self.paper
+
+    def oracle_samples(self, delta: float) -> float:
+        """The paper's oracle, which knows θ: 2 log(|Z|²/δ) H_R samples (Appendix B)."""
+        return 2.0 * math.log(self.n_pairs**2 / _probability(delta)) * self.paper
+
+    def static_bound(self, delta: float, epsilon: float = PAPER_EPSILON) -> float:
+        """The paper's upper bound for Robust Static (`thm:static`)."""
+        log_term = math.log(self.n_pairs**2 / _probability(delta))
+        return 32.0 * self.dimension * (1.0 + epsilon) * log_term / self.gap**2
+
+    def rage_bound(self, delta: float, epsilon: float = PAPER_EPSILON) -> float:
+        """The paper's upper bound for Robust RAGE (`thm:robust_rage`).
+
+        Its r(ε) = 2‖λ‖₀/ε takes the largest support an optimal design needs, d(d + 1)/2 + 1 pairs (Carathéodory).
+        """
+        phases = max(1, math.ceil(math.log2(4.0 / self.gap)))
+        support = min(self.n_pairs, self.dimension * (self.dimension + 1) // 2 + 1)
+        log_term = math.log(self.n_pairs**2 * phases**2 / _probability(delta) ** 2)
+        rounding = math.ceil(2.0 * support / epsilon)
+        return 128.0 * log_term * (1.0 + epsilon) * phases * self.paper + phases * (1.0 + rounding)
+
+    def to_frame(self, delta: float = 0.05) -> pd.DataFrame:
+        """One row a quantity, with where it comes from; bounds on samples are at this δ."""
+        import pandas as pd
+
+        rows = [
+            ("robust gap", self.gap, "Δ_r"),
+            ("exact", self.exact, "H*"),
+            ("exact, proven lower end", self.exact_bounds[0], "certificate"),
+            ("paper", self.paper, "H_R of the paper, at the best design found"),
+            ("paper, proven lower end", self.paper_bounds[0], "certificate"),
+            ("worst case", self.worst_case, "4d/Δ_r² of the paper"),
+            (f"lower bound, δ = {delta:g}", self.lower_bound(delta), "2 kl(δ, 1−δ) H*"),
+            (f"paper's lower bound, δ = {delta:g}", self.lower_bound_paper(delta), "the paper's 2 log(1/2δ) H_R"),
+            (f"oracle samples, δ = {delta:g}", self.oracle_samples(delta), "the paper's 2 log(|Z|²/δ) H_R"),
+            (f"Robust Static at most, δ = {delta:g}", self.static_bound(delta), "the paper's thm:static"),
+            (f"Robust RAGE at most, δ = {delta:g}", self.rage_bound(delta), "the paper's thm:robust_rage"),
+        ]
+        return pd.DataFrame(rows, columns=["quantity", "value", "source"])
+
+    def __repr__(self) -> str:
+        return (
+            f"Complexity(best_arm={self.best_arm}, gap={self.gap:.6g}, "
+            f"exact H*={self.exact:.6g} in [{self.exact_bounds[0]:.6g}, {self.exact_bounds[1]:.6g}], "
+            f"paper H_R={self.paper:.6g} in [{self.paper_bounds[0]:.6g}, {self.paper_bounds[1]:.6g}], "
+            f"worst_case={self.worst_case:.6g})"
+        )
+
+
+def complexity(
+    problem: RobustProblem, theta: ArrayLike, tolerance: float = 1e-4, rows: FloatArray | None = None
+) -> Complexity:
+    """The sample complexity of telling the best arm under θ from all others.
+
+    Args:
+        problem: the arms and their pairs.
+        theta: the true parameter, one number a feature.
+        tolerance: the largest relative gap between H* and its proven lower bound.
+        rows: (n_pairs, dimension) what one pull of each pair measures, `problem.pairs / scale` for noise of that scale
+            (one number, or one a pair); by default scale 1. H* and H_R are then in samples at that noise.
+    """
+    values = problem.robust_values(theta)
+    best = problem.best_arm(theta)
+    if problem.n_arms < 2:
+        raise InputError("the problem has a single arm: there is nothing to tell apart, so no samples are needed")
+    others = np.delete(values, best)
+    gap = float(values[best] - others.max())
+    if not gap > 0.0:
+        tied = [int(arm) for arm in np.flatnonzero(values == values[best])]
+        raise InputError(
+            f"under theta arms {tied} are equally good, so no number of samples tells them apart: "
+            "give a theta with one best arm"
+        )
+    parameter = problem.reduced(theta)
+    arguments = (problem.pairs, problem.offsets, parameter, best, None, rows, tolerance)
+    exact, paper = exact_separation(*arguments), paper_separation(*arguments)
+    return Complexity(best, gap, exact, paper, problem.dimension, problem.n_pairs)
+
+
+def binary_divergence(delta: float) -> float:
+    """kl(δ, 1 − δ) = (1 − 2δ) log((1 − δ)/δ)."""
+    delta = _probability(delta)
+    return (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)
+
+
+def _probability(delta: float) -> float:
+    if not 0.0 < delta < 1.0:
+        raise InputError(
+            f"delta is {delta}, but a probability of error strictly between 0 and 1 is needed: 0.05 is usual"
+        )
+    return delta

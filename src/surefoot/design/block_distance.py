@@ -1,0 +1,241 @@
+"""The smallest change of θ that lets a rival win, for many (pair, rival) blocks at once.
+
+A block is a set of rows v (one for each pair of the rival) with a gap for each row. In whitened coordinates its
+distance is min ‖ε‖² subject to v·ε ≥ gap for every row: the least-distance problem of Lawson and Hanson (1974,
+chapter 23), whose dual is non-negative least squares. The active-set method below solves that dual, exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from surefoot.design.types import FloatArray, IntArray
+
+ENTERING = 1e-12
+DEPENDENT = 1e-13
+
+
+@njit(cache=True)
+def _solve_passive(
+    rows: FloatArray, gaps: FloatArray, passive: IntArray, count: int, factor: FloatArray, out: FloatArray
+) -> bool:
+    """Solve (V Vᵀ + g gᵀ) y = g on the passive rows by Cholesky; False if they are dependent."""
+    dimension = rows.shape[1]
+    for i in range(count):
+        a = passive[i]
+        for j in range(i + 1):
+            b = passive[j]
+            total = gaps[a] * gaps[b]
+            for c in range(dimension):
+                total += rows[a, c] * rows[b, c]
+            diagonal = total
+            for c in range(j):
+                total -= factor[i, c] * factor[j, c]
+            if i == j:
+                if total <= DEPENDENT * diagonal:
+                    return False
+                factor[i, i] = np.sqrt(total)
+            else:
+                factor[i, j] = total / factor[j, j]
+    for i in range(count):
+        total = gaps[passive[i]]
+        for c in range(i):
+            total -= factor[i, c] * out[c]
+        out[i] = total / factor[i, i]
+    for i in range(count - 1, -1, -1):
+        total = out[i]
+        for c in range(i + 1, count):
+            total -= factor[c, i] * out[c]
+        out[i] = total / factor[i, i]
+    return True
+
+
+@njit(cache=True)
+def _settle(
+    rows: FloatArray,
+    gaps: FloatArray,
+    passive: IntArray,
+    count: int,
+    y: FloatArray,
+    factor: FloatArray,
+    trial: FloatArray,
+) -> int:
+    """Move y to the optimum on its passive rows, dropping rows that would turn negative; -1 if they are dependent."""
+    while count > 0:
+        if not _solve_passive(rows, gaps, passive, count, factor, trial):
+            return -1
+        step = 1.0
+        for i in range(count):
+            if trial[i] <= 0.0:
+                ratio = y[passive[i]] / (y[passive[i]] - trial[i])
+                step = min(step, ratio)
+        for i in range(count):
+            y[passive[i]] += step * (trial[i] - y[passive[i]])
+        if step >= 1.0:
+            return count
+        kept = 0
+        for i in range(count):
+            if y[passive[i]] > 1e-15 * abs(trial[i]) and not (trial[i] <= 0.0 and y[passive[i]] <= 1e-14):
+                passive[kept] = passive[i]
+                kept += 1
+            else:
+                y[passive[i]] = 0.0
+        if kept == count:  # rounding kept the blocking row alive: drop the smallest
+            smallest = 0
+            for i in range(count):
+                if y[passive[i]] < y[passive[smallest]]:
+                    smallest = i
+            y[passive[smallest]] = 0.0
+            for i in range(smallest, count - 1):
+                passive[i] = passive[i + 1]
+            kept = count - 1
+        count = kept
+    return 0
+
+
+@njit(cache=True)
+def _nearest(
+    rows: FloatArray,
+    gaps: FloatArray,
+    y: FloatArray,
+    passive: IntArray,
+    factor: FloatArray,
+    trial: FloatArray,
+    u: FloatArray,
+) -> int:
+    """Non-negative least squares from a warm start y; returns how many rows are passive (those with y > 0)."""
+    size, dimension = rows.shape
+    limit = min(size, dimension + 1)
+    count = 0
+    for j in range(size):
+        if y[j] > 0.0 and count < limit:
+            passive[count] = j
+            count += 1
+        else:
+            y[j] = 0.0
+    if count > 0:
+        count = _settle(rows, gaps, passive, count, y, factor, trial)
+    if count <= 0:
+        count = 0
+        y[:] = 0.0
+    for _ in range(10 * size + 10):
+        u[:] = 0.0
+        total = 0.0
+        for i in range(count):
+            weight = y[passive[i]]
+            total += weight * gaps[passive[i]]
+            for c in range(dimension):
+                u[c] += weight * rows[passive[i], c]
+        entering, steepest = -1, 0.0
+        for j in range(size):
+            if y[j] > 0.0:
+                continue
+            slope = gaps[j] * (1.0 - total)
+            length = 0.0
+            for c in range(dimension):
+                slope -= rows[j, c] * u[c]
+                length += rows[j, c] * rows[j, c]
+            scale = abs(gaps[j]) + np.sqrt(length)
+            if slope > ENTERING * scale and slope > steepest * scale:
+                steepest = slope / scale
+                entering = j
+        if entering < 0 or count >= limit:
+            break
+        passive[count] = entering
+        grown = _settle(rows, gaps, passive, count + 1, y, factor, trial)
+        if grown < 0:  # the new row is dependent on the others: nothing more to gain
+            y[entering] = 0.0
+            break
+        count = grown
+    return count
+
+
+@njit(cache=True)
+def solve_blocks(
+    rows: FloatArray,
+    gaps: FloatArray,
+    starts: IntArray,
+    multipliers: FloatArray,
+    distance: FloatArray,
+    epsilon: FloatArray,
+    basis: FloatArray,
+    owner: IntArray,
+) -> int:
+    """Solve every block; the outputs are written in place.
+
+    Args:
+        rows: (n_rows, dimension) whitened differences, block after block.
+        gaps: (n_rows,) the gap of each row.
+        starts: (n_blocks + 1,) where each block's rows begin.
+        multipliers: (n_rows,) in: a warm start (zeros: none); out: the optimal μ with gaps·μ = 1.
+        distance: (n_blocks,) out: min ‖ε‖²; 0 if no row has a positive gap.
+        epsilon: (n_blocks, dimension) out: the minimiser ε, scaled to satisfy every row.
+        basis: (capacity, dimension) out: orthonormal rows that span each block's active rows.
+        owner: (capacity,) out: the block of each basis row.
+
+    Returns:
+        The number of basis rows written.
+    """
+    dimension = rows.shape[1]
+    largest = 1
+    for k in range(starts.size - 1):
+        largest = max(largest, starts[k + 1] - starts[k])
+    factor = np.empty((dimension + 2, dimension + 2))
+    trial = np.empty(dimension + 2)
+    passive = np.empty(dimension + 2, dtype=np.int64)
+    u = np.empty(dimension)
+    scaled = np.empty(largest)
+    written = 0
+    for k in range(starts.size - 1):
+        begin, end = starts[k], starts[k + 1]
+        vertex = np.inf
+        for j in range(begin, end):
+            if gaps[j] > 0.0:
+                length = 0.0
+                for c in range(dimension):
+                    length += rows[j, c] * rows[j, c]
+                vertex = min(vertex, length / (gaps[j] * gaps[j]))
+        if vertex == np.inf or vertex == 0.0:
+            distance[k] = 0.0 if vertex == np.inf else np.inf
+            epsilon[k, :] = 0.0
+            continue
+        unit = np.sqrt(vertex)
+        for j in range(begin, end):
+            scaled[j - begin] = gaps[j] * unit
+        y = multipliers[begin:end]
+        count = _nearest(rows[begin:end], scaled, y, passive, factor, trial, u)
+        total, squared = 0.0, 0.0
+        for i in range(count):
+            total += y[passive[i]] * gaps[begin + passive[i]]
+        for c in range(dimension):
+            squared += u[c] * u[c]
+        for j in range(begin, end):
+            y[j - begin] /= total
+        distance[k] = total * total / squared if squared > 0.0 else np.inf
+        for c in range(dimension):
+            epsilon[k, c] = u[c] * total / squared if squared > 0.0 else 0.0
+        first = written
+        for i in range(count):
+            for c in range(dimension):
+                basis[written, c] = rows[begin + passive[i], c]
+            before = 0.0
+            for c in range(dimension):
+                before += basis[written, c] * basis[written, c]
+            for _ in range(2):
+                for b in range(first, written):
+                    dot = 0.0
+                    for c in range(dimension):
+                        dot += basis[written, c] * basis[b, c]
+                    for c in range(dimension):
+                        basis[written, c] -= dot * basis[b, c]
+            after = 0.0
+            for c in range(dimension):
+                after += basis[written, c] * basis[written, c]
+            if after > 1e-18 * before and written - first < dimension:
+                length = np.sqrt(after)
+                for c in range(dimension):
+                    basis[written, c] /= length
+                owner[written] = k
+                written += 1
+    return written

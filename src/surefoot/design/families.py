@@ -1,0 +1,255 @@
+"""Families of blocks: which comparisons a design must resolve, priced without ever building them all.
+
+Every family answers two questions at a whitener T (so that ‖T v‖² = vᵀA⁻¹v): how bad is the worst block, with the
+blocks that are bad (`price`), and what are the rows and gaps of given blocks (`blocks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from surefoot.design.block_distance import solve_blocks
+from surefoot.design.interior_point import Blocks
+from surefoot.design.types import FloatArray, IntArray
+
+CHUNK_ENTRIES = 4_000_000
+HULL_CHUNK = 512
+
+
+@dataclass(frozen=True)
+class Prices:
+    """The criterion at one design.
+
+    Attributes:
+        value: the largest criterion over all blocks of the family.
+        blocks: identities of the blocks above the threshold, worst first.
+        criteria: their criteria.
+    """
+
+    value: float
+    blocks: IntArray
+    criteria: FloatArray
+
+
+class Family(Protocol):
+    """What the working-set solver needs to know about its blocks."""
+
+    def price(self, whitener: FloatArray, threshold: float, limit: int) -> Prices:
+        """The worst criterion, and at most `limit` blocks whose criterion is above the threshold."""
+        ...
+
+    def blocks(self, identities: IntArray, whitener: FloatArray) -> Blocks:
+        """The rows and gaps of these blocks (a choice among rows is made at the whitener)."""
+        ...
+
+
+class Directions:
+    """Fixed directions v with gap 1: the criterion is vᵀA⁻¹v."""
+
+    def __init__(self, directions: FloatArray) -> None:
+        self.directions = directions
+
+    def price(self, whitener: FloatArray, threshold: float, limit: int) -> Prices:
+        whitened = self.directions @ whitener.T
+        return _worst(np.einsum("ij,ij->i", whitened, whitened), threshold, limit)
+
+    def blocks(self, identities: IntArray, whitener: FloatArray) -> Blocks:
+        return Blocks(self.directions[identities], np.ones(identities.size), np.arange(identities.size + 1))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Each of some pairs (the apexes) against each of some arms (the rivals).
+
+    A block's identity is `apex position * number of rivals + rival position`.
+
+    Attributes:
+        pairs: (n_pairs, dimension) all pairs.
+        offsets: (n_arms + 1,) where each arm's pairs begin.
+        apexes: indices of the pairs to be compared.
+        rivals: indices of the arms they are compared with; an apex is never compared with its own arm.
+        apex_values: (n_apexes,) and rival_values (n_pairs,): the gap of a row is (apex value − rival value) * scale.
+        rival_values: see above.
+        scales: (n_arms,) see above.
+    """
+
+    pairs: FloatArray
+    offsets: IntArray
+    apexes: IntArray
+    rivals: IntArray
+    apex_values: FloatArray
+    rival_values: FloatArray
+    scales: FloatArray
+
+    @property
+    def members(self) -> IntArray:
+        """Indices of the rivals' pairs, rival after rival."""
+        return _ranges(self.offsets[self.rivals], self.offsets[self.rivals + 1])[0]
+
+    def own_arm(self) -> IntArray:
+        """(n_apexes,) the arm of each apex."""
+        return np.searchsorted(self.offsets, self.apexes, side="right").astype(np.int64) - 1
+
+    def vertex_ratios(self, whitener: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+        """Yield (first apex, (n_chunk, n_rivals) min over the rival's pairs of ‖z − z'‖²_{A⁻¹} / gap₊²)."""
+        members = self.members
+        sizes = np.diff(self.offsets)[self.rivals]
+        firsts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+        rival_points, apex_points = self.pairs[members] @ whitener.T, self.pairs[self.apexes] @ whitener.T
+        centre = rival_points.mean(axis=0)  # differences do not change, rounding errors shrink
+        rival_points -= centre
+        apex_points -= centre
+        rival_norms, apex_norms = _squares(rival_points), _squares(apex_points)
+        values, scales = self.rival_values[members], np.repeat(self.scales[self.rivals], sizes)
+        own = self.own_arm()
+        step = max(1, CHUNK_ENTRIES // max(1, members.size))
+        for first in range(0, self.apexes.size, step):
+            part = slice(first, first + step)
+            ratios = apex_points[part] @ (-2.0 * rival_points.T)
+            ratios += apex_norms[part, None]
+            ratios += rival_norms
+            np.maximum(ratios, 0.0, out=ratios)
+            self._divide_by_gaps(ratios, self.apex_values[part], values, scales)
+            lowest = np.minimum.reduceat(ratios, firsts, axis=1)
+            lowest[own[part, None] == self.rivals] = 0.0
+            yield first, lowest
+
+    def _divide_by_gaps(
+        self, ratios: FloatArray, apex_values: FloatArray, values: FloatArray, scales: FloatArray
+    ) -> None:
+        gaps = (apex_values[:, None] - values) * scales
+        positive = gaps > 0.0
+        np.square(gaps, out=gaps)
+        np.divide(ratios, gaps, out=ratios, where=positive)
+        ratios[~positive] = np.inf
+
+    def rows_of(self, identities: IntArray) -> Blocks:
+        """Every row of these blocks: the hull of the rival."""
+        apexes, rivals = np.divmod(identities, self.rivals.size)
+        arms = self.rivals[rivals]
+        members, starts = _ranges(self.offsets[arms], self.offsets[arms + 1])
+        repeats = np.diff(starts)
+        rows = np.repeat(self.pairs[self.apexes[apexes]], repeats, axis=0) - self.pairs[members]
+        gaps = np.repeat(self.apex_values[apexes], repeats) - self.rival_values[members]
+        return Blocks(rows, gaps * np.repeat(self.scales[arms], repeats), starts)
+
+
+class Equal(Comparison):
+    """A comparison whose gaps are all 1: the robust XY criterion."""
+
+    @classmethod
+    def among(cls, pairs: FloatArray, offsets: IntArray, arms: IntArray) -> Equal:
+        """Every pair of the given arms against every other given arm."""
+        apexes = _ranges(offsets[arms], offsets[arms + 1])[0]
+        scales = np.ones(offsets.size - 1)
+        return cls(pairs, offsets, apexes, arms, np.ones(apexes.size), np.zeros(len(pairs)), scales)
+
+    def _divide_by_gaps(
+        self, ratios: FloatArray, apex_values: FloatArray, values: FloatArray, scales: FloatArray
+    ) -> None:
+        return
+
+
+class Vertices:
+    """Blocks whose criterion is the *smallest* ratio over the rival's pairs, as the paper has it: not convex."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+
+    def price(self, whitener: FloatArray, threshold: float, limit: int) -> Prices:
+        return _gather(self.comparison, whitener, threshold, limit)
+
+    def blocks(self, identities: IntArray, whitener: FloatArray) -> Blocks:
+        """One row a block: the rival's pair that is smallest now. Any fixed choice is an upper bound elsewhere."""
+        everything = self.comparison.rows_of(identities)
+        ratios = _squares(everything.rows @ whitener.T)
+        positive = everything.gaps > 0.0
+        ratios = np.divide(ratios, everything.gaps**2, out=np.full_like(ratios, np.inf), where=positive)
+        lowest = np.minimum.reduceat(ratios, everything.starts[:-1])
+        is_lowest = ratios == np.repeat(lowest, np.diff(everything.starts))
+        position = np.where(is_lowest, np.arange(ratios.size), ratios.size)
+        chosen = np.minimum.reduceat(position, everything.starts[:-1])
+        return Blocks(everything.rows[chosen], everything.gaps[chosen], np.arange(identities.size + 1))
+
+
+class Hulls:
+    """Blocks whose criterion is the smallest ratio over the *convex hull* of the rival: convex in the design."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+        self._empty = np.empty(0, dtype=np.int64)  # blocks without a strict alternative
+
+    def price(self, whitener: FloatArray, threshold: float, limit: int) -> Prices:
+        candidates = _gather(self.comparison, whitener, threshold, limit=0)
+        worst, found, criteria = 0.0, [], []
+        order = candidates.blocks[~np.isin(candidates.blocks, self._empty)]
+        bounds = candidates.criteria[~np.isin(candidates.blocks, self._empty)]
+        for first in range(0, order.size, HULL_CHUNK):
+            if bounds[first] <= worst:
+                break
+            part = order[first : first + HULL_CHUNK]
+            values = self._criteria(part, whitener)
+            above = values > threshold
+            found.append(part[above])
+            criteria.append(values[above])
+            worst = max(worst, float(values.max(initial=0.0)))
+        blocks = np.concatenate([self._empty[:0], *found])
+        values = np.concatenate([np.empty(0), *criteria])
+        chosen = np.argsort(-values)[:limit]
+        return Prices(worst if blocks.size else threshold, blocks[chosen], values[chosen])
+
+    def _criteria(self, identities: IntArray, whitener: FloatArray) -> FloatArray:
+        blocks = self.blocks(identities, whitener)
+        return 1.0 / distances(blocks, whitener)
+
+    def blocks(self, identities: IntArray, whitener: FloatArray) -> Blocks:
+        return self.comparison.rows_of(identities)
+
+
+def distances(blocks: Blocks, whitener: FloatArray) -> FloatArray:
+    """(n_blocks,) the squared distance of each block's alternatives; 0 where no gap is positive."""
+    dimension = whitener.shape[0]
+    capacity = int(np.minimum(np.diff(blocks.starts), dimension + 1).sum())
+    distance, epsilon = np.empty(blocks.count), np.empty((blocks.count, dimension))
+    basis, owner = np.empty((capacity, dimension)), np.empty(capacity, dtype=np.int64)
+    rows = np.ascontiguousarray(blocks.rows @ whitener.T)
+    solve_blocks(rows, blocks.gaps, blocks.starts, np.zeros(len(rows)), distance, epsilon, basis, owner)
+    return distance
+
+
+def _gather(comparison: Comparison, whitener: FloatArray, threshold: float, limit: int) -> Prices:
+    """Blocks by their vertex criterion; no limit if it is 0."""
+    worst, blocks, criteria = 0.0, [], []
+    for first, ratios in comparison.vertex_ratios(whitener):
+        flat = ratios.ravel()
+        worst = max(worst, float(flat.max(initial=0.0)))
+        above = np.flatnonzero(flat > threshold)
+        if limit and above.size > limit:
+            above = above[np.argpartition(-flat[above], limit)[:limit]]
+        blocks.append(above + first * comparison.rivals.size)
+        criteria.append(flat[above])
+    identities, values = np.concatenate(blocks), np.concatenate(criteria)
+    order = np.argsort(-values, kind="stable")
+    order = order[:limit] if limit else order
+    return Prices(worst, identities[order].astype(np.int64), values[order])
+
+
+def _worst(criteria: FloatArray, threshold: float, limit: int) -> Prices:
+    above = np.flatnonzero(criteria > threshold)
+    above = above[np.argsort(-criteria[above])[:limit]].astype(np.int64)
+    return Prices(float(criteria.max()), above, criteria[above])
+
+
+def _squares(rows: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))
+
+
+def _ranges(begins: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
+    """All indices in begins[k]:ends[k], range after range, and where each range starts among them."""
+    sizes = ends - begins
+    starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    return np.arange(starts[-1]) + np.repeat(begins - starts[:-1], sizes), starts

@@ -1,0 +1,118 @@
+"""The G design: the pulls that make the worst prediction variance over all pairs smallest.
+
+By Kiefer and Wolfowitz (1960) it is the D-optimal design, and its value is the dimension: the gap needs no dual. The
+D-optimal design on a few rows solves min 1ᵀλ − log det A_λ, λ ≥ 0 (its weights then sum to d), by a primal-dual
+interior point; rows whose variance exceeds 1 there are added, until there are none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack
+
+from surefoot.design.interior_point import whitener_of
+from surefoot.design.types import Design, FloatArray, IntArray
+from surefoot.design.whitening import whiten
+from surefoot.design.working_set import extreme_rows
+from surefoot.problem import RobustProblem
+
+FEW_ROWS = 150
+MAX_ROUNDS = 60
+MAX_ITERATIONS = 60
+DROP = 1e-9
+
+
+def g_design(problem: RobustProblem, tolerance: float = 1e-3) -> Design:
+    """The design that minimises the largest prediction variance over all pairs of a problem (`eq:G-all`)."""
+    return g_optimal(problem.pairs, tolerance)
+
+
+def g_optimal(rows: FloatArray, tolerance: float = 1e-3) -> Design:
+    """The G-optimal design over measurement rows.
+
+    Args:
+        rows: (n_pairs, dimension) of full column rank.
+        tolerance: the largest relative gap; the lower bound is the dimension.
+
+    Returns:
+        A design whose value is max over rows of rᵀA⁻¹r.
+    """
+    measured, _ = whiten(rows, rows)
+    atoms = np.arange(len(rows)) if len(rows) <= FEW_ROWS else extreme_rows(measured)
+    weights = np.full(atoms.size, rows.shape[1] / atoms.size)
+    inner = max(0.3 * tolerance, 0.03)
+    for _ in range(MAX_ROUNDS):
+        weights, variances = _d_optimal(measured[atoms], weights, inner)
+        everywhere = _variances(measured, measured[atoms], weights)
+        if everywhere.max() * weights.sum() <= (1.0 + 0.7 * tolerance) * rows.shape[1]:
+            break
+        atoms, weights = _exchange(atoms, weights, variances, everywhere)
+        inner = max(0.3 * tolerance, 0.3 * inner)
+    return _finished(measured, atoms, weights, tolerance)
+
+
+def _d_optimal(rows: FloatArray, weights: FloatArray, tolerance: float) -> tuple[FloatArray, FloatArray]:
+    """D-optimal weights (they sum to d) on a few rows, and the variance of each row under them."""
+    costs = np.ones(weights.size)
+    weights = 0.9 * weights + 0.1 * weights.mean()
+    for _ in range(MAX_ITERATIONS):
+        whitened = rows @ _inverse_root(rows, weights).T
+        cross = whitened @ whitened.T
+        variances = cross.diagonal()
+        if variances.max() * weights.sum() <= (1.0 + tolerance) * rows.shape[1]:
+            break
+        centre = 0.1 * float(weights @ costs) / weights.size
+        matrix = cross * cross
+        index = np.arange(weights.size)
+        matrix[index, index] += costs / weights
+        _, step, failed = lapack.dposv(matrix, variances - 1.0 + centre / weights, lower=1)
+        if failed:
+            break
+        d_costs = (centre - costs * step) / weights - costs
+        weights = weights + min(1.0, 0.95 / max(1e-300, float(np.max(-step / weights)))) * step
+        costs = costs + min(1.0, 0.95 / max(1e-300, float(np.max(-d_costs / costs)))) * d_costs
+    return weights, variances
+
+
+def _inverse_root(rows: FloatArray, weights: FloatArray) -> FloatArray:
+    whitener = whitener_of((rows.T * weights) @ rows)
+    assert whitener is not None, "positive weights on rows of full rank"
+    return whitener
+
+
+def _variances(rows: FloatArray, atoms: FloatArray, weights: FloatArray) -> FloatArray:
+    whitener = _inverse_root(atoms, weights)
+    variances = np.empty(len(rows))
+    for first in range(0, len(rows), 10_000):
+        whitened = rows[first : first + 10_000] @ whitener.T
+        variances[first : first + 10_000] = np.einsum("ij,ij->i", whitened, whitened)
+    return variances
+
+
+def _exchange(
+    atoms: IntArray, weights: FloatArray, variances: FloatArray, everywhere: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Drop rows that carry nothing, add the rows with the largest variance."""
+    dimension = 2 * round(weights.sum())
+    kept = (weights > DROP * weights.max()) | (variances > 0.95)
+    worst = np.argsort(-everywhere)[: 2 * dimension]
+    new = np.setdiff1d(worst[everywhere[worst] > 1.0], atoms)
+    start = np.concatenate([weights[kept], np.full(new.size, 0.1 * weights.mean())])
+    return np.concatenate([atoms[kept], new]).astype(np.int64), start
+
+
+def _finished(rows: FloatArray, atoms: IntArray, weights: FloatArray, tolerance: float) -> Design:
+    """Exact zeros for weights too small to matter, within the tolerance."""
+    dimension = rows.shape[1]
+    for cut in (1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-7, 0.0):
+        kept = weights > cut * weights.max()
+        part = weights[kept] / weights[kept].sum()
+        information = (rows[atoms[kept]].T * part) @ rows[atoms[kept]]
+        if whitener_of(information) is None:
+            continue
+        value = float(_variances(rows, rows[atoms[kept]], part).max())
+        if value <= (1.0 + tolerance) * dimension:
+            break
+    everything = np.zeros(len(rows))
+    everything[atoms[kept]] = part
+    return Design(everything, value, float(dimension))

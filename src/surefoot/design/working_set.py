@@ -1,0 +1,166 @@
+"""Large designs from small ones: solve for a few pairs and a few blocks, price all, add the worst, repeat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.design.families import Family
+from surefoot.design.interior_point import Master, whitener_of
+from surefoot.design.types import FloatArray, IntArray
+
+ALL_ATOMS = 150
+MAX_ROUNDS = 80
+CUTS = (3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
+RANGE_FLOOR = 1e-10
+
+
+@dataclass
+class Certified:
+    """Weights over all rows with the family's criterion at them and a proven lower bound."""
+
+    weights: FloatArray
+    value: float
+    bound: float
+    rounds: int
+
+
+class WorkingSet:
+    """The state of the outer loop: which rows may be pulled, which blocks are watched."""
+
+    def __init__(self, rows: FloatArray, family: Family, start: FloatArray | None = None) -> None:
+        self.rows, self.family = rows, family
+        self.dimension = rows.shape[1]
+        self.atoms, self.weights = _first_atoms(rows, start)
+        self.identities = np.empty(0, dtype=np.int64)
+        self.multipliers = np.empty(0)
+        self.best = Certified(self._spread(), np.inf, 0.0, 0)
+        self.extend_blocks(self.family.price(self.whitener(), 0.0, 4 * self.dimension).blocks)
+
+    def whitener(self) -> FloatArray:
+        atoms = self.rows[self.atoms]
+        whitener = whitener_of((atoms.T * self.weights) @ atoms)
+        return spectral_whitener((atoms.T * self.weights) @ atoms) if whitener is None else whitener
+
+    def _spread(self) -> FloatArray:
+        weights = np.zeros(len(self.rows))
+        weights[self.atoms] = self.weights
+        return weights
+
+    def extend_blocks(self, identities: IntArray) -> int:
+        new = identities[~np.isin(identities, self.identities)]
+        fresh = 0.1 * self.multipliers.mean() if self.multipliers.size else 1.0
+        self.identities = np.concatenate([self.identities, new])
+        self.multipliers = np.concatenate([self.multipliers, np.full(new.size, fresh)])
+        return int(new.size)
+
+    def extend_atoms(self, atoms: IntArray) -> int:
+        new = atoms[~np.isin(atoms, self.atoms)]
+        self.atoms = np.concatenate([self.atoms, new])
+        self.weights = np.concatenate([self.weights, np.zeros(new.size)])
+        return int(new.size)
+
+    def solve_master(self, tolerance: float) -> FloatArray:
+        """Solve the small problem; returns (n_blocks, dimension) the minimisers ε that carry its proof."""
+        master = Master(self.rows[self.atoms], self.family.blocks(self.identities, self.whitener()))
+        start = 0.9 * self.weights + 0.1 / self.weights.size
+        floor = 0.1 * self.multipliers.mean()
+        solution = master.solve(start, self.multipliers + floor, tolerance)
+        self.weights, self.multipliers = solution.weights, solution.multipliers
+        self.master_value = solution.value
+        return solution.epsilon
+
+    def price_atoms(self, epsilon: FloatArray, limit: int) -> tuple[float, IntArray]:
+        """The lower bound that the multipliers prove over *all* rows, and the rows that hold it down most."""
+        heavy = self.multipliers > 1e-7 * self.multipliers.max()
+        multipliers = self.multipliers[heavy]
+        load = np.zeros(len(self.rows))
+        for first in range(0, len(self.rows), 20_000):
+            part = slice(first, first + 20_000)
+            load[part] = ((self.rows[part] @ epsilon[heavy].T) ** 2) @ multipliers
+        inside = load[self.atoms].max()
+        above = np.flatnonzero(load > inside * (1.0 + 1e-9))
+        above = above[np.argsort(-load[above])[:limit]].astype(np.int64)
+        return float(multipliers.sum() / load.max()), above
+
+    def round(self, tolerance: float) -> int:
+        """One round: small solve, pricing, growth. Returns how many blocks and rows were added."""
+        epsilon = self.solve_master(tolerance)
+        whitener = self.whitener()
+        prices = self.family.price(whitener, self.master_value * (1.0 + 1e-9), 4 * self.dimension)
+        value = max(prices.value, self.master_value)
+        bound, rows = self.price_atoms(epsilon, 2 * self.dimension)
+        best = self.best
+        if value < best.value:
+            best.value, best.weights = value, self._spread()
+        best.bound = max(best.bound, bound)
+        best.rounds += 1
+        return self.extend_blocks(prices.blocks) + self.extend_atoms(rows)
+
+
+def solve_certified(rows: FloatArray, family: Family, tolerance: float, start: FloatArray | None = None) -> Certified:
+    """Minimise the family's worst criterion over all designs, to a proven relative gap."""
+    working = WorkingSet(rows, family, start)
+    inner = max(0.3 * tolerance, min(0.03, 10 * tolerance)) if working.atoms.size < len(rows) else 0.5 * tolerance
+    for _ in range(MAX_ROUNDS):
+        added = working.round(inner)
+        gap = working.best.value / working.best.bound - 1.0 if working.best.bound > 0 else np.inf
+        if gap <= tolerance:
+            break
+        inner = max(0.3 * tolerance, min(inner, 0.3 * gap))
+        if not added and inner <= 0.5 * tolerance:
+            break
+    return sparse(rows, family, working.best, tolerance)
+
+
+def sparse(rows: FloatArray, family: Family, found: Certified, tolerance: float) -> Certified:
+    """Set the small weights to exact zeros wherever that costs next to nothing."""
+    allowed = found.value * (1.0 + 0.1 * tolerance)
+    if found.bound > 0:
+        allowed = max(allowed, min(found.bound * (1.0 + tolerance), found.value * (1.0 + tolerance)))
+    for cut in CUTS:
+        weights = np.where(found.weights >= cut * found.weights.max(), found.weights, 0.0)
+        weights /= weights.sum()
+        support = np.flatnonzero(weights)
+        information = (rows[support].T * weights[support]) @ rows[support]
+        value = family.price(spectral_whitener(information), 0.0, 1).value
+        if value <= allowed:
+            return Certified(weights, value, found.bound, found.rounds)
+    return found
+
+
+def spectral_whitener(information: FloatArray) -> FloatArray:
+    """T with A⁻¹ = TᵀT; directions outside the range of A get a huge length instead of an infinite one."""
+    values, vectors = np.linalg.eigh(information)
+    values = np.maximum(values, RANGE_FLOOR * values[-1])
+    return np.ascontiguousarray((vectors / np.sqrt(values)).T)
+
+
+def _first_atoms(rows: FloatArray, start: FloatArray | None) -> tuple[IntArray, FloatArray]:
+    """All rows if they are few; else extreme rows in every direction, with what the start supports."""
+    if len(rows) <= ALL_ATOMS:
+        atoms = np.arange(len(rows))
+    else:
+        atoms = extreme_rows(rows)
+        if start is not None:
+            atoms = np.union1d(atoms, np.flatnonzero(start))
+    weights = np.full(atoms.size, 1.0 / atoms.size)
+    if start is not None and start[atoms].sum() > 0:
+        weights = 0.1 * weights + 0.9 * start[atoms] / start[atoms].sum()
+    return atoms.astype(np.int64), weights
+
+
+def extreme_rows(rows: FloatArray) -> IntArray:
+    """Up to 2 × dimension rows that span the space well: in turn the longest one outside the span so far."""
+    chosen: list[int] = []
+    rest = rows.copy()
+    for _ in range(rows.shape[1]):
+        norms = np.einsum("ij,ij->i", rest, rest)
+        longest = int(np.argmax(norms))
+        direction = rest[longest] / np.sqrt(norms[longest])
+        along = rest @ direction
+        chosen += [longest, int(np.argmin(along)), int(np.argmax(along))]
+        rest -= along[:, None] * direction
+    leverage = np.argsort(-np.einsum("ij,ij->i", rows, rows))[: 2 * rows.shape[1]]
+    return np.unique(np.concatenate([np.array(chosen), leverage])).astype(np.int64)
