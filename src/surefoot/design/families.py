@@ -11,13 +11,17 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.design.block_distance import solve_blocks
 from surefoot.design.interior_point import Blocks
 from surefoot.design.types import FloatArray, IntArray
+from surefoot.errors import InputError
 
 CHUNK_ENTRIES = 4_000_000
 HULL_CHUNK = 512
+HULL_TOLERANCE = 1e-16  # squared distance from the hull, relative to its squared size
+NO_GAP = 1e-13  # gaps are differences of values: below this share of the largest value they are rounding errors
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,20 @@ class Comparison:
         """Indices of the rivals' pairs, rival after rival."""
         return _ranges(self.offsets[self.rivals], self.offsets[self.rivals + 1])[0]
 
+    @property
+    def smallest_gap(self) -> float:
+        """Gaps up to this are none."""
+        return NO_GAP * max(float(np.abs(self.rival_values).max()), float(np.abs(self.apex_values).max()))
+
+    def tie(self, identity: int) -> InputError:
+        """The error for a block that no change of θ separates."""
+        apex, rival = divmod(identity, self.rivals.size)
+        return InputError(
+            f"at this theta arm {self.rivals[rival]} is at least as good as arm {self.own_arm()[apex]} (pair "
+            f"{self.apexes[apex]}), so no number of samples confirms the latter: choose the best arm as leader, and a "
+            "theta without ties"
+        )
+
     def own_arm(self) -> IntArray:
         """(n_apexes,) the arm of each apex."""
         return np.searchsorted(self.offsets, self.apexes, side="right").astype(np.int64) - 1
@@ -121,8 +139,9 @@ class Comparison:
     def _divide_by_gaps(
         self, ratios: FloatArray, apex_values: FloatArray, values: FloatArray, scales: FloatArray
     ) -> None:
-        gaps = (apex_values[:, None] - values) * scales
-        positive = gaps > 0.0
+        gaps = apex_values[:, None] - values
+        positive = gaps > self.smallest_gap
+        gaps *= scales
         np.square(gaps, out=gaps)
         np.divide(ratios, gaps, out=ratios, where=positive)
         ratios[~positive] = np.inf
@@ -135,6 +154,7 @@ class Comparison:
         repeats = np.diff(starts)
         rows = np.repeat(self.pairs[self.apexes[apexes]], repeats, axis=0) - self.pairs[members]
         gaps = np.repeat(self.apex_values[apexes], repeats) - self.rival_values[members]
+        gaps[np.abs(gaps) <= self.smallest_gap] = 0.0
         return Blocks(rows, gaps * np.repeat(self.scales[arms], repeats), starts)
 
 
@@ -161,7 +181,10 @@ class Vertices:
         self.comparison = comparison
 
     def price(self, whitener: FloatArray, threshold: float, limit: int) -> Prices:
-        return _gather(self.comparison, whitener, threshold, limit)
+        prices = _gather(self.comparison, whitener, threshold, limit)
+        if prices.value == np.inf:
+            raise self.comparison.tie(int(prices.blocks[0]))
+        return prices
 
     def blocks(self, identities: IntArray, whitener: FloatArray) -> Blocks:
         """One row a block: the rival's pair that is smallest now. Any fixed choice is an upper bound elsewhere."""
@@ -177,37 +200,60 @@ class Vertices:
 
 
 class Hulls:
-    """Blocks whose criterion is the smallest ratio over the *convex hull* of the rival: convex in the design."""
+    """Blocks whose criterion is the smallest ratio over the *convex hull* of the rival: convex in the design.
+
+    A block whose apex lies in the rival's hull has no strict alternative: the rival can never win there, whatever θ
+    is. Such blocks are left out.
+    """
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
-        self._empty = np.empty(0, dtype=np.int64)  # blocks without a strict alternative
+        self._left_out = np.empty(0, dtype=np.int64)
 
     def price(self, whitener: FloatArray, threshold: float, limit: int) -> Prices:
+        """As every family; the value is an upper bound if more than `limit` blocks are above the threshold."""
         candidates = _gather(self.comparison, whitener, threshold, limit=0)
-        worst, found, criteria = 0.0, [], []
-        order = candidates.blocks[~np.isin(candidates.blocks, self._empty)]
-        bounds = candidates.criteria[~np.isin(candidates.blocks, self._empty)]
+        keep = ~np.isin(candidates.blocks, self._left_out)
+        order, upper = candidates.blocks[keep], candidates.criteria[keep]
+        worst, count = 0.0, 0
+        blocks, criteria = [order[:0]], [upper[:0]]
         for first in range(0, order.size, HULL_CHUNK):
-            if bounds[first] <= worst:
+            if upper[first] <= worst or count >= limit:
+                worst = max(worst, float(upper[first]))
                 break
-            part = order[first : first + HULL_CHUNK]
-            values = self._criteria(part, whitener)
-            above = values > threshold
-            found.append(part[above])
-            criteria.append(values[above])
+            part, values = self._strict(order[first : first + HULL_CHUNK], whitener, threshold)
+            blocks.append(part)
+            criteria.append(values)
+            count += part.size
             worst = max(worst, float(values.max(initial=0.0)))
-        blocks = np.concatenate([self._empty[:0], *found])
-        values = np.concatenate([np.empty(0), *criteria])
-        chosen = np.argsort(-values)[:limit]
-        return Prices(worst if blocks.size else threshold, blocks[chosen], values[chosen])
+        found, values = np.concatenate(blocks), np.concatenate(criteria)
+        chosen = np.argsort(-values, kind="stable")[:limit]
+        return Prices(worst, found[chosen], values[chosen])
 
-    def _criteria(self, identities: IntArray, whitener: FloatArray) -> FloatArray:
-        blocks = self.blocks(identities, whitener)
-        return 1.0 / distances(blocks, whitener)
+    def _strict(self, identities: IntArray, whitener: FloatArray, threshold: float) -> tuple[IntArray, FloatArray]:
+        """Those of the blocks that are above the threshold and have a strict alternative, with their criteria."""
+        distance = distances(self.blocks(identities, whitener), whitener)
+        with np.errstate(divide="ignore"):
+            criteria = 1.0 / distance
+        above = np.flatnonzero(criteria > threshold)
+        inside = apex_in_hull(self.blocks(identities[above], whitener), whitener)
+        self._left_out = np.concatenate([self._left_out, identities[above[inside]]])
+        above = above[~inside]
+        if not np.isfinite(criteria[above]).all():
+            raise self.comparison.tie(int(identities[above[np.argmax(criteria[above])]]))
+        return identities[above], criteria[above]
 
     def blocks(self, identities: IntArray, whitener: FloatArray) -> Blocks:
         return self.comparison.rows_of(identities)
+
+
+def apex_in_hull(blocks: Blocks, whitener: FloatArray) -> NDArray[np.bool_]:
+    """(n_blocks,) whether 0 is a convex combination of the block's rows."""
+    if blocks.count == 0:
+        return np.zeros(0, dtype=np.bool_)
+    equal = Blocks(blocks.rows, np.ones(blocks.gaps.size), blocks.starts)
+    longest = np.maximum.reduceat(_squares(blocks.rows @ whitener.T), blocks.starts[:-1])
+    return np.asarray(distances(equal, whitener) * longest > 1.0 / HULL_TOLERANCE)
 
 
 def distances(blocks: Blocks, whitener: FloatArray) -> FloatArray:

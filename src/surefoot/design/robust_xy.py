@@ -9,7 +9,7 @@ from surefoot.design.families import Directions, Equal, Hulls, Vertices
 from surefoot.design.types import Design, FloatArray, IntArray
 from surefoot.design.vertex_descent import descend
 from surefoot.design.whitening import whiten
-from surefoot.design.working_set import solve_certified
+from surefoot.design.working_set import solve_certified, sparse
 from surefoot.errors import InputError
 from surefoot.problem import RobustProblem
 
@@ -64,5 +64,6 @@ def xy_optimal(directions: FloatArray, rows: FloatArray, tolerance: float = 1e-3
         tolerance: the largest relative gap.
     """
     coordinates, measured = whiten(directions, rows)
-    found = solve_certified(measured, Directions(coordinates), tolerance)
+    family = Directions(coordinates)
+    found = sparse(measured, family, solve_certified(measured, family, tolerance), tolerance)
     return Design(found.weights, found.value, min(found.bound, found.value))

@@ -9,7 +9,7 @@ from surefoot.design.families import Comparison, Hulls, Vertices
 from surefoot.design.types import Design, FloatArray, IntArray
 from surefoot.design.vertex_descent import descend
 from surefoot.design.whitening import whiten
-from surefoot.design.working_set import solve_certified
+from surefoot.design.working_set import solve_certified, sparse
 from surefoot.errors import InputError
 
 
@@ -41,7 +41,9 @@ def exact_separation(
         A design whose value is H* = max over blocks of 1 / (emphasis · squared distance).
     """
     measured, comparison = _compare(pairs, offsets, theta, leader, rivals, rows, emphasis)
-    found = solve_certified(measured, Hulls(comparison), tolerance, None if start is None else start.weights)
+    family = Hulls(comparison)
+    found = solve_certified(measured, family, tolerance, None if start is None else start.weights)
+    found = sparse(measured, family, found, tolerance)
     return Design(found.weights, found.value, min(found.bound, found.value))
 
 

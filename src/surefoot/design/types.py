@@ -30,6 +30,8 @@ class Design:
     @property
     def gap(self) -> float:
         """By what fraction the value can exceed the best possible one."""
+        if self.value == self.lower_bound:
+            return 0.0
         return self.value / self.lower_bound - 1.0 if self.lower_bound > 0 else math.inf
 
     @cached_property

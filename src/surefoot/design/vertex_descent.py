@@ -15,7 +15,7 @@ def descend(rows: FloatArray, family: Vertices, tolerance: float, hull: Certifie
     Fixing each block's choice at the current design gives a convex criterion that is above the true one and touches
     it there; each round minimises it on the working set, so the true value on that set never goes up.
     """
-    working = WorkingSet(rows, family, hull.weights)
+    working = WorkingSet(rows, family, tolerance, hull.weights)
     slow = 0
     for _ in range(MAX_ROUNDS):
         before = working.best.value

@@ -14,6 +14,7 @@ ALL_ATOMS = 150
 MAX_ROUNDS = 80
 CUTS = (3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
 RANGE_FLOOR = 1e-10
+NEGLIGIBLE = 1e-4
 
 
 @dataclass
@@ -29,14 +30,15 @@ class Certified:
 class WorkingSet:
     """The state of the outer loop: which rows may be pulled, which blocks are watched."""
 
-    def __init__(self, rows: FloatArray, family: Family, start: FloatArray | None = None) -> None:
-        self.rows, self.family = rows, family
+    def __init__(self, rows: FloatArray, family: Family, tolerance: float, start: FloatArray | None = None) -> None:
+        self.rows, self.family, self.tolerance = rows, family, tolerance
         self.dimension = rows.shape[1]
         self.atoms, self.weights = _first_atoms(rows, start)
         self.identities = np.empty(0, dtype=np.int64)
         self.multipliers = np.empty(0)
         self.best = Certified(self._spread(), np.inf, 0.0, 0)
-        self.extend_blocks(self.family.price(self.whitener(), 0.0, 4 * self.dimension).blocks)
+        prices = self.family.price(self.whitener(), 0.0, 4 * self.dimension)
+        self.extend_blocks(prices.blocks[prices.criteria > NEGLIGIBLE * prices.value])
 
     def whitener(self) -> FloatArray:
         atoms = self.rows[self.atoms]
@@ -88,8 +90,9 @@ class WorkingSet:
         """One round: small solve, pricing, growth. Returns how many blocks and rows were added."""
         epsilon = self.solve_master(tolerance)
         whitener = self.whitener()
-        prices = self.family.price(whitener, self.master_value * (1.0 + 1e-9), 4 * self.dimension)
-        value = max(prices.value, self.master_value)
+        threshold = self.master_value * (1.0 + 0.2 * self.tolerance)
+        prices = self.family.price(whitener, threshold, 4 * self.dimension)
+        value = max(prices.value, threshold)
         bound, rows = self.price_atoms(epsilon, 2 * self.dimension)
         best = self.best
         if value < best.value:
@@ -101,17 +104,19 @@ class WorkingSet:
 
 def solve_certified(rows: FloatArray, family: Family, tolerance: float, start: FloatArray | None = None) -> Certified:
     """Minimise the family's worst criterion over all designs, to a proven relative gap."""
-    working = WorkingSet(rows, family, start)
-    inner = max(0.3 * tolerance, min(0.03, 10 * tolerance)) if working.atoms.size < len(rows) else 0.5 * tolerance
+    working = WorkingSet(rows, family, tolerance, start)
+    if working.identities.size == 0:  # no rival can ever win: nothing to learn
+        return Certified(working.best.weights, 0.0, 0.0, 0)
+    finest = 0.3 * tolerance
+    inner = max(finest, min(0.03, 10 * tolerance)) if working.atoms.size < len(rows) else finest
     for _ in range(MAX_ROUNDS):
         added = working.round(inner)
         gap = working.best.value / working.best.bound - 1.0 if working.best.bound > 0 else np.inf
-        if gap <= tolerance:
+        if gap <= tolerance or (not added and inner <= 0.01 * tolerance):
             break
-        inner = max(0.3 * tolerance, min(inner, 0.3 * gap))
-        if not added and inner <= 0.5 * tolerance:
-            break
-    return sparse(rows, family, working.best, tolerance)
+        finest = finest if added else 0.3 * finest
+        inner = max(finest, min(inner, 0.3 * gap)) if added else finest
+    return working.best
 
 
 def sparse(rows: FloatArray, family: Family, found: Certified, tolerance: float) -> Certified:
