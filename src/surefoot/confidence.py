@@ -1,27 +1,70 @@
-"""Thresholds: the paper's, valid unions, self-normalised ellipsoids."""
+"""Thresholds: the paper's, unions over one-sided events, self-normalised ellipsoids."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg, special
+
+from surefoot.noise import Gaussian, Noise
 
 Array = NDArray[np.float64]
 
 
-def self_normalised_radius(first: Array, total: Array, delta: float, regularisation: float = 0.5) -> float:
+def paper_threshold(n_pairs: int, delta: float) -> float:
+    """√(2 log(|Z|²/δ)), the factor on every width in the paper."""
+    return math.sqrt(2 * math.log(n_pairs**2 / delta))
+
+
+def paper_spending(delta: float, look: int) -> float:
+    """The paper's δ_t = δ/t² (Algorithm 1, line 3), which sums to 1.64 δ."""
+    return delta / look**2
+
+
+def valid_spending(delta: float, look: int) -> float:
+    """6δ/(π²t²): what look t = 1, 2, … may spend so that all of them together spend δ."""
+    return 6 * delta / (math.pi**2 * look**2)
+
+
+def one_sided_events(offsets: NDArray[np.int64]) -> int:
+    """(|X| − 1)·max|Y|: how many differences must not deviate upwards for a look to be right.
+
+    For a wrong arm x' to beat x*, the *true worst* pair z' of x' must beat some pair z of x*, though
+    (z' − z)ᵀθ < 0. So one event for each x' ≠ x* and each pair of x*, whichever arm that is.
+    """
+    return (len(offsets) - 2) * int(np.diff(offsets).max())
+
+
+def union_threshold(events: int, delta: float, noise: Noise) -> float:
+    """c such that `events` one-sided deviations of more than c standard deviations have probability ≤ δ in all.
+
+    Gaussian noise has the exact quantile; sub-Gaussian noise the Chernoff bound √(2 log(events/δ)).
+    """
+    if isinstance(noise, Gaussian):
+        return max(0.0, -float(special.ndtri(delta / events)))
+    return math.sqrt(2 * math.log(events / delta))
+
+
+def self_normalised_radius(first: Array, total: Array, delta: float, regularisation: float = 1.0) -> float:
     """β with P(‖θ̂ − θ‖_A ≤ β at all looks) ≥ 1 − δ, however the pulls after the first phase were chosen.
 
     The method of mixtures (Abbasi-Yadkori, Pál and Szepesvári, 2011) with prior precision V = r·A_first bounds
-    ‖S‖² in the norm of (V + A)⁻¹ by log det(V + A) − log det V + 2 log(1/δ). As A ⪰ A_first, V + A ⪯ (1 + r) A, so
-    ‖θ̂ − θ‖²_A = ‖S‖²_{A⁻¹} is at most (1 + r) times that: no bound on ‖θ‖ is needed.
+    ‖S‖² in the norm of (V + A)⁻¹ by log det(V + A) − log det V + 2 log(1/δ). With κ the largest eigenvalue of
+    A⁻¹A_first, V + A ⪯ (1 + rκ) A, so ‖θ̂ − θ‖²_A = ‖S‖²_{A⁻¹} is at most (1 + rκ) times that. No bound on ‖θ‖ is
+    needed, and κ falls to 0 as data arrive.
 
     Args:
         first: (d, d) information of the first phase, whose design is fixed before any data.
         total: (d, d) information of all phases.
     """
-    prior = regularisation * first
-    sign_prior, log_prior = np.linalg.slogdet(prior)
-    sign_total, log_total = np.linalg.slogdet(prior + total)
-    if sign_prior <= 0 or sign_total <= 0 or not np.isfinite(log_prior) or np.linalg.cond(first) > 1e13:
-        return float("inf")
-    return float(np.sqrt((1 + regularisation) * (log_total - log_prior + 2 * np.log(1 / delta))))
+    units = np.sqrt(np.diag(first))
+    if not (units > 0).all():
+        return math.inf
+    first, total = first / np.outer(units, units), total / np.outer(units, units)
+    if np.linalg.cond(first) > 1e13:
+        return math.inf
+    ratios = linalg.eigh(total, first, eigvals_only=True)  # of A relative to A_first, all ≥ 1
+    growth = np.log1p(ratios / regularisation).sum()
+    return math.sqrt((1 + regularisation / ratios[0]) * (growth + 2 * math.log(1 / delta)))

@@ -29,6 +29,7 @@ from surefoot.statistics import (
 )
 
 MISFIT_LEVEL = 0.001
+MOST_PULLS = 2**52  # counts stay exact as floating-point numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +147,8 @@ class Algorithm(ABC):
                 self._stop = planned
             elif self.settings.budget is not None and self.samples + int(planned.sum()) > self.settings.budget:
                 self._stop = StopReason.BUDGET
+            elif self.samples + int(planned.sum()) > MOST_PULLS:
+                self._stop = StopReason.LOOKS_SPENT
             else:
                 self._pending = Phase(len(self.history), planned.astype(np.int64))
         return self._pending

@@ -32,7 +32,8 @@ class StopReason(Enum):
         "tolerance."
     )
     LOOKS_SPENT = (
-        "The planned looks are used up without an answer: set a tolerance, or start again with a larger delta."
+        "The planned looks are used up without an answer, so the best arms are as good as tied: set a tolerance, or "
+        "choose among the candidates."
     )
     MODEL_REJECTED = (
         "The rewards do not follow the linear model, so the answer is not certified. Start anew with "

@@ -1,0 +1,108 @@
+"""How clearly one arm beats another: the ratios Δ̂/‖v‖ of `eq:11` and of Algorithm 1, line 10."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.design.whitening import whiten
+from surefoot.problem import RobustProblem
+from surefoot.statistics import Array, Counts, information
+
+SINGULAR = 1e-11  # eigenvalues of A, relative to its largest, in coordinates of size one
+UNSEEN = 1e-8
+BLOCK = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Pairs with their estimated means, in coordinates where a distance is a standard error.
+
+    Attributes:
+        offsets: (n_arms + 1,) where each arm's pairs begin.
+        means: (n_pairs,) estimated mean rewards.
+        located: (n_pairs, rank) ‖located_i − located_j‖ = ‖z_i − z_j‖_{A⁻¹}.
+        unseen: (n_pairs, dimension − rank) the part of the pairs that no pull measured.
+    """
+
+    offsets: NDArray[np.int64]
+    means: Array
+    located: Array
+    unseen: Array
+
+    @property
+    def robust_values(self) -> Array:
+        """(n_arms,) estimated robust values."""
+        return np.minimum.reduceat(self.means, self.offsets[:-1])
+
+    @property
+    def widths(self) -> Array:
+        """(n_pairs,) standard errors of the means; infinite where not all of a pair was measured."""
+        lost = np.linalg.norm(self.unseen, axis=1) > UNSEEN
+        return np.where(lost, np.inf, np.linalg.norm(self.located, axis=1))
+
+    def among(self, arms: NDArray[np.int64]) -> Comparisons:
+        """The same comparisons, of these arms only."""
+        chosen = np.concatenate([np.arange(self.offsets[a], self.offsets[a + 1]) for a in arms])
+        offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[arms])])
+        return Comparisons(offsets, self.means[chosen], self.located[chosen], self.unseen[chosen])
+
+    def with_means(self, means: Array) -> Comparisons:
+        """The same standard errors with other means."""
+        return replace(self, means=means)
+
+    def clearance(self, winners: NDArray[np.int64]) -> Array:
+        """(n_winners, n_arms) min over the winner's z of max over the loser's z' of (z − z')ᵀθ̂ / ‖z − z'‖_{A⁻¹}.
+
+        The winner beats the loser at threshold c if this exceeds c: *every* pair of the winner is above *some*
+        pair of the loser. It is −∞ where that needs a direction nobody measured.
+        """
+        rows = np.concatenate([np.arange(self.offsets[a], self.offsets[a + 1]) for a in winners])
+        sizes = np.diff(self.offsets)[winners]
+        above_some = np.empty((len(rows), len(self.offsets) - 1))
+        step = max(1, BLOCK // max(self.located.size + self.unseen.size, 1))
+        for begin in range(0, len(rows), step):
+            block = self._ratios(rows[begin : begin + step])
+            above_some[begin : begin + step] = np.maximum.reduceat(block, self.offsets[:-1], axis=1)
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        return np.minimum.reduceat(above_some, starts, axis=0)
+
+    def _ratios(self, rows: NDArray[np.int64]) -> Array:
+        """(n_rows, n_pairs) standardised differences; equal pairs give 0, unmeasured differences −∞."""
+        gaps = self.means[rows, None] - self.means[None, :]
+        errors = _distances(self.located, rows)
+        ratios = np.divide(gaps, errors, out=np.zeros_like(gaps), where=errors > 0)
+        if self.unseen.shape[1]:
+            ratios[_distances(self.unseen, rows) > UNSEEN] = -np.inf
+        return ratios
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Pairs and what a pull of each measures, in coordinates that do not depend on the units of the features."""
+
+    offsets: NDArray[np.int64]
+    pairs: Array
+    rows: Array
+    scales: Array
+
+    @classmethod
+    def of(cls, problem: RobustProblem, rows: Array, scales: Array) -> Frame:
+        pairs, measured = whiten(problem.pairs, rows)
+        return cls(problem.offsets, pairs, measured, scales)
+
+    def compare(self, counts: Counts, sums: Array) -> Comparisons:
+        """Least squares on these pulls; θ̂ = A⁻¹b, or its part within the range of a singular A."""
+        values, vectors = np.linalg.eigh(information(self.rows, counts))
+        seen = values > SINGULAR * max(values[-1], 1e-300)
+        inverse_root = vectors[:, seen] / np.sqrt(values[seen])
+        b = self.rows.T @ (sums / self.scales)
+        located = self.pairs @ inverse_root
+        return Comparisons(self.offsets, located @ (inverse_root.T @ b), located, self.pairs @ vectors[:, ~seen])
+
+
+def _distances(points: Array, rows: NDArray[np.int64]) -> Array:
+    difference = points[rows, None, :] - points[None, :, :]
+    return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", difference, difference)))

@@ -1,0 +1,22 @@
+"""Designs remembered per problem: a run, or many runs on one problem, solve each of them once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from weakref import WeakKeyDictionary
+
+from surefoot.design.types import Design
+from surefoot.problem import RobustProblem
+
+MOST_REMEMBERED = 256
+_REMEMBERED: WeakKeyDictionary[RobustProblem, dict[Hashable, Design]] = WeakKeyDictionary()
+
+
+def remembered(problem: RobustProblem, key: Hashable, solve: Callable[[], Design]) -> Design:
+    """`solve()`, or what it gave before for this problem and key. Problems never change, so neither do designs."""
+    known = _REMEMBERED.setdefault(problem, {})
+    if key not in known:
+        if len(known) >= MOST_REMEMBERED:
+            known.clear()
+        known[key] = solve()
+    return known[key]

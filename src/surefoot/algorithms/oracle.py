@@ -1,0 +1,68 @@
+"""Oracle: knows θ, pulls by `eq:oracle`, stops by `eq:57` of Appendix B. What learning would cost nothing to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from surefoot.algorithms.comparisons import Comparisons
+from surefoot.algorithms.designs import remembered
+from surefoot.algorithms.static_allocation import StaticAllocation
+from surefoot.confidence import paper_threshold, union_threshold
+from surefoot.design.separation import paper_separation
+from surefoot.errors import InputError
+from surefoot.statistics import Array
+
+
+@dataclass(eq=False)
+class Oracle(StaticAllocation):
+    """The paper's oracle: a yardstick, not a method, because it must be told θ.
+
+    The number of pulls follows from θ alone; the answer is the best arm at the estimate.
+
+    Attributes:
+        theta: the true parameter, for the features or their reduced basis.
+        growth: γ, by which the pulls grow from look to look; 1.1 as in the paper.
+    """
+
+    theta: ArrayLike | None = None
+    growth: float = 1.1
+    name: ClassVar[str] = "oracle"
+
+    def begin(self) -> None:
+        if self.theta is None:
+            raise InputError("the oracle must be told the true parameter: give Oracle(theta), or another algorithm")
+        self.true_means = self.problem.pair_means(self.theta)
+        self.best = self.problem.best_arm(self.theta)
+        if not self.problem.robust_gaps(self.theta)[self.best] > 0:
+            raise InputError("under theta two arms are equally good: give the oracle a theta with one best arm")
+        super().begin()
+
+    def allocation(self) -> Array:
+        theta = self.problem.reduced(np.asarray(self.theta, dtype=np.float64))
+        lambda_star = remembered(
+            self.problem,
+            ("oracle", self.rows.tobytes(), theta.tobytes()),
+            lambda: paper_separation(self.problem.pairs, self.problem.offsets, theta, self.best, rows=self.rows),
+        )
+        return lambda_star.weights
+
+    def stop_by(self, comparisons: Comparisons) -> None:
+        """`eq:57`: the true Δ exceed their widths for every pair of x* against every x'."""
+        self.leader = int(np.argmax(comparisons.robust_values))
+        true = comparisons.with_means(self.true_means)
+        self.evidence = true.clearance(np.array([self.best]))[0]
+        self.boundary = self.threshold()
+        if (np.delete(self.evidence, self.best) >= self.boundary).all():
+            self.survivors = np.arange(self.problem.n_arms) == self.leader
+
+    def threshold(self) -> float:
+        """The pulls are not random, so no look spends anything: |Y(x*)|(|X| − 1) one-sided events, once."""
+        if self.settings.confidence == "paper":
+            return paper_threshold(self.problem.n_pairs, self.settings.delta)
+        own = self.problem.pairs_of(self.best)
+        events = (own.stop - own.start) * (self.problem.n_arms - 1)
+        return union_threshold(events, self.settings.delta, self.settings.noise)

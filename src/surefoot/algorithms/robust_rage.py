@@ -1,0 +1,85 @@
+"""Robust RAGE: the paper's Algorithm 1."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot.algorithms.base import MOST_PULLS, Algorithm
+from surefoot.algorithms.comparisons import Frame
+from surefoot.algorithms.designs import remembered
+from surefoot.algorithms.result import StopReason
+from surefoot.confidence import one_sided_events, paper_spending, paper_threshold, union_threshold, valid_spending
+from surefoot.design.g_optimal import g_optimal
+from surefoot.design.robust_xy import robust_xy
+from surefoot.design.rounding import round_design, rounding_minimum
+from surefoot.statistics import Array, Counts, Outcome
+
+
+@dataclass(eq=False)
+class RobustRage(Algorithm):
+    """Phase by phase: a design for the surviving arms, enough pulls to halve the gap, then eliminate.
+
+    Attributes:
+        epsilon: ε, what rounding may cost.
+        mixture: how much of λ^G the valid policy mixes into each design, so that no direction stays unmeasured.
+    """
+
+    epsilon: float = 0.1
+    mixture: float = 0.1
+    name: ClassVar[str] = "robust-rage"
+
+    def begin(self) -> None:
+        self.frame = Frame.of(self.problem, self.rows, self.scales)
+        self.t = 1  # line 1; X̂_t is self.survivors
+        self.blocked = False
+
+    def plan(self) -> Counts | StopReason:
+        if self.survivors.sum() == 1:  # line 2
+            return StopReason.IDENTIFIED
+        if self.blocked:
+            return StopReason.SINGULAR_DESIGN
+        if self.remaining < 1:
+            return StopReason.BUDGET
+        c = self._threshold()  # line 3: √(2 log(|Z|²/δ_t))
+        lambda_, rho = self._design()  # lines 4, 5
+        N = 2 ** (2 * self.t) * rho * (1 + self.epsilon) * c**2  # line 6
+        N = max(N, rounding_minimum(lambda_, self.epsilon))
+        return round_design(lambda_, math.ceil(min(N, self.remaining, MOST_PULLS + 1)))  # lines 7, 8
+
+    def learn(self, outcome: Outcome) -> None:
+        arms, c = np.flatnonzero(self.survivors), self._threshold()
+        comparisons = self.frame.compare(outcome.counts, outcome.sums).among(arms)  # line 9
+        beaten_by = comparisons.clearance(np.arange(len(arms)))
+        np.fill_diagonal(beaten_by, -np.inf)
+        against = beaten_by.max(axis=0)
+        self.survivors[arms[against > c]] = False  # line 10, with A_t as line 9 defines it
+        self.blocked = bool((against <= -c).all())
+        self.leader = int(arms[np.argmax(comparisons.robust_values)])
+        self.boundary, self.evidence = c, np.full(self.problem.n_arms, np.inf)
+        self.evidence[arms] = against
+        self.t += 1  # line 11
+
+    def _threshold(self) -> float:
+        delta, n_pairs = self.settings.delta, self.problem.n_pairs
+        if self.settings.confidence == "paper":
+            return paper_threshold(n_pairs, paper_spending(delta, self.t))
+        events = one_sided_events(self.problem.offsets)
+        return union_threshold(events, valid_spending(delta, self.t), self.settings.noise)
+
+    def _design(self) -> tuple[Array, float]:
+        """λ*_t and ρ(X̂_t) of `eq:eq14`, mixed with λ^G if valid: then A ⪰ (1 − mixture)·A_{λ*}."""
+        problem, rows = self.problem, self.rows
+        candidates = np.flatnonzero(self.survivors)
+        xy = remembered(
+            problem,
+            ("xy", rows.tobytes(), candidates.tobytes()),
+            lambda: robust_xy(problem.pairs, problem.offsets, candidates, rows),
+        )
+        if self.settings.confidence == "paper":
+            return xy.weights, xy.value
+        lambda_G = remembered(problem, ("g", rows.tobytes()), lambda: g_optimal(rows)).weights
+        return (1 - self.mixture) * xy.weights + self.mixture * lambda_G, xy.value / (1 - self.mixture)

@@ -1,0 +1,72 @@
+"""A fixed share of the pulls for each pair, looked at as the pulls grow: the frame of Static, Oracle and Uniform."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+import numpy as np
+
+from surefoot.algorithms.base import Algorithm
+from surefoot.algorithms.comparisons import Comparisons, Frame
+from surefoot.algorithms.result import StopReason
+from surefoot.confidence import one_sided_events, paper_threshold, union_threshold, valid_spending
+from surefoot.design.rounding import round_design
+from surefoot.statistics import Array, Counts, Outcome
+
+
+class StaticAllocation(Algorithm):
+    """Pull a fixed allocation, first twice its support, then γ times as many pulls in all at each look.
+
+    Because no pull depends on a reward, all data count at every look. The last look takes what the budget leaves.
+    """
+
+    growth: float
+
+    @abstractmethod
+    def allocation(self) -> Array:
+        """(n_pairs,) the share of the pulls each pair gets."""
+
+    def begin(self) -> None:
+        self.frame = Frame.of(self.problem, self.rows, self.scales)
+        self.weights = self.allocation()
+        self.look = 0
+
+    def plan(self) -> Counts | StopReason:
+        if self.survivors.sum() == 1:
+            return StopReason.IDENTIFIED
+        total = math.ceil(self.growth * self.samples) if self.look else 2 * np.count_nonzero(self.weights)
+        total = int(min(total, self.samples + self.remaining))
+        return grown(self.weights, self.counts, total) - self.counts if total > self.samples else StopReason.BUDGET
+
+    def learn(self, outcome: Outcome) -> None:
+        self.look += 1
+        self.stop_by(self.frame.compare(self.counts, self.sums))
+
+    def stop_by(self, comparisons: Comparisons) -> None:
+        """`eq:11`: some arm beats every other. Only the arm of best estimated robust value can."""
+        self.leader = int(np.argmax(comparisons.robust_values))
+        self.evidence = comparisons.clearance(np.array([self.leader]))[0]
+        self.boundary = self.threshold()
+        self.survivors = self.evidence < self.boundary
+        self.survivors[self.leader] = True
+
+    def threshold(self) -> float:
+        """The factor on the widths at this look."""
+        if self.settings.confidence == "paper":
+            return paper_threshold(self.problem.n_pairs, self.settings.delta)
+        spent = valid_spending(self.settings.delta, self.look)
+        return union_threshold(one_sided_events(self.problem.offsets), spent, self.settings.noise)
+
+
+def grown(weights: Array, counts: Counts, total: int) -> Counts:
+    """Counts that follow the weights, sum to the total and are nowhere below the counts there are.
+
+    Rounding afresh may give a pair one pull fewer than it had; what that would save is taken from the
+    pairs that are furthest above their share.
+    """
+    larger = np.maximum(round_design(weights, total), counts)
+    for _ in range(int(larger.sum()) - total):
+        excess = np.where(larger > counts, (larger - 1) / np.where(weights > 0, weights, 1.0), -np.inf)
+        larger[int(np.argmax(excess))] -= 1
+    return larger

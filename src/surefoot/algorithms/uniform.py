@@ -1,0 +1,26 @@
+"""Uniform: every pair equally often, stopped by the same rule as Robust Static. The baseline without any design."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot.algorithms.static_allocation import StaticAllocation
+from surefoot.statistics import Array
+
+
+@dataclass(eq=False)
+class Uniform(StaticAllocation):
+    """Pull all pairs equally often until one arm is above all others, each at its worst, or the budget is spent.
+
+    Attributes:
+        growth: by which the pulls grow from look to look.
+    """
+
+    growth: float = 1.3
+    name: ClassVar[str] = "uniform"
+
+    def allocation(self) -> Array:
+        return np.full(self.problem.n_pairs, 1 / self.problem.n_pairs)

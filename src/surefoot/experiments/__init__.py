@@ -1,0 +1,1 @@
+"""The paper's experiments, and the instances they and the tests run on."""

@@ -1,0 +1,98 @@
+"""Families of instances: each function gives a problem and its true θ."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.problem import RobustProblem
+
+Array = NDArray[np.float64]
+Instance = tuple[RobustProblem, Array]
+
+PERTURBATIONS = 5
+SMALL_ANGLE = 0.01
+SPHERE_RADIUS = 0.05
+
+
+def irrelevant_dimensions(d: int) -> Instance:
+    """The paper's Experiment 1: d + 1 arms, of which only e₁ and e₁ + sin(0.01) e₂ are close.
+
+    The paper adds a scalar to a vector in y_j(x_{d+1}); it is taken along e₁, which leaves the other
+    dimensions irrelevant.
+    """
+    unit = np.eye(d)
+    steps = 0.01 * np.arange(1, PERTURBATIONS + 1)
+    arms = np.vstack([unit, unit[0] + math.sin(SMALL_ANGLE) * unit[1]])
+    perturbations = [np.outer(steps, e) for e in unit]
+    perturbations.append(np.outer(steps + 1 - math.cos(SMALL_ANGLE), unit[0]))
+    return RobustProblem(arms, perturbations), 2 * unit[0]
+
+
+def unit_sphere(n: int, d: int = 10, rng: np.random.Generator | None = None) -> Instance:
+    """The paper's Experiment 2: n arms on a sphere; θ is the one of the two closest arms that is best."""
+    generator = np.random.default_rng(0) if rng is None else rng
+    arms = on_sphere(generator, n, d)
+    products = arms @ arms.T - 2 * np.eye(n)
+    i, j = np.unravel_index(int(np.argmax(products)), products.shape)
+    perturbations = [SPHERE_RADIUS * on_sphere(generator, PERTURBATIONS, d) for _ in range(n)]
+    for close in (int(i), int(j)):
+        perturbations[close] = -SPHERE_RADIUS * arms[close : close + 1]
+    return RobustProblem(arms, perturbations), arms[int(i)].copy()
+
+
+def classic(d: int, angle: float = 0.1) -> Instance:
+    """The standard linear-bandit instance: unit vectors and one arm at a small angle to the best; nothing errs."""
+    close = np.zeros(d)
+    close[:2] = math.cos(angle), math.sin(angle)
+    arms = np.vstack([np.eye(d), close])
+    return RobustProblem(arms, [np.zeros((1, d))] * (d + 1)), 2 * np.eye(d)[0]
+
+
+def random_robust(
+    n_arms: int = 8,
+    n_perturbations: int = 10,
+    d: int = 5,
+    gap: float = 0.3,
+    rng: np.random.Generator | None = None,
+) -> Instance:
+    """Random arms in which half of the perturbations are equally bad: several bind at once.
+
+    The best arm is a random one; the others fall short by gap, 1.5 gap, 2 gap, …
+    """
+    generator = np.random.default_rng(0) if rng is None else rng
+    theta = on_sphere(generator, 1, d)[0]
+    shortfalls = generator.permutation(np.concatenate([[0.0], gap * (1 + 0.5 * np.arange(n_arms - 1))]))
+    arms = _across(generator, n_arms, theta) + np.outer(1 - shortfalls, theta)
+    perturbations = [_half_binding(generator, n_perturbations, theta) for _ in range(n_arms)]
+    return RobustProblem(arms, perturbations), theta
+
+
+def near_tie(n_arms: int = 5, gap: float = 0.01, d: int = 3, rng: np.random.Generator | None = None) -> Instance:
+    """Two arms whose robust values differ by a small gap, the others by half a unit; five perturbations an arm."""
+    generator = np.random.default_rng(0) if rng is None else rng
+    theta = on_sphere(generator, 1, d)[0]
+    shortfalls = np.concatenate([[0.0, gap], np.full(n_arms - 2, 0.5)])
+    arms = _across(generator, n_arms, theta) + np.outer(1 - shortfalls, theta)
+    perturbations = [_half_binding(generator, PERTURBATIONS, theta) for _ in range(n_arms)]
+    return RobustProblem(arms, perturbations), theta
+
+
+def on_sphere(generator: np.random.Generator, n: int, d: int) -> Array:
+    """(n, d) points uniform on the unit sphere."""
+    points = generator.standard_normal((n, d))
+    return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
+
+
+def _across(generator: np.random.Generator, n: int, theta: Array) -> Array:
+    """(n, d) random vectors orthogonal to a unit vector."""
+    points = on_sphere(generator, n, len(theta))
+    return np.asarray(points - np.outer(points @ theta, theta))
+
+
+def _half_binding(generator: np.random.Generator, n: int, theta: Array) -> Array:
+    """(n, d) perturbations that cost 0.2 for the first half of them, and less for the others."""
+    cost = np.where(np.arange(n) < (n + 1) // 2, 0.2, generator.uniform(0, 0.2, n))
+    return 0.2 * _across(generator, n, theta) + np.outer(cost, theta)
