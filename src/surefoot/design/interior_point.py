@@ -19,6 +19,8 @@ from surefoot.design.types import FloatArray, IntArray
 
 LONGEST_STEP = 0.95
 MAX_ITERATIONS = 80
+LAGGING = 10.0
+HOLD = 0.3
 
 
 @dataclass(frozen=True)
@@ -169,11 +171,14 @@ class _State:
         size = self.weights.size + self.slacks.size
         complementarity = float(self.weights @ self.costs + self.slacks @ self.multipliers) / size
         d_weights, d_slacks, d_multipliers, d_costs = newton.direction(self, 0.0, 0.0, 0.0)
-        primal = min(_longest(self.weights, d_weights), _longest(self.slacks, d_slacks))
-        dual = min(_longest(self.multipliers, d_multipliers), _longest(self.costs, d_costs))
+        primal = min(1.0, _longest(self.weights, d_weights), _longest(self.slacks, d_slacks))
+        dual = min(1.0, _longest(self.multipliers, d_multipliers), _longest(self.costs, d_costs))
         after = (self.weights + primal * d_weights) @ (self.costs + dual * d_costs)
         after += (self.slacks + primal * d_slacks) @ (self.multipliers + dual * d_multipliers)
-        centre = max(float(after / size / complementarity) ** 3, 1e-6) * complementarity
+        shrink = max(float(after / size / complementarity) ** 3, 1e-6)
+        if newton.infeasibility() > LAGGING * complementarity * size / self.weights.sum():
+            shrink = max(shrink, HOLD)  # let feasibility catch up before the centre moves on
+        centre = shrink * complementarity
         step = newton.direction(self, centre, d_weights * d_costs, d_slacks * d_multipliers)
         return self._move(master, *step)
 
@@ -231,6 +236,10 @@ class _Newton:
             return None
         dual_residual = 1.0 - squares @ w - state.costs
         return cls(factor, scale, squares, dual_residual, geometry.distance - state.slacks - 1.0)
+
+    def infeasibility(self) -> float:
+        """The largest relative violation of dual feasibility: the moving matrix outruns the multipliers."""
+        return float(np.abs(self.dual_residual).max())
 
     def direction(
         self, state: _State, centre: float, weight_product: FloatArray | float, slack_product: FloatArray | float
