@@ -75,8 +75,16 @@ def least_squares(rows: Array, counts: Counts, sums: Array, scales: Array) -> Ar
     """
     pulled = np.flatnonzero(counts)
     root = np.sqrt(counts[pulled])
-    solution, *_ = np.linalg.lstsq(rows[pulled] * root[:, None], sums[pulled] / (root * scales[pulled]), rcond=1e-10)
-    return np.asarray(solution)
+    solution, _ = _solve(rows[pulled] * root[:, None], sums[pulled] / (root * scales[pulled]))
+    return solution
+
+
+def _solve(design: Array, target: Array) -> tuple[Array, int]:
+    """Least squares and the rank, with columns brought to one size first: the units of features do not matter."""
+    sizes = np.linalg.norm(design, axis=0)
+    sizes[sizes == 0] = 1.0
+    solution, _, rank, _ = np.linalg.lstsq(design / sizes, target, rcond=1e-10)
+    return np.asarray(solution / sizes), int(rank)
 
 
 @dataclass(frozen=True)
@@ -108,8 +116,8 @@ def lack_of_fit(rows: Array, scales: Array, outcome: Outcome) -> FitTest:
     root = np.sqrt(counts)
     design = rows[pulled] * root[:, None]
     target = outcome.sums[pulled] / (root * scales[pulled])
-    solution, _, rank, _ = np.linalg.lstsq(design, target, rcond=1e-10)
-    fit_freedom = len(pulled) - int(rank)
+    solution, rank = _solve(design, target)
+    fit_freedom = len(pulled) - rank
     pure = float((outcome.scatter[pulled] / scales[pulled] ** 2).sum())
     if fit_freedom <= 0 or pure_freedom <= 0 or pure <= 0:
         return FitTest(None, samples)

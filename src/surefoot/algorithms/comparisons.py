@@ -53,6 +53,18 @@ class Comparisons:
         """The same standard errors with other means."""
         return replace(self, means=means)
 
+    def after(self, measured: Array, pulls: int) -> Comparisons:
+        """The standard errors once that many more pulls are made, the means as they are now.
+
+        Args:
+            measured: (rank,) what one of the pulls measures, in the coordinates of `located`.
+        """
+        gained = pulls * float(measured @ measured)
+        if gained == 0:
+            return self
+        shrink = (1 - 1 / np.sqrt(1 + gained)) * pulls / gained  # (I + n r rᵀ)^(−1/2) = I − shrink · r rᵀ
+        return replace(self, located=self.located - np.outer(self.located @ measured, shrink * measured))
+
     def clearance(self, winners: NDArray[np.int64]) -> Array:
         """(n_winners, n_arms) min over the winner's z of max over the loser's z' of (z − z')ᵀθ̂ / ‖z − z'‖_{A⁻¹}.
 
@@ -68,6 +80,10 @@ class Comparisons:
             above_some[begin : begin + step] = np.maximum.reduceat(block, self.offsets[:-1], axis=1)
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         return np.minimum.reduceat(above_some, starts, axis=0)
+
+    def upper_gaps(self, rows: NDArray[np.int64], radius: float) -> Array:
+        """(n_rows, n_pairs) the largest (z' − z)ᵀθ that the ellipsoid allows, z of the rows and z' of all pairs."""
+        return self.means[None, :] - self.means[rows, None] + radius * _distances(self.located, rows)
 
     def _ratios(self, rows: NDArray[np.int64]) -> Array:
         """(n_rows, n_pairs) standardised differences; equal pairs give 0, unmeasured differences −∞."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from weakref import WeakKeyDictionary
 
+from surefoot.design.g_optimal import g_optimal
 from surefoot.design.types import Design
 from surefoot.problem import RobustProblem
+from surefoot.statistics import Array
 
 MOST_REMEMBERED = 256
 _REMEMBERED: WeakKeyDictionary[RobustProblem, dict[Hashable, Design]] = WeakKeyDictionary()
@@ -20,3 +22,8 @@ def remembered(problem: RobustProblem, key: Hashable, solve: Callable[[], Design
             known.clear()
         known[key] = solve()
     return known[key]
+
+
+def g_weights(problem: RobustProblem, rows: Array) -> Array:
+    """(n_pairs,) λ^G of `eq:G-all`."""
+    return remembered(problem, ("g", rows.tobytes()), lambda: g_optimal(rows)).weights

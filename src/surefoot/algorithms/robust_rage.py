@@ -10,10 +10,9 @@ import numpy as np
 
 from surefoot.algorithms.base import MOST_PULLS, Algorithm
 from surefoot.algorithms.comparisons import Frame
-from surefoot.algorithms.designs import remembered
+from surefoot.algorithms.designs import g_weights, remembered
 from surefoot.algorithms.result import StopReason
 from surefoot.confidence import one_sided_events, paper_spending, paper_threshold, union_threshold, valid_spending
-from surefoot.design.g_optimal import g_optimal
 from surefoot.design.robust_xy import robust_xy
 from surefoot.design.rounding import round_design, rounding_minimum
 from surefoot.statistics import Array, Counts, Outcome
@@ -81,5 +80,5 @@ class RobustRage(Algorithm):
         )
         if self.settings.confidence == "paper":
             return xy.weights, xy.value
-        lambda_G = remembered(problem, ("g", rows.tobytes()), lambda: g_optimal(rows)).weights
+        lambda_G = g_weights(problem, rows)
         return (1 - self.mixture) * xy.weights + self.mixture * lambda_G, xy.value / (1 - self.mixture)

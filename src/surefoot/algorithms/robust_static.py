@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from surefoot.algorithms.designs import remembered
+from surefoot.algorithms.designs import g_weights
 from surefoot.algorithms.static_allocation import StaticAllocation
-from surefoot.design.g_optimal import g_optimal
 from surefoot.statistics import Array
 
 
@@ -23,5 +22,4 @@ class RobustStatic(StaticAllocation):
     name: ClassVar[str] = "robust-static"
 
     def allocation(self) -> Array:
-        lambda_G = remembered(self.problem, ("g", self.rows.tobytes()), lambda: g_optimal(self.rows))
-        return lambda_G.weights
+        return g_weights(self.problem, self.rows)

@@ -1,0 +1,99 @@
+"""Robust LinGapE: after each look, measure what most clouds the leader's victory. The paper's future work.
+
+LinGapE (Xu, Honda and Sugiyama, 2018) with the paper's robust stopping rule `eq:11`, whose threshold is that of a
+self-normalised ellipsoid (Abbasi-Yadkori, Pál and Szepesvári, 2011), valid however pulls depend on rewards.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot.algorithms.base import Algorithm
+from surefoot.algorithms.comparisons import Comparisons, Frame
+from surefoot.algorithms.designs import g_weights
+from surefoot.algorithms.result import StopReason
+from surefoot.confidence import self_normalised_radius
+from surefoot.design.rounding import round_design
+from surefoot.statistics import Array, Counts, Outcome, information
+
+
+@dataclass(eq=False)
+class RobustLinGapE(Algorithm):
+    """Pull what best resolves the leader against its most dangerous rival, in batches that grow with the data.
+
+    Attributes:
+        growth: by which the pulls grow from look to look.
+        decisions: into how many choices a batch is split; each takes account of the batch's earlier pulls.
+    """
+
+    growth: float = 1.2
+    decisions: int = 4
+    name: ClassVar[str] = "robust-lingape"
+    has_paper_policy: ClassVar[bool] = False
+
+    def begin(self) -> None:
+        self.frame = Frame.of(self.problem, self.rows, self.scales)
+        self.comparisons: Comparisons | None = None
+        self.radius = math.inf
+
+    def plan(self) -> Counts | StopReason:
+        if self.survivors.sum() == 1:
+            return StopReason.IDENTIFIED
+        if self.remaining < 1:
+            return StopReason.BUDGET
+        if self.comparisons is None:
+            return self._first_phase()
+        pulls = int(min(math.ceil((self.growth - 1) * self.samples), self.remaining))
+        return self._batch(self.comparisons, pulls)
+
+    def learn(self, outcome: Outcome) -> None:
+        self.comparisons = self.frame.compare(self.counts, self.sums)
+        self.radius = self._radius()
+        self.leader = int(np.argmax(self.comparisons.robust_values))
+        self.evidence = self.comparisons.clearance(np.array([self.leader]))[0]  # eq:11
+        self.boundary = self.radius
+        self.survivors = self.evidence < self.radius
+        self.survivors[self.leader] = True
+
+    def _first_phase(self) -> Counts:
+        """Twice the support of λ^G: fixed before any data, it spans all directions and scales the ellipsoid."""
+        weights = g_weights(self.problem, self.rows)
+        return round_design(weights, int(min(2.0 * np.count_nonzero(weights), self.remaining)))
+
+    def _radius(self) -> float:
+        if self.first_information is None:
+            return math.inf
+        total = information(self.rows, self.counts)
+        return self_normalised_radius(self.first_information, total, self.settings.delta)
+
+    def _batch(self, comparisons: Comparisons, pulls: int) -> Counts:
+        counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
+        shares = round_design(np.ones(min(self.decisions, pulls)), pulls)
+        for share in shares.tolist():
+            measured = comparisons.located / self.scales[:, None]
+            chosen = _most_telling(measured, self._clouded(comparisons), share)
+            counts[chosen] += share
+            comparisons = comparisons.after(measured[chosen], share)
+        return counts
+
+    def _clouded(self, comparisons: Comparisons) -> Array:
+        """(rank,) z − z' of the leader and the rival that may be furthest above it, within the ellipsoid."""
+        offsets = self.problem.offsets
+        own = np.arange(offsets[self.leader], offsets[self.leader + 1])
+        upper = comparisons.upper_gaps(own, self.radius)
+        at_worst = np.minimum.reduceat(upper, offsets[:-1], axis=1)
+        at_worst[:, self.leader] = -np.inf
+        row, rival = np.unravel_index(int(np.argmax(at_worst)), at_worst.shape)
+        against = slice(offsets[rival], offsets[rival + 1])
+        witness = against.start + int(np.argmin(upper[row, against]))
+        return np.asarray(comparisons.located[own[row]] - comparisons.located[witness])
+
+
+def _most_telling(measured: Array, direction: Array, pulls: int) -> int:
+    """The pair whose pulls most reduce the standard error of a direction."""
+    gain = (measured @ direction) ** 2 / (1 + pulls * np.einsum("ij,ij->i", measured, measured))
+    return int(np.argmax(gain))

@@ -1,0 +1,91 @@
+"""StableOPT (Bogunovic et al., 2018), linear kernel: optimistic about the arm, pessimistic about what goes wrong."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot.algorithms.base import Algorithm
+from surefoot.algorithms.comparisons import Comparisons, Frame
+from surefoot.algorithms.designs import g_weights
+from surefoot.algorithms.result import StopReason
+from surefoot.confidence import self_normalised_radius
+from surefoot.design.rounding import round_design
+from surefoot.errors import InputError
+from surefoot.statistics import Array, Counts, Outcome, information
+
+
+@dataclass(eq=False)
+class StableOpt(Algorithm):
+    """Pull x_t = argmax_x min_y ucb with y_t = argmin_y lcb; report argmax_x min_y lcb. It only stops by its budget.
+
+    In place of a Gaussian-process prior it begins with one pull of each pair in the support of λ^G, so that nothing
+    need be known about the size of θ. The widths are β‖z‖_{A⁻¹}, with β of Lemma 1 (paper) or of the self-normalised
+    ellipsoid (valid).
+
+    Attributes:
+        batch_growth: a phase takes this share of the pulls so far, but at least one, so 10⁶ pulls stay quick;
+            0 chooses every single pull anew, as published.
+        decisions: into how many choices a phase is split; each takes account of the phase's earlier pulls.
+    """
+
+    batch_growth: float = 0.1
+    decisions: int = 4
+    name: ClassVar[str] = "stableopt"
+
+    def begin(self) -> None:
+        if self.settings.budget is None:
+            raise InputError(
+                'stableopt never stops by itself: give budget=, or use "prime", which stops when it is sure'
+            )
+        self.frame = Frame.of(self.problem, self.rows, self.scales)
+        self.comparisons: Comparisons | None = None
+
+    def plan(self) -> Counts | StopReason:
+        if self.remaining < 1:
+            return StopReason.NO_CERTIFICATE
+        if self.comparisons is None:
+            return self._first_phase()
+        pulls = int(min(max(1, self.batch_growth * self.samples), self.remaining))
+        return self._batch(self.comparisons, pulls)
+
+    def learn(self, outcome: Outcome) -> None:
+        self.comparisons = self.frame.compare(self.counts, self.sums)
+        self.beta = self._beta()
+        lower, upper = self._bounds(self.comparisons)
+        surest = self.problem.worst_of(lower)
+        known = np.isfinite(surest).any()
+        self.leader = int(np.argmax(surest if known else self.comparisons.robust_values))
+        self.survivors = self.problem.worst_of(upper) >= surest.max()
+
+    def _first_phase(self) -> Counts:
+        weights = g_weights(self.problem, self.rows)
+        return round_design(weights, int(min(1.0 * np.count_nonzero(weights), self.remaining)))
+
+    def _beta(self) -> float:
+        if self.settings.confidence == "paper":
+            return math.sqrt(2 * math.log(self.problem.n_pairs / self.settings.delta))
+        if self.first_information is None:
+            return math.inf
+        total = information(self.rows, self.counts)
+        return self_normalised_radius(self.first_information, total, self.settings.delta)
+
+    def _bounds(self, comparisons: Comparisons) -> tuple[Array, Array]:
+        """(n_pairs,) lcb and ucb."""
+        finite = math.isfinite(self.beta)
+        widths = self.beta * comparisons.widths if finite else np.full(self.problem.n_pairs, np.inf)
+        return comparisons.means - widths, comparisons.means + widths
+
+    def _batch(self, comparisons: Comparisons, pulls: int) -> Counts:
+        counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
+        for share in round_design(np.ones(min(self.decisions, pulls)), pulls).tolist():
+            lower, upper = self._bounds(comparisons)
+            x = int(np.argmax(self.problem.worst_of(upper)))
+            own = self.problem.pairs_of(x)
+            y = own.start + int(np.argmin(lower[own]))
+            counts[y] += share
+            comparisons = comparisons.after(comparisons.located[y] / self.scales[y], share)
+        return counts
