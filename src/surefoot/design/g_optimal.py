@@ -19,7 +19,9 @@ from surefoot.problem import RobustProblem
 FEW_ROWS = 150
 MAX_ROUNDS = 60
 MAX_ITERATIONS = 60
-DROP = 1e-9
+DROP = 1e-9  # a share of the largest weight
+INNER = 0.1  # the small problem is solved to this share of the gap that pricing showed
+FIRST_COST = 0.03  # reduced costs at the start: small, because the start is close
 
 
 def g_design(problem: RobustProblem, tolerance: float = 1e-3) -> Design:
@@ -40,21 +42,22 @@ def g_optimal(rows: FloatArray, tolerance: float = 1e-3) -> Design:
     measured, _ = whiten(rows, rows)
     atoms = np.arange(len(rows)) if len(rows) <= FEW_ROWS else extreme_rows(measured)
     weights = np.full(atoms.size, rows.shape[1] / atoms.size)
-    inner = max(0.3 * tolerance, 0.03)
+    inner = 0.03
     for _ in range(MAX_ROUNDS):
         weights, variances = _d_optimal(measured[atoms], weights, inner)
         everywhere = _variances(measured, measured[atoms], weights)
-        if everywhere.max() * weights.sum() <= (1.0 + 0.7 * tolerance) * rows.shape[1]:
+        gap = float(everywhere.max() * weights.sum()) / rows.shape[1] - 1.0
+        if gap <= 0.7 * tolerance:
             break
         atoms, weights = _exchange(atoms, weights, variances, everywhere)
-        inner = max(0.3 * tolerance, 0.3 * inner)
+        inner = max(0.3 * tolerance, min(0.3 * inner, INNER * gap))
     return _finished(measured, atoms, weights, tolerance)
 
 
 def _d_optimal(rows: FloatArray, weights: FloatArray, tolerance: float) -> tuple[FloatArray, FloatArray]:
     """D-optimal weights (they sum to d) on a few rows, and the variance of each row under them."""
-    costs = np.ones(weights.size)
     weights = 0.9 * weights + 0.1 * weights.mean()
+    costs = np.full(weights.size, FIRST_COST)
     for _ in range(MAX_ITERATIONS):
         whitened = rows @ _inverse_root(rows, weights).T
         cross = whitened @ whitened.T

@@ -15,6 +15,7 @@ MAX_ROUNDS = 80
 CUTS = (3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
 RANGE_FLOOR = 1e-10
 NEGLIGIBLE = 1e-4
+PIVOT_ROWS = 20
 
 
 @dataclass
@@ -157,15 +158,28 @@ def _first_atoms(rows: FloatArray, start: FloatArray | None) -> tuple[IntArray, 
 
 
 def extreme_rows(rows: FloatArray) -> IntArray:
-    """Up to 2 × dimension rows that span the space well: in turn the longest one outside the span so far."""
+    """Some rows that span the space well: the longest ones, and in turn the longest outside the span so far."""
+    dimension = rows.shape[1]
+    lengths = np.einsum("ij,ij->i", rows, rows)
+    longest = np.argpartition(-lengths, min(PIVOT_ROWS * dimension, len(rows) - 1))[: PIVOT_ROWS * dimension]
+    pivots = _pivots(rows[longest])
+    if pivots.size < dimension:  # the longest rows lie in a subspace
+        longest, pivots = np.arange(len(rows)), _pivots(rows)
+    leading = longest[np.argsort(-lengths[longest], kind="stable")[: 2 * dimension]]
+    return np.union1d(longest[pivots], leading).astype(np.int64)
+
+
+def _pivots(rows: FloatArray) -> IntArray:
+    """Rows in the order of a pivoted orthogonalisation, as long as something is left; both ends of each direction."""
     chosen: list[int] = []
     rest = rows.copy()
     for _ in range(rows.shape[1]):
-        norms = np.einsum("ij,ij->i", rest, rest)
-        longest = int(np.argmax(norms))
-        direction = rest[longest] / np.sqrt(norms[longest])
+        lengths = np.einsum("ij,ij->i", rest, rest)
+        longest = int(np.argmax(lengths))
+        if lengths[longest] <= 1e-8:
+            return np.empty(0, dtype=np.int64)
+        direction = rest[longest] / np.sqrt(lengths[longest])
         along = rest @ direction
         chosen += [longest, int(np.argmin(along)), int(np.argmax(along))]
         rest -= along[:, None] * direction
-    leverage = np.argsort(-np.einsum("ij,ij->i", rows, rows))[: 2 * rows.shape[1]]
-    return np.unique(np.concatenate([np.array(chosen), leverage])).astype(np.int64)
+    return np.unique(np.array(chosen)).astype(np.int64)
