@@ -1,0 +1,253 @@
+"""The fast kernel: three glucose states a lane, many lanes side by side.
+
+Lanes of one call share a patient and a scenario, hence the tables of `responses`. They advance in blocks of
+`WIDTH`; the last block is padded, so a lane's numbers do not depend on the batch it runs in.
+
+Two habits let the compiler turn the loops over lanes into vector instructions. Rows of lanes lie one after
+the other in flat arrays and are addressed by unsigned numbers: with signed ones every access would first ask
+whether the index is negative. And a loop's length is read from an array: a loop of known, small length is
+unrolled instead. Sums may use fused multiply-add, but are never reordered.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from surefoot.glucose.calculator import bolus_units, pump_rate
+from surefoot.glucose.patients import Physiology
+from surefoot.glucose.responses import POINTS, Responses
+
+Array = NDArray[np.float64]
+
+WIDTH = 16
+ROW, TWO_ROWS = np.uint64(WIDTH), np.uint64(2 * WIDTH)
+STEP = 0.5  # minutes: two points of the tables
+FUSED = {"contract"}
+
+
+class Block(NamedTuple):
+    """WIDTH lanes side by side.
+
+    Attributes:
+        glucose: Rows of glucose in plasma, in tissue and under the skin, mg/kg, (3·WIDTH,).
+        before: BG when the last window began, mg/dL, (WIDTH,).
+        now: BG at its end.
+        mean: Mean over its minutes.
+        rates: Rows of the boluses given so far, U/min, (n_boluses·WIDTH,).
+        use: State 6 at the points of a window, pmol/L, one row a point.
+        make: State 8, likewise.
+    """
+
+    glucose: Array
+    before: Array
+    now: Array
+    mean: Array
+    rates: Array
+    use: Array
+    make: Array
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def new_block(n_boluses: int, points: int) -> Block:
+    """Room for a block with that many boluses and points in a window."""
+    return Block(
+        np.empty(3 * WIDTH),
+        np.empty(WIDTH),
+        np.empty(WIDTH),
+        np.empty(WIDTH),
+        np.zeros(n_boluses * WIDTH),
+        np.empty((points + 1) * WIDTH),
+        np.empty((points + 1) * WIDTH),
+    )
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def start_block(block: Block, initial: Array, p: Physiology) -> None:
+    """Put every lane in the patient's initial state."""
+    for row in range(3):
+        block.glucose[row * WIDTH : (row + 1) * WIDTH] = initial[row]
+    block.now[:] = initial[2] / p.Vg
+    block.mean[:] = initial[2] / p.Vg
+
+
+@njit(cache=True, error_model="numpy", nogil=True, fastmath=FUSED)
+def insulin_action(tables: Responses, window: int, active: int, first: int, block: Block) -> None:
+    """Insulin action over one window, by superposition of the boluses given so far.
+
+    Args:
+        tables: What the lanes share.
+        window: Minutes in a window.
+        active: How many boluses have begun.
+        first: The point of the tables at which this window begins.
+        block: Its rows `use` and `make` are written.
+    """
+    use, make, rates = block.use, block.make, block.rates
+    lanes = np.uint64(block.now.size)
+    for k in range(POINTS * window + 1):
+        row = np.uint64(k) * ROW
+        for lane in range(lanes):
+            use[row + lane] = tables.basal_use[first + k]
+            make[row + lane] = tables.basal_make[first + k]
+        for bolus in range(active):
+            since = first + k - POINTS * window * tables.windows[bolus]
+            use_now, make_now = tables.bolus_use[since], tables.bolus_make[since]
+            given = np.uint64(bolus) * ROW
+            for lane in range(lanes):
+                use[row + lane] += rates[given + lane] * use_now
+            for lane in range(lanes):
+                make[row + lane] += rates[given + lane] * make_now
+
+
+@njit(cache=True, error_model="numpy", nogil=True, fastmath=FUSED)
+def glucose_slope(
+    plasma: float, tissue: float, skin: float, use: float, make: float, appearance: float, p: Physiology
+) -> tuple[float, float, float]:
+    """States 3, 4 and 12 of `model.slope`, given insulin action and the appearance of meals."""
+    production = p.kp1 - p.kp2 * plasma - p.kp3 * make
+    production = production if production > 0 else 0.0
+    excess = plasma - p.ke2
+    excretion = p.ke1 * excess if excess > 0 else 0.0
+    exchange = p.k1 * plasma - p.k2 * tissue
+    utilisation = (p.Vm0 + p.Vmx * use) * tissue / (p.Km0 + tissue)
+    d_plasma = production + appearance - p.Fsnc - excretion - exchange
+    d_tissue = exchange - utilisation
+    d_skin = p.ksc * (plasma - skin)
+    return (
+        d_plasma if plasma >= 0 else 0.0,
+        d_tissue if tissue >= 0 else 0.0,
+        d_skin if skin >= 0 else 0.0,
+    )
+
+
+@njit(cache=True, error_model="numpy", nogil=True, fastmath=FUSED)
+def advance_step(
+    glucose: Array, use: Array, make: Array, k: int, start: float, middle: float, end: float, p: Physiology
+) -> None:
+    """One classical Runge-Kutta step, from point k of the window to k + 2, for all lanes of a block.
+
+    Args:
+        glucose: As in `Block`; updated.
+        use: As in `Block`.
+        make: As in `Block`.
+        k: Where in the window the step begins.
+        start: Appearance of meals at point k, mg/kg/min.
+        middle: The same at point k + 1.
+        end: The same at point k + 2.
+        p: The patient's parameters.
+    """
+    h, row = STEP, np.uint64(k) * ROW
+    for lane in range(np.uint64(glucose.size // 3)):
+        x, y, z = glucose[lane], glucose[lane + ROW], glucose[lane + TWO_ROWS]
+        x1, y1, z1 = glucose_slope(x, y, z, use[row + lane], make[row + lane], start, p)
+        u, m = use[row + ROW + lane], make[row + ROW + lane]
+        x2, y2, z2 = glucose_slope(x + h / 2 * x1, y + h / 2 * y1, z + h / 2 * z1, u, m, middle, p)
+        x3, y3, z3 = glucose_slope(x + h / 2 * x2, y + h / 2 * y2, z + h / 2 * z2, u, m, middle, p)
+        u, m = use[row + TWO_ROWS + lane], make[row + TWO_ROWS + lane]
+        x4, y4, z4 = glucose_slope(x + h * x3, y + h * y3, z + h * z3, u, m, end, p)
+        glucose[lane] = x + h / 6 * (x1 + 2 * x2 + 2 * x3 + x4)
+        glucose[lane + ROW] = y + h / 6 * (y1 + 2 * y2 + 2 * y3 + y4)
+        glucose[lane + TWO_ROWS] = z + h / 6 * (z1 + 2 * z2 + 2 * z3 + z4)
+
+
+@njit(cache=True, error_model="numpy", nogil=True, fastmath=FUSED)
+def advance_window(block: Block, meals: Array, first: int, points: int, p: Physiology) -> None:
+    """Advance a block by one window; leaves BG at its two ends and its mean over the minutes in `block`.
+
+    Args:
+        block: Insulin action in place.
+        meals: Appearance of meals at all points of the run, mg/kg/min.
+        first: The point at which the window begins.
+        points: Points in a window.
+        p: The patient's parameters.
+    """
+    glucose, before, now, mean = block.glucose, block.before, block.now, block.mean
+    use, make = block.use, block.make
+    before[:] = now
+    mean[:] = 0.0
+    for k in range(0, points, 2):
+        advance_step(glucose, use, make, k, meals[first + k], meals[first + k + 1], meals[first + k + 2], p)
+        if (k + 2) % POINTS == 0:
+            for lane in range(np.uint64(mean.size)):
+                mean[lane] += glucose[lane + TWO_ROWS]
+    for lane in range(np.uint64(mean.size)):
+        mean[lane] *= POINTS / (points * p.Vg)
+        now[lane] = glucose[lane + TWO_ROWS] / p.Vg
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def bolus_rate(
+    grams: float, before: float, now: float, mean: float, errors: Array, setting: Array, limits: Array, window: int
+) -> float:
+    """The pump's rate (U/min) for one lane's bolus.
+
+    Args:
+        grams: The meal.
+        before: BG when the window of the meal began, mg/dL.
+        now: BG at its end.
+        mean: The mean over its minutes: what a controller without a sensor sees.
+        errors: Sensor errors at its beginning and its end, (2,), or empty for a controller that sees the truth.
+        setting: Carb factor, correction factor, target, threshold.
+        limits: Lowest and highest value the sensor shows.
+        window: Minutes in a window.
+    """
+    reading = mean
+    if errors.size > 0:
+        held = min(max(before + errors[0], limits[0]), limits[1])
+        fresh = min(max(now + errors[1], limits[0]), limits[1])
+        reading = ((window - 1) * held + fresh) / window
+    return pump_rate(bolus_units(grams, reading, setting[0], setting[1], setting[2], setting[3]) / window)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def run_lanes(
+    p: Physiology,
+    initial: Array,
+    tables: Responses,
+    settings: Array,
+    errors: Array,
+    limits: Array,
+    window: int,
+    bg: Array,
+    instant: Array,
+    rates: Array,
+) -> None:
+    """Simulate every lane of one patient and scenario.
+
+    Args:
+        p: The patient's parameters.
+        initial: Glucose in plasma, in tissue and under the skin at minute 0, mg/kg, (3,).
+        tables: What the lanes share.
+        settings: Carb factor, correction factor, target and threshold of each lane, (n_lanes, 4).
+        errors: Sensor errors at the two ends of each meal's window, (n_lanes, n_boluses, 2 or 0).
+        limits: Lowest and highest value the sensor shows, (2,).
+        window: Minutes between samples.
+        bg: Result: the initial BG, then the mean of each window, mg/dL, (n_lanes, n_samples).
+        instant: Result: BG at each sample's minute, mg/dL, (n_lanes, n_samples).
+        rates: Result: rate of each bolus, U/min, (n_lanes, n_boluses).
+    """
+    n_lanes, n_samples = bg.shape
+    n_boluses, points = tables.windows.size, POINTS * window
+    block = new_block(n_boluses, points)
+    for first in range(0, n_lanes, WIDTH):
+        used, active = min(WIDTH, n_lanes - first), 0
+        start_block(block, initial, p)
+        for lane in range(used):
+            bg[first + lane, 0] = instant[first + lane, 0] = block.now[lane]
+        for step in range(n_samples - 1):
+            if active < n_boluses and tables.windows[active] == step:
+                for lane in range(used):
+                    i = first + lane
+                    before, now, mean = block.before[lane], block.now[lane], block.mean[lane]
+                    rates[i, active] = block.rates[active * WIDTH + lane] = bolus_rate(
+                        tables.grams[active], before, now, mean, errors[i, active], settings[i], limits, window
+                    )
+                active += 1
+            insulin_action(tables, window, active, points * step, block)
+            advance_window(block, tables.appearance, points * step, points, p)
+            for lane in range(used):
+                bg[first + lane, step + 1] = block.mean[lane]
+                instant[first + lane, step + 1] = block.now[lane]

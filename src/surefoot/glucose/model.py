@@ -1,0 +1,158 @@
+"""The UVA/Padova model of type 1 diabetes: 13 states, written to be read.
+
+The model is the one of simglucose 0.2.11 (Dalla Man et al. 2007; Kovatchev et al. 2009), minute by minute
+with constant inputs within the minute. The states, in order:
+
+     0  food in the stomach, solid (mg)          7  insulin, first delay (pmol/L)
+     1  food in the stomach, liquid (mg)         8  insulin, second delay: acts on production (pmol/L)
+     2  glucose in the intestine (mg)            9  insulin in the liver (pmol/kg)
+     3  glucose in plasma (mg/kg)               10  insulin under the skin, first depot (pmol/kg)
+     4  glucose in tissue (mg/kg)               11  insulin under the skin, second depot (pmol/kg)
+     5  insulin in plasma (pmol/kg)             12  glucose under the skin (mg/kg): what "BG" means
+     6  insulin action on utilisation (pmol/L)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from surefoot.glucose.meals import EATING_RATE
+from surefoot.glucose.patients import UNITS_TO_PMOL, Physiology
+
+Array = NDArray[np.float64]
+
+N_STATES = 13
+PLANNED, EATEN_BEFORE, TAKEN, LAST_STOMACH = range(4)  # what the kernel remembers of the meal
+
+# Eating fills the stomach within seconds on the scale of its emptying curve: short steps then.
+STEPS_EATING, STEPS = 16, 2
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def emptying_rate(stomach: float, meal_size: float, p: Physiology) -> float:
+    """Rate (1/min) at which the stomach empties: slowest when it is half empty.
+
+    Args:
+        stomach: Food in the stomach now, mg.
+        meal_size: What was in the stomach when eating began, and what was eaten since, mg.
+        p: The patient's parameters.
+    """
+    if meal_size <= 0:
+        return p.kmax
+    steepness_full = 5 / (2 * meal_size * (1 - p.b))
+    steepness_empty = 5 / (2 * meal_size * p.d)
+    return p.kmin + (p.kmax - p.kmin) / 2 * (
+        math.tanh(steepness_full * (stomach - p.b * meal_size))
+        - math.tanh(steepness_empty * (stomach - p.d * meal_size))
+        + 2
+    )
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def slope(x: Array, eaten: float, insulin: float, meal_size: float, p: Physiology, dx: Array) -> None:
+    """Write the time derivative of the state `x` into `dx`.
+
+    Args:
+        x: State, (13,).
+        eaten: Food, mg/min.
+        insulin: Insulin infused, pmol/kg/min.
+        meal_size: As in `emptying_rate`, mg.
+        p: The patient's parameters.
+        dx: Result, (13,).
+    """
+    emptying = emptying_rate(x[0] + x[1], meal_size, p)
+    dx[0] = eaten - p.kmax * x[0]
+    dx[1] = p.kmax * x[0] - emptying * x[1]
+    dx[2] = emptying * x[1] - p.kabs * x[2]
+
+    appearance = p.f * p.kabs * x[2] / p.BW
+    production = max(p.kp1 - p.kp2 * x[3] - p.kp3 * x[8], 0.0)
+    excretion = p.ke1 * max(x[3] - p.ke2, 0.0)
+    utilisation = (p.Vm0 + p.Vmx * x[6]) * x[4] / (p.Km0 + x[4])
+    dx[3] = production + appearance - p.Fsnc - excretion - p.k1 * x[3] + p.k2 * x[4]
+    dx[4] = p.k1 * x[3] - p.k2 * x[4] - utilisation
+    dx[12] = p.ksc * (x[3] - x[12])
+
+    plasma_insulin = x[5] / p.Vi
+    dx[5] = p.m1 * x[9] + p.ka1 * x[10] + p.ka2 * x[11] - (p.m2 + p.m4) * x[5]
+    dx[6] = p.p2u * (plasma_insulin - p.Ib - x[6])
+    dx[7] = p.ki * (plasma_insulin - x[7])
+    dx[8] = p.ki * (x[7] - x[8])
+    dx[9] = p.m2 * x[5] - (p.m1 + p.m30) * x[9]
+    dx[10] = insulin - (p.ka1 + p.kd) * x[10]
+    dx[11] = p.kd * x[10] - p.ka2 * x[11]
+
+    for state in (3, 4, 5, 9, 10, 11, 12):  # the reference freezes what has become negative
+        if x[state] < 0:
+            dx[state] = 0.0
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def runge_kutta(
+    x: Array, eaten: float, insulin: float, meal_size: float, p: Physiology, steps: int, work: Array
+) -> None:
+    """Advance the state by one minute in classical fourth-order steps; `work` is (5, 13)."""
+    h = 1.0 / steps
+    trial = work[4]
+    for _ in range(steps):
+        slope(x, eaten, insulin, meal_size, p, work[0])
+        for i in range(N_STATES):
+            trial[i] = x[i] + h / 2 * work[0, i]
+        slope(trial, eaten, insulin, meal_size, p, work[1])
+        for i in range(N_STATES):
+            trial[i] = x[i] + h / 2 * work[1, i]
+        slope(trial, eaten, insulin, meal_size, p, work[2])
+        for i in range(N_STATES):
+            trial[i] = x[i] + h * work[2, i]
+        slope(trial, eaten, insulin, meal_size, p, work[3])
+        for i in range(N_STATES):
+            x[i] += h / 6 * (work[0, i] + 2 * work[1, i] + 2 * work[2, i] + work[3, i])
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def eat(announced: float, stomach: float, meal: Array) -> float:
+    """Grams eaten this minute; updates the memory of the meal, (4,).
+
+    What is announced joins what is planned; no more than 5 g are eaten a minute. When eating begins, the
+    stomach's content becomes the base of the new meal.
+    """
+    meal[PLANNED] += announced
+    eaten = min(EATING_RATE, meal[PLANNED])
+    meal[PLANNED] -= eaten
+    if eaten > 0 and meal[EATEN_BEFORE] <= 0:
+        meal[LAST_STOMACH] = stomach
+        meal[TAKEN] = 0.0
+    meal[TAKEN] += eaten
+    meal[EATEN_BEFORE] = eaten
+    return eaten
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def advance_minute(x: Array, meal: Array, announced: float, insulin: float, p: Physiology, work: Array) -> None:
+    """One minute of life.
+
+    Args:
+        x: State, (13,); updated.
+        meal: Memory of the meal, (4,); updated.
+        announced: Carbohydrates of a meal that begins now, g.
+        insulin: Infusion of the pump, U/min.
+        p: The patient's parameters.
+        work: Scratch, (5, 13).
+    """
+    eaten = eat(announced, x[0] + x[1], meal)
+    meal_size = meal[LAST_STOMACH] + 1000 * meal[TAKEN]
+    steps = STEPS_EATING if eaten > 0 else STEPS
+    runge_kutta(x, 1000 * eaten, insulin * UNITS_TO_PMOL / p.BW, meal_size, p, steps, work)
+
+
+def fresh_patient(initial_state: Any) -> tuple[Array, Array, Array]:
+    """State, memory of the meal and scratch space at minute 0."""
+    state = np.array(initial_state, dtype=np.float64)
+    meal = np.zeros(4)
+    meal[LAST_STOMACH] = state[0] + state[1]
+    return state, meal, np.empty((5, N_STATES))
