@@ -37,6 +37,7 @@ _CONTENTS = {
     "Uniform": "surefoot.algorithms.uniform",
     # with a real simulator
     "Study": "surefoot.study",
+    "StudyReader": "surefoot.study",
 }
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from surefoot.problem import RobustProblem
     from surefoot.simulate import LinearSimulator, identify
     from surefoot.statistics import Outcome, Phase
+    from surefoot.study import Study, StudyReader
 
 __all__ = [*_CONTENTS, "__version__"]
 

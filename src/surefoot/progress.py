@@ -1,0 +1,151 @@
+"""How far a study is, told to an object you can swap: a bar in a terminal, lines in a log, or nothing."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A study at one moment.
+
+    Attributes:
+        told: rewards stored, of all phases.
+        phase: the index of the phase being pulled.
+        phase_pulls, phase_told: its pulls, and how many have their reward.
+        in_flight: pulls handed out.
+        survivors: arms that are still possible.
+        leader: the best guess; None before the first phase is complete.
+        expected_left: pulls still needed if the estimates are right; None while nothing is known.
+        pulls_per_second: in this run, over all workers; None at its beginning.
+        trouble: the last loss or failure, if any.
+    """
+
+    told: int
+    phase: int
+    phase_pulls: int
+    phase_told: int
+    in_flight: int
+    survivors: int
+    leader: str | None
+    expected_left: float | None
+    pulls_per_second: float | None
+    trouble: str | None = None
+
+    @property
+    def seconds_left(self) -> float | None:
+        if self.expected_left is None or not self.pulls_per_second:
+            return None
+        return self.expected_left / self.pulls_per_second
+
+    def __str__(self) -> str:
+        parts = [f"{self.told} pulls", f"phase {self.phase}: {self.phase_told}/{self.phase_pulls}"]
+        parts.append(f"{self.survivors} arms possible")
+        if self.leader is not None:
+            parts.append(f"leading: {self.leader}")
+        if self.expected_left is not None:
+            parts.append(f"about {self.expected_left:.3g} pulls left")
+        if self.seconds_left is not None:
+            parts.append(f"{duration(self.seconds_left)} left")
+        if self.trouble:
+            parts.append(self.trouble)
+        return ", ".join(parts)
+
+
+class Progress(Protocol):
+    """Anything that wants to know. `update` is called a few times a second, from the thread that runs the study."""
+
+    def update(self, snapshot: Snapshot) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class NoProgress:
+    """Says nothing."""
+
+    def update(self, snapshot: Snapshot) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class LineProgress:
+    """A line now and then, for logs.
+
+    Args:
+        every: seconds between lines.
+    """
+
+    def __init__(self, stream: TextIO | None = None, every: float = 30.0) -> None:
+        self._stream, self._every = stream or sys.stderr, every
+        self._next, self._last, self._written = time.monotonic() + min(every, 2.0), "", ""
+
+    def update(self, snapshot: Snapshot) -> None:
+        self._last = str(snapshot)
+        if time.monotonic() >= self._next:
+            self._write()
+
+    def close(self) -> None:
+        if self._last != self._written:
+            self._write()
+
+    def _write(self) -> None:
+        print(self._last, file=self._stream, flush=True)
+        self._written, self._next = self._last, time.monotonic() + self._every
+
+
+class BarProgress:
+    """A bar for the phase and what is known so far, in a terminal."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import Progress as RichProgress
+
+        columns = (
+            TextColumn("phase {task.fields[phase]}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[words]}"),
+        )
+        self._bar = RichProgress(*columns, console=console, transient=True)
+        self._task: Any = None
+
+    def update(self, snapshot: Snapshot) -> None:
+        words = str(snapshot).split(", ", 2)
+        if self._task is None:
+            self._bar.start()
+            self._task = self._bar.add_task("", phase=snapshot.phase, words="")
+        self._bar.update(
+            self._task,
+            total=snapshot.phase_pulls,
+            completed=snapshot.phase_told,
+            phase=snapshot.phase,
+            words=f"{words[0]}, {words[2]}",
+        )
+
+    def close(self) -> None:
+        self._bar.stop()
+
+
+def progress_for(stream: TextIO) -> Progress:
+    """A bar if somebody is looking, lines if not."""
+    if stream.isatty():
+        from rich.console import Console
+
+        return BarProgress(Console(file=stream))
+    return LineProgress(stream)
+
+
+def duration(seconds: float) -> str:
+    """In words that fit: 42 s, 12 min, 3.5 h, 2.1 days."""
+    for size, unit in ((86400.0, "days"), (3600.0, "h")):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds / 60:.0f} min" if seconds >= 60 else f"{seconds:.0f} s"

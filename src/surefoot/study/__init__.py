@@ -1,0 +1,8 @@
+"""Studies: real simulators, nothing lost, one machine or many."""
+
+from surefoot.study.errors import StudyFileError, StudyInterrupted, StudyLocked, StudyPaused
+from surefoot.study.pull import Pull
+from surefoot.study.reader import StudyReader
+from surefoot.study.study import Study
+
+__all__ = ["Pull", "Study", "StudyFileError", "StudyInterrupted", "StudyLocked", "StudyPaused", "StudyReader"]

@@ -1,0 +1,47 @@
+"""How many more pulls a study will need, if its estimates are right."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from surefoot.algorithms import Algorithm
+from surefoot.design import leader_design
+from surefoot.errors import InputError
+
+LARGEST = 5_000  # pairs: beyond it the forecast would take longer than it is worth
+
+
+def expected_left(run: Algorithm) -> float | None:
+    """Pulls left by the plug-in complexity of telling the leader from the other survivors; None if there is no telling.
+
+    Evidence grows with the square root of the pulls: n pulls at a characteristic time H give √(n / H), and the run
+    stops where that reaches its boundary c; so it takes c² H pulls in all.
+    """
+    problem = run.problem
+    alive = np.flatnonzero(run.survivors)
+    if problem.n_pairs > LARGEST or not run.history or run.leader not in alive:
+        return None
+    if len(alive) < 2:
+        return 0.0
+    try:
+        with np.errstate(all="ignore"):
+            rivals = alive[alive != run.leader]
+            design = leader_design(problem.pairs, problem.offsets, run.estimate, run.leader, rivals, rows=run.rows)
+    except (InputError, np.linalg.LinAlgError):
+        return None
+    squared_boundary = run.boundary**2 if run.boundary is not None else 2 * math.log(1 / run.settings.delta)
+    left = squared_boundary * design.value * _variance(run) - run.samples
+    return max(left, 0.0) if math.isfinite(left) else None
+
+
+def left_now(expected: float | None, phase_pulls: int, phase_told: int) -> float | None:
+    """The forecast of the phase's beginning, less what was told since; a phase that has begun is pulled to its end."""
+    return None if expected is None else max(expected - phase_told, float(phase_pulls - phase_told))
+
+
+def _variance(run: Algorithm) -> float:
+    """The noise relative to the scale the rows are divided by: 1 if that is known."""
+    freedom = float(run.freedom.sum())
+    return 1.0 if run.settings.noise.known or not freedom else float(run.scatter.sum()) / freedom

@@ -1,0 +1,77 @@
+"""The phase that is being pulled: which pulls wait, which are handed out, which have their reward."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.statistics import Phase
+from surefoot.study.storage import StoredPhase
+
+
+class OpenPhase:
+    """Bookkeeping in memory of a stored phase.
+
+    Attributes:
+        stored: its pairs and rewards; rewards are filled in as they come.
+        missing: pulls without a reward.
+    """
+
+    def __init__(self, stored: StoredPhase) -> None:
+        self.stored = stored
+        missing = np.flatnonzero(np.isnan(stored.rewards))
+        self.missing = len(missing)
+        self._waiting = deque((stored.first_pull + missing).tolist())
+
+    @classmethod
+    def planned(cls, phase: Phase, first_pull: int, study_seed: int) -> OpenPhase:
+        """A new phase, its pairs in a random order: a drift of the simulator or laboratory meets all of them alike."""
+        source = np.random.SeedSequence(study_seed, spawn_key=(phase.index, 1))  # two numbers: no pull's stream
+        grouped: NDArray[np.int64] = np.repeat(np.arange(len(phase.counts)), phase.counts)
+        pairs = np.random.default_rng(source).permutation(grouped)
+        return cls(StoredPhase(phase.index, first_pull, pairs, np.full(len(pairs), np.nan)))
+
+    @property
+    def size(self) -> int:
+        return len(self.stored.pairs)
+
+    @property
+    def told(self) -> int:
+        return self.size - self.missing
+
+    @property
+    def waiting(self) -> int:
+        """Pulls that are not handed out."""
+        return len(self._waiting)
+
+    def pair(self, number: int) -> int:
+        return int(self.stored.pairs[number - self.stored.first_pull])
+
+    def needs(self, number: int) -> bool:
+        """Whether this pull is of this phase and has no reward yet."""
+        place = number - self.stored.first_pull
+        return 0 <= place < self.size and bool(np.isnan(self.stored.rewards[place]))
+
+    def set_reward(self, number: int, reward: float) -> None:
+        self.stored.rewards[number - self.stored.first_pull] = reward
+        self.missing -= 1
+
+    def take(self, n: int) -> list[int]:
+        """Hand out up to n pulls."""
+        taken: list[int] = []
+        while self._waiting and len(taken) < n:
+            number = self._waiting.popleft()
+            if self.needs(number):
+                taken.append(number)
+        return taken
+
+    def give_back(self, numbers: Iterable[int]) -> None:
+        """Pulls that were handed out and came to nothing wait again, first in the line."""
+        self._waiting.extendleft(sorted((n for n in numbers if self.needs(n)), reverse=True))
+
+    def hold_back(self, numbers: set[int]) -> None:
+        """Do not hand these out."""
+        self._waiting = deque(number for number in self._waiting if number not in numbers)

@@ -1,0 +1,96 @@
+"""A pull: one call of the simulator, with its number, its pair and its own random stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.problem import RobustProblem
+
+
+@dataclass(frozen=True, eq=False)
+class Pull:
+    """What a simulator is given.
+
+    The random stream depends on the study's seed and the pull's number alone, so a retry, on any machine and in any
+    order, gives the same reward.
+
+    Attributes:
+        id: the number of the pull, 0 for the first of the study.
+        study: the identifier of the study that asked for it.
+        phase: the phase it belongs to.
+        pair: the row of the pair in the problem.
+        arm, perturbation: their names.
+        parameters: what is to be simulated, x − y, by name.
+        features: (n_features,) the feature map's image of the parameters.
+        study_seed: the seed of the whole study.
+    """
+
+    id: int
+    study: str
+    phase: int
+    pair: int
+    arm: str
+    perturbation: str
+    parameters: dict[str, float]
+    features: NDArray[np.float64]
+    study_seed: int
+
+    @property
+    def seed_sequence(self) -> np.random.SeedSequence:
+        return np.random.SeedSequence(self.study_seed, spawn_key=(self.id,))
+
+    def rng(self) -> np.random.Generator:
+        """A fresh generator at the beginning of this pull's stream."""
+        return np.random.default_rng(self.seed_sequence)
+
+    @property
+    def seed(self) -> int:
+        """A whole number below 2³¹ from the same stream, for programs that want one."""
+        return int(self.seed_sequence.generate_state(1)[0] >> 1)
+
+
+class PullFactory:
+    """Makes the pulls of one study, with the names and numbers of each pair looked up once."""
+
+    def __init__(self, problem: RobustProblem, study: str, study_seed: int) -> None:
+        self._problem, self._study, self._seed = problem, study, study_seed
+        self._parameters: dict[int, dict[str, float]] = {}
+
+    def __call__(self, number: int, phase: int, pair: int) -> Pull:
+        problem = self._problem
+        parameters = self._parameters.get(pair)
+        if parameters is None:
+            values = problem.parameters[pair].tolist()
+            parameters = self._parameters[pair] = dict(zip(problem.parameter_names, values, strict=True))
+        return Pull(
+            id=number,
+            study=self._study,
+            phase=phase,
+            pair=pair,
+            arm=problem.arm_names[int(problem.arm_of_pair[pair])],
+            perturbation=problem.perturbation_names[pair],
+            parameters=parameters.copy(),
+            features=problem.features[pair],
+            study_seed=self._seed,
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of a pull: a reward, or what went wrong.
+
+    Attributes:
+        id: the number of the pull.
+        reward: as measured; None if it failed.
+        error: what went wrong; None if nothing.
+        started, finished: seconds since 1970, by the clock of the machine that simulated.
+    """
+
+    id: int
+    reward: float | None
+    error: str | None
+    started: float | None
+    finished: float

@@ -1,0 +1,71 @@
+"""What runs where the simulator runs: a chunk of pulls in, a report on each out."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from surefoot.study.pull import Pull, Report
+
+ERROR_LENGTH = 2000
+
+
+def run_chunk(simulator: Callable[[Pull], float], pulls: Sequence[Pull]) -> list[Report]:
+    """Simulate pulls one after the other. What the simulator raises becomes a report, so an error of the future
+    itself always means that the worker was lost."""
+    _leave_interrupts_to_the_driver()
+    return [_run_one(simulator, pull) for pull in pulls]
+
+
+def _run_one(simulator: Callable[[Pull], float], pull: Pull) -> Report:
+    started = time.time()
+    try:
+        reward, error = as_reward(simulator(pull)), None
+    except Exception as problem:
+        reward, error = None, _describe(problem)
+    return Report(pull.id, reward, error, started, time.time())
+
+
+def as_reward(value: Any) -> float:
+    """A finite number, or an error that says what came instead."""
+    if isinstance(value, str | bytes | bool) or value is None:
+        raise TypeError(f"the simulator returned {value!r:.80}: it must return one number")
+    reward = float(value)
+    if not math.isfinite(reward):
+        raise ValueError(f"the simulator returned {reward}: a reward must be a finite number")
+    return reward
+
+
+def _describe(problem: Exception) -> str:
+    """The error in one line, then where it happened, innermost last."""
+    headline = "".join(traceback.format_exception_only(problem)).strip()
+    frames = traceback.format_tb(problem.__traceback__)[1:]  # without our own
+    return "\n".join([headline, *(frame.rstrip() for frame in frames)])[:ERROR_LENGTH]
+
+
+def prepare_process() -> None:
+    """Set up a worker process of our own pool: it leaves interrupts to its driver, and dies with it."""
+    _leave_interrupts_to_the_driver()
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+
+
+def _die_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _leave_interrupts_to_the_driver() -> None:
+    """Ctrl-C in a terminal reaches the workers too; only the driver decides what it means."""
+    if multiprocessing.parent_process() is not None:
+        with contextlib.suppress(ValueError):  # not the main thread: interrupts do not come here anyway
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
