@@ -82,8 +82,12 @@ class Comparisons:
         return np.minimum.reduceat(above_some, starts, axis=0)
 
     def upper_gaps(self, rows: NDArray[np.int64], radius: float) -> Array:
-        """(n_rows, n_pairs) the largest (z' − z)ᵀθ that the ellipsoid allows, z of the rows and z' of all pairs."""
-        return self.means[None, :] - self.means[rows, None] + radius * _distances(self.located, rows)
+        """(n_rows, n_pairs) the largest (z' − z)ᵀθ that the ellipsoid allows, z of the rows and z' of all pairs.
+
+        Equal pairs give ∞: there is nothing to learn about their difference.
+        """
+        errors = _distances(self.located, rows)
+        return np.where(errors > 0, self.means[None, :] - self.means[rows, None] + radius * errors, np.inf)
 
     def _ratios(self, rows: NDArray[np.int64]) -> Array:
         """(n_rows, n_pairs) standardised differences; equal pairs give 0, unmeasured differences −∞."""

@@ -87,6 +87,7 @@ class RobustLinGapE(Algorithm):
         upper = comparisons.upper_gaps(own, self.radius)
         at_worst = np.minimum.reduceat(upper, offsets[:-1], axis=1)
         at_worst[:, self.leader] = -np.inf
+        at_worst[np.isposinf(at_worst)] = -np.inf
         row, rival = np.unravel_index(int(np.argmax(at_worst)), at_worst.shape)
         against = slice(offsets[rival], offsets[rival + 1])
         witness = against.start + int(np.argmin(upper[row, against]))

@@ -35,14 +35,15 @@ class RobustRage(Algorithm):
         self.frame = Frame.of(self.problem, self.rows, self.scales)
         self.t = 1  # line 1; X̂_t is self.survivors
         self.blocked = False
+        self.unit = float(np.median(self.scales))  # the paper's noise has scale 1, and 2^(−t) is in that unit
 
     def plan(self) -> Counts | StopReason:
         if self.survivors.sum() == 1:  # line 2
             return StopReason.IDENTIFIED
-        if self.blocked:
-            return StopReason.SINGULAR_DESIGN
         if self.remaining < 1:
             return StopReason.BUDGET
+        if self.blocked:
+            return StopReason.SINGULAR_DESIGN
         c = self._threshold()  # line 3: √(2 log(|Z|²/δ_t))
         lambda_, rho = self._design()  # lines 4, 5
         N = 2 ** (2 * self.t) * rho * (1 + self.epsilon) * c**2  # line 6
@@ -79,6 +80,6 @@ class RobustRage(Algorithm):
             lambda: robust_xy(problem.pairs, problem.offsets, candidates, rows),
         )
         if self.settings.confidence == "paper":
-            return xy.weights, xy.value
+            return xy.weights, xy.value / self.unit**2
         lambda_G = g_weights(problem, rows)
-        return (1 - self.mixture) * xy.weights + self.mixture * lambda_G, xy.value / (1 - self.mixture)
+        return (1 - self.mixture) * xy.weights + self.mixture * lambda_G, xy.value / (1 - self.mixture) / self.unit**2
