@@ -152,6 +152,47 @@ def _nearest(
 
 
 @njit(cache=True)
+def _complement(
+    rows: FloatArray,
+    passive: IntArray,
+    count: int,
+    unit: FloatArray,
+    basis: FloatArray,
+    owner: IntArray,
+    written: int,
+    block: int,
+) -> int:
+    """Append an orthonormal basis of the span of the active rows without its unit vector along ε."""
+    dimension = rows.shape[1]
+    first = written
+    for i in range(count):
+        if written - first == count - 1:
+            break
+        before = 0.0
+        for c in range(dimension):
+            basis[written, c] = rows[passive[i], c]
+            before += basis[written, c] * basis[written, c]
+        for _ in range(2):  # twice is enough
+            for b in range(first - 1, written):
+                direction = unit if b < first else basis[b]
+                dot = 0.0
+                for c in range(dimension):
+                    dot += basis[written, c] * direction[c]
+                for c in range(dimension):
+                    basis[written, c] -= dot * direction[c]
+        after = 0.0
+        for c in range(dimension):
+            after += basis[written, c] * basis[written, c]
+        if after > 1e-18 * before:
+            length = np.sqrt(after)
+            for c in range(dimension):
+                basis[written, c] /= length
+            owner[written] = block
+            written += 1
+    return written
+
+
+@njit(cache=True)
 def solve_blocks(
     rows: FloatArray,
     gaps: FloatArray,
@@ -171,7 +212,7 @@ def solve_blocks(
         multipliers: (n_rows,) in: a warm start (zeros: none); out: the optimal μ with gaps·μ = 1.
         distance: (n_blocks,) out: min ‖ε‖²; 0 if no row has a positive gap.
         epsilon: (n_blocks, dimension) out: the minimiser ε, scaled to satisfy every row.
-        basis: (capacity, dimension) out: orthonormal rows that span each block's active rows.
+        basis: (capacity, dimension) out: orthonormal rows that with ε span each block's active rows.
         owner: (capacity,) out: the block of each basis row.
 
     Returns:
@@ -215,27 +256,6 @@ def solve_blocks(
         distance[k] = total * total / squared if squared > 0.0 else np.inf
         for c in range(dimension):
             epsilon[k, c] = u[c] * total / squared if squared > 0.0 else 0.0
-        first = written
-        for i in range(count):
-            for c in range(dimension):
-                basis[written, c] = rows[begin + passive[i], c]
-            before = 0.0
-            for c in range(dimension):
-                before += basis[written, c] * basis[written, c]
-            for _ in range(2):
-                for b in range(first, written):
-                    dot = 0.0
-                    for c in range(dimension):
-                        dot += basis[written, c] * basis[b, c]
-                    for c in range(dimension):
-                        basis[written, c] -= dot * basis[b, c]
-            after = 0.0
-            for c in range(dimension):
-                after += basis[written, c] * basis[written, c]
-            if after > 1e-18 * before and written - first < dimension:
-                length = np.sqrt(after)
-                for c in range(dimension):
-                    basis[written, c] /= length
-                owner[written] = k
-                written += 1
+        if squared > 0.0 and count > 1:
+            written = _complement(rows[begin:end], passive, count, u / np.sqrt(squared), basis, owner, written, k)
     return written

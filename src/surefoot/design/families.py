@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ from surefoot.errors import InputError
 
 CHUNK_ENTRIES = 4_000_000
 HULL_CHUNK = 512
+EVERY_BLOCK = 1 << 60
 HULL_TOLERANCE = 1e-16  # squared distance from the hull, relative to its squared size
 NO_GAP = 1e-13  # gaps are differences of values: below this share of the largest value they are rounding errors
 
@@ -89,12 +91,12 @@ class Comparison:
     rival_values: FloatArray
     scales: FloatArray
 
-    @property
+    @cached_property
     def members(self) -> IntArray:
         """Indices of the rivals' pairs, rival after rival."""
         return _ranges(self.offsets[self.rivals], self.offsets[self.rivals + 1])[0]
 
-    @property
+    @cached_property
     def smallest_gap(self) -> float:
         """Gaps up to this are none."""
         return NO_GAP * max(float(np.abs(self.rival_values).max()), float(np.abs(self.apex_values).max()))
@@ -212,7 +214,7 @@ class Hulls:
 
     def price(self, whitener: FloatArray, threshold: float, limit: int) -> Prices:
         """As every family; the value is an upper bound if more than `limit` blocks are above the threshold."""
-        candidates = _gather(self.comparison, whitener, threshold, limit=0)
+        candidates = _gather(self.comparison, whitener, threshold, EVERY_BLOCK)
         keep = ~np.isin(candidates.blocks, self._left_out)
         order, upper = candidates.blocks[keep], candidates.criteria[keep]
         worst, count = 0.0, 0
@@ -268,19 +270,19 @@ def distances(blocks: Blocks, whitener: FloatArray) -> FloatArray:
 
 
 def _gather(comparison: Comparison, whitener: FloatArray, threshold: float, limit: int) -> Prices:
-    """Blocks by their vertex criterion; no limit if it is 0."""
+    """Blocks by their vertex criterion."""
     worst, blocks, criteria = 0.0, [], []
     for first, ratios in comparison.vertex_ratios(whitener):
         flat = ratios.ravel()
         worst = max(worst, float(flat.max(initial=0.0)))
         above = np.flatnonzero(flat > threshold)
-        if limit and above.size > limit:
+        if limit < above.size:
             above = above[np.argpartition(-flat[above], limit)[:limit]]
         blocks.append(above + first * comparison.rivals.size)
         criteria.append(flat[above])
     identities, values = np.concatenate(blocks), np.concatenate(criteria)
     order = np.argsort(-values, kind="stable")
-    order = order[:limit] if limit else order
+    order = order[:limit]
     return Prices(worst, identities[order].astype(np.int64), values[order])
 
 

@@ -52,7 +52,8 @@ class Geometry:
         distance: (n_blocks,) f_k(λ).
         epsilon: (n_blocks, dimension) whitened minimisers ε_k.
         response: (n_atoms, n_blocks) r_iᵀε_k.
-        basis: orthonormal rows spanning each block's active rows.
+        squares: (n_atoms, n_blocks) F = (r_iᵀε_k)².
+        basis: orthonormal rows that with ε_k span each block's active rows.
         owner: the block of each basis row.
     """
 
@@ -61,20 +62,26 @@ class Geometry:
     distance: FloatArray
     epsilon: FloatArray
     response: FloatArray
+    squares: FloatArray
     basis: FloatArray
     owner: IntArray
 
 
 @dataclass
 class MasterSolution:
-    """The best weights found, their multipliers, and the certificates on the given atoms and blocks."""
+    """The best weights found, the best proof (multipliers and the geometry they go with), and what each certifies."""
 
     weights: FloatArray
     multipliers: FloatArray
-    epsilon: FloatArray
+    proof: Geometry
     value: float
     bound: float
     iterations: int
+
+    @property
+    def epsilon(self) -> FloatArray:
+        """(n_blocks, dimension) the minimisers ε_k of the proof."""
+        return self.proof.epsilon @ self.proof.whitener
 
 
 def whitener_of(information: FloatArray) -> FloatArray | None:
@@ -83,7 +90,7 @@ def whitener_of(information: FloatArray) -> FloatArray | None:
     if failed:
         return None
     inverse, failed = lapack.dtrtri(factor, lower=1)
-    return None if failed else np.ascontiguousarray(np.tril(inverse))
+    return None if failed else np.ascontiguousarray(inverse)
 
 
 class Master:
@@ -107,7 +114,8 @@ class Master:
         rows = np.ascontiguousarray(self.blocks.rows @ whitener.T)
         used = solve_blocks(rows, self.blocks.gaps, self.blocks.starts, self._warm, distance, epsilon, basis, owner)
         atoms = self.atoms @ whitener.T
-        return Geometry(whitener, atoms, distance, epsilon, atoms @ epsilon.T, basis[:used], owner[:used])
+        response = atoms @ epsilon.T
+        return Geometry(whitener, atoms, distance, epsilon, response, response * response, basis[:used], owner[:used])
 
     def solve(self, weights: FloatArray, multipliers: FloatArray, tolerance: float) -> MasterSolution:
         """Follow the central path until the certified gap is below the tolerance."""
@@ -125,7 +133,7 @@ def _better(best: MasterSolution, new: MasterSolution) -> MasterSolution:
     if new.value < best.value:
         best.value, best.weights = new.value, new.weights
     if new.bound > best.bound:
-        best.bound, best.multipliers, best.epsilon = new.bound, new.multipliers, new.epsilon
+        best.bound, best.multipliers, best.proof = new.bound, new.multipliers, new.proof
     best.iterations = new.iterations
     return best
 
@@ -147,17 +155,17 @@ class _State:
         factor = 1.1 / geometry.distance.min()
         geometry = master.geometry(weights * factor)
         assert geometry is not None
-        load = (geometry.response**2) @ multipliers
+        load = geometry.squares @ multipliers
         multipliers = multipliers * (0.9 / load.max())
         costs = 1.0 - load * (0.9 / load.max())
         return cls(weights * factor, geometry.distance - 1.0, multipliers, costs, geometry)
 
     def solution(self, iterations: int = 0) -> MasterSolution:
-        load = (self.geometry.response**2) @ self.multipliers
+        load = self.geometry.squares @ self.multipliers
         return MasterSolution(
-            self.weights / self.weights.sum(),
+            self.weights,
             self.multipliers,
-            self.geometry.epsilon @ self.geometry.whitener,
+            self.geometry,
             float(self.weights.sum() / self.geometry.distance.min()),
             float(self.multipliers.sum() / load.max()),
             iterations,
@@ -220,18 +228,19 @@ class _Newton:
     @classmethod
     def at(cls, state: _State) -> _Newton | None:
         geometry, w = state.geometry, state.multipliers
-        response = geometry.response
-        squares = response * response
-        curvature = ((response * w) @ response.T) * (geometry.atoms @ geometry.atoms.T)
-        seen = response[:, geometry.owner] * (geometry.atoms @ geometry.basis.T)
-        curvature -= (seen * w[geometry.owner]) @ seen.T
-        matrix = 2.0 * curvature + (squares * (w / state.slacks)) @ squares.T
-        diagonal = np.arange(matrix.shape[0])
-        matrix[diagonal, diagonal] += state.costs / state.weights
-        scale = 1.0 / np.sqrt(matrix[diagonal, diagonal])
+        response, squares = geometry.response, geometry.squares
+        matrix = (response * (2.0 * w)) @ response.T
+        matrix *= geometry.atoms @ geometry.atoms.T
+        if geometry.owner.size:
+            seen = response[:, geometry.owner] * (geometry.atoms @ geometry.basis.T)
+            matrix -= (seen * (2.0 * w[geometry.owner])) @ seen.T
+        matrix += (squares * (w / state.slacks - 2.0 * w / geometry.distance)) @ squares.T
+        diagonal = matrix.reshape(-1)[:: matrix.shape[0] + 1]
+        diagonal += state.costs / state.weights
+        scale = 1.0 / np.sqrt(diagonal)
         matrix *= scale[:, None] * scale
-        matrix[diagonal, diagonal] += 1e-13
-        factor, failed = lapack.dpotrf(matrix, lower=1)
+        diagonal += 1e-13
+        factor, failed = lapack.dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
         if failed:
             return None
         dual_residual = 1.0 - squares @ w - state.costs

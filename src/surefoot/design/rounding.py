@@ -50,11 +50,20 @@ def rounding_minimum(weights: ArrayLike, epsilon: float) -> int:
 
 def _apportion(shares: FloatArray, n: int) -> IntArray:
     counts = np.ceil((n - shares.size / 2) * shares).astype(np.int64)
-    while counts.sum() < n:
-        counts[np.argmin(counts / shares)] += 1
-    while counts.sum() > n:
-        counts[np.argmax((counts - 1) / shares)] -= 1
+    missing = n - int(counts.sum())
+    if missing > 0:  # the smallest count/share gains one, again and again
+        ratios = (counts[:, None] + np.arange(missing)) / shares[:, None]
+        counts += _times_chosen(ratios, missing)
+    elif missing < 0:  # the largest (count − 1)/share loses one, again and again
+        ratios = (counts[:, None] - 1 - np.arange(-missing)) / shares[:, None]
+        counts -= _times_chosen(-ratios, -missing)
     return counts
+
+
+def _times_chosen(ratios: FloatArray, n: int) -> IntArray:
+    """How often each row holds one of the n smallest entries; the first rows among equals."""
+    smallest = np.argsort(ratios, axis=None, kind="stable")[:n]
+    return np.bincount(smallest // ratios.shape[1], minlength=len(ratios))
 
 
 def _checked(weights: ArrayLike) -> FloatArray:

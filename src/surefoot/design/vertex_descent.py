@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from surefoot.design.families import Vertices
 from surefoot.design.types import FloatArray
-from surefoot.design.working_set import Certified, WorkingSet, sparse, spectral_whitener
+from surefoot.design.working_set import Certified, WorkingSet, sparse, value_at
 
 MAX_ROUNDS = 60
 
@@ -25,11 +25,7 @@ def descend(rows: FloatArray, family: Vertices, tolerance: float, hull: Certifie
             break
     found = working.best
     found.bound = hull.bound  # the bound for one fixed choice would not be valid here
-    at_hull = family.price(_whitener_at(rows, hull.weights), 0.0, 1).value
+    at_hull = value_at(rows, family, hull.weights)
     if at_hull < found.value:
         found.weights, found.value = hull.weights, at_hull
     return sparse(rows, family, found, tolerance)
-
-
-def _whitener_at(rows: FloatArray, weights: FloatArray) -> FloatArray:
-    return spectral_whitener((rows.T * weights) @ rows)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.design.families import Family
+from surefoot.design.families import EVERY_BLOCK, Family
 from surefoot.design.interior_point import Master, whitener_of
 from surefoot.design.types import FloatArray, IntArray
 
@@ -16,6 +16,8 @@ CUTS = (3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
 RANGE_FLOOR = 1e-10
 NEGLIGIBLE = 1e-4
 PIVOT_ROWS = 20
+FIRST_TOLERANCE = 0.1
+FIRST_BLOCKS = 80
 
 
 @dataclass
@@ -38,7 +40,9 @@ class WorkingSet:
         self.identities = np.empty(0, dtype=np.int64)
         self.multipliers = np.empty(0)
         self.best = Certified(self._spread(), np.inf, 0.0, 0)
-        prices = self.family.price(self.whitener(), 0.0, 4 * self.dimension)
+        limit = max(4 * self.dimension, FIRST_BLOCKS)
+        prices = self.family.price(self.whitener(), 0.0, limit)
+        self.complete = self.atoms.size == len(rows) and prices.blocks.size < limit
         self.extend_blocks(prices.blocks[prices.criteria > NEGLIGIBLE * prices.value])
 
     def whitener(self) -> FloatArray:
@@ -70,7 +74,7 @@ class WorkingSet:
         start = 0.9 * self.weights + 0.1 / self.weights.size
         floor = 0.1 * self.multipliers.mean()
         solution = master.solve(start, self.multipliers + floor, tolerance)
-        self.weights, self.multipliers = solution.weights, solution.multipliers
+        self.weights, self.multipliers = solution.weights / solution.weights.sum(), solution.multipliers
         self.master_value = solution.value
         return solution.epsilon
 
@@ -109,7 +113,7 @@ def solve_certified(rows: FloatArray, family: Family, tolerance: float, start: F
     if working.identities.size == 0:  # no rival can ever win: nothing to learn
         return Certified(working.best.weights, 0.0, 0.0, 0)
     finest = 0.3 * tolerance
-    inner = max(finest, min(0.03, 10 * tolerance)) if working.atoms.size < len(rows) else finest
+    inner = finest if working.complete else max(finest, FIRST_TOLERANCE)
     for _ in range(MAX_ROUNDS):
         added = working.round(inner)
         gap = working.best.value / working.best.bound - 1.0 if working.best.bound > 0 else np.inf
@@ -125,15 +129,24 @@ def sparse(rows: FloatArray, family: Family, found: Certified, tolerance: float)
     allowed = found.value * (1.0 + 0.1 * tolerance)
     if found.bound > 0:
         allowed = max(allowed, min(found.bound * (1.0 + tolerance), found.value * (1.0 + tolerance)))
-    for cut in CUTS:
-        weights = np.where(found.weights >= cut * found.weights.max(), found.weights, 0.0)
+    best, low, high = found, 0, len(CUTS)
+    while low < high:  # the largest cut that is allowed; larger cuts cost more
+        middle = (low + high) // 2
+        weights = np.where(found.weights >= CUTS[middle] * found.weights.max(), found.weights, 0.0)
         weights /= weights.sum()
-        support = np.flatnonzero(weights)
-        information = (rows[support].T * weights[support]) @ rows[support]
-        value = family.price(spectral_whitener(information), 0.0, 1).value
+        value = value_at(rows, family, weights, 0.9 * found.value)
         if value <= allowed:
-            return Certified(weights, value, found.bound, found.rounds)
-    return found
+            best, high = Certified(weights, value, found.bound, found.rounds), middle
+        else:
+            low = middle + 1
+    return best
+
+
+def value_at(rows: FloatArray, family: Family, weights: FloatArray, threshold: float = 0.0) -> float:
+    """The family's criterion at these weights, exactly if it is above the threshold."""
+    support = np.flatnonzero(weights)
+    information = (rows[support].T * weights[support]) @ rows[support]
+    return max(threshold, family.price(spectral_whitener(information), threshold, EVERY_BLOCK).value)
 
 
 def spectral_whitener(information: FloatArray) -> FloatArray:
