@@ -19,8 +19,7 @@ from surefoot.design.types import FloatArray, IntArray
 
 LONGEST_STEP = 0.95
 MAX_ITERATIONS = 80
-LAGGING = 10.0
-HOLD = 0.3
+PATIENCE = 30.0
 
 
 @dataclass(frozen=True)
@@ -184,8 +183,9 @@ class _State:
         after = (self.weights + primal * d_weights) @ (self.costs + dual * d_costs)
         after += (self.slacks + primal * d_slacks) @ (self.multipliers + dual * d_multipliers)
         shrink = max(float(after / size / complementarity) ** 3, 1e-6)
-        if newton.infeasibility() > LAGGING * complementarity * size / self.weights.sum():
-            shrink = max(shrink, HOLD)  # let feasibility catch up before the centre moves on
+        lag = newton.infeasibility() * self.weights.sum() / (complementarity * size)
+        if lag > 1.0:  # let feasibility catch up before the centre moves on
+            shrink = max(shrink, lag / (lag + PATIENCE))
         centre = shrink * complementarity
         step = newton.direction(self, centre, d_weights * d_costs, d_slacks * d_multipliers)
         return self._move(master, *step)
@@ -222,6 +222,7 @@ class _Newton:
     factor: FloatArray
     scale: FloatArray
     squares: FloatArray
+    load: FloatArray
     dual_residual: FloatArray
     primal_residual: FloatArray
 
@@ -243,12 +244,12 @@ class _Newton:
         factor, failed = lapack.dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
         if failed:
             return None
-        dual_residual = 1.0 - squares @ w - state.costs
-        return cls(factor, scale, squares, dual_residual, geometry.distance - state.slacks - 1.0)
+        load = squares @ w
+        return cls(factor, scale, squares, load, 1.0 - load - state.costs, geometry.distance - state.slacks - 1.0)
 
     def infeasibility(self) -> float:
-        """The largest relative violation of dual feasibility: the moving matrix outruns the multipliers."""
-        return float(np.abs(self.dual_residual).max())
+        """By how much the multipliers overload a row: the matrix moved faster than they could follow."""
+        return max(0.0, float(self.load.max()) - 1.0)
 
     def direction(
         self, state: _State, centre: float, weight_product: FloatArray | float, slack_product: FloatArray | float
