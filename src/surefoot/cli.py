@@ -1,0 +1,58 @@
+"""The command line: `surefoot COMMAND`. Each command is a module of surefoot.commands with a function `command`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+# In the order of `surefoot --help`. A module imports what is heavy inside its function, so that help stays quick.
+COMMANDS = {
+    "init": "surefoot.commands.init",
+    "plan": "surefoot.commands.plan",
+    "run": "surefoot.commands.run",
+    "ask": "surefoot.commands.ask",
+    "tell": "surefoot.commands.tell",
+    "status": "surefoot.commands.status",
+    "export": "surefoot.commands.export",
+}
+
+
+class LazyCommands(TyperGroup):
+    """Loads a command when it is called or listed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(cmd_name)(importlib.import_module(COMMANDS[cmd_name]).command)
+        return typer.main.get_command(app)
+
+
+app = typer.Typer(
+    cls=LazyCommands, add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
+)
+
+
+@app.callback()
+def surefoot() -> None:
+    """Find the configuration with the best worst case, with proof, in the fewest simulator calls."""
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run a command; a mistake in what the user gave ends with a message, not with a traceback."""
+    try:
+        return app(args=arguments, prog_name="surefoot")
+    except ValueError as error:
+        from surefoot.errors import InputError
+
+        if not isinstance(error, InputError):
+            raise
+        print(f"surefoot: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,65 @@
+"""`surefoot ask`: the next pulls, for people who run experiments by hand."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from surefoot.commands.locate import StudyOption, open_study
+
+if TYPE_CHECKING:
+    from surefoot.study import Pull, Study
+
+
+def command(
+    n: Annotated[int, typer.Option("-n", min=1, help="How many pulls at most.")] = 8,
+    as_csv: Annotated[bool, typer.Option("--csv", help="As CSV with an empty column `reward` to fill in.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="What was handed out and not told yet, not new pulls.")
+    ] = False,
+    study: StudyOption = None,
+) -> None:
+    """Hand out pulls to be done by hand; give the rewards back with `surefoot tell`."""
+    with open_study(study) as opened:
+        pulls = opened.outstanding()[:n] if again else opened.ask(n, remember=True)
+        if not pulls:
+            _say_why_none(opened)
+        elif as_csv:
+            _write_csv(opened, pulls)
+        else:
+            _print_table(opened, pulls)
+
+
+def _say_why_none(study: Study) -> None:
+    if study.done:
+        print(study.result.sentence, file=sys.stderr)
+    else:
+        count = len(study.outstanding())
+        print(
+            f"{count} pulls are handed out; the next follow when all their rewards are told (`surefoot ask --again` "
+            "shows them)",
+            file=sys.stderr,
+        )
+
+
+def _write_csv(study: Study, pulls: list[Pull]) -> None:
+    names = study.problem.parameter_names
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["study", "pull", "arm", "perturbation", *names, "seed", "reward"])
+    for pull in pulls:
+        values = [repr(pull.parameters[name]) for name in names]
+        writer.writerow([study.id, pull.id, pull.arm, pull.perturbation, *values, pull.seed, ""])
+
+
+def _print_table(study: Study, pulls: list[Pull]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("pull", "arm", "perturbation", *study.problem.parameter_names, "seed")
+    for pull in pulls:
+        values = [f"{value:g}" for value in pull.parameters.values()]
+        table.add_row(str(pull.id), pull.arm, pull.perturbation, *values, str(pull.seed))
+    Console().print(table)

@@ -1,0 +1,64 @@
+"""`surefoot export`: all pulls of a study as a table, or study and answer as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from surefoot.commands.locate import StudyArgument, study_file
+
+if TYPE_CHECKING:
+    from surefoot.study import StudyReader
+
+
+def command(
+    study: StudyArgument = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Its ending says how: .csv, .parquet or .json.")
+    ] = Path("pulls.csv"),
+) -> None:
+    """Write every pull with its pair, reward, times and errors."""
+    from surefoot.errors import InputError
+    from surefoot.study import StudyReader
+
+    writers = {".csv": _write_csv, ".parquet": _write_parquet, ".json": _write_json}
+    if output.suffix not in writers:
+        raise InputError(f"{output} ends in {output.suffix!r}: choose {', '.join(writers)}")
+    with StudyReader(study_file(study)) as reader:
+        writers[output.suffix](reader, output)
+        print(f"{output}: {reader.status().told} rewards of {reader.name}")
+
+
+def _write_csv(reader: StudyReader, output: Path) -> None:
+    reader.pulls().to_csv(output, index=False)
+
+
+def _write_parquet(reader: StudyReader, output: Path) -> None:
+    reader.pulls().to_parquet(output, index=False)
+
+
+def _write_json(reader: StudyReader, output: Path) -> None:
+    """The question, the answer, the phases and the pulls."""
+    document: dict[str, Any] = reader.description.to_entries() | {
+        "created": reader.created,
+        "configuration": reader.configuration,
+        "result": _result(reader),
+        "phases": json.loads(reader.phases().to_json(orient="records")),
+        "pulls": json.loads(reader.pulls().to_json(orient="records", double_precision=15)),
+    }
+    output.write_text(json.dumps(document, indent=1))
+
+
+def _result(reader: StudyReader) -> dict[str, Any]:
+    """In the user's own unit and direction."""
+    from surefoot.study.replay import summary
+
+    result = reader.result
+    return summary(result) | {
+        "robust_values": dict(zip(result.problem.arm_names, (reader.sign * result.values).tolist(), strict=True)),
+        "pulls_of_pairs": result.counts.tolist(),
+        "model_check": str(result.model_check),
+    }

@@ -1,0 +1,88 @@
+"""`surefoot init`: a commented example that runs as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+SIMULATOR_NAME = "simulator.py"
+
+CONFIGURATION = """\
+# A study: which configuration has the best worst case?
+#   surefoot plan {file}     what it will cost, before anything is spent
+#   surefoot run {file}      run it; the same command goes on after any interruption
+#   surefoot status          how far it is
+name = "a controller that has to work on a worn machine too"
+
+direction = "maximize"      # or "minimize": then the worst case is the largest value
+delta = 0.05                # the answer may be wrong with this probability
+# tolerance = 0.1           # an arm this close to the best is good enough
+# budget = 100000           # no more pulls than this
+# seed = 1                  # of all random streams; drawn afresh if left out
+features = "quadratic"      # how rewards depend on the parameters: "linear", "quadratic",
+                            # "given" (no intercept), "tabular" (no assumption, more pulls)
+algorithm = "prime"
+
+[noise]
+kind = "gaussian"           # or "sub-gaussian", with scale = (highest - lowest reward) / 2
+# scale = 1.0               # its standard deviation, or an upper bound; unknown if left out
+
+# The arms: configurations to choose among. One of list, grid and csv:
+[arms]
+grid = {{ gain = [0.5, 1.0, 1.5, 2.0], delay = [0.0, 0.5] }}
+# grid = {{ gain = {{ from = 0.5, to = 2.0, steps = 4 }}, delay = [0.0, 0.5] }}
+# list = [{{ name = "gentle", gain = 0.5, delay = 0.5 }}, {{ name = "brisk", gain = 2.0, delay = 0.0 }}]
+# csv = "arms.csv"          # a column for each parameter, and perhaps `name`
+
+# What may go wrong with each arm: arm + offset is simulated. A number is added; "10%" is relative to the arm.
+# Parameters that are not mentioned stay as they are. One of list, box and csv:
+[perturbations]
+list = [
+    {{ name = "as designed" }},
+    {{ name = "weak motor", gain = "-30%" }},
+    {{ name = "slow sensor", delay = 0.3 }},
+    {{ name = "weak and slow", gain = "-30%", delay = 0.3 }},
+]
+# box = {{ gain = "10%", delay = 0.1 }}   # all corners of gain ± 10 %, delay ± 0.1: exact for linear rewards
+# csv = "perturbations.csv"               # columns as in the list, and perhaps `arm`
+
+# A Python function of a pull, or any program:
+[simulator]
+python = "{module}:simulate"
+# command = ["./simulate", "--gain", "{{gain}}", "--delay", "{{delay}}", "--seed", "{{seed}}"]
+# json_field = "score"      # else the last line of the program's output is the reward
+# time_limit = 60           # seconds
+# folder = "runs/{{id}}"      # its working folder
+
+[run]
+retries = 2                 # of a pull that failed, before the study pauses
+# processes = 4             # all cores if left out
+# max_in_flight = 8
+"""
+
+SIMULATOR = '''\
+"""An example: the reward of a controller, measured with noise. Replace it by your own simulator."""
+
+
+def simulate(pull):
+    gain, delay = pull.parameters["gain"], pull.parameters["delay"]
+    quality = 3.0 * gain - gain**2 - 1.5 * gain * delay - 0.5 * delay
+    return quality + pull.rng().normal(scale=0.3)
+'''
+
+
+def command(
+    path: Annotated[Path, typer.Argument(help="Where to write the configuration.")] = Path("study.toml"),
+) -> None:
+    """Write an example configuration and a simulator to start from."""
+    from surefoot.errors import InputError
+
+    simulator = path.parent / SIMULATOR_NAME
+    for file in (path, simulator):
+        if file.exists():
+            raise InputError(f"{file} exists already and is left as it is: choose another folder or name")
+    path.write_text(CONFIGURATION.format(file=path.name, module=simulator.stem), encoding="utf-8")
+    simulator.write_text(SIMULATOR, encoding="utf-8")
+    print(f"wrote {path} and {simulator}; try `surefoot plan {path}`, then `surefoot run {path}`")

@@ -1,0 +1,54 @@
+"""Which study is meant: a configuration, a study file, or what lies in the current folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from surefoot.study import Study
+
+StudyOption = Annotated[
+    Path | None,
+    typer.Option("--study", help="study.toml or its .db file; by default the one in this folder.", show_default=False),
+]
+StudyArgument = Annotated[
+    Path | None,
+    typer.Argument(help="study.toml or its .db file; by default the one in this folder.", show_default=False),
+]
+
+
+def study_path(given: Path | None) -> Path:
+    """The path given, or the only study in this folder."""
+    from surefoot.errors import InputError
+
+    if given is not None:
+        return given
+    if Path("study.toml").exists():
+        return Path("study.toml")
+    found = sorted(Path().glob("*.toml")) or sorted(Path().glob("*.db"))
+    if len(found) != 1:
+        names = ", ".join(map(str, found)) or "none"
+        raise InputError(
+            f"which study? In this folder there are: {names}. Say which; `surefoot init` writes an example"
+        )
+    return found[0]
+
+
+def study_file(given: Path | None) -> Path:
+    """The .db file of the study that is meant."""
+    from surefoot.study.config import StudyConfig
+
+    path = study_path(given)
+    return StudyConfig(path).file if path.suffix == ".toml" else path
+
+
+def open_study(given: Path | None) -> Study:
+    """The study for writing; a configuration whose study does not exist yet creates it."""
+    from surefoot.study import Study
+    from surefoot.study.config import StudyConfig
+
+    path = study_path(given)
+    return StudyConfig(path).open_study() if path.suffix == ".toml" else Study.open(path)

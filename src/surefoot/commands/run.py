@@ -1,0 +1,70 @@
+"""`surefoot run study.toml`: create or resume a study and pull until it is done."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+PAUSED, INTERRUPTED = 3, 130
+
+
+def command(
+    study: Annotated[Path, typer.Argument(help="The configuration, as `surefoot init` writes it.")] = Path(
+        "study.toml"
+    ),
+    dask: Annotated[str | None, typer.Option(help="Use this Dask cluster, such as tcp://host:8786.")] = None,
+    processes: Annotated[int | None, typer.Option(min=1, help="Processes on this machine; default: all cores.")] = None,
+    retries: Annotated[
+        int | None, typer.Option(min=0, help="Tries again of a failed pull before the study pauses.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Create the study or go on with it, until the answer is certain."""
+    from surefoot.progress import NoProgress, progress_for
+    from surefoot.study import StudyInterrupted, StudyPaused
+    from surefoot.study.config import StudyConfig
+
+    config = StudyConfig(study)
+    wanted = config.values.run
+    with config.open_study() as opened, _executor(dask, processes or wanted.processes) as executor:
+        try:
+            result = opened.run(
+                config.simulator(opened.problem),
+                executor,
+                max_in_flight=wanted.max_in_flight,
+                retries=wanted.retries if retries is None else retries,
+                progress=NoProgress() if quiet else progress_for(sys.stderr),
+            )
+        except StudyPaused as pause:
+            print(f"surefoot: the study is paused: {pause}", file=sys.stderr)
+            raise typer.Exit(PAUSED) from None
+        except StudyInterrupted as interrupted:
+            opened.close()
+            print(f"surefoot: {interrupted} ({opened.command})", file=sys.stderr, flush=True)
+            os._exit(INTERRUPTED)  # a thread that still simulates must not keep a terminal waiting
+        print(result)
+
+
+@contextlib.contextmanager
+def _executor(dask: str | None, processes: int | None) -> Iterator[Any]:
+    if dask is None:
+        yield processes
+        return
+    from surefoot.errors import InputError
+
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("--dask needs Dask: pip install 'surefoot[dask]'") from None
+    try:
+        client: Any = Client(dask, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise InputError(f"no Dask scheduler answers at {dask} ({error}): start one with `dask scheduler`") from None
+    with client:
+        yield client

@@ -1,0 +1,162 @@
+"""Simulators that are programs: a command with {name} fields in, one number out. No shell is involved."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from surefoot.errors import InputError
+from surefoot.study.pull import Pull
+
+FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+OWN_FIELDS = ("arm", "perturbation", "id", "seed")
+TAIL = 800  # characters of what a failed program said
+
+
+@dataclass(frozen=True)
+class CommandSimulator:
+    """Runs a program for each pull.
+
+    Fields in braces are replaced: {seed}, {id}, {arm}, {perturbation}, and each parameter by its name, written so that
+    reading it back gives the same number. {{ and }} stand for braces.
+
+    Attributes:
+        command: the program and its arguments, each with fields; a single string is split as a shell would, no more.
+        json_field: read the reward from this field (dots lead into nested objects) of a JSON text; None: the last line
+            of the text is the reward.
+        file: read the text from this file, in the working folder, instead of the program's standard output.
+        time_limit: seconds after which the program and all it started are killed, and the pull has failed.
+        folder: the working folder, with fields; made if it is not there. A relative `file` is inside it.
+    """
+
+    command: str | Sequence[str]
+    json_field: str | None = None
+    file: str | None = None
+    time_limit: float | None = None
+    folder: str = "."
+
+    def __post_init__(self) -> None:
+        if not self.arguments:
+            raise InputError("the command is empty: give the program and its arguments")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InputError(f"time_limit={self.time_limit!r} must be a number of seconds above 0")
+
+    @property
+    def arguments(self) -> list[str]:
+        return shlex.split(self.command) if isinstance(self.command, str) else list(self.command)
+
+    def check_fields(self, parameter_names: Sequence[str]) -> None:
+        """Refuse fields that no pull will have."""
+        allowed = {*OWN_FIELDS, *parameter_names}
+        for text in (*self.arguments, self.folder, self.file or ""):
+            for found in FIELD.finditer(text):
+                if found[1] is not None and found[1] not in allowed:
+                    raise InputError(
+                        f"the command has a field {{{found[1]}}}, but a pull has only {', '.join(sorted(allowed))}: "
+                        "correct it, or write {{ and }} for braces"
+                    )
+
+    def __call__(self, pull: Pull) -> float:
+        folder = Path(fill(self.folder, pull))
+        folder.mkdir(parents=True, exist_ok=True)
+        arguments = [fill(argument, pull) for argument in self.arguments]
+        output = _run(arguments, folder, self.time_limit)
+        text = (folder / fill(self.file, pull)).read_text() if self.file else output
+        return _last_number(text) if self.json_field is None else _json_number(text, self.json_field)
+
+
+def fill(text: str, pull: Pull) -> str:
+    """The text with its fields replaced."""
+    values = {"arm": pull.arm, "perturbation": pull.perturbation, "id": pull.id, "seed": pull.seed, **pull.parameters}
+
+    def value(found: re.Match[str]) -> str:
+        return found[0][0] if found[1] is None else str(values[found[1]])
+
+    return FIELD.sub(value, text)
+
+
+def _run(arguments: list[str], folder: Path, time_limit: float | None) -> str:
+    """Standard output of a program that ended well. Its own session keeps a terminal's Ctrl-C from it."""
+    with subprocess.Popen(
+        arguments,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            output, complaints = process.communicate(timeout=time_limit)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"{arguments[0]} took longer than its time limit of {time_limit:g} s") from None
+        finally:
+            _end(process)
+    if process.returncode:
+        how = f"killed by signal {-process.returncode}" if process.returncode < 0 else f"exit code {process.returncode}"
+        raise RuntimeError(f"{shlex.join(arguments)} failed with {how}: {complaints[-TAIL:].strip() or output[-TAIL:]}")
+    return output
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Kill the program and whatever it started, if it still runs."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _last_number(text: str) -> float:
+    lines = text.strip().splitlines()
+    try:
+        return float(lines[-1])
+    except (ValueError, IndexError):
+        said = repr(lines[-1][:80]) if lines else "nothing"
+        raise ValueError(f"the last line of the output must be the reward, but it is {said}") from None
+
+
+def _json_number(text: str, field: str) -> float:
+    try:
+        value: Any = json.loads(text)
+    except json.JSONDecodeError:
+        value = json.loads((text.strip().splitlines() or [""])[-1])
+    for key in field.split("."):
+        if not isinstance(value, dict) or key not in value:
+            raise ValueError(f"the JSON output has no field {field!r}: {text.strip()[:80]!r}")
+        value = value[key]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"the JSON field {field!r} is {value!r:.80}, not a number")
+    return float(value)
+
+
+def simulator_from(reference: str, folder: Path) -> Callable[[Pull], float]:
+    """The function that "module:function" names; modules beside the configuration file are found too."""
+    module, _, name = reference.partition(":")
+    if not module or not name:
+        raise InputError(f'the simulator {reference!r} names no function: write "module:function"')
+    place = str(folder.absolute())
+    if place not in sys.path:
+        sys.path.insert(0, place)
+    try:
+        found: Any = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise InputError(f"the simulator's module {module!r} cannot be imported ({error}): is it in {place}?") from None
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise InputError(f"the module {module!r} has no {name!r}: write the name of a function in it")
+        found = getattr(found, part)
+    if not callable(found):
+        raise InputError(f"{reference!r} is a {type(found).__name__}, not a function: give a function of a pull")
+    simulator: Callable[[Pull], float] = found
+    return simulator

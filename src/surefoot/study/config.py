@@ -1,0 +1,275 @@
+"""A study as a TOML file: read, checked, and turned into what surefoot works with."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+from surefoot.algorithms import ALGORITHMS, Algorithm, Settings, algorithm_from
+from surefoot.errors import InputError
+from surefoot.noise import Gaussian, Noise, SubGaussian
+from surefoot.problem import RobustProblem
+from surefoot.study.command import CommandSimulator, simulator_from
+from surefoot.study.pull import Pull
+from surefoot.study.space import Arms, Features, Perturbations, Section, build_problem
+from surefoot.study.study import Study
+
+Positive = Annotated[float, Field(gt=0)]
+
+
+class NoiseSection(Section):
+    """What is known about the noise."""
+
+    kind: Literal["gaussian", "sub-gaussian"]
+    scale: Positive | list[Positive] | None = None
+
+    @model_validator(mode="after")
+    def _scale_if_needed(self) -> Self:
+        if self.kind == "sub-gaussian" and self.scale is None:
+            raise ValueError("needs a scale for sub-gaussian noise: half the length of the interval of the rewards")
+        return self
+
+    def build(self) -> Noise:
+        return SubGaussian(self.scale) if self.kind == "sub-gaussian" and self.scale else Gaussian(self.scale)
+
+
+class AlgorithmSection(Section):
+    """Which algorithm, and its own options."""
+
+    model_config = ConfigDict(extra="allow")
+    name: Literal[tuple(ALGORITHMS)] = "prime"  # type: ignore[valid-type]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_alone(cls, given: Any) -> Any:
+        return {"name": given} if isinstance(given, str) else given
+
+    def build(self) -> Algorithm:
+        return algorithm_from(self.name, **(self.model_extra or {}))
+
+
+class SimulatorSection(Section):
+    """A Python function or any program."""
+
+    python: str | None = None
+    command: str | list[str] | None = None
+    json_field: str | None = None
+    file: str | None = None
+    time_limit: Positive | None = None
+    folder: str = "."
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.python is None) == (self.command is None):
+            raise ValueError("needs exactly one of python and command")
+        extras = [k for k in ("json_field", "file", "time_limit") if getattr(self, k) is not None]
+        if self.python is not None and extras:
+            raise ValueError(f"has {extras[0]}, which is for a command: a Python function returns its reward")
+        return self
+
+
+class RunSection(Section):
+    """How to run it; may be changed between runs."""
+
+    processes: Annotated[int, Field(ge=1)] | None = None
+    retries: Annotated[int, Field(ge=0)] = 2
+    max_in_flight: Annotated[int, Field(ge=1)] | None = None
+
+
+class Config(Section):
+    """The whole file."""
+
+    name: str | None = None
+    file: str | None = None
+    direction: Literal["maximize", "minimize"] = "maximize"
+    features: Features = "linear"
+    delta: Annotated[float, Field(gt=0, lt=1)]
+    tolerance: Annotated[float, Field(ge=0)] = 0.0
+    budget: Annotated[int, Field(ge=0)] | None = None
+    confidence: Literal["valid", "paper"] = "valid"
+    on_misfit: Literal["reject", "ignore"] = "reject"
+    seed: Annotated[int, Field(ge=0)] | None = None
+    noise: NoiseSection
+    arms: Arms
+    perturbations: Perturbations = Perturbations()
+    algorithm: AlgorithmSection = AlgorithmSection()
+    simulator: SimulatorSection | None = None
+    run: RunSection = RunSection()
+
+
+class StudyConfig:
+    """A configuration file and what it describes.
+
+    Attributes:
+        path: the TOML file; paths in it are relative to its folder.
+        file: the study file that belongs to it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.values = read_config(path)
+        self.file = path.parent / (self.values.file or f"{path.stem}.db")
+
+    @property
+    def settings(self) -> Settings:
+        values = self.values
+        return Settings(
+            delta=values.delta,
+            noise=values.noise.build(),
+            confidence=values.confidence,
+            tolerance=values.tolerance,
+            budget=values.budget,
+            on_misfit=values.on_misfit,
+        )
+
+    def problem(self) -> RobustProblem:
+        values = self.values
+        return build_problem(values.arms, values.perturbations, values.features, self.path.parent)
+
+    def simulator(self, problem: RobustProblem) -> Callable[[Pull], float]:
+        """The simulator, ready to be called."""
+        section = self.values.simulator
+        if section is None:
+            raise InputError(
+                f"{self.path}: there is no [simulator]: give one, or work by hand with `surefoot ask` "
+                "and `surefoot tell`"
+            )
+        if section.python is not None:
+            return simulator_from(section.python, self.path.parent)
+        command = CommandSimulator(
+            section.command or [],
+            section.json_field,
+            section.file,
+            section.time_limit,
+            str(self.path.parent.absolute() / section.folder),
+        )
+        command.check_fields(problem.parameter_names)
+        return command
+
+    def open_study(self) -> Study:
+        """Create the study, or go on with it."""
+        if not self.file.exists():
+            return self._create()
+        study = Study.open(self.file)
+        try:
+            self._refuse_changes(study)
+        except BaseException:
+            study.close()
+            raise
+        return study
+
+    def _create(self) -> Study:
+        settings, values = self.settings, self.values
+        return Study.create(
+            self.file,
+            self.problem(),
+            values.algorithm.build(),
+            delta=settings.delta,
+            noise=settings.noise,
+            tolerance=settings.tolerance,
+            budget=settings.budget,
+            confidence=settings.confidence,
+            on_misfit=settings.on_misfit,
+            direction=values.direction,
+            seed=values.seed,
+            name=values.name,
+            configuration={"file": str(self.path), "text": self.path.read_text()},
+        )
+
+    def _refuse_changes(self, study: Study) -> None:
+        """What a study is asked cannot change half-way: its guarantee is for one question."""
+        asked, values = study.description, self.values
+        algorithm = values.algorithm.build()
+        now: dict[str, Any] = {
+            "arms, perturbations or features": self.problem().to_dict(),
+            "noise": self.settings.noise.to_dict(),
+            "algorithm": [algorithm.name, algorithm.options()],
+            "direction": values.direction,
+        }
+        then: dict[str, Any] = {
+            "arms, perturbations or features": asked.problem.to_dict(),
+            "noise": asked.settings.noise.to_dict(),
+            "algorithm": [asked.algorithm, asked.options],
+            "direction": asked.direction,
+        }
+        for key in ("delta", "tolerance", "budget", "confidence", "on_misfit"):
+            now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
+        if values.seed is not None:
+            now["seed"], then["seed"] = values.seed, asked.seed
+        changed = [key for key in now if now[key] != then[key]]
+        if changed:
+            raise InputError(
+                f"{self.path} asks another question than {self.file} was made for: {', '.join(changed)} changed. "
+                "Change it back to go on, or give another `file` to start a new study"
+            )
+
+
+def read_config(path: Path) -> Config:
+    """Read and check a TOML file; what is wrong is said for every key at once."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}: `surefoot init {path}` writes an example") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read ({error})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not TOML: {error}") from None
+    try:
+        return Config.model_validate(data)
+    except ValidationError as error:
+        lines = dict.fromkeys(_explain(detail) for detail in error.errors())
+        raise InputError(f"{path}:\n" + "\n".join(f"  {line}" for line in lines)) from None
+
+
+def _explain(detail: ErrorDetails) -> str:
+    """One mistake in a line: the key, what was given, what is allowed."""
+    keys = [str(part) for part in detail["loc"] if not _is_type_name(part)]
+    key, given = ".".join(keys), detail["input"]
+    if detail["type"] == "missing":
+        return f"{key}: is missing, and there is no default: {_purpose(key)}"
+    if detail["type"] == "extra_forbidden":
+        allowed = _keys_at(keys[:-1])
+        close = get_close_matches(keys[-1], allowed, 1)
+        hint = f"did you mean {close[0]}?" if close else f"allowed are {', '.join(allowed)}"
+        return f"{key}: is not known (given {given!r:.60}); {hint}"
+    text = detail["msg"].removeprefix("Value error, ").replace("Input should", "it should")
+    return f"{key}: given {given!r:.60}; {text}"
+
+
+def _purpose(key: str) -> str:
+    purposes = {
+        "delta": "the probability with which the answer may be wrong, such as 0.05",
+        "noise": 'what is known about the noise, such as noise = { kind = "gaussian" } for an unknown scale',
+        "noise.kind": '"gaussian" or "sub-gaussian"',
+        "arms": "the configurations to choose among",
+    }
+    return purposes.get(key, "give it")
+
+
+def _is_type_name(part: int | str) -> bool:
+    """Pydantic puts the name of the type it tried into the path of a union."""
+    return isinstance(part, str) and (part.startswith(("list[", "function-", "constrained-")) or part in TYPE_NAMES)
+
+
+TYPE_NAMES = {"float", "int", "str", "Steps"}
+
+
+def _keys_at(path: list[str]) -> list[str]:
+    """The keys that a section may have."""
+    model: type[BaseModel] = Config
+    sections: dict[str, type[BaseModel]] = {
+        "noise": NoiseSection,
+        "arms": Arms,
+        "perturbations": Perturbations,
+        "simulator": SimulatorSection,
+        "run": RunSection,
+    }
+    if path:
+        model = sections.get(path[0], Config)
+    return sorted(field.alias or name for name, field in model.model_fields.items())
