@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+
 from tests.glucose.cases import SETTINGS, Case, cases
 from tests.glucose.reference import Trace, calculator_for, run
 

@@ -64,10 +64,12 @@ def run(
 ) -> Trace:
     """One run of simglucose from minute 0 to the scenario's horizon."""
     start = datetime(2024, 1, 1)
-    meals = [
-        (timedelta(minutes=minute), grams) for minute, grams in zip(scenario.minutes, scenario.grams, strict=True)
-    ]
-    patient, monitor, pump = T1DPatient.withName(name), CGMSensor.withName(sensor, seed=seed), InsulinPump.withName("Insulet")
+    meals = [(timedelta(minutes=minute), grams) for minute, grams in zip(scenario.minutes, scenario.grams, strict=True)]
+    patient, monitor, pump = (
+        T1DPatient.withName(name),
+        CGMSensor.withName(sensor, seed=seed),
+        InsulinPump.withName("Insulet"),
+    )
     if not stock:
         patient, monitor, pump = _without_pandas(patient, monitor, pump, seed)
     env = T1DSimEnv(patient, monitor, pump, CustomScenario(start_time=start, scenario=meals))

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from surefoot.errors import InputError
 from surefoot.glucose.calculator import Calculator
 from surefoot.glucose.meals import Diet, Scenario
-from surefoot.glucose.patients import Patient, find_patient
+from surefoot.glucose.patients import Patient, Patients, object_array, patient_array
 from surefoot.glucose.sensor import Sensor
 
 Array = NDArray[np.float64]
 Words = NDArray[np.uint64]
-Patients = str | Patient | Sequence[str] | Sequence[Patient] | NDArray[Any]
 Scenarios = Scenario | Diet | Sequence[Scenario | Diet] | NDArray[Any]
 Seeds = int | np.random.SeedSequence | Sequence[int] | Sequence[np.random.SeedSequence] | NDArray[Any]
 
@@ -58,10 +57,12 @@ class Batch:
 
 def make_batch(patients: Patients, calculators: Calculator, scenario: Scenarios, seeds: Seeds, sensor: Sensor) -> Batch:
     """Check and broadcast the inputs of `simulate`."""
-    people = _objects(patients, (str, Patient), "patients")
-    plans = _objects(scenario, (Scenario, Diet), "scenario")
+    people = patient_array(patients)
+    plans = object_array(scenario, (Scenario, Diet), "scenario")
     if not isinstance(calculators, Calculator):
-        raise InputError(f"calculators is a {type(calculators).__name__}: give one Calculator; its fields may be arrays")
+        raise InputError(
+            f"calculators is a {type(calculators).__name__}: give one Calculator; its fields may be arrays"
+        )
     words = None if _is_root(seeds) else seed_words(seeds)
     arrays = [people, plans, *calculators.columns, *([] if words is None else [words])]
     shape = _common_shape(arrays)
@@ -84,7 +85,7 @@ def lane_seeds(root: int | np.random.SeedSequence, shape: int | tuple[int, ...])
     """Independent 64-bit seeds for lanes of that shape, from one root."""
     sequence = root if isinstance(root, np.random.SeedSequence) else np.random.SeedSequence(_natural(root))
     count = int(np.prod(shape))
-    return sequence.generate_state(count, np.uint64).reshape(shape)
+    return np.asarray(sequence.generate_state(count, np.uint64), dtype=np.uint64).reshape(shape)
 
 
 def seed_words(seeds: Any) -> Words:
@@ -114,18 +115,6 @@ def _is_root(seeds: Any) -> bool:
     return isinstance(seeds, int | np.integer | np.random.SeedSequence)
 
 
-def _objects(given: Any, kinds: tuple[type, ...], what: str) -> NDArray[np.object_]:
-    if isinstance(given, kinds):
-        return np.array(given, dtype=object)
-    values = np.empty(np.shape(given), dtype=object)
-    values[...] = given
-    for value in values.ravel():
-        if not isinstance(value, kinds):
-            names = " or ".join(kind.__name__ for kind in kinds)
-            raise InputError(f"{what} holds {value!r}: give {names}, or arrays of them")
-    return values
-
-
 def _common_shape(arrays: list[NDArray[Any]]) -> tuple[int, ...]:
     try:
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
@@ -141,7 +130,7 @@ def _common_shape(arrays: list[NDArray[Any]]) -> tuple[int, ...]:
 
 
 def _groups(people: NDArray[np.object_], plans: NDArray[np.object_], shape: tuple[int, ...]) -> tuple[Group, ...]:
-    patients, person = _numbered([find_patient(name) for name in people.ravel()])
+    patients, person = _numbered(list(people.ravel()))
     scenarios, plan = _numbered(list(plans.ravel()))
     keys = person.reshape(people.shape) * len(scenarios) + plan.reshape(plans.shape)
     flat = np.broadcast_to(keys, shape).ravel()
@@ -149,7 +138,11 @@ def _groups(people: NDArray[np.object_], plans: NDArray[np.object_], shape: tupl
     order = np.argsort(first, kind="stable")
     pieces = np.split(order, np.flatnonzero(np.diff(first[order])) + 1)
     return tuple(
-        Group(patients[key // len(scenarios)], _meals(scenarios[key % len(scenarios)], patients[key // len(scenarios)]), lanes)
+        Group(
+            patients[key // len(scenarios)],
+            _meals(scenarios[key % len(scenarios)], patients[key // len(scenarios)]),
+            lanes,
+        )
         for key, lanes in zip(present.tolist(), pieces, strict=True)
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +9,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from surefoot.errors import InputError
-from surefoot.glucose.patients import UNITS_TO_PMOL, Patient, find_patient
+from surefoot.glucose.patients import UNITS_TO_PMOL, Patients, patient_array
 
 Array = NDArray[np.float64]
 
@@ -47,12 +46,13 @@ class Calculator:
             object.__setattr__(self, name, values)
 
     @classmethod
-    def baseline(cls, patients: str | Patient | Sequence[str | Patient], scale: ArrayLike = 1.0) -> Calculator:
-        """The rule of 500 and 1800 on each patient's total daily insulin, both factors times `scale`."""
-        one = isinstance(patients, str | Patient)
-        chosen = [find_patient(name) for name in ([patients] if one else patients)]  # type: ignore[list-item]
-        daily = np.array([patient.total_daily_insulin for patient in chosen])
-        daily = daily[0] if one else daily
+    def baseline(cls, patients: Patients, scale: ArrayLike = 1.0) -> Calculator:
+        """The rule of 500 and 1800 on each patient's total daily insulin, both factors times `scale`.
+
+        The factors have the shape of `patients`.
+        """
+        people = patient_array(patients)
+        daily = np.array([patient.total_daily_insulin for patient in people.ravel()]).reshape(people.shape)
         return cls(np.asarray(scale) * CARB_RULE / daily, np.asarray(scale) * CORRECTION_RULE / daily)
 
     @property
@@ -70,7 +70,7 @@ class Calculator:
 def pump_rate(wanted: float) -> float:
     """The rate (U/min) that the pump delivers when asked for `wanted`."""
     rounded = np.rint(wanted * UNITS_TO_PMOL / PUMP_INCREMENT) * PUMP_INCREMENT / UNITS_TO_PMOL
-    return max(min(rounded, PUMP_MAXIMUM), 0.0)
+    return float(max(min(rounded, PUMP_MAXIMUM), 0.0))
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

@@ -23,7 +23,7 @@ TO_UNIT = 2.0**-53
 
 
 @njit(cache=True, nogil=True)
-def mixed(word: int) -> int:
+def mixed(word: np.uint64) -> np.uint64:
     """SplitMix64's finaliser (Steele, Lea and Flood 2014): a bijection that scatters every bit."""
     word = (word ^ (word >> np.uint64(30))) * FIRST_MIX
     word = (word ^ (word >> np.uint64(27))) * SECOND_MIX

@@ -18,13 +18,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from surefoot.glucose.calculator import bolus_units, pump_rate
+from surefoot.glucose.model import FROZEN
 from surefoot.glucose.patients import Physiology
 from surefoot.glucose.responses import POINTS, Responses
 
 Array = NDArray[np.float64]
+Points = NDArray[np.int64]
 
 WIDTH = 16
-ROW, TWO_ROWS = np.uint64(WIDTH), np.uint64(2 * WIDTH)
+ROW, TWO_ROWS, THREE_ROWS = np.uint64(WIDTH), np.uint64(2 * WIDTH), np.uint64(3 * WIDTH)
 STEP = 0.5  # minutes: two points of the tables
 FUSED = {"contract"}
 
@@ -37,7 +39,8 @@ class Block(NamedTuple):
         before: BG when the last window began, mg/dL, (WIDTH,).
         now: BG at its end.
         mean: Mean over its minutes.
-        rates: Rows of the boluses given so far, U/min, (n_boluses·WIDTH,).
+        rates: Rows of the boluses given so far, U/min; a multiple of four rows.
+        since: Points since the start of each bolus, one for each row of `rates`.
         use: State 6 at the points of a window, pmol/L, one row a point.
         make: State 8, likewise.
     """
@@ -47,6 +50,7 @@ class Block(NamedTuple):
     now: Array
     mean: Array
     rates: Array
+    since: Points
     use: Array
     make: Array
 
@@ -54,12 +58,14 @@ class Block(NamedTuple):
 @njit(cache=True, error_model="numpy", nogil=True)
 def new_block(n_boluses: int, points: int) -> Block:
     """Room for a block with that many boluses and points in a window."""
+    rows = -(-n_boluses // 4) * 4
     return Block(
         np.empty(3 * WIDTH),
         np.empty(WIDTH),
         np.empty(WIDTH),
         np.empty(WIDTH),
-        np.zeros(n_boluses * WIDTH),
+        np.zeros(rows * WIDTH),
+        np.zeros(rows, dtype=np.int64),
         np.empty((points + 1) * WIDTH),
         np.empty((points + 1) * WIDTH),
     )
@@ -67,7 +73,9 @@ def new_block(n_boluses: int, points: int) -> Block:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def start_block(block: Block, initial: Array, p: Physiology) -> None:
-    """Put every lane in the patient's initial state."""
+    """Put every lane in the patient's initial state, with no bolus given."""
+    block.rates[:] = 0.0
+    block.since[:] = 0
     for row in range(3):
         block.glucose[row * WIDTH : (row + 1) * WIDTH] = initial[row]
     block.now[:] = initial[2] / p.Vg
@@ -75,31 +83,41 @@ def start_block(block: Block, initial: Array, p: Physiology) -> None:
 
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath=FUSED)
-def insulin_action(tables: Responses, window: int, active: int, first: int, block: Block) -> None:
+def insulin_action(tables: Responses, points: int, active: int, first: int, block: Block) -> None:
     """Insulin action over one window, by superposition of the boluses given so far.
+
+    Four boluses go in one pass, so that a row is read and written once for them. Those still to come count
+    as just begun: a response is 0 at its start.
 
     Args:
         tables: What the lanes share.
-        window: Minutes in a window.
+        points: Points in a window.
         active: How many boluses have begun.
         first: The point of the tables at which this window begins.
         block: Its rows `use` and `make` are written.
     """
-    use, make, rates = block.use, block.make, block.rates
+    use, make, rates, since = block.use, block.make, block.rates, block.since
+    on_use, on_make = tables.bolus_use, tables.bolus_make
     lanes = np.uint64(block.now.size)
-    for k in range(POINTS * window + 1):
+    for k in range(points + 1):
         row = np.uint64(k) * ROW
+        basal_use, basal_make = tables.basal_use[first + k], tables.basal_make[first + k]
         for lane in range(lanes):
-            use[row + lane] = tables.basal_use[first + k]
-            make[row + lane] = tables.basal_make[first + k]
+            use[row + lane] = basal_use
+        for lane in range(lanes):
+            make[row + lane] = basal_make
         for bolus in range(active):
-            since = first + k - POINTS * window * tables.windows[bolus]
-            use_now, make_now = tables.bolus_use[since], tables.bolus_make[since]
+            since[bolus] = first + k - points * tables.windows[bolus]
+        for bolus in range(0, active, 4):
+            a, b, c, d = since[bolus], since[bolus + 1], since[bolus + 2], since[bolus + 3]
+            use_a, use_b, use_c, use_d = on_use[a], on_use[b], on_use[c], on_use[d]
+            make_a, make_b, make_c, make_d = on_make[a], on_make[b], on_make[c], on_make[d]
             given = np.uint64(bolus) * ROW
             for lane in range(lanes):
-                use[row + lane] += rates[given + lane] * use_now
-            for lane in range(lanes):
-                make[row + lane] += rates[given + lane] * make_now
+                rate_a, rate_b = rates[given + lane], rates[given + ROW + lane]
+                rate_c, rate_d = rates[given + TWO_ROWS + lane], rates[given + THREE_ROWS + lane]
+                use[row + lane] += rate_a * use_a + rate_b * use_b + rate_c * use_c + rate_d * use_d
+                make[row + lane] += rate_a * make_a + rate_b * make_b + rate_c * make_c + rate_d * make_d
 
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath=FUSED)
@@ -148,9 +166,12 @@ def advance_step(
         x3, y3, z3 = glucose_slope(x + h / 2 * x2, y + h / 2 * y2, z + h / 2 * z2, u, m, middle, p)
         u, m = use[row + TWO_ROWS + lane], make[row + TWO_ROWS + lane]
         x4, y4, z4 = glucose_slope(x + h * x3, y + h * y3, z + h * z3, u, m, end, p)
-        glucose[lane] = x + h / 6 * (x1 + 2 * x2 + 2 * x3 + x4)
-        glucose[lane + ROW] = y + h / 6 * (y1 + 2 * y2 + 2 * y3 + y4)
-        glucose[lane + TWO_ROWS] = z + h / 6 * (z1 + 2 * z2 + 2 * z3 + z4)
+        x += h / 6 * (x1 + 2 * x2 + 2 * x3 + x4)
+        y += h / 6 * (y1 + 2 * y2 + 2 * y3 + y4)
+        z += h / 6 * (z1 + 2 * z2 + 2 * z3 + z4)
+        glucose[lane] = x if x >= 0 else FROZEN
+        glucose[lane + ROW] = y if y >= 0 else FROZEN
+        glucose[lane + TWO_ROWS] = z if z >= 0 else FROZEN
 
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath=FUSED)
@@ -199,7 +220,8 @@ def bolus_rate(
         held = min(max(before + errors[0], limits[0]), limits[1])
         fresh = min(max(now + errors[1], limits[0]), limits[1])
         reading = ((window - 1) * held + fresh) / window
-    return pump_rate(bolus_units(grams, reading, setting[0], setting[1], setting[2], setting[3]) / window)
+    units = bolus_units(grams, reading, setting[0], setting[1], setting[2], setting[3])
+    return float(pump_rate(units / window))
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -246,7 +268,7 @@ def run_lanes(
                         tables.grams[active], before, now, mean, errors[i, active], settings[i], limits, window
                     )
                 active += 1
-            insulin_action(tables, window, active, points * step, block)
+            insulin_action(tables, points, active, points * step, block)
             advance_window(block, tables.appearance, points * step, points, p)
             for lane in range(used):
                 bg[first + lane, step + 1] = block.mean[lane]

@@ -28,13 +28,13 @@ MIN, MAX, BELOW, WITHIN, ABOVE, LBGI, HBGI, MAGNI = range(len(STATISTICS))
 @vectorize(["float64(float64)"], cache=True, nopython=True)
 def _magni(bg: float) -> float:
     shape = math.log(max(bg, LOWEST_SCORED)) ** MAGNI_POWER - MAGNI_SHIFT
-    return 10.0 * (MAGNI_SCALE * shape) ** 2
+    return float(10.0 * (MAGNI_SCALE * shape) ** 2)
 
 
 @njit(cache=True, nogil=True)
 def symmetric(bg: float) -> float:
     """Glucose on a scale on which low and high are alike: negative below 112.5 mg/dL."""
-    return SYMMETRY_SCALE * (math.log(max(bg, LOWEST_SCORED)) ** SYMMETRY_POWER - SYMMETRY_SHIFT)
+    return float(SYMMETRY_SCALE * (math.log(max(bg, LOWEST_SCORED)) ** SYMMETRY_POWER - SYMMETRY_SHIFT))
 
 
 def magni_risk(bg: ArrayLike) -> Array:

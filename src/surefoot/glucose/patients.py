@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.errors import InputError
 
@@ -120,6 +123,9 @@ class Patient:
         return self.basal_metabolic_rate * 0.45 / 4
 
 
+Patients = str | Patient | Sequence[str] | Sequence[Patient] | NDArray[Any]
+
+
 @cache
 def figures() -> Mapping[str, Any]:
     """The shipped data file: patients, sensors and pumps, with their source and licence."""
@@ -144,6 +150,25 @@ def find_patient(name: str | Patient) -> Patient:
         f"there is no virtual patient {name!r}: did you mean {_nearest(str(name), list(by_name))!r}? "
         "Names run from adolescent#001, adult#001 and child#001 to #010."
     )
+
+
+def patient_array(given: Patients) -> NDArray[np.object_]:
+    """Patients, however they were named, as an array of the same shape."""
+    names = object_array(given, (str, Patient), "patients")
+    found = np.empty(names.shape, dtype=object)
+    found.ravel()[:] = [find_patient(name) for name in names.ravel()]
+    return found
+
+
+def object_array(given: Any, kinds: tuple[type, ...], what: str) -> NDArray[np.object_]:
+    """One object or nested sequences of them as an object array; anything else is an error."""
+    values = np.empty(() if isinstance(given, kinds) else np.shape(given), dtype=object)
+    values[...] = given
+    for value in values.ravel():
+        if not isinstance(value, kinds):
+            names = " or ".join(kind.__name__ for kind in kinds)
+            raise InputError(f"{what} holds {value!r}: give {names}, or arrays of them")
+    return values
 
 
 def _nearest(name: str, names: list[str]) -> str:

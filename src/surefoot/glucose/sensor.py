@@ -93,11 +93,9 @@ def spline_weights(sample_minutes: int) -> Array:
     right = minutes / KNOT_MINUTES - place  # distance from the knot on the left, in knots
     left = 1 - right
     values, curvature = np.eye(KNOTS_A_BLOCK + 1), _curvatures()
-    return (
-        left[:, None] * values[place]
-        + right[:, None] * values[place + 1]
-        + ((left**3 - left)[:, None] * curvature[place] + (right**3 - right)[:, None] * curvature[place + 1]) / 6
-    )
+    straight = left[:, None] * values[place] + right[:, None] * values[place + 1]
+    bend = (left**3 - left)[:, None] * curvature[place] + (right**3 - right)[:, None] * curvature[place + 1]
+    return np.asarray(straight + bend / 6)
 
 
 def _curvatures() -> Array:
@@ -109,7 +107,7 @@ def _curvatures() -> Array:
         differences[row, row - 1 : row + 2] = 1, -2, 1
     system[0, :3] = 1, -2, 1  # not-a-knot: one cubic across the first two intervals, and the last two
     system[-1, -3:] = 1, -2, 1
-    return np.linalg.solve(system, differences)
+    return np.asarray(np.linalg.solve(system, differences), dtype=np.float64)
 
 
 def sensor_errors(sensor: Sensor, normals: Array, count: int) -> Array:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from surefoot.errors import InputError
-from surefoot.glucose.batch import Batch, Group, Patients, Scenarios, Seeds, make_batch
+from surefoot.glucose.batch import Batch, Group, Scenarios, Seeds, make_batch
 from surefoot.glucose.calculator import Calculator, pump_rate
 from surefoot.glucose.draws import errors_from_normals, fill_normals
+from surefoot.glucose.histories import Histories, Statistic, Statistics, shown
 from surefoot.glucose.lanes import run_lanes
 from surefoot.glucose.meals import MINUTES_A_DAY
-from surefoot.glucose.metrics import STATISTICS, fill_statistics, score
+from surefoot.glucose.metrics import STATISTICS, fill_statistics
+from surefoot.glucose.patients import Patients
 from surefoot.glucose.responses import boluses, responses
 from surefoot.glucose.sensor import Sensor, find_sensor, spline_weights
 from surefoot.glucose.states import run_states
@@ -24,63 +25,9 @@ from surefoot.glucose.states import run_states
 Array = NDArray[np.float64]
 Reading = Literal["cgm", "bg"]
 Kernel = Literal["lanes", "states"]
-Statistic = Literal["min", "max", "time_below", "time_in_range", "time_above", "lbgi", "hbgi", "magni_risk"]
 
 WORK_BYTES = 16e6  # room for the histories of the lanes at work
 GLUCOSE_STATES = (3, 4, 12)
-
-
-@dataclass(frozen=True)
-class Statistics:
-    """The statistics asked for, each an array of the lanes' shape.
-
-    Attributes:
-        values: Arrays by name. `min` and `max` in mg/dL; times as shares of the samples (0 to 1); `lbgi` and
-            `hbgi` averaged over all samples; `magni_risk` the highest of the history.
-    """
-
-    values: dict[str, Array]
-
-    def __getitem__(self, name: Statistic) -> Array:
-        if name not in self.values:
-            raise InputError(f"{name!r} was not asked for: add it to statistics, which was {tuple(self.values)}")
-        return self.values[name]
-
-    @property
-    def risk_index(self) -> Array:
-        """LBGI + HBGI."""
-        return self["lbgi"] + self["hbgi"]
-
-    @property
-    def reward(self) -> Array:
-        """The lowest −risk of the history: the paper's reward of one simulation."""
-        return -self["magni_risk"]
-
-
-@dataclass(frozen=True)
-class Histories:
-    """What happened in every lane; arrays are (*lanes, n_samples).
-
-    Column 0 is minute 0. Column k > 0 describes the window that ends at `minutes[k]`: means over its minutes.
-
-    Attributes:
-        minutes: Minute of each sample, (n_samples,).
-        bg: Blood glucose, mg/dL.
-        cgm: What the sensor showed, mg/dL.
-        insulin: Insulin infused, basal and bolus, U/min; 0 in column 0.
-        carbohydrates: Meals announced, g/min; 0 in column 0.
-    """
-
-    minutes: NDArray[np.int64]
-    bg: Array
-    cgm: Array
-    insulin: Array
-    carbohydrates: Array
-
-    @cached_property
-    def statistics(self) -> Statistics:
-        """Every statistic of every lane."""
-        return Statistics(score(self.bg))
 
 
 @dataclass(frozen=True)
@@ -211,7 +158,7 @@ def _histories(shared: _Set) -> Histories:
         errors = _errors(shared, group, np.arange(size + 1))
         run = _run(shared, group, errors[:, _at_boluses(shared, group)])
         bg[group.lanes] = run.bg
-        cgm[group.lanes] = _shown(sensor, run.instant, errors)
+        cgm[group.lanes] = shown(sensor, run.instant, errors)
         delivered = np.full((len(group.lanes), size), pump_rate(group.patient.basal))
         delivered[:, 0] = 0.0
         delivered[:, run.windows + 1] += run.rates
@@ -265,16 +212,6 @@ def _errors(shared: _Set, group: Group, wanted: NDArray[np.int64]) -> Array:
     weights = spline_weights(sensor.sample_minutes)
     errors_from_normals(normals, wanted, sensor, weights, sensor.samples_a_block, errors)
     return errors
-
-
-def _shown(sensor: Sensor, instant: Array, errors: Array) -> Array:
-    """The record of the sensor: its reading is held through a window and renewed at the end."""
-    window = sensor.sample_minutes
-    fresh = np.clip(instant + errors[:, 1:], sensor.lowest, sensor.highest)
-    shown = np.empty_like(fresh)
-    shown[:, 0] = np.clip(instant[:, 0] + errors[:, 0], sensor.lowest, sensor.highest)
-    shown[:, 1:] = ((window - 1) * fresh[:, :-1] + fresh[:, 1:]) / window
-    return shown
 
 
 def _given_normals(normals: ArrayLike | None, batch: Batch, sensor: Sensor) -> Array | None:
