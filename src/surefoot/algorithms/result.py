@@ -197,3 +197,11 @@ class Result:
             f"{self.algorithm}, delta {self.settings.delta:g}, policy {self.settings.confidence}, "
             f"{len(self.history)} phases; {self.model_check}"
         )
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks: the answer, why it stopped, and the phases."""
+        from html import escape
+
+        history = self.to_frame().to_html(index=False, border=0, float_format=lambda value: f"{value:.3g}")
+        lines = [f"<strong>{escape(self.sentence)}</strong>", *map(escape, repr(self).splitlines()[1:])]
+        return f"<div><p>{'<br>'.join(lines)}</p>{history}</div>"

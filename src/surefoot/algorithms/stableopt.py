@@ -39,7 +39,7 @@ class StableOpt(Algorithm):
     def begin(self) -> None:
         if self.settings.budget is None:
             raise InputError(
-                'stableopt never stops by itself: give budget=, or use "prime", which stops when it is sure'
+                'stableopt never stops by itself: give a budget, or use "prime", which stops when it is sure'
             )
         self.frame = Frame.of(self.problem, self.rows, self.scales)
         self.comparisons: Comparisons | None = None

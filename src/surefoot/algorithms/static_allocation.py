@@ -62,8 +62,8 @@ class StaticAllocation(Algorithm):
 def grown(weights: Array, counts: Counts, total: int) -> Counts:
     """Counts that follow the weights, sum to the total and are nowhere below the counts there are.
 
-    Rounding afresh may give a pair one pull fewer than it had; what that would save is taken from the
-    pairs that are furthest above their share.
+    Efficient rounding is a divisor method, so more pulls in all never mean fewer for a pair, but for ties that
+    are broken differently; then the pairs furthest above their share give way.
     """
     larger = np.maximum(round_design(weights, total), counts)
     for _ in range(int(larger.sum()) - total):

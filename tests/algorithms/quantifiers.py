@@ -1,0 +1,34 @@
+"""The paper's rules written with its quantifiers, pair by pair: slow, and nothing else in common with the package."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.problem import RobustProblem
+from surefoot.statistics import Array
+
+
+def beats(problem: RobustProblem, theta: Array, A: Array, c: float, winner: int, loser: int, strict: bool) -> bool:
+    """∀ y of the winner ∃ y' of the loser: c‖v‖_{A⁻¹} ≤ vᵀθ, v = winner − y − (loser − y')."""
+    inverse = np.linalg.inv(A)
+
+    def clear(v: Array) -> bool:
+        width = c * np.sqrt(v @ inverse @ v)
+        return bool(width < v @ theta if strict else width <= v @ theta)
+
+    return all(
+        any(clear(z - z_) for z_ in problem.pairs[problem.pairs_of(loser)])
+        for z in problem.pairs[problem.pairs_of(winner)]
+    )
+
+
+def clearance(problem: RobustProblem, theta: Array, A: Array, winner: int, loser: int) -> float:
+    """The largest c at which the winner beats the loser."""
+    inverse = np.linalg.inv(A)
+    return min(
+        max(
+            float((z - z_) @ theta / np.sqrt((z - z_) @ inverse @ (z - z_)))
+            for z_ in problem.pairs[problem.pairs_of(loser)]
+        )
+        for z in problem.pairs[problem.pairs_of(winner)]
+    )

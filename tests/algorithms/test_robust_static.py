@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from surefoot.algorithms import Result, StopReason
+from surefoot.algorithms.robust_static import RobustStatic
+from surefoot.design import g_optimal
+from surefoot.experiments.instances import Instance, classic, random_robust
+from surefoot.noise import Gaussian, SubGaussian
+from surefoot.simulate import LinearSimulator, identify
+from surefoot.statistics import information
+from tests.algorithms.families import FAMILIES, settings_for
+from tests.algorithms.quantifiers import beats
+from tests.statistical import error_test
+
+
+def solved(instance: Instance, seed: int = 0, **settings: object) -> Result:
+    arguments = {"delta": 0.05, "noise": Gaussian(1.0)} | settings
+    return identify(instance[0], LinearSimulator(*instance, seed=seed), "robust-static", **arguments)  # type: ignore[arg-type]
+
+
+def test_looks_begin_at_twice_the_support_and_grow_by_the_papers_factor() -> None:
+    instance = classic(3, 0.2)
+    result = solved(instance)
+    totals = [record.total for record in result.history]
+    assert totals[0] == 2 * g_optimal(instance[0].pairs).support.size
+    assert all(after == math.ceil(1.3 * before) for before, after in pairwise(totals))
+
+
+def test_pulls_follow_the_g_design() -> None:
+    instance = random_robust()
+    result = solved(instance)
+    weights = g_optimal(instance[0].pairs).weights
+    assert (result.counts[weights == 0] == 0).all()
+    assert np.abs(result.counts - result.samples * weights).max() <= np.count_nonzero(weights)
+
+
+@pytest.mark.parametrize("confidence", ["paper", "valid"])
+def test_it_stops_at_the_first_look_at_which_the_rule_holds(confidence: str) -> None:
+    """`eq:11` with its quantifiers, at every look."""
+    problem, theta = instance = random_robust(4, 3, 3, gap=0.4)
+    run = RobustStatic().start(problem, settings_for("robust-static", confidence=confidence))
+    simulator = LinearSimulator(*instance, seed=2)
+    looks = 0
+    while phase := run.next_phase():
+        run.update(simulator.pull(phase))
+        looks += 1
+        if confidence == "paper":
+            c = math.sqrt(2 * math.log(problem.n_pairs**2 / 0.05))
+        else:
+            c = float(stats.norm.isf(6 * 0.05 / (math.pi**2 * looks**2) / (3 * 3)))
+        assert run.boundary == pytest.approx(c)
+        A, b = information(problem.pairs, run.counts), problem.pairs.T @ run.sums
+        estimate = np.linalg.solve(A, b)
+        winners = [
+            x for x in range(4) if all(beats(problem, estimate, A, c, x, o, strict=False) for o in range(4) if o != x)
+        ]
+        assert bool(winners) == (run.survivors.sum() == 1)
+    assert looks > 3
+    assert run.result.reason is StopReason.IDENTIFIED
+    assert run.result.arm == winners[0] == problem.best_arm(theta)
+
+
+def test_sub_gaussian_noise_has_the_wider_threshold() -> None:
+    instance = classic(3, 0.3)
+    gaussian, sub_gaussian = (solved(instance, noise=noise) for noise in (Gaussian(1.0), SubGaussian(1.0)))
+    assert sub_gaussian.history[0].boundary == pytest.approx(math.sqrt(2 * math.log(3 / (6 * 0.05 / math.pi**2))))
+    assert sub_gaussian.history[0].boundary > gaussian.history[0].boundary  # type: ignore[operator]
+
+
+def test_the_last_look_takes_what_the_budget_leaves() -> None:
+    result = solved(classic(4, 0.05), budget=100)
+    assert result.samples == 100
+    assert result.reason is StopReason.BUDGET
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("family", FAMILIES)
+def test_errors_stay_within_delta(family: str) -> None:
+    test = error_test(lambda _: "robust-static", FAMILIES[family]())
+    assert test.certified == test.runs
+    assert not test.rejected

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from surefoot.algorithms import StopReason
+from surefoot.experiments.instances import irrelevant_dimensions, random_robust
+from surefoot.noise import Gaussian
+from surefoot.simulate import LinearSimulator, identify
+from tests.algorithms.families import FAMILIES
+from tests.statistical import error_test
+
+
+@pytest.mark.parametrize("budget", [7, 100, 1234])
+def test_the_budget_is_spent_evenly(budget: int) -> None:
+    instance = irrelevant_dimensions(5)
+    result = identify(
+        instance[0],
+        LinearSimulator(*instance, seed=0),
+        "uniform",
+        delta=0.05,
+        noise=Gaussian(1.0),
+        budget=budget,
+    )
+    assert result.reason is StopReason.BUDGET
+    assert result.samples == budget
+    assert np.ptp(result.counts) <= 1
+
+
+def test_it_stops_when_it_is_sure() -> None:
+    instance = random_robust()
+    result = identify(
+        instance[0], LinearSimulator(*instance, seed=0), "uniform", delta=0.05, noise=Gaussian(1.0), budget=10**6
+    )
+    assert result.certified
+    assert result.samples < 10**6
+    assert result.arm == instance[0].best_arm(instance[1])
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("family", FAMILIES)
+def test_errors_stay_within_delta(family: str) -> None:
+    test = error_test(lambda _: "uniform", FAMILIES[family]())
+    assert test.certified == test.runs
+    assert not test.rejected
