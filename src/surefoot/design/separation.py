@@ -94,19 +94,39 @@ def _compare(
     emphasis: FloatArray | None,
 ) -> tuple[FloatArray, Comparison]:
     """Whitened measurement rows, and the comparison of the leader's pairs with its rivals."""
+    n_arms = offsets.size - 1
+    _check(pairs, theta, leader, rows, emphasis, n_arms)
     values = pairs @ theta
-    robust = np.minimum.reduceat(values, offsets[:-1])
-    arm = int(np.argmax(robust)) if leader is None else leader
-    against = _rivals(robust.size, arm, rivals)
-    scales = np.ones(robust.size) if emphasis is None else np.sqrt(emphasis)
+    arm = int(np.argmax(np.minimum.reduceat(values, offsets[:-1]))) if leader is None else leader
+    against = _rivals(n_arms, arm, rivals)
+    scales = np.ones(n_arms) if emphasis is None else np.sqrt(emphasis)
     coordinates, measured = whiten(pairs, pairs if rows is None else rows)
     apexes = np.arange(offsets[arm], offsets[arm + 1])
-    comparison = Comparison(coordinates, offsets, apexes, against, values[apexes], values, scales)
-    return measured, comparison
+    return measured, Comparison(coordinates, offsets, apexes, against, values[apexes], values, scales)
+
+
+def _check(
+    pairs: FloatArray,
+    theta: FloatArray,
+    leader: int | None,
+    rows: FloatArray | None,
+    emphasis: FloatArray | None,
+    n_arms: int,
+) -> None:
+    if np.shape(theta) != pairs.shape[1:] or not np.isfinite(theta).all():
+        raise InputError(f"theta has shape {np.shape(theta)}, but {pairs.shape[1]} finite numbers are needed")
+    if leader is not None and not 0 <= leader < n_arms:
+        raise InputError(f"leader is {leader}, but arms are numbered 0 to {n_arms - 1}")
+    if rows is not None and rows.shape != pairs.shape:
+        raise InputError(f"rows have shape {rows.shape}, but one row for each pair is needed: {pairs.shape}")
+    if emphasis is not None and (np.shape(emphasis) != (n_arms,) or not (np.asarray(emphasis) > 0).all()):
+        raise InputError(f"emphasis needs one positive factor for each of the {n_arms} arms: 1 means none")
 
 
 def _rivals(n_arms: int, leader: int, rivals: ArrayLike | None) -> IntArray:
     chosen: IntArray = np.unique(np.asarray(np.arange(n_arms) if rivals is None else rivals, dtype=np.int64))
+    if chosen.size and not (chosen[0] >= 0 and chosen[-1] < n_arms):
+        raise InputError(f"rivals reach from {chosen[0]} to {chosen[-1]}, but arms are numbered 0 to {n_arms - 1}")
     chosen = chosen[chosen != leader]
     if chosen.size == 0:
         raise InputError(f"arm {leader} has no rival: give at least one other arm to tell it from")
