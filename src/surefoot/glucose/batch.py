@@ -90,7 +90,7 @@ def lane_seeds(root: int | np.random.SeedSequence, shape: int | tuple[int, ...])
 
 def seed_words(seeds: Any) -> Words:
     """One 64-bit word for each given seed: integers as they are, sequences by their first state."""
-    values = np.asarray(seeds)
+    values = seeds if isinstance(seeds, np.ndarray) else np.array(seeds, dtype=object)  # else 2**63 turns into a float
     if values.dtype.kind in "iu":
         if values.size and values.min() < 0:
             raise InputError(f"the seed {values.min()} is negative: seeds run from 0 to 2**64 - 1")
@@ -102,7 +102,9 @@ def seed_words(seeds: Any) -> Words:
 def _word(seed: Any) -> int:
     if isinstance(seed, np.random.SeedSequence):
         return int(seed.generate_state(1, np.uint64)[0])
-    return _natural(seed)
+    if _natural(seed) >= 2**64:
+        raise InputError(f"the seed {seed} needs more than 64 bits: a lane's seed runs from 0 to 2**64 - 1")
+    return int(seed)
 
 
 def _natural(seed: Any) -> int:
