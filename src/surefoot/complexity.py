@@ -33,6 +33,7 @@ class Complexity:
         paper_design: the best design found for H_R; its lower bound is that of H*.
         dimension: of the span of the pairs.
         n_pairs: |Z|.
+        noise_scale: the largest noise scale of a pair (1 unless rows were given).
     """
 
     best_arm: int
@@ -41,6 +42,7 @@ class Complexity:
     paper_design: Design
     dimension: int
     n_pairs: int
+    noise_scale: float = 1.0
 
     @property
     def exact(self) -> float:
@@ -74,8 +76,8 @@ class Complexity:
 
     @property
     def worst_case(self) -> float:
-        """The paper's worst-case bound 4d/Δ_r² on H_R (Proposition 1), for noise and rows of scale 1."""
-        return 4.0 * self.dimension / self.gap**2
+        """The paper's worst-case bound 4d/Δ_r² on H_R (Proposition 1), times the largest noise variance."""
+        return 4.0 * self.dimension * self.noise_scale**2 / self.gap**2
 
     def lower_bound(self, delta: float) -> float:
         """2 kl(δ, 1 − δ) H*: no δ-PAC algorithm stops sooner on average (with the proven lower end of H*)."""
@@ -92,7 +94,7 @@ class Complexity:
     def static_bound(self, delta: float, epsilon: float = PAPER_EPSILON) -> float:
         """The paper's upper bound for Robust Static (`thm:static`)."""
         log_term = math.log(self.n_pairs**2 / _probability(delta))
-        return 32.0 * self.dimension * (1.0 + epsilon) * log_term / self.gap**2
+        return 8.0 * (1.0 + epsilon) * log_term * self.worst_case
 
     def rage_bound(self, delta: float, epsilon: float = PAPER_EPSILON) -> float:
         """The paper's upper bound for Robust RAGE (`thm:robust_rage`).
@@ -145,22 +147,33 @@ def complexity(
         rows: (n_pairs, dimension) what one pull of each pair measures, `problem.pairs / scale` for noise of that scale
             (one number, or one a pair); by default scale 1. H* and H_R are then in samples at that noise.
     """
-    values = problem.robust_values(theta)
-    best = problem.best_arm(theta)
+    best, gap = _best_and_gap(problem, theta)
+    parameter = problem.reduced(theta)
+    arguments = (problem.pairs, problem.offsets, parameter, best, None, rows, tolerance)
+    exact, paper = exact_separation(*arguments), paper_separation(*arguments)
+    scale = 1.0 if rows is None else _largest_scale(problem.pairs, rows)
+    return Complexity(best, gap, exact, paper, problem.dimension, problem.n_pairs, scale)
+
+
+def _largest_scale(pairs: FloatArray, rows: FloatArray) -> float:
+    """The largest ratio of a pair to what its pull measures; pairs that are never measured do not count."""
+    lengths = np.linalg.norm(rows, axis=1)
+    measured = lengths > 0.0
+    return float(np.max(np.linalg.norm(pairs, axis=1)[measured] / lengths[measured]))
+
+
+def _best_and_gap(problem: RobustProblem, theta: ArrayLike) -> tuple[int, float]:
     if problem.n_arms < 2:
         raise InputError("the problem has a single arm: there is nothing to tell apart, so no samples are needed")
-    others = np.delete(values, best)
-    gap = float(values[best] - others.max())
+    values, best = problem.robust_values(theta), problem.best_arm(theta)
+    gap = float(values[best] - np.delete(values, best).max())
     if not gap > 0.0:
         tied = [int(arm) for arm in np.flatnonzero(values == values[best])]
         raise InputError(
             f"under theta arms {tied} are equally good, so no number of samples tells them apart: "
             "give a theta with one best arm"
         )
-    parameter = problem.reduced(theta)
-    arguments = (problem.pairs, problem.offsets, parameter, best, None, rows, tolerance)
-    exact, paper = exact_separation(*arguments), paper_separation(*arguments)
-    return Complexity(best, gap, exact, paper, problem.dimension, problem.n_pairs)
+    return best, gap
 
 
 def binary_divergence(delta: float) -> float:
