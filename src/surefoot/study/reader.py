@@ -153,12 +153,10 @@ class StudyReader:
         """One row a phase: its pulls, when it was planned and finished, and what was known after it."""
         import pandas as pd
 
-        rows = self._storage.rows(
-            "SELECT phase, first_pull, pulls, planned, finished, summary FROM phases ORDER BY phase"
-        )
-        frame = pd.DataFrame(rows, columns=["phase", "first_pull", "pulls", "planned", "finished", "summary"])
-        known = pd.DataFrame([json.loads(text) if text else {} for text in frame.pop("summary")], index=frame.index)
-        return pd.concat([frame, known], axis=1)
+        columns = ["phase", "first_pull", "pulls", "planned", "finished"]
+        rows = self._storage.rows(f"SELECT {', '.join(columns)}, summary FROM phases ORDER BY phase")
+        known = [json.loads(row[-1]) if row[-1] else {} for row in rows]
+        return pd.concat([pd.DataFrame([row[:-1] for row in rows], columns=columns), pd.DataFrame(known)], axis=1)
 
     def failures(self, limit: int = 100) -> pd.DataFrame:
         """The pulls that failed or lost a worker, the latest first, whether or not they succeeded later."""

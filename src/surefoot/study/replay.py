@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from surefoot.errors import InputError
 from surefoot.noise import noise_from_dict
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Outcome
+from surefoot.study.errors import StudyFileError
 from surefoot.study.storage import StoredPhase
 
 Direction = Literal["maximize", "minimize"]
@@ -62,6 +63,9 @@ class Description:
     @classmethod
     def from_entries(cls, entries: dict[str, Any]) -> Description:
         """Rebuild what `to_entries` wrote."""
+        missing = [field.name for field in fields(cls) if field.name not in entries]
+        if missing:
+            raise StudyFileError(f"the study file is damaged: it lacks {', '.join(missing)}; restore it from a copy")
         settings = dict(entries["settings"])
         settings["noise"] = noise_from_dict(settings["noise"])
         return cls(

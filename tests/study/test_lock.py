@@ -1,0 +1,89 @@
+"""One writer at a time; the lock dies with its process, and not with the process's children."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from surefoot.study import StudyLocked, lock
+from surefoot.study.lock import WriterLock, writer_of
+from tests.study.toys import linear, open_toy, read_toy, toy_study
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(lock, "PATIENCE", 0.1)
+    return tmp_path / "toy.db"
+
+
+def test_a_second_writer_is_refused_and_told_who_writes(path: Path) -> None:
+    with toy_study(path), pytest.raises(StudyLocked, match=f"process {os.getpid()} on"):
+        open_toy(path)
+    open_toy(path).close()
+
+
+def test_readers_read_while_a_writer_writes(path: Path) -> None:
+    with toy_study(path) as study, read_toy(path) as reader:
+        for told, pull in enumerate(study.ask(20)):
+            assert reader.status().told == told
+            study.tell(pull.id, linear(pull))
+        status = reader.status()
+        assert status.writer is not None
+        assert f"process {os.getpid()}" in status.writer
+    assert writer_of(path) is None
+
+
+HOLDER = """
+import os, sys, time
+from pathlib import Path
+from surefoot.study.lock import WriterLock
+held = WriterLock(Path(sys.argv[1]))
+child = os.fork()
+if child == 0:
+    time.sleep(60)
+print(child, flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_killed_writer_leaves_no_lock_though_its_child_lives(path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    try:
+        with pytest.raises(StudyLocked, match=f"process {process.pid}"):
+            WriterLock(path)
+        process.kill()
+        process.wait()
+        os.kill(child, 0)  # it is still there
+        WriterLock(path).release()
+    finally:
+        os.kill(child, signal.SIGKILL)
+        process.stdout.close()
+
+
+def _try(path: Path, answers: multiprocessing.SimpleQueue[str]) -> None:
+    try:
+        WriterLock(path).release()
+        answers.put("free")
+    except StudyLocked:
+        answers.put("locked")
+
+
+def test_a_forked_child_does_not_share_the_lock(path: Path) -> None:
+    held = WriterLock(path)
+    context = multiprocessing.get_context("fork")
+    answers: multiprocessing.SimpleQueue[str] = context.SimpleQueue()
+    child = context.Process(target=_try, args=(path, answers))
+    child.start()
+    assert answers.get() == "locked"
+    child.join()
+    with pytest.raises(StudyLocked):
+        WriterLock(path)
+    held.release()

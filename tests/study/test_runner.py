@@ -1,0 +1,320 @@
+"""Failures told apart, interrupts, and studies that always resume."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from surefoot.algorithms import Result
+from surefoot.errors import InputError
+from surefoot.progress import Snapshot
+from surefoot.study import StudyInterrupted, StudyPaused
+from surefoot.study.executors import SerialExecutor
+from tests.study import toys
+from tests.study.toys import open_toy, read_toy, rewards_of, same_result, toy_study
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(toys.MARK, str(tmp_path / "mark"))
+    return tmp_path / "toy.db"
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, list[Any]]:
+    path = tmp_path_factory.mktemp("undisturbed") / "toy.db"
+    with toy_study(path) as study:
+        return study.run(toys.linear, "serial"), rewards_of(path)
+
+
+def test_a_failure_is_retried_with_the_same_seed(path: Path, undisturbed: Any) -> None:
+    with toy_study(path) as study:
+        assert same_result(study.run(toys.fails_once, "serial", retries=1), undisturbed[0])
+    assert rewards_of(path) == undisturbed[1]
+    with read_toy(path) as reader:
+        (failure,) = reader.failures().itertuples()
+        assert (failure.id, failure.state, failure.attempts) == (5, "done", 2)
+        assert "licence server is away" in failure.error
+
+
+@pytest.mark.parametrize(
+    ("simulator", "words"),
+    [(toys.always_fails_at_5, "ZeroDivisionError: no lift at this angle"), (toys.gives_nan_at_5, "returned nan")],
+)
+@pytest.mark.parametrize("executor", ["serial", 2])
+def test_a_hopeless_pull_pauses_the_study_and_is_named(
+    path: Path, undisturbed: Any, simulator: Any, words: str, executor: Any
+) -> None:
+    with toy_study(path) as study:
+        with pytest.raises(StudyPaused, match=words) as paused:
+            study.run(simulator, executor, retries=1)
+        message = str(paused.value)
+        pull = study._pull(5)
+        assert paused.value.pull == 5
+        assert "pull 5" in message
+        assert "failed 2 times" in message
+        assert repr(pull.arm) in message
+        assert f"a={pull.parameters['a']:g}" in message
+        assert "study.run(simulator)" in message
+        assert study.state == "paused"
+    with read_toy(path) as reader:
+        status = reader.status()
+        assert (status.state, status.failed) == ("paused", 1)
+        assert status.message == message
+    with open_toy(path) as study:
+        assert same_result(study.run(toys.linear, "serial"), undisturbed[0])
+    assert rewards_of(path) == undisturbed[1]
+    with read_toy(path) as reader:
+        assert reader.status().failed == 0
+
+
+def test_a_paused_study_goes_on_in_the_same_process(path: Path, undisturbed: Any) -> None:
+    with toy_study(path) as study:
+        with pytest.raises(StudyPaused):
+            study.run(toys.always_fails_at_5, "serial", retries=0)
+        assert same_result(study.run(toys.linear, "serial"), undisturbed[0])
+
+
+def test_a_failed_pull_can_be_told_by_hand(path: Path, undisturbed: Any) -> None:
+    with toy_study(path) as study:
+        with pytest.raises(StudyPaused):
+            study.run(toys.always_fails_at_5, "serial", retries=0)
+        study.tell(5, toys.linear(study._pull(5)))
+        assert same_result(study.run(toys.always_fails_at_5, "serial"), undisturbed[0])
+
+
+def test_a_lost_worker_costs_nothing_and_does_not_count_as_failure(path: Path, undisturbed: Any) -> None:
+    with toy_study(path) as study:
+        assert same_result(study.run(toys.kills_its_worker_once, 2, retries=0), undisturbed[0])
+    assert rewards_of(path) == undisturbed[1]
+    with read_toy(path) as reader:
+        assert reader.status().lost >= 1
+
+
+def test_the_callers_own_broken_pool_is_replaced(path: Path, undisturbed: Any) -> None:
+    with toy_study(path) as study, ProcessPoolExecutor(2) as pool:
+        assert same_result(study.run(toys.kills_its_worker_once, pool, retries=0), undisturbed[0])
+
+
+def test_a_pull_that_kills_every_worker_does_not_hold_up_the_others(path: Path, undisturbed: Any) -> None:
+    with toy_study(path) as study:
+        assert same_result(study.run(toys.kills_its_worker_at_5, 2, retries=0), undisturbed[0])
+    with read_toy(path) as reader:
+        losses = reader.pulls().set_index("id")["losses"]
+        assert losses[5] == 4
+        assert losses.drop(5).max() <= 3
+
+
+class Flaky(SerialExecutor):
+    """Loses every third chunk, as a cluster does whose nodes are taken away."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.calls += 1
+        if self.calls % 3:
+            return super().submit(function, *args, **kwargs)
+        future: Future[Any] = Future()
+        future.set_exception(ConnectionResetError("node is gone"))
+        return future
+
+
+class Elsewhere:
+    """Any object with submit()."""
+
+    def __init__(self, executor: Any) -> None:
+        self.executor = executor
+
+    def submit(self, function: Any, *args: Any) -> Any:
+        return self.executor.submit(function, *args)
+
+
+def test_losses_have_no_limit(path: Path, undisturbed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surefoot.study.runner.LONGEST_REST", 0.0)
+    with toy_study(path) as study:
+        assert same_result(study.run(toys.linear, Elsewhere(Flaky()), retries=0), undisturbed[0])
+
+
+def test_a_simulator_that_cannot_be_sent_is_explained(path: Path, undisturbed: Any) -> None:
+    with toy_study(path) as study:
+        with pytest.raises(StudyPaused, match="top level of a module"):
+            study.run(lambda pull: toys.linear(pull), 1, retries=0)
+        assert same_result(study.run(lambda pull: toys.linear(pull), "threads"), undisturbed[0])
+
+
+def test_max_in_flight_is_kept(path: Path, undisturbed: Any) -> None:
+    flying, most, mutex = 0, 0, threading.Lock()
+
+    def counted(pull: Any) -> float:
+        nonlocal flying, most
+        with mutex:
+            flying += 1
+            most = max(most, flying)
+        time.sleep(0.002)
+        with mutex:
+            flying -= 1
+        return toys.linear(pull)
+
+    with toy_study(path) as study, ThreadPoolExecutor(8) as pool:
+        assert same_result(study.run(counted, pool, max_in_flight=3), undisturbed[0])
+    assert 2 <= most <= 3
+
+
+def test_rewards_told_meanwhile_are_kept(path: Path) -> None:
+    def interfering(pull: Any) -> float:
+        if pull.id == 0:
+            study.tell(15, 123.0)
+        return toys.linear(pull)
+
+    with toy_study(path) as study:
+        study.run(interfering, "serial")
+    assert rewards_of(path)[15][2] == 123.0
+
+
+def test_tiny_pulls_are_sent_in_chunks(path: Path) -> None:
+    class Counting(SerialExecutor):
+        chunks = 0
+
+        def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            Counting.chunks += 1
+            return super().submit(function, *args, **kwargs)
+
+    with toy_study(path, size=500) as study:
+        study.run(toys.linear, Elsewhere(Counting()))
+        assert Counting.chunks < study.told / 20
+
+
+def test_progress_is_told(path: Path) -> None:
+    class Listener:
+        def __init__(self) -> None:
+            self.heard: list[Snapshot] = []
+            self.closed = False
+
+        def update(self, snapshot: Snapshot) -> None:
+            self.heard.append(snapshot)
+
+        def close(self) -> None:
+            self.closed = True
+
+    listener = Listener()
+    with toy_study(path, rounds=4) as study:
+        study.run(toys.slow, "serial", progress=listener)
+    assert listener.closed
+    assert len(listener.heard) >= 4
+    told = [snapshot.told for snapshot in listener.heard]
+    assert told == sorted(told)
+    assert listener.heard[-1].leader is not None
+    assert listener.heard[-1].pulls_per_second
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"executor": "magic"}, "executor='magic'"),
+        ({"executor": object()}, "cannot run pulls"),
+        ({"retries": -1}, "retries=-1"),
+        ({"max_in_flight": 0}, "max_in_flight=0"),
+    ],
+)
+def test_senseless_options_are_refused(path: Path, options: dict[str, Any], message: str) -> None:
+    with toy_study(path) as study, pytest.raises(InputError, match=message):
+        study.run(toys.linear, **options)
+
+
+def test_what_cannot_be_called_is_refused(path: Path) -> None:
+    with toy_study(path) as study, pytest.raises(InputError, match="cannot be called"):
+        study.run(3.0, "serial")  # type: ignore[arg-type]
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from surefoot.study import StudyInterrupted
+from tests.study import toys
+with toys.toy_study(Path(sys.argv[1])) as study:
+    print("ready", flush=True)
+    try:
+        study.run(getattr(toys, sys.argv[2]), None if sys.argv[3] == "None" else sys.argv[3])
+    except StudyInterrupted as stop:
+        print(stop, flush=True)
+"""
+
+
+def start_driver(path: Path, simulator: str, executor: str) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(path), simulator, executor],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+@pytest.mark.parametrize("executor", ["serial", "None"])
+def test_one_interrupt_waits_for_what_is_running(path: Path, undisturbed: Any, executor: str) -> None:
+    process = start_driver(path, "slow", executor)
+    time.sleep(0.3)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: driver and workers alike
+    output, errors = process.communicate(timeout=30)
+    assert "run the study again to go on" in output, errors
+    assert "Traceback" not in errors
+    stored = [row for row in rewards_of(path) if row[2] == row[2]]
+    assert 0 < len(stored) < 56
+    with open_toy(path) as study:
+        assert same_result(study.run(toys.linear, "serial"), undisturbed[0])
+
+
+def test_a_second_interrupt_does_not_wait(path: Path, undisturbed: Any) -> None:
+    process = start_driver(path, "takes_forever", "None")
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=20)
+    assert "without waiting" in output, errors
+    with open_toy(path) as study:
+        assert same_result(study.run(toys.linear, "serial"), undisturbed[0])
+
+
+def test_an_interrupt_reaches_a_run_in_this_process(path: Path, undisturbed: Any) -> None:
+    def interrupting(pull: Any) -> float:
+        if pull.id == 4:
+            signal.raise_signal(signal.SIGINT)
+        return toys.linear(pull)
+
+    with toy_study(path) as study:
+        with pytest.raises(StudyInterrupted):
+            study.run(interrupting, "serial")
+        assert 0 < study.told < 56
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert same_result(study.run(toys.linear, "serial"), undisturbed[0])
+
+
+def test_workers_die_with_their_driver(path: Path) -> None:
+    process = start_driver(path, "writes_its_process", "None")
+    mark = Path(os.environ[toys.MARK])
+    deadline = time.monotonic() + 20
+    while not mark.exists() or not mark.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    worker = int(mark.read_text().split()[0])
+    process.kill()
+    process.communicate()
+    open_toy(path).close()  # the lock died with the driver, whatever its workers do
+    while Path(f"/proc/{worker}").exists():
+        assert time.monotonic() < deadline, "an orphaned worker is still there"
+        time.sleep(0.05)

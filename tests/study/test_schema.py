@@ -1,0 +1,173 @@
+"""Files that are no studies, damaged ones, old ones; full disks and read-only places."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from surefoot.study import Study, StudyFileError, StudyReader, schema
+from tests.study.make_fixture import TOLD
+from tests.study.toys import Rounds, linear, open_toy, read_toy, rewards_of, same_result, toy_study
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "toy.db"
+
+
+def refuse(path: Path, words: str) -> None:
+    """Both ways of opening say so, and the file keeps every byte."""
+    before = path.read_bytes()
+    with pytest.raises(StudyFileError, match=words):
+        open_toy(path)
+    with pytest.raises(StudyFileError, match=words):
+        read_toy(path).pulls()
+    assert path.read_bytes() == before
+
+
+def test_a_missing_file(path: Path) -> None:
+    with pytest.raises(StudyFileError, match="there is no file"):
+        Study.open(path)
+    assert list(path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"pull,reward\n0,1.5\n", os.urandom(5000)])
+def test_a_file_that_is_no_database(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    refuse(path, "is no SQLite database")
+
+
+def test_a_database_of_another_program(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE pulls (id INTEGER)")
+    connection.close()
+    refuse(path, "another program")
+
+
+def test_a_newer_format(path: Path) -> None:
+    toy_study(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {schema.FORMAT + 1}")
+        connection.execute("PRAGMA journal_mode = DELETE")
+    connection.close()
+    refuse(path, "install a newer surefoot")
+
+
+def test_a_damaged_file(path: Path) -> None:
+    with toy_study(path, size=50) as study:
+        study.run(linear, "serial")
+    content = bytearray(path.read_bytes())
+    content[8192:-4096] = os.urandom(len(content) - 8192 - 4096)
+    path.write_bytes(content)
+    refuse(path, "damaged")
+
+
+def test_a_truncated_file(path: Path) -> None:
+    with toy_study(path, size=50) as study:
+        study.run(linear, "serial")
+    path.write_bytes(path.read_bytes()[:9000])
+    refuse(path, "damaged")
+
+
+def test_a_file_without_its_entries(path: Path) -> None:
+    toy_study(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM study WHERE key = 'problem'")
+    connection.close()
+    with pytest.raises(StudyFileError, match="lacks problem"):
+        open_toy(path)
+
+
+def test_a_read_only_file_can_be_read(path: Path) -> None:
+    with toy_study(path) as study:
+        study.tell(0, 1.0)
+    path.chmod(0o444)
+    with pytest.raises(StudyFileError, match="read-only"):
+        open_toy(path)
+    with read_toy(path) as reader:
+        assert reader.status().told == 1
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(StudyFileError, match="there is no folder"):
+        toy_study(tmp_path / "nowhere" / "toy.db")
+
+
+@contextmanager
+def small_files(limit: int) -> Iterator[None]:
+    """The system refuses to let any file grow beyond the limit: what a quota does."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_disk_that_refuses_to_write(path: Path) -> None:
+    with toy_study(path) as study:
+        study.tell(0, 1.0)
+        size = path.with_name("toy.db-wal").stat().st_size
+        with small_files(size + 100), pytest.raises(StudyFileError, match="check space, quota"):
+            study.tell(1, 2.0)
+        assert study.told == 1
+        study.tell(1, 3.0)
+    assert [reward for *_, reward in rewards_of(path)[:2]] == [1.0, 3.0]
+
+
+def test_a_full_disk_while_running(path: Path, tmp_path: Path) -> None:
+    with toy_study(tmp_path / "straight.db", size=50) as study:
+        expected = study.run(linear, "serial")
+    with toy_study(path, size=50) as study:
+        pages = study._storage._connection.execute("PRAGMA page_count").fetchone()[0]
+        study._storage._connection.execute(f"PRAGMA max_page_count = {pages + 4}")  # SQLite then reports a full disk
+        with pytest.raises(StudyFileError, match="the disk is full: free some space"):
+            study.run(linear, "serial")
+        stored = study.told
+        study._storage._connection.execute("PRAGMA max_page_count = 1000000")
+    assert 0 < stored < expected.samples
+    with open_toy(path, size=50) as study:
+        assert study.told == stored
+        assert same_result(study.run(linear, "serial"), expected)
+
+
+def test_creation_is_all_or_nothing(path: Path) -> None:
+    with small_files(10_000), pytest.raises(StudyFileError, match="cannot be written"):
+        toy_study(path)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_the_file_of_format_1_opens_for_ever(tmp_path: Path) -> None:
+    copy = tmp_path / "old.db"
+    shutil.copy(DATA / "study_v1.db", copy)
+    with StudyReader(copy, algorithm=Rounds()) as reader:
+        assert reader.status().told == TOLD
+        assert reader.description.seed == 11
+        assert len(reader.phases()) == 2
+    with open_toy(copy) as old, toy_study(tmp_path / "new.db") as new:
+        result = old.run(linear, "serial")
+        assert result.samples == new.run(linear, "serial").samples == 56
+        assert result.arm == new.result.arm
+        assert result.theta == pytest.approx(new.result.theta, rel=1e-12)
+
+
+def test_the_file_on_disk_is_whole_before_the_next_pull(path: Path) -> None:
+    """A reader in another process sees each reward as soon as tell has returned."""
+    query = "SELECT count(*) FROM pulls WHERE reward IS NOT NULL"
+    count = f"import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('{query}').fetchone()[0])"
+    with toy_study(path) as study:
+        for told in (1, 2):
+            study.tell(told - 1, 1.0)
+            seen = subprocess.run([sys.executable, "-c", count, str(path)], capture_output=True, text=True, check=True)
+            assert int(seen.stdout) == told

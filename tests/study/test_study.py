@@ -1,0 +1,267 @@
+"""Ask, tell, open and continue."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.errors import InputError, SurefootWarning
+from surefoot.study import Study, StudyFileError
+from tests.study.toys import Rounds, linear, open_toy, read_toy, rewards_of, same_result, toy_problem, toy_study
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "toy.db"
+
+
+def finish(study: Study) -> Study:
+    for pull in study.ask():
+        study.tell(pull.id, linear(pull))
+    return study
+
+
+def test_a_loop_over_ask_goes_through_all_phases(path: Path) -> None:
+    with toy_study(path) as study:
+        finish(study)
+        assert study.done
+        assert study.state == "finished"
+        assert study.told == study.result.samples == 16 + 20 + 20
+        assert study.ask() == []
+
+
+def test_the_result_is_that_of_the_algorithm_alone(path: Path) -> None:
+    """The same rewards, summed in the order of the pulls' numbers, give the same run without any study."""
+    with toy_study(path) as study:
+        result = finish(study).result
+        make = study._make_pull
+    run = Rounds().start(toy_problem(), sf.Settings(delta=0.05, noise=sf.Gaussian(1.0)))
+    number = 0
+    stored = rewards_of(path)
+    while phase := run.next_phase():
+        block = stored[number : number + phase.samples]
+        assert [linear(make(n, phase.index, pair)) for n, pair, _ in block] == [reward for *_, reward in block]
+        run.update(sf.Outcome.from_rewards(phase.index, 8, [p for _, p, _ in block], [r for *_, r in block]))
+        number += phase.samples
+    assert same_result(run.result, result)
+
+
+def test_any_order_of_tells_gives_the_same_bits(path: Path, tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    with toy_study(path) as study:
+        expected = finish(study).result
+    with toy_study(tmp_path / "shuffled.db") as study:
+        while pulls := study.ask(1000):
+            for k in generator.permutation(len(pulls)):
+                study.tell(pulls[k], linear(pulls[k]))
+        assert same_result(study.result, expected)
+    assert rewards_of(path) == rewards_of(tmp_path / "shuffled.db")
+
+
+def test_reopening_at_every_pull_changes_nothing(path: Path, tmp_path: Path) -> None:
+    with toy_study(path) as study:
+        expected = finish(study).result
+    other = tmp_path / "reopened.db"
+    toy_study(other).close()
+    done = False
+    while not done:
+        with open_toy(other) as study:
+            for pull in study.ask(3):
+                study.tell(pull.id, linear(pull))
+            done, result = study.done, study.result
+    assert same_result(result, expected)
+
+
+def test_what_was_asked_and_not_told_is_asked_again_after_reopening(path: Path) -> None:
+    with toy_study(path) as study:
+        first = [pull.id for pull in study.ask(5)]
+        assert [pull.id for pull in study.ask(5)] == [5, 6, 7, 8, 9]
+        study.tell(1, 0.5)
+    with open_toy(path) as study:
+        assert first == [0, 1, 2, 3, 4]
+        assert [pull.id for pull in study.ask(5)] == [0, 2, 3, 4, 5]
+
+
+def test_a_remembering_ask_does_not_repeat_itself_after_reopening(path: Path) -> None:
+    with toy_study(path) as study:
+        study.ask(5, remember=True)
+    with open_toy(path) as study:
+        assert [pull.id for pull in study.ask(3, remember=True)] == [5, 6, 7]
+        study.tell(2, 1.0)
+        assert [pull.id for pull in study.outstanding()] == [0, 1, 3, 4, 5, 6, 7]
+
+
+def test_streams_depend_on_the_number_alone(path: Path) -> None:
+    with toy_study(path) as study:
+        pulls = study.ask()
+    draws = [pull.rng().normal() for pull in pulls]
+    assert draws == [pull.rng().normal() for pull in pulls]
+    assert len(set(draws)) == len(pulls)
+    expected = np.random.default_rng(np.random.SeedSequence(11, spawn_key=(3,))).normal()
+    assert draws[3] == expected
+    assert all(0 <= pull.seed < 2**31 for pull in pulls)
+
+
+def test_a_pull_says_what_to_simulate(path: Path) -> None:
+    with toy_study(path) as study:
+        pull = study.ask(1)[0]
+        problem = study.problem
+    assert pull.parameters == dict(zip("abc", problem.parameters[pull.pair].tolist(), strict=True))
+    assert pull.arm == problem.arm_names[problem.arm_of_pair[pull.pair]]
+    assert pull.perturbation == problem.perturbation_names[pull.pair]
+    assert (pull.features == problem.features[pull.pair]).all()
+
+
+def test_a_phase_comes_in_a_random_order_with_the_right_counts(path: Path) -> None:
+    with toy_study(path) as study:
+        pairs = [pull.pair for pull in study.ask(1000)]
+    assert np.bincount(pairs).tolist() == [2] * 8
+    assert pairs != sorted(pairs)
+
+
+def test_a_repeated_tell_is_ignored_with_a_warning(path: Path) -> None:
+    with toy_study(path) as study:
+        assert study.tell(0, 1.0) is True
+        with pytest.warns(SurefootWarning, match="pull 0 has its reward already"):
+            assert study.tell(0, 2.0) is False
+        assert study.told == 1
+    assert rewards_of(path)[0][2] == 1.0
+
+
+def test_a_late_tell_for_a_past_phase_is_ignored_with_a_warning(path: Path) -> None:
+    with toy_study(path) as study:
+        for pull in study.ask(1000):
+            study.tell(pull.id, linear(pull))
+        with pytest.warns(SurefootWarning, match="pull 3"):
+            assert study.tell(3, 5.0) is False
+
+
+@pytest.mark.parametrize("reward", [math.nan, math.inf, "1.0", None, True, 1j, [1.0]])
+def test_what_is_not_a_number_is_refused(path: Path, reward: object) -> None:
+    with toy_study(path) as study:
+        with pytest.raises(InputError, match="reward of pull 0"):
+            study.tell(0, reward)  # type: ignore[arg-type]
+        assert study.told == 0
+
+
+@pytest.mark.parametrize("number", [-1, 16, 10**9, "0", 0.0, None])
+def test_an_unknown_pull_is_refused(path: Path, number: object) -> None:
+    with toy_study(path) as study:
+        with pytest.raises(InputError, match="pulls 0 to 15"):
+            study.tell(number, 1.0)  # type: ignore[arg-type]
+        assert study.told == 0
+
+
+def test_a_pull_of_another_study_is_refused(path: Path, tmp_path: Path) -> None:
+    with toy_study(path) as study, toy_study(tmp_path / "other.db") as other:
+        with pytest.raises(InputError, match="belongs to study"):
+            study.tell(other.ask(1)[0], 1.0)
+        with pytest.raises(InputError, match="belongs to study"):
+            study.tell(0, 1.0, study=other.id)
+        assert study.told == 0
+        assert study.tell(0, 1.0, study=study.id)
+
+
+def test_several_rewards_are_stored_all_or_none(path: Path) -> None:
+    with toy_study(path) as study:
+        with pytest.raises(InputError):
+            study.tell_many([(0, 1.0), (1, math.nan)])
+        assert study.told == 0
+        assert study.tell_many([(0, 1.0), (1, 2.0)]) == 2
+    assert [reward for *_, reward in rewards_of(path)[:2]] == [1.0, 2.0]
+
+
+def test_minimising_turns_signs_for_the_algorithm_but_not_in_the_file(path: Path, tmp_path: Path) -> None:
+    with toy_study(path) as study:
+        highest = finish(study).result
+    with toy_study(tmp_path / "costs.db", direction="minimize") as study:
+        for pull in study.ask():
+            study.tell(pull.id, -linear(pull))
+        assert same_result(study.result, highest)
+    assert [-r for *_, r in rewards_of(tmp_path / "costs.db")] == [r for *_, r in rewards_of(path)]
+    with read_toy(tmp_path / "costs.db") as reader:
+        assert reader.sign == -1
+
+
+def test_minimising_finds_the_smallest_worst_cost(tmp_path: Path) -> None:
+    costs = np.array([[1.0, 1.2], [0.5, 3.0]])  # the second has the lower best case and the higher worst case
+    problem = sf.RobustProblem.from_pairs(np.arange(4.0)[:, None], [0, 0, 1, 1], features="tabular")
+    with Study.create(
+        tmp_path / "costs.db", problem, delta=0.05, noise=sf.Gaussian(0.01), direction="minimize"
+    ) as study:
+        for pull in study.ask():
+            study.tell(pull.id, costs.ravel()[pull.pair] + 0.01 * pull.rng().normal())
+        assert study.result.certified
+        assert study.result.arm == 0
+
+
+def test_a_shipped_algorithm_is_found_again_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "prime.db"
+    settings = {"delta": 0.05, "noise": sf.Gaussian(1.0), "seed": 5}
+    with Study.create(path, toy_problem(), **settings) as study:
+        for pull in study.ask(7):
+            study.tell(pull.id, linear(pull))
+    with Study.open(path) as study:
+        interrupted = finish(study).result
+    with Study.create(tmp_path / "straight.db", toy_problem(), **settings) as study:
+        assert same_result(finish(study).result, interrupted)
+    assert interrupted.certified
+
+
+def test_an_algorithm_of_ones_own_must_be_given_again(path: Path) -> None:
+    toy_study(path).close()
+    with pytest.raises(InputError, match=r"Study.open\(path, algorithm="):
+        Study.open(path)
+    with pytest.raises(InputError, match="was made with 'rounds' and options"):
+        open_toy(path, rounds=7)
+    open_toy(path).close()
+
+
+def test_an_existing_file_is_not_replaced(path: Path) -> None:
+    path.write_text("my thesis")
+    with pytest.raises(StudyFileError, match="exists already"):
+        toy_study(path)
+    assert path.read_text() == "my thesis"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"direction": "up"}, "direction='up'"),
+        ({"seed": -1}, "seed=-1"),
+        ({"seed": 0.5}, "seed=0.5"),
+        ({"delta": 2}, "delta=2"),
+    ],
+)
+def test_bad_options_leave_no_file(path: Path, options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        toy_study(path, **options)
+    assert list(path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, "all"])
+def test_a_senseless_number_of_pulls_is_refused(path: Path, n: object) -> None:
+    with toy_study(path) as study, pytest.raises(InputError, match="1 or more"):
+        study.ask(n)  # type: ignore[arg-type]
+
+
+def test_a_single_arm_needs_no_pulls(path: Path) -> None:
+    problem = sf.RobustProblem([[1.0]], [[[0.0]]])
+    with Study.create(path, problem, delta=0.05, noise=sf.Gaussian()) as study:
+        assert study.done
+        assert study.result.certified
+        assert study.ask() == []
+
+
+def test_another_plan_on_replay_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with toy_study(path) as study:
+        for pull in study.ask(20):
+            study.tell(pull.id, linear(pull))
+    plan = Rounds.plan
+    monkeypatch.setattr(Rounds, "plan", lambda self: plan(self) + 1)
+    with pytest.raises(InputError, match="another version of surefoot or numpy"):
+        open_toy(path)
