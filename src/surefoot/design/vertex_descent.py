@@ -1,31 +1,51 @@
-"""Majorise-minimise for the paper's criteria, where each block takes the smallest ratio over the rival's pairs."""
+"""Majorise-minimise for the paper's criteria, where each block takes the smallest ratio over the rival's pairs.
+
+Fixing each block's choice at the current design gives a convex criterion that is above the true one and touches it
+there; minimising it cannot make the true one worse. Where this ends depends on where it begins.
+"""
 
 from __future__ import annotations
+
+import numpy as np
 
 from surefoot.design.families import Vertices
 from surefoot.design.types import FloatArray
 from surefoot.design.working_set import Certified, WorkingSet, sparse, value_at
 
 MAX_ROUNDS = 60
+PATIENCE = 3  # rounds without progress: new blocks and rows may still come in
+MANY_ROWS = 2_000  # above this, one start must do
 
 
 def descend(rows: FloatArray, family: Vertices, tolerance: float, hull: Certified) -> Certified:
-    """From the hull relaxation's design go down to a design where no choice of the rivals' pairs improves.
+    """The best design found from the hull relaxation's, from halfway to the uniform one, and from afar.
 
-    Fixing each block's choice at the current design gives a convex criterion that is above the true one and touches
-    it there; each round minimises it on the working set, so the true value on that set never goes up.
+    The lower bound is the relaxation's: a bound for one fixed choice would not be valid here.
     """
-    working = WorkingSet(rows, family, tolerance, hull.weights)
+    best = Certified(hull.weights, value_at(rows, family, hull.weights), hull.bound, hull.rounds)
+    for start in _starts(hull.weights):
+        if best.value <= hull.bound * (1.0 + tolerance):
+            break
+        found = _from(rows, family, tolerance, start, hull.bound)
+        if found.value < best.value:
+            best.weights, best.value = found.weights, found.value
+    return sparse(rows, family, best, tolerance)
+
+
+def _starts(hull: FloatArray) -> list[FloatArray | None]:
+    if hull.size > MANY_ROWS:
+        return [hull]
+    support = hull > 0.0
+    return [hull, 0.5 * hull + 0.5 * support / np.count_nonzero(support), None]
+
+
+def _from(rows: FloatArray, family: Vertices, tolerance: float, start: FloatArray | None, bound: float) -> Certified:
+    working = WorkingSet(rows, family, tolerance, start)
     slow = 0
     for _ in range(MAX_ROUNDS):
         before = working.best.value
         working.round(0.3 * tolerance)
         slow = slow + 1 if working.best.value > before * (1.0 - 0.3 * tolerance) else 0
-        if slow >= 3 or working.best.value <= hull.bound * (1.0 + tolerance):
+        if slow >= PATIENCE or working.best.value <= bound * (1.0 + tolerance):
             break
-    found = working.best
-    found.bound = hull.bound  # the bound for one fixed choice would not be valid here
-    at_hull = value_at(rows, family, hull.weights)
-    if at_hull < found.value:
-        found.weights, found.value = hull.weights, at_hull
-    return sparse(rows, family, found, tolerance)
+    return working.best
