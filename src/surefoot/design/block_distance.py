@@ -7,10 +7,16 @@ chapter 23), whose dual is non-negative least squares. The active-set method bel
 
 from __future__ import annotations
 
+import logging
+from functools import cache
+from pathlib import Path
+
 import numpy as np
 from numba import njit
 
 from surefoot.design.types import FloatArray, IntArray
+
+log = logging.getLogger("surefoot")
 
 ENTERING = 1e-12
 DEPENDENT = 1e-13
@@ -107,7 +113,7 @@ def _nearest(
     """Non-negative least squares from a warm start y; returns how many rows are passive (those with y > 0)."""
     size, dimension = rows.shape
     limit = min(size, dimension + 1)
-    count = 0
+    count = np.int64(0)  # a bare 0 would compile everything below twice
     for j in range(size):
         if y[j] > 0.0 and count < limit:
             passive[count] = j
@@ -117,7 +123,7 @@ def _nearest(
     if count > 0:
         count = _settle(rows, gaps, passive, count, y, factor, trial)
     if count <= 0:
-        count = 0
+        count = np.int64(0)
         y[:] = 0.0
     for _ in range(10 * size + 10):
         u[:] = 0.0
@@ -148,7 +154,7 @@ def _nearest(
             y[entering] = 0.0
             break
         count = grown
-    return count
+    return int(count)
 
 
 @njit(cache=True)
@@ -227,7 +233,7 @@ def solve_blocks(
     passive = np.empty(dimension + 2, dtype=np.int64)
     u = np.empty(dimension)
     scaled = np.empty(largest)
-    written = 0
+    written = np.int64(0)
     for k in range(starts.size - 1):
         begin, end = starts[k], starts[k + 1]
         vertex = np.inf
@@ -258,4 +264,11 @@ def solve_blocks(
             epsilon[k, c] = u[c] * total / squared if squared > 0.0 else 0.0
         if squared > 0.0 and count > 1:
             written = _complement(rows[begin:end], passive, count, u / np.sqrt(squared), basis, owner, written, k)
-    return written
+    return int(written)
+
+
+@cache
+def announce_compilation() -> None:
+    """Say why the first use after installation takes long: the code above is compiled once and kept on disk."""
+    if not any(Path(solve_blocks.stats.cache_path).glob("block_distance.solve_blocks*.nbi")):
+        log.warning("surefoot compiles its design solver for this machine: a few seconds, this once")

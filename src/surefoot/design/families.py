@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.design.block_distance import solve_blocks
+from surefoot.design.block_distance import announce_compilation, solve_blocks
 from surefoot.design.interior_point import Blocks
 from surefoot.design.types import FloatArray, IntArray
 from surefoot.errors import InputError
@@ -260,6 +260,7 @@ def apex_in_hull(blocks: Blocks, whitener: FloatArray) -> NDArray[np.bool_]:
 
 def distances(blocks: Blocks, whitener: FloatArray) -> FloatArray:
     """(n_blocks,) the squared distance of each block's alternatives; 0 where no gap is positive."""
+    announce_compilation()
     dimension = whitener.shape[0]
     capacity = int(np.minimum(np.diff(blocks.starts), dimension + 1).sum())
     distance, epsilon = np.empty(blocks.count), np.empty((blocks.count, dimension))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from surefoot.design.block_distance import solve_blocks
+from surefoot.design.block_distance import announce_compilation, solve_blocks
 from surefoot.design.types import FloatArray, IntArray
 
 LONGEST_STEP = 0.95
@@ -96,6 +96,7 @@ class Master:
     """One small problem: given atoms (measurement rows) and given blocks."""
 
     def __init__(self, atoms: FloatArray, blocks: Blocks) -> None:
+        announce_compilation()
         self.atoms = atoms
         self.blocks = blocks
         self._warm = np.zeros(blocks.gaps.size)
