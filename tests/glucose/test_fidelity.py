@@ -15,7 +15,7 @@ from tests.glucose.cases import SETTINGS, Case, cases
 from tests.glucose.make_reference import BG_UNIT, FILE, INSULIN_UNIT, trace_of
 from tests.glucose.reference import calculator_for, run
 
-ORDINARY, COLLAPSED = 0.02, 0.2  # mg/dL
+ORDINARY, COLLAPSED = 0.005, 0.02  # mg/dL; the promise is 0.02 and 0.2
 COLLAPSE = 10.0  # mg/dL: below it a history counts as collapsed
 
 
