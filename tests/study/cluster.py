@@ -1,0 +1,77 @@
+"""A real Dask cluster for tests: scheduler and workers are processes of their own on loopback, ended by their numbers."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO, Any, Self
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Cluster:
+    """One scheduler and some workers.
+
+    Attributes:
+        address: of the scheduler, on a free port.
+        workers: the processes of the workers.
+    """
+
+    def __init__(self, folder: Path, workers: int = 2) -> None:
+        self._folder, self._processes, self._logs = folder, [], []
+        scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-jupyter")
+        self.address = self._address_in(scheduler)
+        self.workers = [self.add_worker() for _ in range(workers)]
+
+    _processes: list[subprocess.Popen[bytes]]
+    _logs: list[IO[bytes]]
+
+    def add_worker(self) -> subprocess.Popen[bytes]:
+        options = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(self._folder))
+        worker = self._start("worker", self.address, "--host", "127.0.0.1", *options)
+        if hasattr(self, "workers"):
+            self.workers.append(worker)
+        return worker
+
+    def client(self) -> Any:
+        from distributed import Client
+
+        client = Client(self.address, set_as_default=False)
+        client.wait_for_workers(len(self.workers), timeout=60)
+        return client
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in reversed(self._processes):
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            process.wait()
+        for log in self._logs:
+            log.close()
+
+    def _start(self, role: str, *options: str) -> subprocess.Popen[bytes]:
+        log = (self._folder / f"{role}-{len(self._processes)}.log").open("wb")
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "info"}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dask", role, *options], stdout=log, stderr=log, cwd=self._folder, env=environment
+        )
+        self._processes.append(process)
+        self._logs.append(log)
+        return process
+
+    def _address_in(self, scheduler: subprocess.Popen[bytes]) -> str:
+        log = self._folder / "scheduler-0.log"
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and scheduler.poll() is None:
+            found = re.search(r"tcp://127\.0\.0\.1:\d+", log.read_text())
+            if found:
+                return found[0]
+            time.sleep(0.05)
+        raise RuntimeError(f"the scheduler did not start: {log.read_text()}")
