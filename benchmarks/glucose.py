@@ -18,7 +18,7 @@ from tests.glucose.reference import calculator_for, run
 from benchmarks.table import Row, seconds
 from surefoot.glucose import Calculator, all_patients, diet, find_patient, lane_seeds, simulate
 from surefoot.glucose.metrics import STATISTICS
-from surefoot.glucose.responses import responses
+from surefoot.glucose.responses import insulin_responses, responses
 
 PATIENT = "adult#001"
 DAYS = ("low", "high")
@@ -48,6 +48,11 @@ def rows() -> Iterator[Row]:
     yield million_lanes()
 
 
+def forget_tables() -> None:
+    responses.cache_clear()
+    insulin_responses.cache_clear()
+
+
 def reference_day(day: str, stock: bool) -> float:
     """Seconds that simglucose takes for one day of one patient."""
     scenario, controller = diet(day).scenario(find_patient(PATIENT)), calculator_for(PATIENT)
@@ -72,7 +77,7 @@ def thousand_settings(stock: float, bypassed: float) -> Iterator[Row]:
     carb = np.linspace(6, 16, 1000)
 
     def ours() -> None:
-        responses.cache_clear()
+        forget_tables()
         for root, day in enumerate(DAYS):
             simulate(PATIENT, Calculator(carb, 3.6 * carb), diet(day), root, statistics=STATISTICS)
 
@@ -89,7 +94,7 @@ def five_days() -> Row:
     calculators, plan, shape = Calculator.baseline(names), diet("low", "high", "low", "high", "low"), (30, 20)
 
     def ours() -> None:
-        responses.cache_clear()
+        forget_tables()
         simulate(names, calculators, plan, lane_seeds(0, shape), statistics=STATISTICS)
 
     took = seconds(ours)

@@ -35,6 +35,9 @@ def test_hours_become_minutes():
         ((float("nan"),), (1.0,), 1440, "whole minutes"),
         ((10,), (1.0, 2.0), 1440, "1 meal times but 2 amounts"),
         ((), (), 0, "must be positive"),
+        (("noon",), (1.0,), 1440, "the meal time is 'noon': give a number"),
+        ((10,), ("a lot",), 1440, "the amount of a meal is 'a lot'"),
+        ((10,), (1.0,), float("inf"), "whole minutes"),
     ],
 )
 def test_impossible_scenarios_are_refused(minutes, grams, horizon, message):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from simglucose.analysis.risk import risk_index
 
+from surefoot.errors import InputError
 from surefoot.glucose import magni_risk, score
 
 
@@ -38,6 +39,12 @@ def test_the_magni_risk_is_least_near_138_and_steeper_below():
 def test_the_worst_risk_is_the_highest_of_the_history():
     bg = np.random.default_rng(1).uniform(30, 400, size=(20, 481))
     np.testing.assert_allclose(score(bg)["magni_risk"], magni_risk(bg).max(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("bg", [[], [100.0, np.nan], [np.inf]])
+def test_what_is_no_history_is_refused(bg):
+    with pytest.raises(InputError, match="empty or not finite"):
+        score(bg)
 
 
 @pytest.mark.parametrize("collapsed", [1.0, 0.5, 0.0, -1e-12, -30.0])

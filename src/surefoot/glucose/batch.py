@@ -154,7 +154,11 @@ def _meals(plan: Scenario | Diet, patient: Patient) -> Scenario:
 
 
 def _numbered(values: list[Any]) -> tuple[list[Any], NDArray[np.int64]]:
-    """The distinct values and, for each value, which of them it is."""
+    """The distinct values and, for each value, which of them it is.
+
+    Comparing patients is slow and most lanes share the very same objects: those are told apart first.
+    """
+    objects = {id(value): value for value in values}
     numbers: dict[Any, int] = {}
-    places = [numbers.setdefault(value, len(numbers)) for value in values]
-    return list(numbers), np.array(places, dtype=np.int64)
+    number_of_object = {key: numbers.setdefault(value, len(numbers)) for key, value in objects.items()}
+    return list(numbers), np.array([number_of_object[id(value)] for value in values], dtype=np.int64)

@@ -18,7 +18,7 @@ PUMP_INCREMENT = 0.05  # pmol/min: the reference rounds after converting to pmol
 PUMP_MAXIMUM = 30.0  # U/min, the "Insulet" pump
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Calculator:
     """bolus = meal / carb_factor + 1[glucose > threshold]·(glucose − target) / correction_factor, at meals only.
 

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 Statistic = Literal["min", "max", "time_below", "time_in_range", "time_above", "lbgi", "hbgi", "magni_risk"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Statistics:
     """The statistics asked for, each an array of the lanes' shape.
 
@@ -44,7 +44,7 @@ class Statistics:
         return -self["magni_risk"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Histories:
     """What happened in every lane; arrays are (*lanes, n_samples).
 

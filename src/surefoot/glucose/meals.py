@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ class Scenario:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "minutes", tuple(_whole(minute, "meal time") for minute in self.minutes))
-        object.__setattr__(self, "grams", tuple(float(amount) for amount in self.grams))
+        object.__setattr__(self, "grams", tuple(_number(amount, "amount of a meal") for amount in self.grams))
         object.__setattr__(self, "horizon", _whole(self.horizon, "horizon"))
         self._check()
 
@@ -118,7 +119,15 @@ def _diet_scenario(days: tuple[str, ...], daily_grams: float) -> Scenario:
     )
 
 
-def _whole(value: float, what: str) -> int:
-    if not np.isfinite(value) or value != int(value):
+def _number(value: Any, what: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"the {what} is {value!r}: give a number") from None
+
+
+def _whole(value: Any, what: str) -> int:
+    number = _number(value, what)
+    if not number.is_integer():
         raise InputError(f"the {what} is {value} min: the simulator works in whole minutes")
-    return int(value)
+    return int(number)

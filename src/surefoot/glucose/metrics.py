@@ -11,6 +11,8 @@ import numpy as np
 from numba import njit, vectorize
 from numpy.typing import ArrayLike, NDArray
 
+from surefoot.errors import InputError
+
 Array = NDArray[np.float64]
 
 LOW, HIGH = 70.0, 180.0  # mg/dL: the target range, both ends included
@@ -85,6 +87,8 @@ def score(bg: ArrayLike) -> dict[str, Array]:
     samples, and `magni_risk` is the highest of the history.
     """
     samples = np.ascontiguousarray(bg, dtype=np.float64)
+    if samples.size == 0 or not np.isfinite(samples).all():
+        raise InputError(f"the histories, of shape {samples.shape}, are empty or not finite: give BG in mg/dL")
     table = np.empty((int(np.prod(samples.shape[:-1])), len(STATISTICS)))
     fill_statistics(samples.reshape(-1, samples.shape[-1]), True, table)
     return {name: table[:, column].reshape(samples.shape[:-1]) for column, name in enumerate(STATISTICS)}

@@ -139,15 +139,20 @@ def all_patients() -> tuple[Patient, ...]:
     return tuple(_read(record) for record in figures()["patients"])
 
 
+@cache
+def _by_name() -> dict[str, Patient]:
+    return {patient.name: patient for patient in all_patients()}
+
+
 def find_patient(name: str | Patient) -> Patient:
     """The patient of that name; an unknown name is an error that offers the nearest."""
     if isinstance(name, Patient):
         return name
-    by_name = {patient.name: patient for patient in all_patients()}
-    if isinstance(name, str) and name in by_name:
-        return by_name[name]
+    patients = _by_name()
+    if isinstance(name, str) and name in patients:
+        return patients[name]
     raise InputError(
-        f"there is no virtual patient {name!r}: did you mean {_nearest(str(name), list(by_name))!r}? "
+        f"there is no virtual patient {name!r}: did you mean {_nearest(str(name), list(patients))!r}? "
         "Names run from adolescent#001, adult#001 and child#001 to #010."
     )
 

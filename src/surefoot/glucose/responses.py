@@ -50,13 +50,13 @@ class Responses(NamedTuple):
     grams: Array
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)  # a table of 5 days takes 1 MB
 def responses(patient: Patient, scenario: Scenario, window: int) -> Responses:
     """The tables for a patient who eats this scenario, with actions that last `window` minutes."""
     appearance = np.empty(POINTS * scenario.horizon + 1)
     fill_appearance(np.array(patient.initial_state[:3]), scenario.announced(), patient.physiology, appearance)
     windows, grams = boluses(scenario, window)
-    return Responses(appearance, *_insulin_responses(patient, scenario.horizon, window), windows, grams)
+    return Responses(appearance, *insulin_responses(patient, scenario.horizon, window), windows, grams)
 
 
 def boluses(scenario: Scenario, window: int) -> tuple[NDArray[np.int64], Array]:
@@ -117,7 +117,9 @@ def _gut_step(
     )
 
 
-def _insulin_responses(patient: Patient, horizon: int, window: int) -> tuple[Array, Array, Array, Array]:
+@lru_cache(maxsize=64)
+def insulin_responses(patient: Patient, horizon: int, window: int) -> tuple[Array, Array, Array, Array]:
+    """What basal insulin does, and what a bolus of 1 U/min during the first window adds: two tables each."""
     p = patient.physiology
     rest, count = insulin_matrix(p, 0.0), POINTS * horizon
     start = np.array([patient.initial_state[state] for state in INSULIN_STATES] + [1.0])
