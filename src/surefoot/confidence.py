@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, special
+from scipy import special
 
 from surefoot.noise import Gaussian, Noise
 
 Array = NDArray[np.float64]
+SINGULAR = 1e-13
 
 
 def paper_threshold(n_pairs: int, delta: float) -> float:
@@ -62,9 +63,10 @@ def self_normalised_radius(first: Array, total: Array, delta: float, regularisat
     units = np.sqrt(np.diag(first))
     if not (units > 0).all():
         return math.inf
-    first, total = first / np.outer(units, units), total / np.outer(units, units)
-    if np.linalg.cond(first) > 1e13:
+    values, vectors = np.linalg.eigh(first / np.outer(units, units))
+    if values[0] <= SINGULAR * values[-1]:
         return math.inf
-    ratios = linalg.eigh(total, first, eigvals_only=True)  # of A relative to A_first, all ≥ 1
+    whitener = vectors / np.sqrt(values) / units[:, None]
+    ratios = np.linalg.eigvalsh(whitener.T @ total @ whitener)  # of A relative to A_first, all ≥ 1
     growth = np.log1p(ratios / regularisation).sum()
     return math.sqrt((1 + regularisation / ratios[0]) * (growth + 2 * math.log(1 / delta)))

@@ -74,7 +74,10 @@ def noise_from_dict(data: dict[str, Any]) -> Noise:
 
 
 def _positive(scale: ArrayLike) -> ArrayLike:
-    array = np.asarray(scale, dtype=np.float64)
+    try:
+        array = np.asarray(scale, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
     if array.ndim > 1 or array.size == 0 or not (np.isfinite(array).all() and (array > 0).all()):
         raise InputError(f"a noise scale must be one positive number, or one for each pair, not {scale!r:.80}")
     return float(array) if array.ndim == 0 else array

@@ -72,10 +72,10 @@ class RobustProblem:
             if offsets_of_arm.shape[1] != arm_array.shape[1]:
                 raise InputError(
                     f"perturbations[{number}] has {offsets_of_arm.shape[1]} columns, but arms have "
-                    f"{arm_array.shape[1]}: a perturbation y is subtracted from its arm x, so give them the same columns"
+                    f"{arm_array.shape[1]}: a perturbation y is subtracted from its arm x, so give them equal columns"
                 )
             groups.append(arm - offsets_of_arm)
-        names = None if perturbation_names is None else [name for group in perturbation_names for name in group]
+        names = None if perturbation_names is None else _joined(perturbation_names, groups)
         self._build(
             np.concatenate(groups),
             np.repeat(np.arange(len(groups)), [len(group) for group in groups]),
@@ -114,7 +114,7 @@ class RobustProblem:
         if present[0] != 0 or present[-1] != len(present) - 1:
             missing = sorted(set(range(max(int(present[-1]), 0) + 1)) - set(present.tolist()))[:5]
             raise InputError(
-                f"arm_of_pair must number the arms 0, 1, 2, … without holes: none for arms {missing}, or negative numbers"
+                f"arm_of_pair must number the arms 0, 1, 2, … without holes: none for arms {missing}, or negative"
             )
         problem = cls.__new__(cls)
         problem._build(parameters, arm, features, arm_names, perturbation_names, parameter_names)
@@ -302,6 +302,11 @@ class RobustProblem:
             names = (data["arm_names"], data["perturbation_names"], data["parameter_names"])
         except KeyError as missing:
             raise InputError(f"a problem needs the entry {missing}: write it with to_dict() or to_json()") from None
+        if len(arm) != len(parameters) or np.min(np.diff(data["offsets"])) < 1:
+            raise InputError(
+                f"offsets {data['offsets']!r:.80} do not divide {len(parameters)} pairs among the arms: "
+                "write the problem with to_dict() or to_json()"
+            )
         explicit = None if isinstance(features, str) else np.array(features, dtype=np.float64)
         problem = cls.__new__(cls)
         problem._build(parameters, arm, features if explicit is None else feature_map("given"), *names, explicit)
@@ -347,11 +352,21 @@ def _finite(values: ArrayLike, what: str) -> Array:
 
 def _matrix(values: ArrayLike, what: str, empty: str = "give at least one row and one column") -> Array:
     array = _finite(values, what)
-    if array.ndim != 2:
-        raise InputError(f"{what} has shape {array.shape}: give a two-dimensional array, one row for each")
     if array.size == 0:
         raise InputError(f"{what} is empty (shape {array.shape}): {empty}")
+    if array.ndim != 2:
+        raise InputError(f"{what} has shape {array.shape}: give a two-dimensional array, one row for each")
     return array
+
+
+def _joined(names: Sequence[Sequence[str]], groups: list[Array]) -> list[str]:
+    """The names of all arms' perturbations, one after another."""
+    if [len(group) for group in names] != [len(group) for group in groups]:
+        raise InputError(
+            f"perturbation_names has {[len(group) for group in names][:10]} names for arms with "
+            f"{[len(group) for group in groups][:10]} perturbations: give one name for each perturbation of each arm"
+        )
+    return [name for group in names for name in group]
 
 
 def _names(given: Names, count: int, what: str) -> list[str]:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from surefoot.errors import InputError
+
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
@@ -51,6 +53,12 @@ class Outcome:
     def from_rewards(cls, phase: int, n_pairs: int, pairs: ArrayLike, rewards: ArrayLike) -> Outcome:
         """Accumulate single rewards, in the order given (floating-point sums depend on it)."""
         pair, reward = np.asarray(pairs, dtype=np.int64), np.asarray(rewards, dtype=np.float64)
+        if pair.ndim != 1 or pair.shape != reward.shape:
+            raise InputError(f"{reward.size} rewards were given for {pair.size} pairs: give one reward for each pull")
+        if pair.size and not 0 <= pair.min() <= pair.max() < n_pairs:
+            raise InputError(
+                f"pairs {pair.min()} to {pair.max()} were pulled, but they are numbered 0 to {n_pairs - 1}"
+            )
         counts = np.bincount(pair, minlength=n_pairs)
         sums: Array = np.asarray(np.bincount(pair, weights=reward, minlength=n_pairs), dtype=np.float64)
         means = sums / np.maximum(counts, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,9 @@ def problem_from_frame(frame: pd.DataFrame, features: str | FeatureMap) -> Robus
         )
     for name in names:
         if not pd.api.types.is_numeric_dtype(frame[name]):
-            raise InputError(f"column {name!r} holds {frame[name].iloc[0]!r}: every parameter must be a number")
+            wrong = frame[name][pd.to_numeric(frame[name], errors="coerce").isna()]
+            example = wrong.iloc[0] if len(wrong) else frame[name].iloc[0]
+            raise InputError(f"column {name!r} holds {example!r}: every parameter must be a number")
     codes, arms = pd.factorize(frame["arm"])
     if (codes < 0).any():
         raise InputError(f"row {int(np.argmax(codes < 0))} has no arm: fill the column 'arm'")
@@ -61,8 +64,12 @@ def read_csv(path: str | Path) -> pd.DataFrame:
     if not Path(path).is_file():
         raise InputError(f"there is no file {str(path)!r}: give the path of a CSV with a column 'arm'")
     try:
-        return pd.read_csv(path, float_precision="round_trip")
+        frame = pd.read_csv(path, dtype=str)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise InputError(
             f"{str(path)!r} is not a CSV table ({error}): give comma-separated columns with a header"
         ) from None
+    for name in set(frame.columns) - {"arm", "perturbation"}:
+        with contextlib.suppress(ValueError):  # text stays text, for an error that can show it
+            frame[name] = [float(entry) for entry in frame[name]]  # Python reads every digit, pandas not always
+    return frame

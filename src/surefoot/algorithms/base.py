@@ -64,12 +64,16 @@ class Settings:
             )
         if self.confidence not in ("valid", "paper"):
             raise InputError(f'confidence={self.confidence!r} is not known: choose "valid" or "paper"')
-        if not (np.isfinite(self.tolerance) and self.tolerance >= 0):
+        if not (_number(self.tolerance) and self.tolerance >= 0):
             raise InputError(f"tolerance={self.tolerance!r} must be a number ≥ 0, in the unit of the rewards")
-        if self.budget is not None and (self.budget != int(self.budget) or self.budget < 0):
+        if self.budget is not None and not (_number(self.budget) and self.budget == int(self.budget) >= 0):
             raise InputError(f"budget={self.budget!r} must be a whole number of pulls ≥ 0, or None")
         if self.on_misfit not in ("reject", "ignore"):
             raise InputError(f'on_misfit={self.on_misfit!r} is not known: choose "reject" or "ignore"')
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer) and bool(np.isfinite(value))
 
 
 class Algorithm(ABC):
@@ -256,6 +260,8 @@ class Algorithm(ABC):
                     f"the rewards of pair {bad} ({self.problem.describe_pair(bad)}) are not finite numbers: "
                     "mend the simulator and tell the phase again"
                 )
+        if outcome.sums[phase.counts == 0].any():
+            raise InputError("the outcome holds rewards of pairs that were not pulled: tell only the pulls asked for")
         if (outcome.scatter < 0).any():
             raise InputError("the scatter of an outcome is a sum of squares and cannot be negative")
         return phase

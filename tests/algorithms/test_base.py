@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from surefoot.algorithms import Settings, StopReason, algorithm_from, base
+from surefoot.algorithms.robust_static import RobustStatic
+from surefoot.errors import InputError
+from surefoot.experiments.instances import random_robust
+from surefoot.noise import Gaussian
+from surefoot.problem import RobustProblem
+from surefoot.simulate import LinearSimulator, identify
+from surefoot.statistics import Outcome
+from tests.algorithms.families import settings_for
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"delta": 0.0}, "delta=0.0 is not a probability"),
+        ({"delta": 1.0}, "is not a probability"),
+        ({"delta": "5%"}, "is not a probability"),
+        ({"noise": 1.0}, "noise=1.0 does not say what is known about the noise: give surefoot.Gaussian"),
+        ({"confidence": "sure"}, "confidence='sure' is not known"),
+        ({"tolerance": -0.1}, "tolerance=-0.1 must be a number ≥ 0"),
+        ({"tolerance": np.nan}, "tolerance=nan must be a number ≥ 0"),
+        ({"budget": -1}, "budget=-1 must be a whole number"),
+        ({"budget": 1.5}, "budget=1.5 must be a whole number"),
+        ({"budget": np.inf}, "budget=inf must be a whole number"),
+        ({"budget": "many"}, "budget='many' must be a whole number"),
+        ({"on_misfit": "shrug"}, "on_misfit='shrug' is not known"),
+    ],
+)
+def test_settings_that_cannot_be_used(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Settings(**({"delta": 0.05, "noise": Gaussian(1.0)} | changes))
+
+
+def test_options_that_an_algorithm_does_not_have() -> None:
+    with pytest.raises(InputError, match="'uniform' does not take these options"):
+        algorithm_from("uniform", speed=3)
+
+
+def test_rewards_of_pairs_that_were_not_pulled_are_refused() -> None:
+    problem, _ = instance = random_robust(4, 3, 3)
+    run = RobustStatic().start(problem, settings_for("robust-static"))
+    phase = run.next_phase()
+    assert phase is not None
+    good = LinearSimulator(*instance, seed=0).pull(phase)
+    sums = good.sums + (phase.counts == 0)
+    with pytest.raises(InputError, match="rewards of pairs that were not pulled"):
+        run.update(Outcome(0, good.counts, sums, good.scatter))
+    with pytest.raises(InputError, match="cannot be negative"):
+        run.update(Outcome(0, good.counts, good.sums, good.scatter - 1e9))
+    run.update(good)
+
+
+def test_a_run_that_would_never_end_stops_before_counts_lose_their_digits() -> None:
+    """Under an exact tie no rule can stop; the run must still end."""
+    problem = RobustProblem(np.eye(2), [np.zeros((1, 2))] * 2)
+    run = RobustStatic().start(problem, settings_for("robust-static"))
+    while phase := run.next_phase():
+        run.update(Outcome(phase.index, phase.counts, 1.0 * phase.counts, np.zeros(2)))
+    assert run.result.reason is StopReason.LOOKS_SPENT
+    assert base.MOST_PULLS / 2 < run.samples <= base.MOST_PULLS
+    assert not run.result.certified
+
+
+def bent_run(**settings: Any) -> Any:
+    """Rewards that no linear model fits, yet a clear winner."""
+    problem, theta = random_robust(4, 6, 3, gap=0.5)
+    simulator = LinearSimulator(problem, theta, 0.05, seed=0)
+    simulator.means = simulator.means + 0.3 * np.sin(7.0 * np.arange(problem.n_pairs))
+    return identify(problem, simulator, "uniform", delta=0.05, noise=Gaussian(0.05), **settings)
+
+
+def test_a_rejected_model_is_not_certified_unless_the_user_says_so() -> None:
+    rejected = bent_run()
+    assert rejected.reason is StopReason.MODEL_REJECTED
+    assert not rejected.certified
+    assert rejected.model_check.rejected
+    assert "linear model rejected" in repr(rejected)
+    assert bent_run(on_misfit="ignore").certified
+    assert bent_run(confidence="paper").certified
+
+
+@pytest.mark.statistical
+def test_simultaneous_widths_cover_all_pairs_at_all_looks() -> None:
+    problem, theta = random_robust(4, 3, 3)
+    means, misses, runs = problem.pair_means(theta), 0, 60
+    for seed in range(runs):
+        run = algorithm_from("robust-lingape").start(problem, settings_for("robust-lingape", delta=0.1))
+        simulator = LinearSimulator(problem, theta, seed=seed)
+        missed = False
+        while phase := run.next_phase():
+            run.update(simulator.pull(phase))
+            result = run.result
+            missed |= bool((np.abs(result.pair_means - means) > result.pair_widths).any())
+        misses += missed
+    assert stats.binom.sf(misses - 1, runs, 0.1) > 1e-3

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from surefoot.algorithms import ModelCheck, Result, StopReason
+from surefoot.experiments.instances import random_robust
+from surefoot.noise import Gaussian
+from surefoot.simulate import LinearSimulator, identify
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    problem, theta = random_robust(5, 4, 3)
+    return identify(problem, LinearSimulator(problem, theta, seed=0), "robust-static", delta=0.05, noise=Gaussian(1.0))
+
+
+def test_every_reason_says_what_to_do() -> None:
+    for reason in StopReason:
+        assert reason.value.endswith(".")
+        assert len(reason.value.split()) >= 10
+    assert {r for r in StopReason if r.certifies} == {
+        StopReason.IDENTIFIED,
+        StopReason.WITHIN_TOLERANCE,
+        StopReason.ONE_ARM,
+    }
+
+
+def test_the_sentence_holds_the_answer(result: Result) -> None:
+    assert result.arm_name in result.sentence
+    assert "95 % confidence" in result.sentence
+    assert str(result.samples) in result.sentence
+
+
+def test_values_lie_within_their_intervals(result: Result) -> None:
+    assert result.values == pytest.approx(result.problem.robust_values(result.theta))
+    assert (result.lower < result.values).all()
+    assert (result.values < result.upper).all()
+    assert np.argmax(result.values) == result.arm
+
+
+def test_the_worst_pair_is_the_arms_own(result: Result) -> None:
+    assert result.problem.arm_of_pair[result.worst_pair] == result.arm
+    assert result.pair_means[result.worst_pair] == pytest.approx(result.values[result.arm])
+
+
+def test_the_history_as_a_table(result: Result) -> None:
+    frame = result.to_frame()
+    assert frame["phase"].tolist() == list(range(len(result.history)))
+    assert frame["pulls"].sum() == frame["total"].iloc[-1] == result.samples
+    assert frame["survivors"].iloc[-1] == 1
+    assert frame["weakest_evidence"].iloc[-1] >= frame["boundary"].iloc[-1]
+    assert (frame["weakest_evidence"].iloc[:-1] < frame["boundary"].iloc[:-1]).all()
+
+
+def test_notebooks_see_the_answer_and_the_history(result: Result) -> None:
+    html = result._repr_html_()
+    assert result.sentence in html
+    assert "<table" in html
+    assert html.count("<tr>") >= len(result.history)
+
+
+def test_names_are_escaped_for_notebooks() -> None:
+    problem, theta = random_robust(2, 2, 2)
+    named = type(problem).from_pairs(problem.pairs, problem.arm_of_pair, arm_names=["<b>a</b>", "<i>b</i>"])
+    shown = identify(named, LinearSimulator(named, theta, seed=0), "uniform", delta=0.05, noise=Gaussian(1.0))
+    assert "<b>a" not in shown._repr_html_()
+    assert "<i>b" not in shown._repr_html_()
+
+
+def test_a_model_check_says_what_it_found() -> None:
+    assert str(ModelCheck(None, 0.5, 0.001)) == "linear model not rejected (untestable); equal variances p = 0.5"
+    assert ModelCheck(1e-5, None, 0.001).rejected
+    assert not ModelCheck(None, None, 0.001).rejected

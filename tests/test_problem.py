@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from surefoot import problem as problem_module
+from surefoot.errors import InputError, SurefootWarning
+from surefoot.problem import RobustProblem
+
+ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+PERTURBATIONS = [np.array([[0.1, 0.0]]), np.array([[0.0, 0.1], [0.0, 0.2]]), np.array([[0.5, 0.5], [0.0, 0.9]])]
+
+
+def small() -> RobustProblem:
+    return RobustProblem(ARMS, PERTURBATIONS)
+
+
+class TestWhatItHolds:
+    def test_pairs_are_arms_less_perturbations_grouped_by_arm(self) -> None:
+        problem = small()
+        assert problem.pairs == pytest.approx(np.array([[0.9, 0.0], [0.0, 0.9], [0.0, 0.8], [0.5, 0.5], [1.0, 0.1]]))
+        assert problem.offsets.tolist() == [0, 1, 3, 5]
+        assert (problem.n_arms, problem.n_pairs, problem.dimension) == (3, 5, 2)
+        assert problem.arm_of_pair.tolist() == [0, 1, 1, 2, 2]
+        assert problem.pairs_of(1) == slice(1, 3)
+
+    def test_robust_values_are_the_worst_cases(self) -> None:
+        problem = small()
+        theta = np.array([1.0, 2.0])
+        assert problem.robust_values(theta) == pytest.approx([0.9, 1.6, 1.2])
+        assert problem.best_arm(theta) == 1
+        assert problem.robust_gaps(theta) == pytest.approx([0.7, 0.4, 0.4])
+        assert problem.worst_pairs(theta).tolist() == [0, 2, 4]
+
+    def test_pairs_in_any_order(self) -> None:
+        problem = small()
+        order = np.array([3, 1, 0, 4, 2])
+        shuffled = RobustProblem.from_pairs(problem.pairs[order], problem.arm_of_pair[order])
+        theta = np.array([0.3, -1.0])
+        assert shuffled.robust_values(theta) == pytest.approx(problem.robust_values(theta))
+        assert shuffled.offsets.tolist() == problem.offsets.tolist()
+
+    def test_boxes_have_the_worst_case_of_the_whole_box(self) -> None:
+        generator = np.random.default_rng(0)
+        arms, radii = generator.standard_normal((4, 3)), generator.uniform(0, 0.5, (4, 3))
+        radii[0, 1] = 0
+        problem = RobustProblem.from_boxes(arms, radii)
+        theta = generator.standard_normal(3)
+        assert problem.robust_values(theta) == pytest.approx(arms @ theta - radii @ np.abs(theta))
+        assert np.diff(problem.offsets).tolist() == [4, 8, 8, 8]
+
+    def test_one_radius_for_all(self) -> None:
+        assert RobustProblem.from_boxes(ARMS, 0.1).n_pairs == 12
+
+    def test_names_reach_the_description_of_a_pair(self) -> None:
+        problem = RobustProblem(
+            ARMS,
+            PERTURBATIONS,
+            arm_names=["a", "b", "c"],
+            perturbation_names=[["p"], ["q", "r"], ["s", "t"]],
+            parameter_names=["u", "v"],
+        )
+        assert problem.describe_pair(2) == {"arm": "b", "perturbation": "r", "u": 0.0, "v": 0.8}
+        assert problem.feature_names == ["u", "v"]
+
+    def test_it_cannot_be_changed(self) -> None:
+        problem = small()
+        with pytest.raises(ValueError, match="read-only"):
+            problem.pairs[0, 0] = 5.0
+
+    def test_the_callers_arrays_are_copied(self) -> None:
+        arms = ARMS.copy()
+        problem = RobustProblem(arms, PERTURBATIONS)
+        arms[:] = 0
+        assert problem.pairs[0, 0] == 0.9
+
+    def test_it_describes_itself(self) -> None:
+        assert repr(small()) == "RobustProblem(3 arms, 5 pairs, dimension 2, features 'given')"
+
+
+class TestRank:
+    @settings(max_examples=40, deadline=None)
+    @given(st.integers(1, 4), st.integers(0, 10**6))
+    def test_pairs_are_reduced_to_their_span_and_keep_their_rewards(self, rank: int, seed: int) -> None:
+        generator = np.random.default_rng(seed)
+        arms = generator.standard_normal((6, rank)) @ generator.standard_normal((rank, 5))
+        problem = RobustProblem(arms, [np.zeros((1, 5))] * 6)
+        assert problem.dimension == rank
+        assert np.linalg.matrix_rank(problem.pairs) == rank
+        theta = generator.standard_normal(5)
+        assert problem.pairs @ problem.reduced(theta) == pytest.approx(problem.features @ theta)
+        assert problem.pairs == pytest.approx(problem.features @ problem.basis)
+
+    def test_units_do_not_change_the_rank(self) -> None:
+        generator = np.random.default_rng(0)
+        arms = generator.standard_normal((6, 3)) * np.array([1e8, 1.0, 1e-8])
+        assert RobustProblem(arms, [np.zeros((1, 3))] * 6).dimension == 3
+
+    def test_full_rank_keeps_the_callers_coordinates(self) -> None:
+        problem = small()
+        assert problem.basis.tolist() == np.eye(2).tolist()
+        assert problem.reduced([1.0, 2.0]) == pytest.approx([1.0, 2.0])
+
+    def test_theta_is_taken_for_features_or_for_the_reduced_basis(self) -> None:
+        arms = np.array([[1.0, 1.0], [2.0, 2.0]])
+        problem = RobustProblem(arms, [np.zeros((1, 2))] * 2)
+        assert problem.dimension == 1
+        means = problem.pair_means([3.0, 4.0])
+        assert means == pytest.approx([7.0, 14.0])
+        assert problem.pair_means(problem.reduced([3.0, 4.0])) == pytest.approx(means)
+
+
+class TestBadInput:
+    def test_nan_is_named_by_row_and_column(self) -> None:
+        arms = ARMS.copy()
+        arms[2, 1] = np.nan
+        with pytest.raises(InputError, match=r"arms holds nan at row 2, column 1: replace or remove it"):
+            RobustProblem(arms, PERTURBATIONS)
+
+    def test_infinity_in_a_perturbation_is_named_by_arm_row_and_column(self) -> None:
+        with pytest.raises(InputError, match=r"perturbations\[1\] holds -inf at row 0, column 1"):
+            RobustProblem(ARMS, [PERTURBATIONS[0], [[0.0, -np.inf]], PERTURBATIONS[2]])
+
+    def test_text_is_not_numbers(self) -> None:
+        with pytest.raises(InputError, match="arms is not an array of numbers"):
+            RobustProblem([["a", "b"]], [[[0.0, 0.0]]])
+
+    def test_perturbations_of_other_width_than_the_arms(self) -> None:
+        with pytest.raises(InputError, match=r"perturbations\[0\] has 3 columns, but arms have 2: .* equal columns"):
+            RobustProblem(ARMS, [np.zeros((1, 3))] * 3)
+
+    def test_another_number_of_perturbation_sets_than_arms(self) -> None:
+        with pytest.raises(InputError, match="perturbations has 2 entries, but there are 3 arms: give one array"):
+            RobustProblem(ARMS, PERTURBATIONS[:2])
+
+    def test_a_flat_array_of_arms(self) -> None:
+        with pytest.raises(InputError, match=r"arms has shape \(2,\): give a two-dimensional array"):
+            RobustProblem([1.0, 2.0], PERTURBATIONS)
+
+    @pytest.mark.parametrize("nothing", [np.zeros((0, 2)), []])
+    def test_an_arm_without_perturbations(self, nothing: object) -> None:
+        with pytest.raises(InputError, match=r"perturbations\[1\] is empty .*zeros: no perturbation"):
+            RobustProblem(ARMS, [PERTURBATIONS[0], nothing, PERTURBATIONS[2]])  # type: ignore[list-item]
+
+    @pytest.mark.parametrize("nothing", [np.zeros((0, 2)), []])
+    def test_no_arms(self, nothing: object) -> None:
+        with pytest.raises(InputError, match=r"arms is empty .*give at least one row and one column"):
+            RobustProblem(nothing, [])  # type: ignore[arg-type]
+
+    def test_repeated_pairs_within_an_arm_are_merged_with_a_warning(self) -> None:
+        repeated = [PERTURBATIONS[0], np.array([[0.0, 0.1], [0.0, 0.2], [0.0, 0.1]]), PERTURBATIONS[2]]
+        with pytest.warns(SurefootWarning, match=r"1 pairs repeat another pair of the same arm and were merged"):
+            problem = RobustProblem(ARMS, repeated)
+        assert problem.pairs.tolist() == small().pairs.tolist()
+
+    def test_minus_zero_is_zero(self) -> None:
+        with pytest.warns(SurefootWarning, match="merged"):
+            problem = RobustProblem.from_pairs([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0]], [0, 0, 1])
+        assert problem.n_pairs == 2
+
+    def test_two_arms_that_cannot_be_told_apart_are_named(self) -> None:
+        pairs = [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]
+        with pytest.raises(InputError, match=r"arms 'left' and 'right' have identical pairs.*remove one"):
+            RobustProblem.from_pairs(pairs, [0, 0, 1, 1, 2], arm_names=["left", "right", "other"])
+
+    def test_all_zero_pairs(self) -> None:
+        with pytest.raises(InputError, match=r"all pairs are zero.*nothing to find"):
+            RobustProblem(np.zeros((2, 2)), [np.zeros((1, 2))] * 2)
+
+    def test_a_single_arm_is_allowed(self) -> None:
+        problem = RobustProblem([[1.0, 2.0]], [[[0.0, 0.0]]])
+        assert problem.best_arm([1.0, 1.0]) == 0
+        assert problem.robust_gaps([1.0, 1.0]).tolist() == [np.inf]
+
+    def test_more_corners_than_memory(self) -> None:
+        with pytest.raises(InputError, match=r"corners of the boxes are .* GiB, too large for this machine"):
+            RobustProblem.from_boxes(np.ones((2, 60)) * [[1], [2]], 0.1)
+
+    def test_more_pairs_than_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(problem_module.os, "sysconf", lambda _: 4)
+        with pytest.raises(InputError, match=r"the pairs are 5 × 2 numbers.*fewer arms or perturbations"):
+            small()
+
+    def test_tabular_features_larger_than_memory(self) -> None:
+        many = np.arange(150_000, dtype=float)[:, None]
+        with pytest.raises(InputError, match="the tabular features are 150000 × 150000 numbers"):
+            RobustProblem.from_pairs(many + 1, np.arange(150_000), features="tabular")
+
+    def test_negative_radii(self) -> None:
+        with pytest.raises(InputError, match=r"radii must be ≥ 0, the smallest given is -0\.1"):
+            RobustProblem.from_boxes(ARMS, -0.1)
+
+    def test_radii_that_do_not_fit(self) -> None:
+        with pytest.raises(InputError, match=r"radii of shape \(3,\) do not fit arms of shape \(3, 2\)"):
+            RobustProblem.from_boxes(ARMS, [0.1, 0.2, 0.3])
+
+    @pytest.mark.parametrize(
+        ("arm_of_pair", "message"),
+        [
+            ([0, 1], "give one arm number a pair"),
+            ([0.0, 1.0, 2.0], "give whole numbers"),
+            ([0, 2, 3], r"without holes: none for arms \[1\]"),
+            ([-1, 0, 1], "without holes"),
+        ],
+    )
+    def test_arm_numbers(self, arm_of_pair: list[float], message: str) -> None:
+        with pytest.raises(InputError, match=message):
+            RobustProblem.from_pairs(ARMS, arm_of_pair)
+
+    def test_names(self) -> None:
+        with pytest.raises(InputError, match="2 arm names were given for 3 arms"):
+            RobustProblem(ARMS, PERTURBATIONS, arm_names=["a", "b"])
+        with pytest.raises(InputError, match="the arm name 'a' stands twice"):
+            RobustProblem(ARMS, PERTURBATIONS, arm_names=["a", "b", "a"])
+        with pytest.raises(InputError, match=r"\[2, 1, 2\] names for arms with \[1, 2, 2\] perturbations"):
+            RobustProblem(ARMS, PERTURBATIONS, perturbation_names=[["a", "b"], ["c"], ["d", "e"]])
+        with pytest.raises(InputError, match="1 perturbation names were given for 3 pairs"):
+            RobustProblem.from_pairs(ARMS, [0, 1, 2], perturbation_names=["a"])
+
+    def test_theta_of_another_length(self) -> None:
+        with pytest.raises(InputError, match=r"theta has shape \(3,\), but the features have 2 columns"):
+            small().robust_values([1.0, 2.0, 3.0])
+
+    def test_a_feature_map_that_loses_rows(self) -> None:
+        with pytest.raises(InputError, match="gave 4 rows for 5 pairs: it must give one row a pair"):
+            RobustProblem(ARMS, PERTURBATIONS, features=lambda parameters: parameters[1:])
+
+    def test_a_feature_map_that_makes_nan(self) -> None:
+        with pytest.raises(InputError, match="features holds nan at row 0, column 0"):
+            RobustProblem(ARMS, PERTURBATIONS, features=lambda parameters: parameters * np.nan)
+
+
+class TestStored:
+    @pytest.mark.parametrize("features", ["given", "linear", "quadratic", "tabular"])
+    def test_json_rebuilds_it_to_the_bit(self, features: str) -> None:
+        generator = np.random.default_rng(0)
+        problem = RobustProblem(
+            generator.standard_normal((4, 3)),
+            [generator.standard_normal((k, 3)) for k in (1, 4, 2, 3)],
+            features=features,
+        )
+        again = RobustProblem.from_json(problem.to_json())
+        for name in ("parameters", "features", "pairs", "offsets", "basis"):
+            assert getattr(again, name).tobytes() == getattr(problem, name).tobytes()
+        assert again.perturbation_names == problem.perturbation_names
+        assert repr(again) == repr(problem)
+
+    def test_a_feature_map_of_the_callers_own_is_stored_as_its_values(self) -> None:
+        problem = RobustProblem(ARMS, PERTURBATIONS, features=np.exp)
+        again = RobustProblem.from_json(problem.to_json())
+        assert again.features.tobytes() == problem.features.tobytes()
+        assert again.feature_kind == "custom"
+        assert RobustProblem.from_json(again.to_json()).pairs.tobytes() == problem.pairs.tobytes()
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("{", "this is not JSON"),
+            ("[1, 2]", "this JSON holds a list"),
+            ("{}", "needs the entry 'parameters'"),
+        ],
+    )
+    def test_other_text_is_refused(self, text: str, message: str) -> None:
+        with pytest.raises(InputError, match=message):
+            RobustProblem.from_json(text)
+
+    @pytest.mark.parametrize("offsets", [[0, 1, 3], [0, 3, 3, 5], [0, 1, 3, 9]])
+    def test_damaged_offsets_are_refused(self, offsets: list[int]) -> None:
+        data = json.loads(small().to_json()) | {"offsets": offsets}
+        with pytest.raises(InputError, match="do not divide 5 pairs among the arms"):
+            RobustProblem.from_dict(data)

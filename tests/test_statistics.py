@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from surefoot.errors import InputError
+from surefoot.experiments.instances import random_robust
+from surefoot.simulate import LinearSimulator
+from surefoot.statistics import (
+    FitTest,
+    Outcome,
+    Phase,
+    combine,
+    equal_variances,
+    information,
+    lack_of_fit,
+    least_squares,
+)
+
+PROBLEM, THETA = random_robust(4, 3, 3)
+COUNTS = np.full(PROBLEM.n_pairs, 4)
+
+
+def simulated(seed: int, counts: np.ndarray = COUNTS, bend: float = 0.0) -> Outcome:
+    simulator = LinearSimulator(PROBLEM, THETA, 1.0, seed=seed)
+    simulator.means = simulator.means + bend * np.sin(7.0 * np.arange(PROBLEM.n_pairs))
+    return simulator.pull(Phase(0, counts))
+
+
+class TestOutcome:
+    def test_single_rewards_are_summed_by_pair(self) -> None:
+        outcome = Outcome.from_rewards(2, 4, [1, 3, 1, 1], [1.0, 5.0, 2.0, 6.0])
+        assert outcome.phase == 2
+        assert outcome.counts.tolist() == [0, 3, 0, 1]
+        assert outcome.sums.tolist() == [0.0, 9.0, 0.0, 5.0]
+        assert outcome.scatter.tolist() == [0.0, 14.0, 0.0, 0.0]
+
+    def test_large_rewards_keep_their_scatter(self) -> None:
+        rewards = 1e9 + np.array([-1.0, 0.0, 1.0])
+        assert Outcome.from_rewards(0, 1, [0, 0, 0], rewards).scatter[0] == pytest.approx(2.0)
+
+    def test_no_rewards(self) -> None:
+        assert Outcome.from_rewards(0, 3, [], []).counts.tolist() == [0, 0, 0]
+
+    def test_pairs_that_do_not_exist_are_refused(self) -> None:
+        with pytest.raises(InputError, match="numbered 0 to 3"):
+            Outcome.from_rewards(0, 4, [0, 4], [1.0, 1.0])
+        with pytest.raises(InputError, match="numbered 0 to 3"):
+            Outcome.from_rewards(0, 4, [-1], [1.0])
+
+    def test_one_reward_for_each_pull(self) -> None:
+        with pytest.raises(InputError, match="1 rewards were given for 2 pairs"):
+            Outcome.from_rewards(0, 4, [0, 1], [1.0])
+
+    def test_a_phase_knows_its_size(self) -> None:
+        assert Phase(0, np.array([1, 0, 5])).samples == 6
+
+
+class TestLeastSquares:
+    def test_it_solves_the_normal_equations(self) -> None:
+        outcome = simulated(0)
+        scales = np.random.default_rng(0).uniform(0.5, 2.0, PROBLEM.n_pairs)
+        rows = PROBLEM.pairs / scales[:, None]
+        b = rows.T @ (outcome.sums / scales)
+        expected = np.linalg.solve(information(rows, COUNTS), b)
+        assert least_squares(rows, COUNTS, outcome.sums, scales) == pytest.approx(expected)
+
+    def test_information_is_the_weighted_sum_of_squares(self) -> None:
+        counts = np.arange(PROBLEM.n_pairs)
+        expected = sum(n * np.outer(z, z) for n, z in zip(counts, PROBLEM.pairs, strict=True))
+        assert information(PROBLEM.pairs, counts) == pytest.approx(expected)
+
+    def test_columns_of_very_different_size_are_all_estimated(self) -> None:
+        rows = np.array([[1e9, 0.0], [1e9, 1e-9], [0.0, 1e-9]])
+        theta = np.array([2e-9, 3e9])
+        estimate = least_squares(rows, np.array([2, 2, 2]), 2 * rows @ theta, np.ones(3))
+        assert estimate == pytest.approx(theta)
+
+    def test_what_was_not_measured_is_guessed_as_zero(self) -> None:
+        estimate = least_squares(np.eye(3), np.array([2, 0, 0]), np.array([4.0, 0.0, 0.0]), np.ones(3))
+        assert estimate == pytest.approx([2.0, 0.0, 0.0])
+        assert least_squares(np.eye(3), np.zeros(3, dtype=np.int64), np.zeros(3), np.ones(3)).tolist() == [0.0] * 3
+
+
+class TestLackOfFit:
+    def test_its_p_value_is_uniform_when_the_model_holds(self) -> None:
+        counts = np.array([3, 0, 2, 5, 1, 4, 2, 0, 3, 1, 2, 6])
+        p_values = [lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(s, counts)).p_value for s in range(800)]
+        assert stats.kstest(np.array(p_values, dtype=float), "uniform").pvalue > 1e-3
+
+    def test_it_is_small_when_the_rewards_bend(self) -> None:
+        p_values = [
+            lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(s, 25 * COUNTS, bend=1.0)).p_value for s in range(20)
+        ]
+        assert max(p for p in p_values if p is not None) < 1e-6
+
+    def test_it_does_not_depend_on_the_units_of_the_rewards(self) -> None:
+        outcome = simulated(1)
+        larger = Outcome(0, outcome.counts, 1e6 * outcome.sums, 1e12 * outcome.scatter)
+        ones = np.ones(12)
+        assert lack_of_fit(PROBLEM.pairs, ones, larger).p_value == pytest.approx(
+            lack_of_fit(PROBLEM.pairs, ones, outcome).p_value, rel=1e-6
+        )
+
+    @pytest.mark.parametrize(
+        "counts",
+        [
+            np.eye(12, dtype=np.int64)[0] * 9,  # one pair
+            np.ones(12, dtype=np.int64),  # no replicates
+            np.r_[[5, 0, 0, 5, 0, 0, 5], np.zeros(5, dtype=np.int64)],  # as many pairs as dimensions
+        ],
+    )
+    def test_too_little_to_tell(self, counts: np.ndarray) -> None:
+        assert lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(0, counts)).p_value is None
+
+
+class TestCombine:
+    def test_of_uniform_phases_is_uniform(self) -> None:
+        generator = np.random.default_rng(0)
+        combined = [
+            combine([FitTest(float(p), n) for p, n in zip(generator.uniform(size=3), (10, 200, 5), strict=True)])
+            for _ in range(800)
+        ]
+        assert stats.kstest(np.array(combined, dtype=float), "uniform").pvalue > 1e-3
+
+    def test_untestable_phases_are_left_out(self) -> None:
+        assert combine([FitTest(None, 10), FitTest(0.03, 20)]) == pytest.approx(0.03)
+        assert combine([FitTest(None, 10)]) is None
+        assert combine([]) is None
+
+    def test_extreme_p_values_stay_finite(self) -> None:
+        assert combine([FitTest(0.0, 10), FitTest(0.5, 10)]) == pytest.approx(0.0, abs=1e-100)
+        assert combine([FitTest(1.0, 10), FitTest(1.0, 10)]) == pytest.approx(1.0)
+
+
+class TestEqualVariances:
+    def test_it_is_bartletts_test(self) -> None:
+        generator = np.random.default_rng(0)
+        groups = [generator.standard_normal(n) * s for n, s in ((12, 1.0), (30, 1.5), (9, 0.8))]
+        freedom = np.array([len(g) - 1.0 for g in groups])
+        scatter = np.array([((g - g.mean()) ** 2).sum() for g in groups])
+        assert equal_variances(freedom, scatter) == pytest.approx(stats.bartlett(*groups).pvalue)
+
+    def test_too_little_to_tell(self) -> None:
+        assert equal_variances(np.array([4.0, 4.0]), np.array([3.0, 5.0])) is None
+        assert equal_variances(np.array([20.0, 1.0]), np.array([3.0, 5.0])) is None
