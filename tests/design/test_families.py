@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from surefoot.design.families import EVERY_BLOCK, Comparison, Directions, Equal, Hulls, Vertices, apex_in_hull
-from surefoot.design.interior_point import Blocks
+from surefoot.design.small_problem import Blocks
 from tests.design.references import best_arm, block_rows, hull_criterion, members, ragged_instance
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.design.block_distance import announce_compilation, solve_blocks
-from surefoot.design.interior_point import Blocks
+from surefoot.design.small_problem import Blocks
 from surefoot.design.types import FloatArray, IntArray
 from surefoot.errors import InputError
 
@@ -211,6 +211,7 @@ class Hulls:
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
         self._left_out = np.empty(0, dtype=np.int64)
+        self._strict = np.empty(0, dtype=np.int64)
 
     def price(self, whitener: FloatArray, threshold: float, limit: int) -> Prices:
         """As every family; the value is an upper bound if more than `limit` blocks are above the threshold."""
@@ -223,7 +224,7 @@ class Hulls:
             if upper[first] <= worst or count >= limit:
                 worst = max(worst, float(upper[first]))
                 break
-            part, values = self._strict(order[first : first + HULL_CHUNK], whitener, threshold)
+            part, values = self._above(order[first : first + HULL_CHUNK], whitener, threshold)
             blocks.append(part)
             criteria.append(values)
             count += part.size
@@ -232,18 +233,24 @@ class Hulls:
         chosen = np.argsort(-values, kind="stable")[:limit]
         return Prices(worst, found[chosen], values[chosen])
 
-    def _strict(self, identities: IntArray, whitener: FloatArray, threshold: float) -> tuple[IntArray, FloatArray]:
+    def _above(self, identities: IntArray, whitener: FloatArray, threshold: float) -> tuple[IntArray, FloatArray]:
         """Those of the blocks that are above the threshold and have a strict alternative, with their criteria."""
         distance = distances(self.blocks(identities, whitener), whitener)
         with np.errstate(divide="ignore"):
             criteria = 1.0 / distance
         above = np.flatnonzero(criteria > threshold)
-        inside = apex_in_hull(self.blocks(identities[above], whitener), whitener)
-        self._left_out = np.concatenate([self._left_out, identities[above[inside]]])
-        above = above[~inside]
+        above = above[~self._in_hull(identities[above], whitener)]
         if not np.isfinite(criteria[above]).all():
             raise self.comparison.tie(int(identities[above[np.argmax(criteria[above])]]))
         return identities[above], criteria[above]
+
+    def _in_hull(self, identities: IntArray, whitener: FloatArray) -> NDArray[np.bool_]:
+        """Which of the blocks to leave out; each block is looked at once."""
+        new = identities[~np.isin(identities, self._strict)]
+        inside = apex_in_hull(self.blocks(new, whitener), whitener)
+        self._left_out = np.concatenate([self._left_out, new[inside]])
+        self._strict = np.concatenate([self._strict, new[~inside]])
+        return np.isin(identities, new[inside])
 
     def blocks(self, identities: IntArray, whitener: FloatArray) -> Blocks:
         return self.comparison.rows_of(identities)

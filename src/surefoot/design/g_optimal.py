@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from surefoot.design.interior_point import whitener_of
+from surefoot.design.small_problem import whitener_of
 from surefoot.design.types import Design, FloatArray, IntArray
 from surefoot.design.whitening import whiten
 from surefoot.design.working_set import extreme_rows

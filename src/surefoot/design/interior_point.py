@@ -3,7 +3,8 @@
     minimise 1ᵀλ   subject to   f_k(λ) ≥ 1 for every block k,   λ ≥ 0,
 
 where f_k(λ) = min { ‖ε‖²_{A_λ} : v·ε ≥ gap for every row of block k } is concave and homogeneous of degree 1. With
-the minimisers ε_k and F_ik = (r_iᵀε_k)² it is f = Fᵀλ: a linear programme whose matrix moves with λ.
+the minimisers ε_k and F_ik = (r_iᵀε_k)² it is f = Fᵀλ: a linear programme whose matrix moves with λ. So this is
+Mehrotra's predictor-corrector method with one more term, the curvature of f, in the matrix.
 Any (λ, w) proves  Σw / max_i (F w)_i  ≤  optimum  ≤  Σλ / min_k f_k(λ).
 """
 
@@ -14,60 +15,18 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from surefoot.design.block_distance import announce_compilation, solve_blocks
-from surefoot.design.types import FloatArray, IntArray
+from surefoot.design.small_problem import Geometry, SmallProblem
+from surefoot.design.types import FloatArray
 
 LONGEST_STEP = 0.95
 MAX_ITERATIONS = 80
 PATIENCE = 30.0
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """Rows v with their gaps, block after block.
-
-    Attributes:
-        rows: (n_rows, dimension) differences between a pair and the pairs of a rival.
-        gaps: (n_rows,) how much each row must change for the rival to win.
-        starts: (n_blocks + 1,) where each block's rows begin.
-    """
-
-    rows: FloatArray
-    gaps: FloatArray
-    starts: IntArray
-
-    @property
-    def count(self) -> int:
-        return self.starts.size - 1
+FEASIBLE = 1.1  # how far inside its constraints the start lies
+RIDGE = 1e-13
 
 
 @dataclass
-class Geometry:
-    """Everything that depends on λ alone, in coordinates where A_λ is the identity.
-
-    Attributes:
-        whitener: (dimension, dimension) T with A⁻¹ = TᵀT, so whitened rows are `rows @ T.T`.
-        atoms: (n_atoms, dimension) the whitened measurement rows.
-        distance: (n_blocks,) f_k(λ).
-        epsilon: (n_blocks, dimension) whitened minimisers ε_k.
-        response: (n_atoms, n_blocks) r_iᵀε_k.
-        squares: (n_atoms, n_blocks) F = (r_iᵀε_k)².
-        basis: orthonormal rows that with ε_k span each block's active rows.
-        owner: the block of each basis row.
-    """
-
-    whitener: FloatArray
-    atoms: FloatArray
-    distance: FloatArray
-    epsilon: FloatArray
-    response: FloatArray
-    squares: FloatArray
-    basis: FloatArray
-    owner: IntArray
-
-
-@dataclass
-class MasterSolution:
+class SmallSolution:
     """The best weights found, the best proof (multipliers and the geometry they go with), and what each certifies."""
 
     weights: FloatArray
@@ -75,200 +34,140 @@ class MasterSolution:
     proof: Geometry
     value: float
     bound: float
-    iterations: int
 
     @property
     def epsilon(self) -> FloatArray:
         """(n_blocks, dimension) the minimisers ε_k of the proof."""
         return self.proof.epsilon @ self.proof.whitener
 
-
-def whitener_of(information: FloatArray) -> FloatArray | None:
-    """T with A⁻¹ = TᵀT, or None if A is not positive definite."""
-    factor, failed = lapack.dpotrf(information, lower=1)
-    if failed:
-        return None
-    inverse, failed = lapack.dtrtri(factor, lower=1)
-    return None if failed else np.ascontiguousarray(inverse)
-
-
-class Master:
-    """One small problem: given atoms (measurement rows) and given blocks."""
-
-    def __init__(self, atoms: FloatArray, blocks: Blocks) -> None:
-        announce_compilation()
-        self.atoms = atoms
-        self.blocks = blocks
-        self._warm = np.zeros(blocks.gaps.size)
-        sizes = np.minimum(np.diff(blocks.starts), atoms.shape[1] + 1)
-        self._capacity = int(sizes.sum())
-
-    def geometry(self, weights: FloatArray) -> Geometry | None:
-        """Solve every block at these weights; None if the information matrix is numerically singular."""
-        whitener = whitener_of((self.atoms.T * weights) @ self.atoms)
-        if whitener is None:
-            return None
-        dimension, count = self.atoms.shape[1], self.blocks.count
-        distance, epsilon = np.empty(count), np.empty((count, dimension))
-        basis, owner = np.empty((self._capacity, dimension)), np.empty(self._capacity, dtype=np.int64)
-        rows = np.ascontiguousarray(self.blocks.rows @ whitener.T)
-        used = solve_blocks(rows, self.blocks.gaps, self.blocks.starts, self._warm, distance, epsilon, basis, owner)
-        atoms = self.atoms @ whitener.T
-        response = atoms @ epsilon.T
-        return Geometry(whitener, atoms, distance, epsilon, response, response * response, basis[:used], owner[:used])
-
-    def solve(self, weights: FloatArray, multipliers: FloatArray, tolerance: float) -> MasterSolution:
-        """Follow the central path until the certified gap is below the tolerance."""
-        state = _State.start(self, weights, multipliers)
-        best = state.solution()
-        for iteration in range(MAX_ITERATIONS):
-            best = _better(best, state.solution(iteration))
-            if best.value <= (1.0 + tolerance) * best.bound or not state.advance(self):
-                break
-        return best
+    def improve(self, iterate: Iterate) -> None:
+        """Keep the better weights and the better proof, each from one iterate."""
+        value, bound = iterate.certificates()
+        if value < self.value:
+            self.value, self.weights = value, iterate.weights
+        if bound > self.bound:
+            self.bound, self.multipliers, self.proof = bound, iterate.multipliers, iterate.geometry
 
 
-def _better(best: MasterSolution, new: MasterSolution) -> MasterSolution:
-    """Keep the better weights and the better proof, each from one iterate."""
-    if new.value < best.value:
-        best.value, best.weights = new.value, new.weights
-    if new.bound > best.bound:
-        best.bound, best.multipliers, best.proof = new.bound, new.multipliers, new.proof
-    best.iterations = new.iterations
+def solve(problem: SmallProblem, weights: FloatArray, multipliers: FloatArray, tolerance: float) -> SmallSolution:
+    """Follow the central path from positive weights and multipliers until the certified gap is below the tolerance."""
+    iterate = Iterate.start(problem, weights, multipliers)
+    best = SmallSolution(iterate.weights, iterate.multipliers, iterate.geometry, np.inf, 0.0)
+    for _ in range(MAX_ITERATIONS):
+        best.improve(iterate)
+        if best.value <= (1.0 + tolerance) * best.bound or not iterate.advance(problem):
+            break
     return best
 
 
-@dataclass
-class _State:
-    """A primal-dual iterate: weights λ, slacks s of f ≥ 1, multipliers w, reduced costs y."""
+class Iterate:
+    """Weights λ and slacks s of f ≥ 1, one after the other, against reduced costs y and multipliers w.
 
-    weights: FloatArray
-    slacks: FloatArray
-    multipliers: FloatArray
-    costs: FloatArray
-    geometry: Geometry
+    Attributes:
+        primal: (n_atoms + n_blocks,) λ, s.
+        dual: (n_atoms + n_blocks,) y, w; in the limit primal · dual = 0.
+        geometry: at λ.
+    """
+
+    def __init__(self, primal: FloatArray, dual: FloatArray, geometry: Geometry) -> None:
+        self.primal, self.dual, self.geometry = primal, dual, geometry
+        self.split = len(geometry.atoms)
+        self.weights, self.slacks = primal[: self.split], primal[self.split :]
+        self.costs, self.multipliers = dual[: self.split], dual[self.split :]
+        self.load = geometry.squares @ self.multipliers
 
     @classmethod
-    def start(cls, master: Master, weights: FloatArray, multipliers: FloatArray) -> _State:
-        geometry = master.geometry(weights)
+    def start(cls, problem: SmallProblem, weights: FloatArray, multipliers: FloatArray) -> Iterate:
+        """Scale both so that all constraints hold strictly."""
+        geometry = problem.geometry(weights)
         assert geometry is not None, "the start must have full rank"
-        factor = 1.1 / geometry.distance.min()
-        geometry = master.geometry(weights * factor)
+        weights = weights * (FEASIBLE / geometry.distance.min())
+        geometry = problem.geometry(weights)
         assert geometry is not None
         load = geometry.squares @ multipliers
-        multipliers = multipliers * (0.9 / load.max())
-        costs = 1.0 - load * (0.9 / load.max())
-        return cls(weights * factor, geometry.distance - 1.0, multipliers, costs, geometry)
+        scale = 1.0 / (FEASIBLE * load.max())
+        primal = np.concatenate([weights, geometry.distance - 1.0])
+        return cls(primal, np.concatenate([1.0 - scale * load, scale * multipliers]), geometry)
 
-    def solution(self, iterations: int = 0) -> MasterSolution:
-        load = self.geometry.squares @ self.multipliers
-        return MasterSolution(
-            self.weights,
-            self.multipliers,
-            self.geometry,
-            float(self.weights.sum() / self.geometry.distance.min()),
-            float(self.multipliers.sum() / load.max()),
-            iterations,
-        )
+    def certificates(self) -> tuple[float, float]:
+        """What these weights attain, and what these multipliers prove."""
+        value = self.weights.sum() / self.geometry.distance.min()
+        return float(value), float(self.multipliers.sum() / self.load.max())
 
-    def advance(self, master: Master) -> bool:
+    def advance(self, problem: SmallProblem) -> bool:
         """One predictor-corrector step; False if no progress is possible any more."""
-        newton = _Newton.at(self)
+        newton = NewtonSystem.at(self)
         if newton is None:
             return False
-        size = self.weights.size + self.slacks.size
-        complementarity = float(self.weights @ self.costs + self.slacks @ self.multipliers) / size
-        d_weights, d_slacks, d_multipliers, d_costs = newton.direction(self, 0.0, 0.0, 0.0)
-        primal = min(1.0, _longest(self.weights, d_weights), _longest(self.slacks, d_slacks))
-        dual = min(1.0, _longest(self.multipliers, d_multipliers), _longest(self.costs, d_costs))
-        after = (self.weights + primal * d_weights) @ (self.costs + dual * d_costs)
-        after += (self.slacks + primal * d_slacks) @ (self.multipliers + dual * d_multipliers)
-        shrink = max(float(after / size / complementarity) ** 3, 1e-6)
-        lag = newton.infeasibility() * self.weights.sum() / (complementarity * size)
-        if lag > 1.0:  # let feasibility catch up before the centre moves on
+        d_primal, d_dual = newton.direction(np.zeros_like(self.primal))
+        target = self._centre(d_primal, d_dual) - d_primal * d_dual
+        d_primal, d_dual = newton.direction(target)
+        return self._move(problem, d_primal, d_dual)
+
+    def _centre(self, d_primal: FloatArray, d_dual: FloatArray) -> float:
+        """The complementarity to aim at: Mehrotra's guess, but no faster than feasibility can follow."""
+        now = float(self.primal @ self.dual)
+        primal = self.primal + min(1.0, _longest(self.primal, d_primal)) * d_primal
+        dual = self.dual + min(1.0, _longest(self.dual, d_dual)) * d_dual
+        shrink = max(float(primal @ dual / now) ** 3, 1e-6)
+        overload = float(self.load.max()) - 1.0  # the matrix moved faster than the multipliers could follow
+        lag = overload * float(self.weights.sum()) / now
+        if lag > 1.0:
             shrink = max(shrink, lag / (lag + PATIENCE))
-        centre = shrink * complementarity
-        step = newton.direction(self, centre, d_weights * d_costs, d_slacks * d_multipliers)
-        return self._move(master, *step)
+        return shrink * now / self.primal.size
 
-    def _move(
-        self,
-        master: Master,
-        d_weights: FloatArray,
-        d_slacks: FloatArray,
-        d_multipliers: FloatArray,
-        d_costs: FloatArray,
-    ) -> bool:
-        primal = min(1.0, LONGEST_STEP * min(_longest(self.weights, d_weights), _longest(self.slacks, d_slacks)))
-        dual = min(1.0, LONGEST_STEP * min(_longest(self.multipliers, d_multipliers), _longest(self.costs, d_costs)))
+    def _move(self, problem: SmallProblem, d_primal: FloatArray, d_dual: FloatArray) -> bool:
+        step = min(1.0, LONGEST_STEP * _longest(self.primal, d_primal))
         for _ in range(20):
-            weights = self.weights + primal * d_weights
-            geometry = master.geometry(weights)
+            primal = self.primal + step * d_primal
+            geometry = problem.geometry(primal[: self.split])
             if geometry is not None and geometry.distance.min() > 0.0:
-                break
-            primal *= 0.5
-        else:
-            return False
-        self.weights, self.geometry = weights, geometry
-        self.slacks = self.slacks + primal * d_slacks
-        self.multipliers = self.multipliers + dual * d_multipliers
-        self.costs = self.costs + dual * d_costs
-        return True
+                step = min(1.0, LONGEST_STEP * _longest(self.dual, d_dual))
+                Iterate.__init__(self, primal, self.dual + step * d_dual, geometry)
+                return True
+            step *= 0.5
+        return False
 
 
-@dataclass
-class _Newton:
+@dataclass(frozen=True)
+class NewtonSystem:
     """The Newton system of one iterate, reduced to the weights and factorised."""
 
+    iterate: Iterate
     factor: FloatArray
-    scale: FloatArray
-    squares: FloatArray
-    load: FloatArray
+    ratio: FloatArray
     dual_residual: FloatArray
     primal_residual: FloatArray
 
     @classmethod
-    def at(cls, state: _State) -> _Newton | None:
-        geometry, w = state.geometry, state.multipliers
-        response, squares = geometry.response, geometry.squares
-        matrix = (response * (2.0 * w)) @ response.T
-        matrix *= geometry.atoms @ geometry.atoms.T
-        if geometry.owner.size:
-            seen = response[:, geometry.owner] * (geometry.atoms @ geometry.basis.T)
-            matrix -= (seen * (2.0 * w[geometry.owner])) @ seen.T
-        matrix += (squares * (w / state.slacks - 2.0 * w / geometry.distance)) @ squares.T
-        diagonal = matrix.reshape(-1)[:: matrix.shape[0] + 1]
-        diagonal += state.costs / state.weights
-        scale = 1.0 / np.sqrt(diagonal)
-        matrix *= scale[:, None] * scale
-        diagonal += 1e-13
+    def at(cls, iterate: Iterate) -> NewtonSystem | None:
+        """None if rounding errors have made the matrix indefinite."""
+        geometry, split = iterate.geometry, iterate.split
+        ratio = iterate.dual / iterate.primal
+        matrix = geometry.curvature(iterate.multipliers)
+        along = ratio[split:] - 2.0 * iterate.multipliers / geometry.distance
+        matrix += (geometry.squares * along) @ geometry.squares.T
+        diagonal = matrix.reshape(-1)[:: split + 1]
+        diagonal += ratio[:split]
+        diagonal *= 1.0 + RIDGE
         factor, failed = lapack.dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
         if failed:
             return None
-        load = squares @ w
-        return cls(factor, scale, squares, load, 1.0 - load - state.costs, geometry.distance - state.slacks - 1.0)
+        dual_residual = 1.0 - iterate.load - iterate.costs
+        return cls(iterate, factor, ratio, dual_residual, geometry.distance - iterate.slacks - 1.0)
 
-    def infeasibility(self) -> float:
-        """By how much the multipliers overload a row: the matrix moved faster than they could follow."""
-        return max(0.0, float(self.load.max()) - 1.0)
-
-    def direction(
-        self, state: _State, centre: float, weight_product: FloatArray | float, slack_product: FloatArray | float
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """The step to complementarity `centre`, given the second-order products of the predictor."""
-        pull = (centre - weight_product) / state.weights - state.costs
-        push = (centre - slack_product) / state.slacks - state.multipliers
-        ratio = state.multipliers / state.slacks
-        right = pull - self.dual_residual + self.squares @ (push - ratio * self.primal_residual)
-        solved, _ = lapack.dpotrs(self.factor, right * self.scale, lower=1)
-        d_weights = solved * self.scale
-        d_slacks = self.squares.T @ d_weights + self.primal_residual
-        d_multipliers = push - ratio * d_slacks
-        d_costs = pull - state.costs / state.weights * d_weights
-        return d_weights, d_slacks, d_multipliers, d_costs
+    def direction(self, target: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The step towards primal · dual = target."""
+        iterate, split, squares = self.iterate, self.iterate.split, self.iterate.geometry.squares
+        pull = target / iterate.primal - iterate.dual
+        slack_pull = pull[split:] - self.ratio[split:] * self.primal_residual
+        right = pull[:split] - self.dual_residual + squares @ slack_pull
+        d_weights, _ = lapack.dpotrs(self.factor, right, lower=1)
+        d_primal = np.concatenate([d_weights, d_weights @ squares + self.primal_residual])
+        return d_primal, pull - self.ratio * d_primal
 
 
 def _longest(values: FloatArray, change: FloatArray) -> float:
     """How far the change can be followed before a value reaches zero."""
-    worst = float(np.max(-change / values, initial=0.0))
-    return 1.0 / worst if worst > 0.0 else 1e300
+    steepest = float((change / values).min())
+    return -1.0 / steepest if steepest < 0.0 else np.inf

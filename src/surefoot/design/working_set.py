@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.design.families import EVERY_BLOCK, Family
-from surefoot.design.interior_point import Master, whitener_of
+from surefoot.design.interior_point import solve
+from surefoot.design.small_problem import SmallProblem, whitener_of
 from surefoot.design.types import FloatArray, IntArray
 
 ALL_ATOMS = 150
@@ -68,14 +69,14 @@ class WorkingSet:
         self.weights = np.concatenate([self.weights, np.zeros(new.size)])
         return int(new.size)
 
-    def solve_master(self, tolerance: float) -> FloatArray:
+    def solve_small(self, tolerance: float) -> FloatArray:
         """Solve the small problem; returns (n_blocks, dimension) the minimisers ε that carry its proof."""
-        master = Master(self.rows[self.atoms], self.family.blocks(self.identities, self.whitener()))
+        problem = SmallProblem(self.rows[self.atoms], self.family.blocks(self.identities, self.whitener()))
         start = 0.9 * self.weights + 0.1 / self.weights.size
         floor = 0.1 * self.multipliers.mean()
-        solution = master.solve(start, self.multipliers + floor, tolerance)
+        solution = solve(problem, start, self.multipliers + floor, tolerance)
         self.weights, self.multipliers = solution.weights / solution.weights.sum(), solution.multipliers
-        self.master_value = solution.value
+        self.small_value = solution.value
         return solution.epsilon
 
     def price_atoms(self, epsilon: FloatArray, limit: int) -> tuple[float, IntArray]:
@@ -93,9 +94,9 @@ class WorkingSet:
 
     def round(self, tolerance: float) -> int:
         """One round: small solve, pricing, growth. Returns how many blocks and rows were added."""
-        epsilon = self.solve_master(tolerance)
+        epsilon = self.solve_small(tolerance)
         whitener = self.whitener()
-        threshold = self.master_value * (1.0 + 0.2 * self.tolerance)
+        threshold = self.small_value * (1.0 + 0.2 * self.tolerance)
         prices = self.family.price(whitener, threshold, 4 * self.dimension)
         value = max(prices.value, threshold)
         bound, rows = self.price_atoms(epsilon, 2 * self.dimension)

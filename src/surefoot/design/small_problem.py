@@ -1,0 +1,103 @@
+"""A few rows to pull, a few blocks to resolve, and the geometry of both at given weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+
+from surefoot.design.block_distance import announce_compilation, solve_blocks
+from surefoot.design.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Rows v with their gaps, block after block.
+
+    Attributes:
+        rows: (n_rows, dimension) differences between a pair and the pairs of a rival.
+        gaps: (n_rows,) how much each row must change for the rival to win.
+        starts: (n_blocks + 1,) where each block's rows begin.
+    """
+
+    rows: FloatArray
+    gaps: FloatArray
+    starts: IntArray
+
+    @property
+    def count(self) -> int:
+        return self.starts.size - 1
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Everything that depends on the weights λ alone, in coordinates where A_λ is the identity.
+
+    Attributes:
+        whitener: (dimension, dimension) T with A⁻¹ = TᵀT, so whitened rows are `rows @ T.T`.
+        atoms: (n_atoms, dimension) the whitened rows that may be pulled.
+        distance: (n_blocks,) f_k(λ) = min ‖ε‖²_A subject to v·ε ≥ gap for every row of the block.
+        epsilon: (n_blocks, dimension) whitened minimisers ε_k.
+        response: (n_atoms, n_blocks) r_iᵀε_k.
+        squares: (n_atoms, n_blocks) F = (r_iᵀε_k)², the gradient of f.
+        basis: orthonormal rows that with ε_k span each block's active rows.
+        owner: the block of each basis row.
+    """
+
+    whitener: FloatArray
+    atoms: FloatArray
+    distance: FloatArray
+    epsilon: FloatArray
+    response: FloatArray
+    squares: FloatArray
+    basis: FloatArray
+    owner: IntArray
+
+    def curvature(self, multipliers: FloatArray) -> FloatArray:
+        """(n_atoms, n_atoms) the Hessian of −Σ w_k f_k, without its part along each gradient.
+
+        With Π_k the projection off the block's active rows it is 2 Σ w_k diag(c_k) R Π_k Rᵀ diag(c_k), c_k = R ε_k. The
+        part of the projection along ε_k itself is 2 F diag(w/f) Fᵀ: the caller adds it to a product it forms anyway.
+        """
+        scaled = self.response * np.sqrt(2.0 * multipliers)
+        hessian = scaled @ scaled.T
+        hessian *= self.atoms @ self.atoms.T
+        if self.owner.size:
+            seen = scaled[:, self.owner] * (self.atoms @ self.basis.T)
+            hessian -= seen @ seen.T
+        return hessian
+
+
+class SmallProblem:
+    """Given atoms (rows that may be pulled) and given blocks."""
+
+    def __init__(self, atoms: FloatArray, blocks: Blocks) -> None:
+        announce_compilation()
+        self.atoms = atoms
+        self.blocks = blocks
+        self._warm = np.zeros(blocks.gaps.size)
+        self._capacity = int(np.minimum(np.diff(blocks.starts), atoms.shape[1] + 1).sum())
+
+    def geometry(self, weights: FloatArray) -> Geometry | None:
+        """Solve every block at these weights; None if the information matrix is numerically singular."""
+        whitener = whitener_of((self.atoms.T * weights) @ self.atoms)
+        if whitener is None:
+            return None
+        dimension, count = self.atoms.shape[1], self.blocks.count
+        distance, epsilon = np.empty(count), np.empty((count, dimension))
+        basis, owner = np.empty((self._capacity, dimension)), np.empty(self._capacity, dtype=np.int64)
+        rows = np.ascontiguousarray(self.blocks.rows @ whitener.T)
+        used = solve_blocks(rows, self.blocks.gaps, self.blocks.starts, self._warm, distance, epsilon, basis, owner)
+        atoms = self.atoms @ whitener.T
+        response = atoms @ epsilon.T
+        return Geometry(whitener, atoms, distance, epsilon, response, response * response, basis[:used], owner[:used])
+
+
+def whitener_of(information: FloatArray) -> FloatArray | None:
+    """T with A⁻¹ = TᵀT, or None if A is not positive definite."""
+    factor, failed = lapack.dpotrf(information, lower=1)
+    if failed:
+        return None
+    inverse, failed = lapack.dtrtri(factor, lower=1)
+    return None if failed else np.ascontiguousarray(inverse)
