@@ -1,4 +1,4 @@
-"""A real Dask cluster for tests: scheduler and workers are processes of their own on loopback, ended by their numbers."""
+"""A real Dask cluster for tests: scheduler and workers are processes on loopback, each ended by its number."""
 
 from __future__ import annotations
 

@@ -12,10 +12,7 @@ TOLD = 20  # into the second phase
 
 if __name__ == "__main__":
     with toy_study(PATH) as study:
-        told = 0
-        for pull in study.ask():
-            study.tell(pull.id, linear(pull))
-            told += 1
-            if told == TOLD:
-                break
+        while study.told < TOLD:
+            for pull in study.ask(1):
+                study.tell(pull.id, linear(pull))
     PATH.with_name(PATH.name + ".lock").unlink()

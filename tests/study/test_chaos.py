@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -15,17 +18,26 @@ from surefoot.algorithms import Result
 from tests.study import toys
 from tests.study.toys import open_toy, rewards_of, same_result, toy_study
 
-KILLS, TEARS = 30, 30
-ROUNDS, SIZE = 12, 4
+KILLS = 30  # each followed by a torn write
+ROUNDS, SIZE = 12, 5
 
-DRIVER = f"""
-import os, sys
+# Loads everything once; then each line it reads starts a driver in a process of its own, whose number it prints.
+NURSERY = f"""
+import os, sys, tempfile
 from pathlib import Path
-from tests.study.toys import Rounds, open_toy, slow
-print("loaded", flush=True)
-sys.stdin.readline()
-with open_toy(Path(sys.argv[1]), {ROUNDS}, {SIZE}) as study:
-    study.run(slow, 2)
+from tests.study.toys import linear, open_toy, slow, toy_study
+with tempfile.TemporaryDirectory() as folder, toy_study(Path(folder) / "toy.db") as study:
+    study.run(linear, "serial")  # compiled code is loaded now, not in each driver
+for _ in sys.stdin:
+    driver = os.fork()
+    if driver == 0:
+        os.setsid()
+        with open_toy(Path(sys.argv[1]), {ROUNDS}, {SIZE}) as study:
+            study.run(slow, 2)
+        os._exit(0)
+    print(driver, flush=True)
+    _, status = os.waitpid(driver, 0)
+    print(status, flush=True)
 """
 
 
@@ -36,24 +48,28 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, list[
         return study.run(toys.linear, "serial"), rewards_of(path)
 
 
-def start_driver(path: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", DRIVER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+class Nursery:
+    """Starts drivers."""
 
+    def __init__(self, path: Path) -> None:
+        command = [sys.executable, "-c", NURSERY, str(path)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-def let_go(process: subprocess.Popen[str]) -> None:
-    """Its imports are done: the clock starts when the study does."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stdout.readline() == "loaded\n"
-    process.stdin.write("\n")
-    process.stdin.flush()
+    def run_and_kill(self, seconds: float) -> bool:
+        """Let a driver work for a while, then kill it. False if it was done by then."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        driver = int(self._process.stdout.readline())
+        time.sleep(seconds)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(driver, signal.SIGKILL)
+        return os.WIFSIGNALED(int(self._process.stdout.readline()))
 
-
-def end(process: subprocess.Popen[str]) -> None:
-    process.kill()
-    process.communicate()
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
 
 
 def stored_prefix(path: Path, expected: list[tuple[int, int, float]]) -> int:
@@ -63,31 +79,33 @@ def stored_prefix(path: Path, expected: list[tuple[int, int, float]]) -> int:
     return len(rows)
 
 
-def test_thirty_kills_and_thirty_torn_writes(tmp_path: Path, undisturbed: tuple[Result, list[tuple[int, int, float]]]) -> None:
+def test_thirty_kills_and_thirty_torn_writes(
+    tmp_path: Path, undisturbed: tuple[Result, list[tuple[int, int, float]]]
+) -> None:
     expected, rewards = undisturbed
     generator = np.random.default_rng(2024)
     path = tmp_path / "toy.db"
     toy_study(path, ROUNDS, SIZE).close()
     counts, kills = [0], 0
-    waiting = start_driver(path)
-    for kill in range(KILLS):
-        process, waiting = waiting, start_driver(path)  # the next one loads while this one works
-        let_go(process)
-        time.sleep(generator.uniform(0.0, 0.35))
-        kills += process.poll() is None
-        end(process)
-        if kill < TEARS:
+    nursery = Nursery(path)
+    try:
+        for _ in range(KILLS):
+            kills += nursery.run_and_kill(generator.uniform(0.0, 0.3))
+            counts.append(stored_prefix(path, rewards))
             tear(path, tmp_path / "torn", generator, undisturbed)
-        counts.append(stored_prefix(path, rewards))
-    end(waiting)
+    finally:
+        nursery.close()
     assert counts == sorted(counts), "a reward that was on disk was lost"
-    assert 0 < counts[KILLS // 2] < expected.samples, "the kills fell while the study was running"
+    assert kills == KILLS, "every kill fell while the study was running"
+    assert len(set(counts)) > 5, "the study went on between the kills"
     with open_toy(path, ROUNDS, SIZE) as study:
         assert same_result(study.run(toys.linear, "serial"), expected)
     assert rewards_of(path) == rewards
 
 
-def tear(path: Path, folder: Path, generator: np.random.Generator, undisturbed: tuple[Result, list[tuple[int, int, float]]]) -> None:
+def tear(
+    path: Path, folder: Path, generator: np.random.Generator, undisturbed: tuple[Result, list[tuple[int, int, float]]]
+) -> None:
     """Cut a copy of the WAL at a random length, as a power cut may, and finish the study from there."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()

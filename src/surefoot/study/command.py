@@ -81,7 +81,11 @@ def fill(text: str, pull: Pull) -> str:
     values = {"arm": pull.arm, "perturbation": pull.perturbation, "id": pull.id, "seed": pull.seed, **pull.parameters}
 
     def value(found: re.Match[str]) -> str:
-        return found[0][0] if found[1] is None else str(values[found[1]])
+        if found[1] is None:
+            return found[0][0]
+        if found[1] not in values:
+            raise InputError(f"{text!r} has a field {found[0]}, but a pull has only {', '.join(sorted(values))}")
+        return str(values[found[1]])
 
     return FIELD.sub(value, text)
 

@@ -105,12 +105,12 @@ def read_offset(value: float | str) -> tuple[float, bool]:
     """The number, and whether it is relative to the arm's own value."""
     relative = isinstance(value, str) and value.strip().endswith("%")
     try:
-        number = float(value.strip().rstrip("%")) / 100 if isinstance(value, str) else float(value)
+        number = float(value.strip().removesuffix("%") if isinstance(value, str) else value)
     except ValueError:
         number = math.nan
-    if not math.isfinite(number) or (isinstance(value, str) and not relative):
+    if not math.isfinite(number):
         raise InputError(f"{value!r} is no offset: write a number, or a percentage such as '-10%'")
-    return number, relative
+    return (number / 100 if relative else number), relative
 
 
 def _check_offsets(entry: dict[str, Any], where: str) -> None:

@@ -91,6 +91,12 @@ class ReadStorage:
             table = np.array(found, dtype=np.float64)  # a missing reward (None) becomes NaN
             yield StoredPhase(index, first, table[:, 0].astype(np.int64), table[:, 1].copy())
 
+    def summary(self, phase: int) -> dict[str, Any] | None:
+        """What was known after a phase, if that was stored."""
+        found = self.rows("SELECT summary FROM phases WHERE phase = ? AND summary IS NOT NULL", (phase,))
+        known: dict[str, Any] | None = json.loads(found[0][0]) if found else None
+        return known
+
     def asked(self) -> set[int]:
         """Pulls handed out by `surefoot ask` whose reward is not told yet."""
         return {row[0] for row in self.rows("SELECT id FROM pulls WHERE state = 'asked'")}

@@ -49,7 +49,8 @@ class Study:
         self._next_number, self._expected_left = 0, None
         unfinished = replay(self.description, self._algorithm, self._counted(storage.phases()))
         if self._algorithm.history:
-            self._note_phase()
+            known = storage.summary(len(self._algorithm.history) - 1)
+            self._expected_left = known["expected_left"] if known else self._note_phase()
         self._phase = OpenPhase(unfinished) if unfinished else self._plan()
 
     @classmethod
@@ -356,14 +357,14 @@ class Study:
                 self._phase.set_reward(report.id, report.reward)
         if not self._phase.missing:
             self._algorithm.update(self.description.outcome(self._phase.stored))
-            self._note_phase()
+            self._expected_left = self._note_phase()
             self._phase = self._plan()
 
-    def _note_phase(self) -> None:
-        """Store what is known after the last complete phase, for readers; it may be there already."""
-        self._expected_left = expected_left(self._algorithm)
-        known = summary(self.result) | {"expected_left": self._expected_left}
-        self._storage.finish_phase(len(self._algorithm.history) - 1, known)
+    def _note_phase(self) -> float | None:
+        """Store what is known after the last complete phase, for readers; gives how many pulls will follow."""
+        left = expected_left(self._algorithm)
+        self._storage.finish_phase(len(self._algorithm.history) - 1, summary(self.result) | {"expected_left": left})
+        return left
 
     def _set_state(self, state: State, message: str | None) -> None:
         self.state, self.message = state, message

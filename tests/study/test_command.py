@@ -1,0 +1,131 @@
+"""Programs as simulators, and functions by their names."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot.errors import InputError
+from surefoot.study import Pull
+from surefoot.study.command import CommandSimulator, fill, simulator_from
+
+
+def make_pull(**parameters: float) -> Pull:
+    values = {"gain": 0.1, "delay time": 1e-17} | parameters
+    return Pull(7, "abc", 0, 3, "fast; rm -rf /", "worn", values, np.zeros(2), 5)
+
+
+def python(program: str, *arguments: str, **options: object) -> CommandSimulator:
+    return CommandSimulator([sys.executable, "-c", program, *arguments], **options)  # type: ignore[arg-type]
+
+
+def test_fields_are_filled_exactly() -> None:
+    pull = make_pull()
+    assert fill("{gain}|{delay time}|{id}|{arm}|{perturbation}", pull) == "0.1|1e-17|7|fast; rm -rf /|worn"
+    assert fill("{seed}", pull) == str(pull.seed)
+    assert fill("{{gain}} {{}}", pull) == "{gain} {}"
+
+
+def test_the_last_line_is_the_reward() -> None:
+    assert python("print('starting'); print(2.5)")(make_pull()) == 2.5
+
+
+def test_a_field_of_json_is_the_reward() -> None:
+    program = "import json; print('log'); print(json.dumps({{'metrics': {{'score': -3}} }}))"
+    assert python(program, json_field="metrics.score")(make_pull()) == -3.0
+
+
+def test_a_string_is_split_without_a_shell(tmp_path: Path) -> None:
+    program = 'import sys; assert sys.argv[2:] == ["; exit 1", "$HOME"]; print(float(sys.argv[1]) * 2)'
+    assert CommandSimulator(f"{sys.executable} -c '{program}' {{gain}} '; exit 1' $HOME")(make_pull()) == 0.2
+
+
+def test_numbers_arrive_to_the_bit() -> None:
+    value = float(np.nextafter(0.1, 1))
+    program = "import sys; print(repr(float(sys.argv[1])))"
+    assert python(program, "{gain}")(make_pull(gain=value)) == value
+
+
+def test_the_folder_is_made_and_used(tmp_path: Path) -> None:
+    program = "import os; open('out.txt', 'w').write('header\\n' + os.path.basename(os.getcwd()) + '\\n')"
+    simulator = python(program, folder=str(tmp_path / "runs" / "{id}"), file="out.txt")
+    assert simulator(make_pull()) == 7.0
+
+
+@pytest.mark.parametrize(
+    ("program", "options", "words"),
+    [
+        ("import sys; sys.exit('mesh does not converge')", {}, "exit code 1: mesh does not converge"),
+        ("import os; os.kill(os.getpid(), 9)", {}, "killed by signal 9"),
+        ("print('done')", {}, "last line of the output must be the reward, but it is 'done'"),
+        ("pass", {}, "it is nothing"),
+        ("print('{{}}')", {"json_field": "score"}, "no field 'score'"),
+        ('print(\'{{"score": "high"}}\')', {"json_field": "score"}, "'high', not a number"),
+        ("import time; time.sleep(60)", {"time_limit": 0.2}, "longer than its time limit of 0.2 s"),
+    ],
+)
+def test_failures_say_what_happened(program: str, options: dict[str, object], words: str) -> None:
+    with pytest.raises((RuntimeError, ValueError, TimeoutError), match=words):
+        python(program, **options)(make_pull())
+
+
+def test_a_time_limit_ends_what_the_program_started_too(tmp_path: Path) -> None:
+    program = (
+        "import subprocess, sys, time; "
+        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); "
+        f"open({str(tmp_path / 'child')!r}, 'w').write(str(p.pid)); time.sleep(60)"
+    )
+    with pytest.raises(TimeoutError):
+        python(program, time_limit=1.0)(make_pull())
+    child = int((tmp_path / "child").read_text())
+    deadline = time.monotonic() + 10
+    while _alive(child):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def test_a_program_that_is_not_there() -> None:
+    with pytest.raises(FileNotFoundError, match="no-such-program"):
+        CommandSimulator(["no-such-program"])(make_pull())
+
+
+def test_unknown_fields_and_senseless_options_are_refused() -> None:
+    with pytest.raises(InputError, match=r"a field {gian}, but a pull has only arm, gain"):
+        CommandSimulator(["x", "{gian}"]).check_fields(["gain"])
+    CommandSimulator(["x", "{gain}", "{{gian}}"]).check_fields(["gain"])
+    with pytest.raises(InputError, match="empty"):
+        CommandSimulator("")
+    with pytest.raises(InputError, match="time_limit=0"):
+        CommandSimulator("x", time_limit=0)
+
+
+def test_a_function_is_found_beside_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "model_for_this_test.py").write_text("NUMBER = 3\ndef simulate(pull):\n    return 1.5\n")
+    assert simulator_from("model_for_this_test:simulate", tmp_path)(make_pull()) == 1.5
+    with pytest.raises(InputError, match="has no 'simulat'"):
+        simulator_from("model_for_this_test:simulat", tmp_path)
+    with pytest.raises(InputError, match="is a int, not a function"):
+        simulator_from("model_for_this_test:NUMBER", tmp_path)
+    with pytest.raises(InputError, match="cannot be imported"):
+        simulator_from("no_such_model:simulate", tmp_path)
+    with pytest.raises(InputError, match='write "module:function"'):
+        simulator_from("model_for_this_test", tmp_path)
+
+
+def test_the_environment_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "LICENCE", "4")
+    assert python("import os; print(os.environ['LICENCE'])")(make_pull()) == 4.0
