@@ -34,11 +34,13 @@ class Prices:
         value: the largest criterion over all blocks of the family.
         blocks: identities of the blocks above the threshold, worst first.
         criteria: their criteria.
+        candidates: how many blocks are, or may be, above the threshold.
     """
 
     value: float
     blocks: IntArray
     criteria: FloatArray
+    candidates: int
 
 
 class Family(Protocol):
@@ -231,7 +233,7 @@ class Hulls:
             worst = max(worst, float(values.max(initial=0.0)))
         found, values = np.concatenate(blocks), np.concatenate(criteria)
         chosen = np.argsort(-values, kind="stable")[:limit]
-        return Prices(worst, found[chosen], values[chosen])
+        return Prices(worst, found[chosen], values[chosen], order.size)
 
     def _above(self, identities: IntArray, whitener: FloatArray, threshold: float) -> tuple[IntArray, FloatArray]:
         """Those of the blocks that are above the threshold and have a strict alternative, with their criteria."""
@@ -245,9 +247,16 @@ class Hulls:
         return identities[above], criteria[above]
 
     def _in_hull(self, identities: IntArray, whitener: FloatArray) -> NDArray[np.bool_]:
-        """Which of the blocks to leave out; each block is looked at once."""
+        """Which of the blocks to leave out; each block is looked at once.
+
+        A block whose gaps are all positive is strict: its rows lie on one side of a plane through 0.
+        """
         new = identities[~np.isin(identities, self._strict)]
-        inside = apex_in_hull(self.blocks(new, whitener), whitener)
+        inside = np.zeros(new.size, dtype=np.bool_)
+        if new.size:
+            blocks = self.blocks(new, whitener)
+            doubtful = np.flatnonzero(np.minimum.reduceat(blocks.gaps, blocks.starts[:-1]) <= 0.0)
+            inside[doubtful] = apex_in_hull(self.blocks(new[doubtful], whitener), whitener)
         self._left_out = np.concatenate([self._left_out, new[inside]])
         self._strict = np.concatenate([self._strict, new[~inside]])
         return np.isin(identities, new[inside])
@@ -279,11 +288,12 @@ def distances(blocks: Blocks, whitener: FloatArray) -> FloatArray:
 
 def _gather(comparison: Comparison, whitener: FloatArray, threshold: float, limit: int) -> Prices:
     """Blocks by their vertex criterion."""
-    worst, blocks, criteria = 0.0, [], []
+    worst, count, blocks, criteria = 0.0, 0, [], []
     for first, ratios in comparison.vertex_ratios(whitener):
         flat = ratios.ravel()
         worst = max(worst, float(flat.max(initial=0.0)))
         above = np.flatnonzero(flat > threshold)
+        count += above.size
         if limit < above.size:
             above = above[np.argpartition(-flat[above], limit)[:limit]]
         blocks.append(above + first * comparison.rivals.size)
@@ -291,13 +301,13 @@ def _gather(comparison: Comparison, whitener: FloatArray, threshold: float, limi
     identities, values = np.concatenate(blocks), np.concatenate(criteria)
     order = np.argsort(-values, kind="stable")
     order = order[:limit]
-    return Prices(worst, identities[order].astype(np.int64), values[order])
+    return Prices(worst, identities[order].astype(np.int64), values[order], count)
 
 
 def _worst(criteria: FloatArray, threshold: float, limit: int) -> Prices:
     above = np.flatnonzero(criteria > threshold)
-    above = above[np.argsort(-criteria[above])[:limit]].astype(np.int64)
-    return Prices(float(criteria.max()), above, criteria[above])
+    worst = above[np.argsort(-criteria[above])[:limit]].astype(np.int64)
+    return Prices(float(criteria.max()), worst, criteria[worst], above.size)
 
 
 def _squares(rows: FloatArray) -> FloatArray:

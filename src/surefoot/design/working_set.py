@@ -18,7 +18,7 @@ RANGE_FLOOR = 1e-10
 NEGLIGIBLE = 1e-4
 PIVOT_ROWS = 20
 FIRST_TOLERANCE = 0.1
-FIRST_BLOCKS = 80
+FIRST_BLOCKS = 40
 
 
 @dataclass
@@ -43,7 +43,7 @@ class WorkingSet:
         self.best = Certified(self._spread(), np.inf, 0.0, 0)
         limit = max(4 * self.dimension, FIRST_BLOCKS)
         prices = self.family.price(self.whitener(), 0.0, limit)
-        self.complete = self.atoms.size == len(rows) and prices.blocks.size < limit
+        self.nearly_complete = self.atoms.size == len(rows) and prices.candidates <= 2 * limit
         self.extend_blocks(prices.blocks[prices.criteria > NEGLIGIBLE * prices.value])
 
     def whitener(self) -> FloatArray:
@@ -114,7 +114,7 @@ def solve_certified(rows: FloatArray, family: Family, tolerance: float, start: F
     if working.identities.size == 0:  # no rival can ever win: nothing to learn
         return Certified(working.best.weights, 0.0, 0.0, 0)
     finest = 0.3 * tolerance
-    inner = finest if working.complete else max(finest, FIRST_TOLERANCE)
+    inner = finest if working.nearly_complete else max(finest, FIRST_TOLERANCE)
     for _ in range(MAX_ROUNDS):
         added = working.round(inner)
         gap = working.best.value / working.best.bound - 1.0 if working.best.bound > 0 else np.inf
