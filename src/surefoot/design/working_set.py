@@ -120,7 +120,8 @@ def solve_certified(rows: FloatArray, family: Family, tolerance: float, start: F
         gap = working.best.value / working.best.bound - 1.0 if working.best.bound > 0 else np.inf
         if gap <= tolerance or (not added and inner <= 0.01 * tolerance):
             break
-        finest = finest if added else 0.3 * finest
+        if not added and inner <= finest:
+            finest *= 0.3
         inner = max(finest, min(inner, 0.3 * gap)) if added else finest
     return working.best
 
