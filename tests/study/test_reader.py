@@ -1,0 +1,127 @@
+"""Reading a study while it runs and afterwards."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.errors import InputError
+from surefoot.study import Pull, Study, StudyReader
+from tests.study import toys
+from tests.study.toys import linear, open_toy, read_toy, same_result, toy_problem, toy_study
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "toy.db"
+
+
+def test_the_result_follows_the_study(path: Path) -> None:
+    with toy_study(path) as study, read_toy(path) as reader:
+        while pulls := study.ask(7):
+            for pull in pulls:
+                study.tell(pull.id, linear(pull))
+            assert same_result(reader.result, study.result)
+        assert reader.result.reason is sf.StopReason.NO_CERTIFICATE
+
+
+def test_the_status_of_a_new_study(path: Path) -> None:
+    with toy_study(path, name="wing") as study, read_toy(path) as reader:
+        status = reader.status()
+        assert (reader.name, reader.id, reader.path) == ("wing", study.id, path)
+        assert (status.state, status.told, status.phase, status.phase_pulls) == ("running", 0, 0, 16)
+        assert (status.survivors, status.leader, status.expected_left) == (4, None, None)
+        assert status.pulls_per_minute is None
+        assert reader.pulls()["state"].tolist() == ["waiting"] * 16
+        assert reader.phases()["pulls"].tolist() == [16]
+        assert len(reader.failures()) == len(reader.pulls_per_minute()) == 0
+        assert time.time() - reader.created < 60
+
+
+def test_the_status_of_a_finished_study(path: Path) -> None:
+    with toy_study(path) as study:
+        study.run(linear, "serial")
+        result = study.result
+    with read_toy(path) as reader:
+        status = reader.status()
+    assert (status.state, status.told, status.writer) == ("finished", 56, None)
+    assert status.leader == result.arm_name
+    assert status.sentence == status.message == result.sentence
+    assert status.pulls_per_minute is not None
+    assert status.pulls_per_minute > 0
+
+
+def test_pulls_have_names_parameters_and_times(path: Path) -> None:
+    before = time.time()
+    with toy_study(path) as study:
+        study.run(linear, "serial")
+        problem = study.problem
+    with read_toy(path) as reader:
+        table = reader.pulls()
+        assert reader.pulls(since=50)["id"].tolist() == list(range(50, 56))
+        assert reader.pulls_per_minute()["pulls"].sum() == 56
+    assert (table[["a", "b", "c"]].to_numpy() == problem.parameters[table["pair"]]).all()
+    assert table["arm"].tolist() == [problem.arm_names[a] for a in problem.arm_of_pair[table["pair"]]]
+    assert (table["started"] >= before - 1).all()
+    assert (table["finished"] >= table["started"]).all()
+    assert (table["attempts"] == 1).all()
+
+
+def test_phases_tell_what_was_known_after_each(path: Path) -> None:
+    with toy_study(path) as study:
+        study.run(linear, "serial")
+        history = study.result.history
+        names = study.problem.arm_names
+    with read_toy(path) as reader:
+        table = reader.phases()
+    assert table["pulls"].tolist() == [int(record.counts.sum()) for record in history]
+    assert table["leader"].tolist() == [names[record.leader] for record in history]
+    assert table["samples"].tolist() == [16, 36, 56]
+    assert (table["finished"] >= table["planned"]).all()
+
+
+def test_a_parameter_may_be_called_like_a_column(path: Path) -> None:
+    problem = sf.RobustProblem([[1.0], [2.0]], [[[0.0]], [[0.0]]], parameter_names=["reward"])
+    with Study.create(path, problem, toys.Rounds(), delta=0.1, noise=sf.Gaussian(1.0)):
+        pass
+    with StudyReader(path, algorithm=toys.Rounds()) as reader:
+        assert "parameter reward" in reader.pulls().columns
+        assert np.isnan(reader.pulls()["reward"]).all()
+
+
+def test_a_summary_lost_with_a_killed_driver_is_written_again(path: Path) -> None:
+    with toy_study(path) as study:
+        for pull in study.ask(16):
+            study.tell(pull.id, linear(pull))
+        expected = study._storage.summary(0)
+        study._storage._connection.execute("UPDATE phases SET finished = NULL, summary = NULL")
+    open_toy(path).close()
+    with read_toy(path) as reader:
+        assert reader._storage.summary(0) == expected
+
+
+def test_forecasts_follow_the_phases(path: Path) -> None:
+    with Study.create(path, toy_problem(), delta=0.01, noise=sf.Gaussian(3.0), seed=1) as study:
+        total = study.run(linear_with_much_noise, "serial").samples
+    with StudyReader(path) as reader:
+        table = reader.phases()
+        expected = table["samples"] + table["expected_left"]
+        assert reader.status().expected_left == 0
+    assert (table["expected_left"].iloc[:-1] > 0).any()
+    assert expected.iloc[-2] == pytest.approx(total, rel=3)
+
+
+def linear_with_much_noise(pull: Pull) -> float:
+    return float(pull.features @ toys.THETA + 3 * pull.rng().normal())
+
+
+def test_an_algorithm_of_ones_own_is_asked_for_only_when_needed(path: Path) -> None:
+    toy_study(path).close()
+    with StudyReader(path) as reader:
+        assert reader.status().phase_pulls == 16
+        with pytest.raises(InputError, match="algorithm="):
+            _ = reader.result

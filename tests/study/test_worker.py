@@ -1,0 +1,36 @@
+"""Where the simulator runs: errors become reports."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from surefoot.study import Pull
+from surefoot.study.worker import as_reward, run_chunk
+
+PULLS = [Pull(n, "abc", 0, 0, "arm", "none", {"a": 1.0}, np.zeros(1), 5) for n in range(3)]
+
+
+@pytest.mark.parametrize("value", [1, 1.5, np.float32(2), np.array(3.0)])
+def test_numbers_of_all_kinds_are_rewards(value: object) -> None:
+    assert isinstance(as_reward(value), float)
+
+
+@pytest.mark.parametrize("value", [None, "1.0", True, float("nan"), -np.inf, np.zeros(2), 1j])
+def test_other_things_are_not(value: object) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        as_reward(value)
+
+
+def test_an_error_does_not_stop_the_chunk() -> None:
+    def simulator(pull: Pull) -> float:
+        if pull.id == 1:
+            raise KeyError("lift")
+        return float(pull.id)
+
+    reports = run_chunk(simulator, PULLS)
+    assert [report.reward for report in reports] == [0.0, None, 2.0]
+    assert reports[1].error is not None
+    assert reports[1].error.startswith("KeyError: 'lift'")
+    assert "in simulator" in reports[1].error
+    assert all(report.started is not None and report.finished >= report.started for report in reports)

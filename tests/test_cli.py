@@ -1,0 +1,252 @@
+"""The command line, as a user types it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from surefoot import cli
+from surefoot.commands import init
+from surefoot.study import StudyReader
+
+BY_HAND = """
+delta = 0.05
+seed = 1
+features = "tabular"
+noise = { kind = "gaussian", scale = 0.1 }
+arms.grid = { dose = [1.0, 3.0] }
+perturbations.list = [{ name = "fasted" }, { name = "after a meal", dose = 0.5 }]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("COLUMNS", "120")
+    for name in ("simulator", "model"):
+        sys.modules.pop(name, None)
+    return tmp_path
+
+
+def surefoot(*arguments: str, code: int = 0) -> None:
+    """Run a command in this process; it must end with the given code."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main(list(arguments))
+    assert (ended.value.code or 0) == code
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    surefoot("--help")
+    text = capsys.readouterr().out
+    assert all(name in text for name in cli.COMMANDS)
+
+
+@pytest.mark.parametrize("name", list(cli.COMMANDS))
+def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    surefoot(name, "--help")
+    assert f"surefoot {name}" in capsys.readouterr().out
+
+
+def test_help_loads_nothing_heavy() -> None:
+    heavy = ("numpy", "scipy", "numba", "pandas", "pydantic", "altair", "distributed")
+    program = (
+        "import sys; from surefoot import cli\n"
+        "try: cli.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        f"print(*(m for m in {heavy} if m in sys.modules))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[-1] == ""
+
+
+def test_the_example_runs_as_it_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    surefoot("init")
+    surefoot("run", "study.toml", "--quiet", "--processes", "1")
+    output = capsys.readouterr().out
+    assert "has the best worst case, with 95 % confidence" in output
+    surefoot("run", "study.toml", "-q")  # it is done: the same answer, nothing pulled
+    assert capsys.readouterr().out in output
+    surefoot("status")
+    assert "finished" in capsys.readouterr().out
+
+
+def test_every_line_of_the_example_that_is_commented_out_works(folder: Path) -> None:
+    """An option in a comment that is not accepted would be a trap."""
+    surefoot("init")
+    text = Path("study.toml").read_text()
+    keys = [line for line in text.splitlines() if line.startswith("# ") and " = " in line.split("#")[1]]
+    assert len(keys) >= 15
+    alternatives = {"grid": "grid", "list": "grid", "csv": None, "box": "list"}
+    for line in keys:
+        key = line[2:].split(" = ")[0]
+        if key in alternatives:
+            continue
+        section = text.replace(line, line[2:])
+        if key in ("command", "json_field", "time_limit", "folder"):
+            section = section.replace('python = "simulator:simulate"', "" if key == "command" else 'command = "x"')
+        tomllib.loads(section)
+        Path("variant.toml").write_text(section)
+        from surefoot.study.config import StudyConfig
+
+        StudyConfig(Path("variant.toml")).problem()
+
+
+def test_init_replaces_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(init.SIMULATOR_NAME).write_text("mine")
+    surefoot("init", code=2)
+    assert "exists already" in capsys.readouterr().err
+    assert Path(init.SIMULATOR_NAME).read_text() == "mine"
+    assert not Path("study.toml").exists()
+
+
+def test_a_plan_is_made_before_anything_is_spent(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    surefoot("init")
+    surefoot("plan", "study.toml", "--gap", "1", "--gap", "0.5", "--seconds-per-pull", "3600")
+    output = capsys.readouterr().out
+    assert "8 arms, 32 pairs" in output
+    assert "rank 6" in output
+    assert "robust-static" in output
+    assert "days" in output
+    assert not Path("study.db").exists()
+
+
+def reward(row: dict[str, str]) -> float:
+    return float(row["dose"]) + int(row["seed"]) % 7 / 100
+
+
+def test_work_by_hand(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("study.toml").write_text(BY_HAND)
+    for _ in range(1000):
+        capsys.readouterr()
+        surefoot("ask", "-n", "8", "--csv")
+        captured = capsys.readouterr()
+        if not captured.out:
+            break
+        rows = list(csv.DictReader(io.StringIO(captured.out)))
+        assert list(rows[0]) == ["study", "pull", "arm", "perturbation", "dose", "seed", "reward"]
+        with Path("results.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0].keys())
+            writer.writeheader()
+            writer.writerows(row | {"reward": repr(reward(row))} for row in reversed(rows))
+        surefoot("tell", "results.csv")
+    assert "dose=3 has the best worst case" in captured.err
+    with StudyReader("study.db") as reader:
+        assert reader.result.certified
+
+
+def test_pulls_are_handed_out_once_and_listed_again_on_demand(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("study.toml").write_text(BY_HAND)
+
+    def pulls(*options: str) -> list[int]:
+        capsys.readouterr()
+        surefoot("ask", "--csv", *options)
+        return [int(row["pull"]) for row in csv.DictReader(io.StringIO(capsys.readouterr().out))]
+
+    assert pulls("-n", "2") == [0, 1]
+    assert pulls("-n", "1") == [2]
+    assert pulls("--again") == [0, 1, 2]
+    while pulls("-n", "50"):
+        pass
+    surefoot("ask")
+    assert "handed out" in capsys.readouterr().err
+
+
+def test_rows_without_a_reward_wait(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("study.toml").write_text(BY_HAND)
+    Path("results.csv").write_text("pull,reward\n0,1.5\n1,\n")
+    surefoot("tell", "results.csv")
+    assert "1 new rewards stored, 1 in all" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("pull,reward\n0,1.5\n99,2\n", "no pull 99"),
+        ("pull,reward\n0,1.5\n1,high\n", "line 3: pull '1' with reward 'high'"),
+        ("pull,reward\n0,1.5\n1,nan\n", "reward of pull 1 is nan"),
+        ("study,pull,reward\nabc,0,1.5\n", "belongs to study 'abc'"),
+        ("study,pull,reward\nabc,0,1.5\nxyz,1,1\n", "several studies"),
+        ("number,value\n0,1.5\n", "needs `pull` and `reward`"),
+    ],
+)
+def test_a_wrong_tell_changes_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str], content: str, words: str
+) -> None:
+    Path("study.toml").write_text(BY_HAND)
+    Path("results.csv").write_text(content)
+    surefoot("ask", "-n", "1")
+    surefoot("tell", "results.csv", code=2)
+    assert words in capsys.readouterr().err
+    with StudyReader("study.db") as reader:
+        assert reader.status().told == 0
+
+
+def test_any_program_is_a_simulator(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "model.py").write_text("import json, sys\nprint(json.dumps({'score': float(sys.argv[1])}))\n")
+    command = json.dumps([sys.executable, str(folder / "model.py"), "{dose}"])
+    Path("study.toml").write_text(BY_HAND + f'simulator = {{ command = {command}, json_field = "score" }}\n')
+    surefoot("run", "study.toml", "-q", "--processes", "1")
+    assert "dose=3 has the best worst case" in capsys.readouterr().out
+
+
+def test_a_pause_says_how_to_go_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "model.py").write_text("def simulate(pull):\n    raise ArithmeticError('diverged')\n")
+    Path("study.toml").write_text(BY_HAND + 'simulator.python = "model:simulate"\n')
+    surefoot("run", "study.toml", "-q", "--processes", "1", "--retries", "0", code=3)
+    errors = capsys.readouterr().err
+    assert "ArithmeticError: diverged" in errors
+    assert "`surefoot run study.toml`" in errors
+    surefoot("status", "--json")
+    assert json.loads(capsys.readouterr().out)["state"] == "paused"
+
+
+def test_export_in_three_formats(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("study.toml").write_text(BY_HAND + 'direction = "minimize"\n')
+    Path("results.csv").write_text("pull,reward\n0,0.1\n1,0.30000000000000004\n")
+    surefoot("tell", "results.csv")
+    for name in ("out.csv", "out.parquet", "out.json"):
+        surefoot("export", "-o", name)
+    table = pd.read_csv("out.csv")
+    assert table["reward"].tolist()[:2] == [0.1, 0.30000000000000004]
+    assert pd.read_parquet("out.parquet")["arm"].tolist() == table["arm"].tolist()
+    document = json.loads(Path("out.json").read_text())
+    assert document["direction"] == "minimize"
+    assert [pull["reward"] for pull in document["pulls"]][:2] == pytest.approx([0.1, 0.3], rel=1e-15)
+    assert document["result"]["certified"] is False
+    surefoot("export", "-o", "out.xls", code=2)
+    assert "choose .csv, .parquet, .json" in capsys.readouterr().err
+
+
+def test_which_study_is_asked_if_it_is_not_clear(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    surefoot("status", code=2)
+    assert "which study?" in capsys.readouterr().err
+    for name in ("one.toml", "two.toml"):
+        Path(name).write_text(BY_HAND)
+    surefoot("status", code=2)
+    assert "one.toml, two.toml" in capsys.readouterr().err
+    surefoot("ask", "--study", "two.toml", "-n", "1")
+    surefoot("status", "two.db")
+    assert "two" in capsys.readouterr().out
+
+
+def test_mistakes_end_with_a_message_and_no_traceback(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("study.toml").write_text(BY_HAND.replace("0.05", "5"))
+    surefoot("run", "study.toml", code=2)
+    assert capsys.readouterr().err.startswith("surefoot: study.toml:\n  delta: given 5; it should be less than 1")
+
+
+def test_no_scheduler_answers(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    surefoot("init")
+    surefoot("run", "study.toml", "--dask", "tcp://nonsense", code=2)
+    assert "no Dask scheduler answers at tcp://nonsense" in capsys.readouterr().err

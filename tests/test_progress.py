@@ -1,0 +1,72 @@
+"""What is shown of a running study."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+from rich.console import Console
+
+from surefoot.progress import BarProgress, LineProgress, Snapshot, duration, progress_for
+
+START = Snapshot(0, 0, 20, 0, 4, 5, None, None, None)
+LATER = Snapshot(
+    told=70,
+    phase=3,
+    phase_pulls=30,
+    phase_told=10,
+    in_flight=4,
+    survivors=2,
+    leader="brisk",
+    expected_left=600.0,
+    pulls_per_second=2.0,
+)
+
+
+def test_a_snapshot_says_what_is_known() -> None:
+    assert str(START) == "0 pulls, phase 0: 0/20, 5 arms possible"
+    assert str(LATER) == ("70 pulls, phase 3: 10/30, 2 arms possible, leading: brisk, about 600 pulls left, 5 min left")
+    assert str(replace(LATER, trouble="pull 5 failed")).endswith(", pull 5 failed")
+
+
+def test_lines_come_now_and_then_and_at_the_end() -> None:
+    stream = io.StringIO()
+    lines = LineProgress(stream, every=1000)
+    lines.update(START)
+    lines.update(LATER)
+    assert stream.getvalue() == ""
+    lines.close()
+    lines.close()
+    assert stream.getvalue() == f"{LATER}\n"
+
+
+def test_a_line_is_due_after_its_time() -> None:
+    stream = io.StringIO()
+    lines = LineProgress(stream, every=0)
+    lines.update(START)
+    lines.update(LATER)
+    assert stream.getvalue().splitlines() == [str(START), str(LATER)]
+
+
+def test_a_bar_shows_phase_and_leader() -> None:
+    stream = io.StringIO()
+    bar = BarProgress(Console(file=stream, force_terminal=True, width=160))
+    bar.update(START)
+    bar.update(LATER)
+    bar._bar.refresh()
+    bar.close()
+    assert "leading: brisk" in stream.getvalue()
+    assert "10/30" in stream.getvalue()
+
+
+def test_a_log_gets_lines_and_a_terminal_a_bar() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    assert isinstance(progress_for(io.StringIO()), LineProgress)
+    assert isinstance(progress_for(Terminal()), BarProgress)
+
+
+def test_durations() -> None:
+    assert [duration(s) for s in (5, 90, 7200, 200000)] == ["5 s", "2 min", "2.0 h", "2.3 days"]
