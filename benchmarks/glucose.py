@@ -13,6 +13,9 @@ import tempfile
 from collections.abc import Iterator
 
 import numpy as np
+from tests.glucose.cases import SETTINGS, cases
+from tests.glucose.compare import COLLAPSE, stored_traces
+from tests.glucose.compare import ours as ours_on
 from tests.glucose.reference import calculator_for, run
 
 from benchmarks.table import Row, seconds
@@ -44,6 +47,7 @@ def rows() -> Iterator[Row]:
     yield from one_day(stock["high"])
     yield from thousand_settings(sum(stock.values()), sum(bypassed.values()))
     yield five_days()
+    yield from fidelity()
     yield from first_use()
     yield million_lanes()
 
@@ -99,6 +103,23 @@ def five_days() -> Row:
 
     took = seconds(ours)
     return Row("30 patients × 20 × 5 days with metrics", f"{took:.3f} s", "≤ 1 s", took <= 1.0)
+
+
+def fidelity() -> Iterator[Row]:
+    """The largest difference from simglucose's stored traces, same noise draws, closed loop."""
+    stored = stored_traces()
+    worst = {(kernel, collapsed): 0.0 for kernel in ("lanes", "states") for collapsed in (False, True)}
+    for kernel in ("lanes", "states"):
+        for kind in SETTINGS:
+            bg = stored[f"{kind}/bg"]
+            difference = np.abs(ours_on(cases(kind), kernel).bg - bg).max(axis=1)
+            for collapsed in (False, True):
+                chosen = difference[(bg.min(axis=1) < COLLAPSE) == collapsed]
+                worst[kernel, collapsed] = max(worst[kernel, collapsed], chosen.max(initial=0.0))
+    for (kernel, collapsed), value in worst.items():
+        bound = 0.2 if collapsed else 0.02
+        what = "when BG collapses" if collapsed else "30 patients, up to 5 days"
+        yield Row(f"max |ΔBG| of {kernel}, {what}", f"{value:.4f} mg/dL", f"≤ {bound} mg/dL", value <= bound)
 
 
 def first_use() -> Iterator[Row]:

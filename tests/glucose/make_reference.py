@@ -13,7 +13,7 @@ from tests.glucose.cases import SETTINGS, Case, cases
 from tests.glucose.reference import Trace, calculator_for, run
 
 FILE = Path(__file__).parents[1] / "data" / "glucose_reference.npz"
-BG_UNIT, INSULIN_UNIT = 1e-6, 1e-9
+UNITS = {"bg": 1e-6, "cgm": 1e-6, "insulin": 1e-9}
 WITH_CGM = {"odd", "high-guardian", "high-navigator"}
 
 
@@ -27,11 +27,10 @@ def main() -> None:
     arrays = {}
     for kind in SETTINGS:
         traces = [trace_of(case) for case in cases(kind)]
-        arrays[f"{kind}/bg"] = np.rint(np.stack([t.bg for t in traces]) / BG_UNIT).astype(np.int32)
-        insulin = np.rint(np.stack([t.insulin for t in traces]) / INSULIN_UNIT).astype(np.int64)
-        arrays[f"{kind}/insulin"] = insulin
-        if kind in WITH_CGM:
-            arrays[f"{kind}/cgm"] = np.rint(np.stack([t.cgm for t in traces]) / BG_UNIT).astype(np.int32)
+        for history in ("bg", "cgm", "insulin") if kind in WITH_CGM else ("bg", "insulin"):
+            values = np.stack([getattr(trace, history) for trace in traces])
+            whole = np.rint(values / UNITS[history])
+            arrays[f"{kind}/{history}"] = whole.astype(np.int64 if history == "insulin" else np.int32)
         print(kind, len(traces), "runs", flush=True)
     np.savez_compressed(FILE, **arrays)
 

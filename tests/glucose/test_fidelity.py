@@ -10,52 +10,34 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surefoot.glucose import Calculator, Scenario, find_sensor, score, simulate
-from tests.glucose.cases import SETTINGS, Case, cases
-from tests.glucose.make_reference import BG_UNIT, FILE, INSULIN_UNIT, trace_of
+from surefoot.glucose import Scenario, score
+from tests.glucose.cases import SETTINGS, cases
+from tests.glucose.compare import COLLAPSE, ours, stored_traces
+from tests.glucose.make_reference import trace_of
 from tests.glucose.reference import calculator_for, run
 
 ORDINARY, COLLAPSED = 0.005, 0.02  # mg/dL; the promise is 0.02 and 0.2
-COLLAPSE = 10.0  # mg/dL: below it a history counts as collapsed
 
 
 @pytest.fixture(scope="module")
 def stored():
-    with np.load(FILE) as arrays:
-        return dict(arrays)
-
-
-def ours(chosen: list[Case], kernel: str):
-    sensor, horizon = find_sensor(chosen[0].sensor), chosen[0].scenario.horizon
-    count = sensor.normals_needed(horizon)
-    normals = np.stack([np.random.RandomState(case.seed).randn(count) for case in chosen])
-    names = [case.patient for case in chosen]
-    return simulate(
-        names,
-        Calculator.baseline(names, chosen[0].scale),
-        [case.scenario for case in chosen],
-        0,
-        sensor=sensor,
-        reading=chosen[0].reading,
-        normals=normals,
-        kernel=kernel,
-    )
+    return stored_traces()
 
 
 @pytest.mark.parametrize("kernel", ["lanes", "states"])
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_histories_follow_the_reference(kind, kernel, stored):
     chosen = cases(kind)
-    result, bg = ours(chosen, kernel), stored[f"{kind}/bg"] * BG_UNIT
+    result, bg = ours(chosen, kernel), stored[f"{kind}/bg"]
     assert result.bg.shape == bg.shape
     bound = np.where(bg.min(axis=1) < COLLAPSE, COLLAPSED, ORDINARY)
     difference = np.abs(result.bg - bg).max(axis=1)
     assert (difference <= bound).all(), [case.key for case in np.array(chosen)[difference > bound]]
-    np.testing.assert_allclose(result.insulin[:, 1:], stored[f"{kind}/insulin"] * INSULIN_UNIT, atol=1e-4)
+    np.testing.assert_allclose(result.insulin[:, 1:], stored[f"{kind}/insulin"], atol=1e-4)
     for name in ("time_below", "time_in_range", "time_above"):
         np.testing.assert_array_equal(result.statistics[name], score(bg)[name])
     if f"{kind}/cgm" in stored:
-        np.testing.assert_allclose(result.cgm, stored[f"{kind}/cgm"] * BG_UNIT, atol=ORDINARY)
+        np.testing.assert_allclose(result.cgm, stored[f"{kind}/cgm"], atol=ORDINARY)
 
 
 def test_the_stored_traces_cover_what_they_should(stored):
@@ -63,8 +45,8 @@ def test_the_stored_traces_cover_what_they_should(stored):
         assert len(stored[f"{kind}/bg"]) == 30
     assert stored["five/bg"].shape[1] == 5 * 480 + 1
     for kind in ("low-collapse", "high-collapse"):
-        assert (stored[f"{kind}/bg"].min(axis=1) * BG_UNIT < 70).mean() > 0.5
-    assert (stored["high-collapse/bg"].min(axis=1) * BG_UNIT < COLLAPSE).any()
+        assert (stored[f"{kind}/bg"].min(axis=1) < 70).mean() > 0.5
+    assert (stored["high-collapse/bg"].min(axis=1) < COLLAPSE).any()
 
 
 @pytest.mark.reference
@@ -74,7 +56,7 @@ def test_a_random_few_stored_traces_come_out_of_the_reference_again(stored):
     for choice in fresh.choice(len(everything), size=4, replace=False):
         place, case = everything[choice]
         trace = trace_of(case)
-        np.testing.assert_allclose(trace.bg, stored[f"{case.kind}/bg"][place] * BG_UNIT, atol=1e-4, err_msg=case.key)
+        np.testing.assert_allclose(trace.bg, stored[f"{case.kind}/bg"][place], atol=1e-4, err_msg=case.key)
         again = ours([case], "lanes").bg[0]
         bound = COLLAPSED if trace.bg.min() < COLLAPSE else ORDINARY
         assert np.abs(again - trace.bg).max() <= bound, case.key

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.glucose import Calculator, Scenario, all_patients, diet, find_patient, lane_seeds, simulate
+from surefoot.glucose import Calculator, Scenario, all_patients, diet, find_patient, lane_seeds, magni_risk, simulate
 from surefoot.glucose.metrics import STATISTICS
 
 NAMES = [patient.name for patient in all_patients()]
@@ -60,6 +60,12 @@ def test_many_lanes_go_through_in_chunks_without_a_trace(monkeypatch):
     np.testing.assert_array_equal(whole["max"], pieces["max"])
 
 
+@pytest.mark.parametrize("threads", [2, 5])
+def test_threads_change_no_bit(threads):
+    inputs = (["adult#001", "child#001"], Calculator(np.linspace(8, 20, 50)[:, None], 40.0), diet("low"), 5)
+    np.testing.assert_array_equal(simulate(*inputs, threads=threads).bg, simulate(*inputs).bg)
+
+
 def test_noise_acts_only_through_the_sensor():
     seeds = np.arange(40)
     noisy = simulate("adult#001", BASE, diet("high"), seeds)
@@ -104,6 +110,9 @@ def test_a_collapse_never_gives_nan(scale):
         ({"reading": "truth"}, "reading is 'truth': choose among 'cgm', 'bg'"),
         ({"kernel": "fast"}, "kernel is 'fast'"),
         ({"statistics": ("mean",)}, "statistics is 'mean': choose among 'min'"),
+        ({"statistics": "min"}, r"give a list of names, such as \['min'\]"),
+        ({"normals": np.zeros((3, 101))}, r"but the lanes have the shape \(1,\)"),
+        ({"threads": 0}, "threads is 0: give at least 1"),
         ({"normals": np.zeros(5)}, "normals has the shape"),
         ({"normals": np.full(101, np.nan)}, "give finite draws"),
     ],
@@ -111,3 +120,13 @@ def test_a_collapse_never_gives_nan(scale):
 def test_impossible_options_are_refused(options, message):
     with pytest.raises(InputError, match=message):
         simulate("adult#001", BASE, diet("low"), 0, **options)
+
+
+def test_the_reward_of_many_settings_in_one_call():
+    carb = np.linspace(8.0, 12.0, 5)
+    days = np.array([diet("low"), diet("high")])[:, None]
+    rewards = simulate("adult#001", Calculator(carb, 3.6 * carb), days, 7, statistics=["magni_risk"]).reward
+    seeds = lane_seeds(7, (2, 5))
+    for row, day in enumerate(("low", "high")):
+        run = simulate("adult#001", Calculator(carb, 3.6 * carb), diet(day), seeds[row])
+        np.testing.assert_array_equal(rewards[row], -magni_risk(run.bg).max(axis=1))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal, overload
 
@@ -14,7 +15,7 @@ from surefoot.glucose.batch import Batch, Group, Scenarios, Seeds, make_batch
 from surefoot.glucose.calculator import Calculator, pump_rate
 from surefoot.glucose.draws import errors_from_normals, fill_normals
 from surefoot.glucose.histories import Histories, Statistic, Statistics, shown
-from surefoot.glucose.lanes import run_lanes
+from surefoot.glucose.lanes import WIDTH, run_lanes
 from surefoot.glucose.meals import MINUTES_A_DAY
 from surefoot.glucose.metrics import STATISTICS, fill_statistics
 from surefoot.glucose.patients import Patients
@@ -31,7 +32,7 @@ GLUCOSE_STATES = (3, 4, 12)
 
 
 @dataclass(frozen=True)
-class _Set:
+class _Call:
     """What all lanes of a call share."""
 
     batch: Batch
@@ -39,15 +40,23 @@ class _Set:
     reading: Reading
     kernel: Kernel
     normals: Array | None
+    threads: int
 
     @property
     def n_samples(self) -> int:
         return self.sensor.samples(self.batch.horizon)
 
-    @property
-    def chunk(self) -> int:
-        """Lanes at work at once."""
-        return max(64, int(WORK_BYTES / (8 * 2 * self.n_samples)) // 64 * 64)
+    def each(self, work: Callable[[Group], None]) -> None:
+        """Do the work for all lanes, a chunk at a time; compiled code leaves the interpreter to other threads."""
+        share = -(-len(self.batch.words) // self.threads)
+        room = int(WORK_BYTES / (8 * 2 * self.n_samples))
+        chunks = self.batch.chunks(max(WIDTH, min(room, share) // WIDTH * WIDTH))
+        if self.threads == 1:
+            for chunk in chunks:
+                work(chunk)
+        else:
+            with ThreadPoolExecutor(self.threads) as pool:
+                list(pool.map(work, chunks))
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,7 @@ def simulate(
     reading: Reading = "cgm",
     kernel: Kernel = "lanes",
     normals: ArrayLike | None = None,
+    threads: int = 1,
 ) -> Histories: ...
 
 
@@ -87,6 +97,7 @@ def simulate(
     reading: Reading = "cgm",
     kernel: Kernel = "lanes",
     normals: ArrayLike | None = None,
+    threads: int = 1,
 ) -> Statistics: ...
 
 
@@ -101,6 +112,7 @@ def simulate(
     reading: Reading = "cgm",
     kernel: Kernel = "lanes",
     normals: ArrayLike | None = None,
+    threads: int = 1,
 ) -> Histories | Statistics:
     """Simulate lanes: one lane is a patient, a calculator's setting, a scenario and a seed.
 
@@ -123,6 +135,7 @@ def simulate(
         kernel: "lanes" is fast; "states" solves all 13 states of every lane.
         normals: Standard normal draws behind the sensor noise, (*lanes, n_normals), in place of the seeds' own;
             `Sensor.normals_needed` says how many.
+        threads: How many chunks of lanes to work on at once; the results are the same for any number.
 
     Returns:
         `Histories`, or `Statistics` if `statistics` names any.
@@ -131,32 +144,40 @@ def simulate(
     batch = make_batch(patients, calculators, scenario, seeds, chosen)
     _check_choice("reading", reading, ("cgm", "bg"))
     _check_choice("kernel", kernel, ("lanes", "states"))
-    shared = _Set(batch, chosen, reading, kernel, _given_normals(normals, batch, chosen))
+    if threads < 1:
+        raise InputError(f"threads is {threads}: give at least 1")
+    call = _Call(batch, chosen, reading, kernel, _given_normals(normals, batch, chosen), threads)
     if statistics is None:
-        return _histories(shared)
+        return _histories(call)
+    if isinstance(statistics, str):
+        raise InputError(f"statistics is {statistics!r}: give a list of names, such as [{statistics!r}]")
     for name in statistics:
         _check_choice("statistics", name, STATISTICS)
-    return _statistics(shared, statistics)
+    return _statistics(call, statistics)
 
 
-def _statistics(shared: _Set, names: Sequence[Statistic]) -> Statistics:
-    table = np.empty((len(shared.batch.words), len(STATISTICS)))
+def _statistics(call: _Call, names: Sequence[Statistic]) -> Statistics:
+    table = np.empty((len(call.batch.words), len(STATISTICS)))
     with_indices = "lbgi" in names or "hbgi" in names
-    for group in shared.batch.chunks(shared.chunk):
-        run = _run(shared, group, _errors(shared, group, _at_boluses(shared, group)))
+
+    def work(group: Group) -> None:
+        run = _run(call, group, _errors(call, group, _at_boluses(call, group)))
         scores = np.empty((len(group.lanes), len(STATISTICS)))
         fill_statistics(run.bg, with_indices, scores)
         table[group.lanes] = scores
+
+    call.each(work)
     columns = {name: table[:, STATISTICS.index(name)] for name in names}
-    return Statistics({name: column.reshape(shared.batch.shape).copy() for name, column in columns.items()})
+    return Statistics({name: column.reshape(call.batch.shape).copy() for name, column in columns.items()})
 
 
-def _histories(shared: _Set) -> Histories:
-    sensor, window, size = shared.sensor, shared.sensor.sample_minutes, shared.n_samples
-    bg, cgm, insulin, carbohydrates = (np.zeros((len(shared.batch.words), size)) for _ in range(4))
-    for group in shared.batch.chunks(shared.chunk):
-        errors = _errors(shared, group, np.arange(size + 1))
-        run = _run(shared, group, errors[:, _at_boluses(shared, group)])
+def _histories(call: _Call) -> Histories:
+    sensor, window, size = call.sensor, call.sensor.sample_minutes, call.n_samples
+    bg, cgm, insulin, carbohydrates = (np.zeros((len(call.batch.words), size)) for _ in range(4))
+
+    def work(group: Group) -> None:
+        errors = _errors(call, group, np.arange(size + 1))
+        run = _run(call, group, errors[:, _at_boluses(call, group)])
         bg[group.lanes] = run.bg
         cgm[group.lanes] = shown(sensor, run.instant, errors)
         delivered = np.full((len(group.lanes), size), pump_rate(group.patient.basal))
@@ -164,24 +185,26 @@ def _histories(shared: _Set) -> Histories:
         delivered[:, run.windows + 1] += run.rates
         insulin[group.lanes] = delivered
         carbohydrates[group.lanes, 1:] = group.scenario.announced().reshape(-1, window).mean(axis=1)
-    shape = (*shared.batch.shape, size)
+
+    call.each(work)
+    shape = (*call.batch.shape, size)
     minutes = np.arange(size) * window
     return Histories(minutes, *(array.reshape(shape) for array in (bg, cgm, insulin, carbohydrates)))
 
 
-def _run(shared: _Set, group: Group, errors: Array) -> _Run:
+def _run(call: _Call, group: Group, errors: Array) -> _Run:
     """Simulate one group; `errors` are those at the two ends of every meal's window, in pairs."""
-    patient, scenario, window = group.patient, group.scenario, shared.sensor.sample_minutes
+    patient, scenario, window = group.patient, group.scenario, call.sensor.sample_minutes
     windows, grams = boluses(scenario, window)
-    n_lanes, settings = len(group.lanes), shared.batch.settings[group.lanes]
-    limits = np.array([shared.sensor.lowest, shared.sensor.highest])
+    n_lanes, settings = len(group.lanes), call.batch.settings[group.lanes]
+    limits = np.array([call.sensor.lowest, call.sensor.highest])
     pairs = np.ascontiguousarray(errors).reshape(n_lanes, len(windows), 2)
-    pairs = pairs if shared.reading == "cgm" else np.empty((n_lanes, len(windows), 0))
-    bg, instant = np.empty((n_lanes, shared.n_samples)), np.empty((n_lanes, shared.n_samples))
+    pairs = pairs if call.reading == "cgm" else np.empty((n_lanes, len(windows), 0))
+    bg, instant = np.empty((n_lanes, call.n_samples)), np.empty((n_lanes, call.n_samples))
     rates = np.empty((n_lanes, len(windows)))
     results = (settings, pairs, limits, window, bg, instant, rates)
     initial = np.array(patient.initial_state)
-    if shared.kernel == "lanes":
+    if call.kernel == "lanes":
         tables = responses(patient, scenario, window)
         run_lanes(patient.physiology, initial[list(GLUCOSE_STATES)], tables, *results)
     else:
@@ -190,24 +213,24 @@ def _run(shared: _Set, group: Group, errors: Array) -> _Run:
     return _Run(bg, instant, rates, windows)
 
 
-def _at_boluses(shared: _Set, group: Group) -> NDArray[np.int64]:
+def _at_boluses(call: _Call, group: Group) -> NDArray[np.int64]:
     """Which sensor errors the calculator meets: at the two ends of each meal's window.
 
     The reference draws one error for the record at minute 0, then one for the controller: the sample that ends
     window w uses error w + 1.
     """
-    windows, _ = boluses(group.scenario, shared.sensor.sample_minutes)
+    windows, _ = boluses(group.scenario, call.sensor.sample_minutes)
     return np.stack([windows, windows + 1], axis=1).ravel()
 
 
-def _errors(shared: _Set, group: Group, wanted: NDArray[np.int64]) -> Array:
+def _errors(call: _Call, group: Group, wanted: NDArray[np.int64]) -> Array:
     """Sensor errors of the group's lanes, (n_lanes, n_wanted)."""
-    sensor, count = shared.sensor, shared.sensor.normals_needed(shared.batch.horizon)
-    if shared.normals is not None:
-        normals = shared.normals[group.lanes]
+    sensor, count = call.sensor, call.sensor.normals_needed(call.batch.horizon)
+    if call.normals is not None:
+        normals = call.normals[group.lanes]
     else:
         normals = np.empty((len(group.lanes), count))
-        fill_normals(shared.batch.words[group.lanes], normals)
+        fill_normals(call.batch.words[group.lanes], normals)
     errors = np.empty((len(group.lanes), len(wanted)))
     weights = spline_weights(sensor.sample_minutes)
     errors_from_normals(normals, wanted, sensor, weights, sensor.samples_a_block, errors)
@@ -224,7 +247,13 @@ def _given_normals(normals: ArrayLike | None, batch: Batch, sensor: Sensor) -> A
             f"normals has the shape {values.shape}: give finite draws, at least {needed} for each lane of "
             f"{batch.horizon / MINUTES_A_DAY:g} days"
         )
-    lanes = np.broadcast_to(values[..., :needed], (*batch.shape, needed))
+    try:
+        lanes = np.broadcast_to(values[..., :needed], (*batch.shape, needed))
+    except ValueError:
+        raise InputError(
+            f"normals has the shape {values.shape}, but the lanes have the shape {batch.shape}: "
+            "give one row of draws for each lane, or one for all"
+        ) from None
     return np.array(lanes.reshape(-1, needed))
 
 
