@@ -40,8 +40,10 @@ class Comparisons:
     @property
     def widths(self) -> Array:
         """(n_pairs,) standard errors of the means; infinite where not all of a pair was measured."""
-        lost = np.linalg.norm(self.unseen, axis=1) > UNSEEN
-        return np.where(lost, np.inf, np.linalg.norm(self.located, axis=1))
+        widths = np.sqrt(np.einsum("ij,ij->i", self.located, self.located))
+        if self.unseen.shape[1]:
+            widths[np.linalg.norm(self.unseen, axis=1) > UNSEEN] = np.inf
+        return np.asarray(widths)
 
     def among(self, arms: NDArray[np.int64]) -> Comparisons:
         """The same comparisons, of these arms only."""

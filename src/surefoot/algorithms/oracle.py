@@ -43,10 +43,11 @@ class Oracle(StaticAllocation):
 
     def allocation(self) -> Array:
         theta = self.problem.reduced(np.asarray(self.theta, dtype=np.float64))
+        given = (self.problem.pairs, self.problem.offsets, theta, self.best)
         lambda_star = remembered(
             self.problem,
             ("oracle", self.rows.tobytes(), theta.tobytes()),
-            lambda: paper_separation(self.problem.pairs, self.problem.offsets, theta, self.best, rows=self.rows),
+            lambda: paper_separation(*given, rows=self.rows, tolerance=1e-3),
         )
         return lambda_star.weights
 

@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from surefoot.algorithms.base import Algorithm
+from surefoot.algorithms.batches import decided
 from surefoot.algorithms.comparisons import Comparisons, Frame
 from surefoot.algorithms.designs import g_weights
 from surefoot.algorithms.result import StopReason
@@ -48,7 +49,7 @@ class RobustLinGapE(Algorithm):
         if self.comparisons is None:
             return self._first_phase()
         pulls = int(min(math.ceil((self.growth - 1) * self.samples), self.remaining))
-        return self._batch(self.comparisons, pulls)
+        return decided(self._choose, self.comparisons, self.scales, pulls, self.decisions)
 
     def learn(self, outcome: Outcome) -> None:
         self.comparisons = self.frame.compare(self.counts, self.sums)
@@ -70,15 +71,11 @@ class RobustLinGapE(Algorithm):
         total = information(self.rows, self.counts)
         return self_normalised_radius(self.first_information, total, self.settings.delta)
 
-    def _batch(self, comparisons: Comparisons, pulls: int) -> Counts:
-        counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
-        shares = round_design(np.ones(min(self.decisions, pulls)), pulls)
-        for share in shares.tolist():
-            measured = comparisons.located / self.scales[:, None]
-            chosen = _most_telling(measured, self._clouded(comparisons), share)
-            counts[chosen] += share
-            comparisons = comparisons.after(measured[chosen], share)
-        return counts
+    def _choose(self, comparisons: Comparisons, pulls: int) -> int:
+        """The pair whose pulls most reduce the standard error of the clouded direction."""
+        measured = comparisons.located / self.scales[:, None]
+        gain = (measured @ self._clouded(comparisons)) ** 2
+        return int(np.argmax(gain / (1 + pulls * np.einsum("ij,ij->i", measured, measured))))
 
     def _clouded(self, comparisons: Comparisons) -> Array:
         """(rank,) z − z' of the leader and the rival that may be furthest above it, within the ellipsoid."""
@@ -92,9 +89,3 @@ class RobustLinGapE(Algorithm):
         against = slice(offsets[rival], offsets[rival + 1])
         witness = against.start + int(np.argmin(upper[row, against]))
         return np.asarray(comparisons.located[own[row]] - comparisons.located[witness])
-
-
-def _most_telling(measured: Array, direction: Array, pulls: int) -> int:
-    """The pair whose pulls most reduce the standard error of a direction."""
-    gain = (measured @ direction) ** 2 / (1 + pulls * np.einsum("ij,ij->i", measured, measured))
-    return int(np.argmax(gain))

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from surefoot.algorithms.base import Algorithm
+from surefoot.algorithms.batches import decided
 from surefoot.algorithms.comparisons import Comparisons, Frame
 from surefoot.algorithms.designs import g_weights
 from surefoot.algorithms.result import StopReason
@@ -50,7 +51,7 @@ class StableOpt(Algorithm):
         if self.comparisons is None:
             return self._first_phase()
         pulls = int(min(max(1, self.batch_growth * self.samples), self.remaining))
-        return self._batch(self.comparisons, pulls)
+        return decided(self._choose, self.comparisons, self.scales, pulls, self.decisions)
 
     def learn(self, outcome: Outcome) -> None:
         self.comparisons = self.frame.compare(self.counts, self.sums)
@@ -79,13 +80,8 @@ class StableOpt(Algorithm):
         widths = self.beta * comparisons.widths if finite else np.full(self.problem.n_pairs, np.inf)
         return comparisons.means - widths, comparisons.means + widths
 
-    def _batch(self, comparisons: Comparisons, pulls: int) -> Counts:
-        counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
-        for share in round_design(np.ones(min(self.decisions, pulls)), pulls).tolist():
-            lower, upper = self._bounds(comparisons)
-            x = int(np.argmax(self.problem.worst_of(upper)))
-            own = self.problem.pairs_of(x)
-            y = own.start + int(np.argmin(lower[own]))
-            counts[y] += share
-            comparisons = comparisons.after(comparisons.located[y] / self.scales[y], share)
-        return counts
+    def _choose(self, comparisons: Comparisons, pulls: int) -> int:
+        lower, upper = self._bounds(comparisons)
+        x = int(np.argmax(self.problem.worst_of(upper)))
+        own = self.problem.pairs_of(x)
+        return int(own.start + np.argmin(lower[own]))

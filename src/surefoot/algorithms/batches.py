@@ -1,0 +1,31 @@
+"""A batch of pulls made by a few decisions, each of which takes account of the pulls decided before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from surefoot.algorithms.comparisons import Comparisons
+from surefoot.statistics import Array, Counts
+
+Choice = Callable[[Comparisons, int], int]
+
+
+def decided(choose: Choice, comparisons: Comparisons, scales: Array, pulls: int, decisions: int) -> Counts:
+    """(n_pairs,) counts of a batch. The standard errors shrink as it is decided; the means wait for its rewards.
+
+    Args:
+        choose: the pair to pull next, given the comparisons and how often it will be pulled.
+        scales: (n_pairs,) noise scales.
+        pulls: the size of the batch.
+        decisions: how many choices share it.
+    """
+    counts = np.zeros(len(scales), dtype=np.int64)
+    parts = min(decisions, pulls)
+    for part in range(parts):
+        share = pulls * (part + 1) // parts - pulls * part // parts
+        chosen = choose(comparisons, share)
+        counts[chosen] += share
+        comparisons = comparisons.after(comparisons.located[chosen] / scales[chosen], share)
+    return counts

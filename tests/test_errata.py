@@ -1,0 +1,140 @@
+"""Points where the paper is open or wrong (docs/errata.md), each shown where a test can show it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from surefoot.algorithms.comparisons import Frame
+from surefoot.complexity import binary_divergence, complexity
+from surefoot.confidence import one_sided_events, paper_spending, union_threshold, valid_spending
+from surefoot.design import paper_separation
+from surefoot.experiments.instances import irrelevant_dimensions, random_robust
+from surefoot.noise import Gaussian
+from surefoot.problem import RobustProblem
+from surefoot.simulate import LinearSimulator
+from surefoot.statistics import Phase, information
+
+
+def test_e1_widths_for_the_design_instead_of_the_phase_would_be_far_too_wide() -> None:
+    """‖v‖ with A_λ is √N times that with A_t: with it no arm would ever be eliminated."""
+    problem, _ = random_robust(4, 3, 3)
+    weights = np.full(problem.n_pairs, 1 / problem.n_pairs)
+    v = problem.pairs[0] - problem.pairs[-1]
+    phase, design = (
+        np.linalg.inv(information(problem.pairs, 1200 * weights)),
+        np.linalg.inv(information(problem.pairs, weights)),
+    )
+    assert math.sqrt(v @ design @ v) == pytest.approx(math.sqrt(1200) * math.sqrt(v @ phase @ v))
+
+
+def test_e2_the_papers_shares_sum_to_more_than_delta() -> None:
+    looks = range(1, 100_001)
+    assert sum(paper_spending(0.05, t) for t in looks) == pytest.approx(1.645 * 0.05, rel=1e-3)
+    assert sum(valid_spending(0.05, t) for t in looks) <= 0.05
+
+
+def test_e3_lemma_1_does_not_hold_at_all_n_at_once() -> None:
+    """One pair, looked at from 1 to 10⁶ pulls: |mean| leaves the lemma's width far more often than δ."""
+    delta, runs = 0.05, 2000
+    times = np.unique(np.geomspace(1, 1e6, 400).astype(int))
+    steps = np.sqrt(np.diff(times, prepend=0))
+    walks = np.cumsum(steps * np.random.default_rng(0).standard_normal((runs, len(times))), axis=1)
+    outside = np.abs(walks) / np.sqrt(times) > math.sqrt(2 * math.log(1 / delta))
+    assert stats.binom.sf(outside.any(axis=1).sum() - 1, runs, delta) < 1e-6
+    assert outside.mean(axis=0).max() < delta  # at any one n it does
+
+
+def test_e3_two_sided_sub_gaussian_noise_needs_both_sides() -> None:
+    """A single coin flip of ±1 is always outside √(2 log(1/δ)) at δ = 0.61."""
+    assert math.sqrt(2 * math.log(1 / 0.61)) < 1
+    assert math.sqrt(2 * math.log(2 / 0.61)) > 1
+
+
+def test_e4_every_error_is_one_of_the_counted_events() -> None:
+    """Whenever a worse arm beats x*, its true worst pair beats a pair of x*: the events that are counted."""
+    problem, theta = random_robust(5, 4, 3)
+    best, worst = problem.best_arm(theta), problem.worst_pairs(theta)
+    counts, c = np.full(problem.n_pairs, 1), 0.5
+    frame, ones = Frame.of(problem, problem.pairs, np.ones(problem.n_pairs)), information(problem.pairs, counts)
+    inverse, errors = np.linalg.inv(ones), 0
+    for seed in range(400):
+        outcome = LinearSimulator(problem, theta, 3.0, seed=seed).pull(Phase(0, counts))
+        beaten_by = frame.compare(counts, outcome.sums).clearance(np.arange(5))[:, best] > c
+        estimate = inverse @ problem.pairs.T @ outcome.sums
+        for arm in np.flatnonzero(beaten_by):
+            if arm == best:
+                continue
+            errors += 1
+            differences = problem.pairs[worst[arm]] - problem.pairs[problem.pairs_of(best)]
+            widths = np.sqrt(np.einsum("ij,jk,ik->i", differences, inverse, differences))
+            assert (differences @ theta < 0).all()
+            assert (differences @ estimate > c * widths).any()
+    assert errors > 100
+    assert one_sided_events(problem.offsets) == 4 * 4 < problem.n_pairs**2
+    assert union_threshold(16, 0.05, Gaussian(1.0)) < math.sqrt(2 * math.log(problem.n_pairs**2 / 0.05))
+
+
+@pytest.mark.parametrize("M", [3.0, 30.0])
+def test_e5_the_papers_lower_bound_can_exceed_what_is_needed_without_limit(M: float) -> None:
+    t = 0.7
+    problem = RobustProblem.from_pairs([[0, 0], [M, M], [-1, 0], [0, -1]], [0, 0, 1, 1])
+    found = complexity(problem, [t, t])
+    assert found.exact == pytest.approx(1 / (4 * M**2 * t**2), rel=1e-3)
+    assert found.exact_bounds[1] < found.paper / 30
+    generator = np.random.default_rng(0)
+    ratios = []
+    for weights in generator.dirichlet(np.ones(4), 300):
+        inverse = np.linalg.inv(information(problem.pairs, weights))
+        ratios.append(min(inverse[0, 0], inverse[1, 1]) / t**2)  # z = 0 against −e₁ and −e₂
+    assert min(ratios) >= 1 / t**2  # so H_R ≥ 1/t²
+
+
+def test_e5_one_environment_is_no_further_than_the_exact_distance() -> None:
+    """With all constraints dist² is at least the paper's, so its inverse, the characteristic time, at most."""
+    problem, theta = random_robust(3, 4, 3, rng=np.random.default_rng(8))
+    A = information(problem.pairs, np.full(problem.n_pairs, 1 / problem.n_pairs))
+    best = problem.best_arm(theta)
+    z = problem.pairs[problem.pairs_of(best)][0]
+    rival = (best + 1) % 3
+    differences = z - problem.pairs[problem.pairs_of(rival)]
+    gaps = differences @ theta
+    constraints = {"type": "ineq", "fun": lambda e: differences @ e - gaps, "jac": lambda e: differences}
+    exact = optimize.minimize(lambda e: e @ A @ e, theta, jac=lambda e: 2 * A @ e, constraints=constraints)
+    widths = np.einsum("ij,jk,ik->i", differences, np.linalg.inv(A), differences)
+    paper = (np.maximum(gaps, 0) ** 2 / widths).max()
+    assert exact.success
+    assert exact.fun >= paper * (1 - 1e-6)
+
+
+def test_e6_the_papers_constant_exceeds_the_right_one_for_large_delta() -> None:
+    def excess(delta: float) -> float:
+        return math.log(1 / (2 * delta)) - binary_divergence(delta)
+
+    crossing = optimize.brentq(excess, 0.05, 0.3)
+    assert crossing == pytest.approx(0.154, abs=1e-3)
+    assert excess(0.05) < 0 < excess(0.2)
+
+
+def test_e7_the_other_reading_of_experiment_1_has_the_same_value() -> None:
+    problem, theta = irrelevant_dimensions(4)
+    scalar = 1 - math.cos(0.01)
+    everywhere = np.array([1.0, math.sin(0.01), 0.0, 0.0]) - (0.05 * np.eye(4)[0] + scalar)
+    assert problem.robust_values(theta)[4] == pytest.approx(everywhere @ theta)
+    assert (problem.parameters[problem.pairs_of(4)][:, 2:] == 0).all()
+
+
+def test_e8_the_design_criterion_is_not_convex_so_it_comes_with_a_certificate() -> None:
+    """x* = 0 against −e₁ or −e₂: each can be measured alone, and half of each is worse than both."""
+    problem = RobustProblem.from_pairs([[0.0, 0.0], [-1.0, 0.0], [0.0, -1.0]], [0, 1, 1])
+
+    def criterion(first: float) -> float:
+        inverse = np.linalg.inv(information(problem.pairs, np.array([0.0, first, 1 - first])))
+        return float(min(inverse[0, 0], inverse[1, 1]))
+
+    assert criterion(0.5) > (criterion(0.9) + criterion(0.1)) / 2 + 0.5
+    found = paper_separation(problem.pairs, problem.offsets, np.ones(2))
+    assert 0 < found.lower_bound <= found.value
