@@ -28,6 +28,9 @@ def test_geometry_is_linear_along_rays_and_matches_least_squares():
     np.testing.assert_allclose(geometry.squares.T @ weights, geometry.distance)
     np.testing.assert_allclose(doubled.distance, 2 * geometry.distance)
     np.testing.assert_allclose(doubled.squares, geometry.squares)
+    scaled = geometry.scaled(2.0)
+    for name in ("whitener", "atoms", "distance", "epsilon", "response", "squares"):
+        np.testing.assert_allclose(getattr(scaled, name), getattr(doubled, name), atol=1e-12)
     information = (atoms.T * weights) @ atoms
     for k in range(blocks.count):
         part = slice(3 * k, 3 * k + 3)

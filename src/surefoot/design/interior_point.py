@@ -81,12 +81,11 @@ class Iterate:
         """Scale both so that all constraints hold strictly."""
         geometry = problem.geometry(weights)
         assert geometry is not None, "the start must have full rank"
-        weights = weights * (FEASIBLE / geometry.distance.min())
-        geometry = problem.geometry(weights)
-        assert geometry is not None
+        factor = FEASIBLE / float(geometry.distance.min())
+        geometry = geometry.scaled(factor)
         load = geometry.squares @ multipliers
         scale = 1.0 / (FEASIBLE * load.max())
-        primal = np.concatenate([weights, geometry.distance - 1.0])
+        primal = np.concatenate([factor * weights, geometry.distance - 1.0])
         return cls(primal, np.concatenate([1.0 - scale * load, scale * multipliers]), geometry)
 
     def certificates(self) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import lapack
@@ -53,6 +53,17 @@ class Geometry:
     squares: FloatArray
     basis: FloatArray
     owner: IntArray
+
+    def scaled(self, factor: float) -> Geometry:
+        """The geometry at `factor` times the weights: ε_k stays, f_k grows in proportion."""
+        root = np.sqrt(factor)
+        return replace(
+            self,
+            whitener=self.whitener / root,
+            atoms=self.atoms / root,
+            distance=self.distance * factor,
+            epsilon=self.epsilon * root,
+        )
 
     def curvature(self, multipliers: FloatArray) -> FloatArray:
         """(n_atoms, n_atoms) the Hessian of −Σ w_k f_k, without its part along each gradient.

@@ -57,14 +57,14 @@ class WorkingSet:
         return weights
 
     def extend_blocks(self, identities: IntArray) -> int:
-        new = identities[~np.isin(identities, self.identities)]
+        new = _not_in(identities, self.identities)
         fresh = 0.1 * self.multipliers.mean() if self.multipliers.size else 1.0
         self.identities = np.concatenate([self.identities, new])
         self.multipliers = np.concatenate([self.multipliers, np.full(new.size, fresh)])
         return int(new.size)
 
     def extend_atoms(self, atoms: IntArray) -> int:
-        new = atoms[~np.isin(atoms, self.atoms)]
+        new = _not_in(atoms, self.atoms)
         self.atoms = np.concatenate([self.atoms, new])
         self.weights = np.concatenate([self.weights, np.zeros(new.size)])
         return int(new.size)
@@ -156,6 +156,12 @@ def spectral_whitener(information: FloatArray) -> FloatArray:
     values, vectors = np.linalg.eigh(information)
     values = np.maximum(values, RANGE_FLOOR * values[-1])
     return np.ascontiguousarray((vectors / np.sqrt(values)).T)
+
+
+def _not_in(candidates: IntArray, known: IntArray) -> IntArray:
+    """Those of the candidates that are not known; both are few, so a set beats sorting."""
+    seen = set(known.tolist())
+    return np.array([candidate for candidate in candidates.tolist() if candidate not in seen], dtype=np.int64)
 
 
 def _first_atoms(rows: FloatArray, start: FloatArray | None) -> tuple[IntArray, FloatArray]:
