@@ -176,7 +176,7 @@ def test_a_missing_file_says_how_to_begin(tmp_path: Path) -> None:
         ("delta = 0.05", "delta = 0.01", "delta"),
         ("gain = 4.0", "gain = 4.5", "arms, perturbations or features"),
         ("scale = 1.0", "scale = 2.0", "noise"),
-        ('features = "given"', 'features = "given"\nalgorithm = "uniform"\nbudget = 50', "algorithm, budget"),
+        ('features = "given"', 'features = "given"\nalgorithm = "uniform"\nbudget = 50', "algorithm"),
         ('features = "given"', 'features = "given"\ndirection = "minimize"', "direction"),
     ],
 )
@@ -202,3 +202,13 @@ def test_settings_reach_the_study(tmp_path: Path) -> None:
     assert (tmp_path / "other.db").exists()
     assert (asked.direction, asked.seed, asked.name) == ("minimize", 9, "dose")
     assert (asked.settings.budget, asked.settings.tolerance, asked.settings.delta) == (70, 0.5, 0.05)
+
+
+def test_a_changed_budget_reaches_the_study(tmp_path: Path) -> None:
+    text = BASE + ARMS + 'algorithm = "robust-lingape"\n'
+    with configure(tmp_path, text + "budget = 0").open_study() as study:
+        assert study.state == "finished"
+    with configure(tmp_path, text).open_study() as study:
+        assert study.state == "running"
+        assert study.description.settings.budget is None
+        assert not study.done

@@ -101,6 +101,8 @@ def test_a_summary_lost_with_a_killed_driver_is_written_again(path: Path) -> Non
         study._storage._connection.execute("UPDATE phases SET finished = NULL, summary = NULL")
     open_toy(path).close()
     with read_toy(path) as reader:
+        assert expected is not None
+        expected.pop("expected_left")  # follows with the next pulls
         assert reader._storage.summary(0) == expected
 
 

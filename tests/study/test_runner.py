@@ -89,6 +89,7 @@ def test_a_failed_pull_can_be_told_by_hand(path: Path, undisturbed: Any) -> None
         with pytest.raises(StudyPaused):
             study.run(toys.always_fails_at_5, "serial", retries=0)
         study.tell(5, toys.linear(study._pull(5)))
+        assert study.state == "running"
         assert same_result(study.run(toys.always_fails_at_5, "serial"), undisturbed[0])
 
 
@@ -168,6 +169,25 @@ def test_max_in_flight_is_kept(path: Path, undisturbed: Any) -> None:
     with toy_study(path) as study, ThreadPoolExecutor(8) as pool:
         assert same_result(study.run(counted, pool, max_in_flight=3), undisturbed[0])
     assert 2 <= most <= 3
+
+
+def test_an_executor_of_unknown_size_is_kept_as_busy_as_allowed(path: Path, undisturbed: Any) -> None:
+    most = 0
+
+    class Silent(Elsewhere):
+        flying = 0
+
+        def submit(self, function: Any, *args: Any) -> Any:
+            nonlocal most
+            self.flying += 1
+            most = max(most, self.flying)
+            future = super().submit(function, *args)
+            future.add_done_callback(lambda _: setattr(self, "flying", self.flying - 1))
+            return future
+
+    with toy_study(path) as study, ThreadPoolExecutor(16) as pool:
+        assert same_result(study.run(toys.slow, Silent(pool), max_in_flight=16), undisturbed[0])
+    assert most == 16
 
 
 def test_rewards_told_meanwhile_are_kept(path: Path) -> None:

@@ -171,3 +171,22 @@ def test_the_file_on_disk_is_whole_before_the_next_pull(path: Path) -> None:
             study.tell(told - 1, 1.0)
             seen = subprocess.run([sys.executable, "-c", count, str(path)], capture_output=True, text=True, check=True)
             assert int(seen.stdout) == told
+
+
+def test_a_reader_does_not_hold_up_the_writer(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a reader in the middle of reading, the WAL is not shortened, and writing goes on at once."""
+    monkeypatch.setattr("surefoot.study.storage.WAL_LIMIT", 0)
+    wal = path.with_name("toy.db-wal")
+    with toy_study(path) as study:
+        study.tell(0, 1.0)
+        assert wal.stat().st_size == 0
+        reader = sqlite3.connect(path)
+        reading = reader.execute("SELECT * FROM pulls")
+        reading.fetchone()
+        study.tell(1, 2.0)
+        assert wal.stat().st_size > 0
+        reading.close()
+        reader.close()
+        study.tell(2, 3.0)
+        assert wal.stat().st_size == 0
+    assert [reward for *_, reward in rewards_of(path)[:3]] == [1.0, 2.0, 3.0]

@@ -265,3 +265,27 @@ def test_another_plan_on_replay_is_refused(path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(Rounds, "plan", lambda self: plan(self) + 1)
     with pytest.raises(InputError, match="another version of surefoot or numpy"):
         open_toy(path)
+
+
+def test_the_budget_may_be_raised(path: Path, tmp_path: Path) -> None:
+    with toy_study(tmp_path / "straight.db") as study:
+        expected = finish(study).result
+    with toy_study(path, budget=40) as study:
+        assert finish(study).result.reason is sf.StopReason.BUDGET
+        assert (study.state, study.told) == ("finished", 36)
+    with open_toy(path) as study:
+        with pytest.raises(InputError, match="budget=20 is below the 36 pulls"):
+            study.change_budget(20)
+        study.change_budget(None)
+        assert study.state == "running"
+        assert same_result(finish(study).result, expected)
+    assert rewards_of(path) == rewards_of(tmp_path / "straight.db")
+
+
+def test_a_budget_that_was_planned_with_cannot_be_changed(path: Path) -> None:
+    """Robust Static fits its last phase to the budget: with another one it would have pulled otherwise."""
+    with Study.create(path, toy_problem(), "robust-static", delta=0.05, noise=sf.Gaussian(1.0), budget=3) as study:
+        finish(study)
+        with pytest.raises(InputError, match="planned with its budget of 3"):
+            study.change_budget(100)
+        assert study.state == "finished"

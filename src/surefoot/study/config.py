@@ -159,6 +159,8 @@ class StudyConfig:
         study = Study.open(self.file)
         try:
             self._refuse_changes(study)
+            if study.description.settings.budget != self.values.budget:
+                study.change_budget(self.values.budget)
         except BaseException:
             study.close()
             raise
@@ -198,7 +200,7 @@ class StudyConfig:
             "algorithm": [asked.algorithm, asked.options],
             "direction": asked.direction,
         }
-        for key in ("delta", "tolerance", "budget", "confidence", "on_misfit"):
+        for key in ("delta", "tolerance", "confidence", "on_misfit"):
             now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         if values.seed is not None:
             now["seed"], then["seed"] = values.seed, asked.seed

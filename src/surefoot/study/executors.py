@@ -45,17 +45,21 @@ class Workers:
 
     Attributes:
         depth: how many chunks to send for each worker when pulls are short: two, so that none waits for the next.
+
+    Args:
+        assumed: how many workers it has, if it does not say.
     """
 
     depth = 2
 
-    def __init__(self, executor: Any) -> None:
-        self._executor = executor
+    def __init__(self, executor: Any, assumed: int | None = None) -> None:
+        self._executor, self._assumed = executor, assumed
 
     @property
     def size(self) -> int:
         """How many pulls it can simulate at the same time, as far as we can see."""
-        return int(getattr(self._executor, "_max_workers", None) or cores())
+        known = (getattr(self._executor, name, None) for name in ("_max_workers", "max_workers", "num_workers"))
+        return next((int(size) for size in known if isinstance(size, int)), self._assumed or cores())
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         return self._executor.submit(function, *args)
@@ -155,7 +159,7 @@ class DaskWorkers(Workers):
         return False  # Dask cannot tell what has begun, and would throw away what is running
 
 
-def workers_from(executor: Any) -> Workers:
+def workers_from(executor: Any, max_in_flight: int | None = None) -> Workers:
     """The workers that the caller's choice of executor means."""
     if executor is None or executor == "processes":
         return ProcessWorkers(None)
@@ -172,7 +176,7 @@ def workers_from(executor: Any) -> Workers:
     if hasattr(executor, "get_executor") and hasattr(executor, "nthreads"):
         return DaskWorkers(executor)
     if callable(getattr(executor, "submit", None)):
-        return Workers(executor)
+        return Workers(executor, max_in_flight)
     raise InputError(
         f"executor={executor!r} cannot run pulls: give None, a number of processes, 'threads', 'serial', an object "
         "with submit(), or a Dask client"

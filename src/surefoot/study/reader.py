@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from surefoot.algorithms import Algorithm, Result, Settings
 from surefoot.problem import RobustProblem
+from surefoot.study.description import Description
 from surefoot.study.forecast import left_now
 from surefoot.study.lock import writer_of
-from surefoot.study.replay import Description, replay
+from surefoot.study.replay import replay
 from surefoot.study.storage import ReadStorage
 
 if TYPE_CHECKING:

@@ -57,7 +57,7 @@ class Runner:
         self._study, self._simulator, self._retries = study, simulator, retries
         self._limit = max_in_flight
         self._progress = progress or NoProgress()
-        self._workers = workers_from(executor)
+        self._workers = workers_from(executor, max_in_flight)
         self._answers: SimpleQueue[Any] = SimpleQueue()
         self._flying: dict[Any, Chunk] = {}
         self._again: deque[Pull] = deque()  # to be pulled once more, each on its own
@@ -211,6 +211,7 @@ class Runner:
                 self._study.give_back(pull.id for pull in self._flying.pop(future))
 
     def _show(self) -> None:
+        self._study.forecast()
         if time.monotonic() - self._shown < REFRESH:
             return
         self._shown = time.monotonic()

@@ -20,6 +20,7 @@ from surefoot.study.errors import StudyFileError
 
 APPLICATION = 0x53464F54  # "SFOT": stands in the header of every study file
 FORMAT = 1
+PATIENCE = 30  # seconds, with other programs that hold the database
 
 SCHEMA = """
 CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -97,7 +98,11 @@ def check_header(path: Path) -> None:
 def connect(path: Path, mode: str) -> sqlite3.Connection:
     """Open a checked file; `mode` is "ro" or "rw"."""
     connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=30, isolation_level=None, check_same_thread=False
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=PATIENCE,
+        isolation_level=None,
+        check_same_thread=False,
     )
     connection.execute("PRAGMA query_only = ON" if mode == "ro" else "PRAGMA synchronous = FULL")
     return connection

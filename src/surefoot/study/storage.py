@@ -150,33 +150,31 @@ class WriteStorage(ReadStorage):
         self._shorten_wal()
 
     def finish_phase(self, index: int, summary: dict[str, Any]) -> None:
-        """Store what was known after a phase."""
+        """Store what is known after a phase."""
         with self._transaction():
             self._connection.execute(
                 "UPDATE phases SET finished = coalesce(finished, ?), summary = ? WHERE phase = ?",
                 (time.time(), json.dumps(summary), index),
             )
 
-    def record(self, reports: Iterable[Report], final_failure: int | None = None) -> None:
+    def record(self, reports: Sequence[Report], final_failure: int | None = None) -> None:
         """Store what came of pulls in one transaction; a reward that is there already stays.
 
         Args:
             final_failure: a pull that will not be tried again, so that the study pauses.
         """
+        told = [(r.reward, r.started, r.finished, r.id) for r in reports if r.reward is not None]
+        failed = [(r.started, r.error, r.id) for r in reports if r.reward is None]
         with self._transaction():
-            for report in reports:
-                if report.reward is not None:
-                    self._connection.execute(
-                        "UPDATE pulls SET state = 'done', reward = ?, attempts = attempts + 1, started = ?, "
-                        "finished = ? WHERE id = ? AND state <> 'done'",
-                        (report.reward, report.started, report.finished, report.id),
-                    )
-                else:
-                    self._connection.execute(
-                        "UPDATE pulls SET attempts = attempts + 1, started = ?, error = ? "
-                        "WHERE id = ? AND state <> 'done'",
-                        (report.started, report.error, report.id),
-                    )
+            self._connection.executemany(
+                "UPDATE pulls SET state = 'done', reward = ?, attempts = attempts + 1, started = ?, finished = ? "
+                "WHERE id = ? AND state <> 'done'",
+                told,
+            )
+            self._connection.executemany(
+                "UPDATE pulls SET attempts = attempts + 1, started = ?, error = ? WHERE id = ? AND state <> 'done'",
+                failed,
+            )
             if final_failure is not None:
                 self._connection.execute(
                     "UPDATE pulls SET state = 'failed' WHERE id = ? AND state <> 'done'", (final_failure,)
@@ -232,11 +230,16 @@ class WriteStorage(ReadStorage):
             raise StudyFileError(f"{self.path} is damaged ({verdict}): restore a copy; nothing was written to it")
 
     def _shorten_wal(self) -> None:
-        """Copy a long WAL back to its end and cut it to nothing, so that it is never older than the file."""
+        """Copy a long WAL back to its end and cut it to nothing, so that it is never older than the file.
+
+        While somebody reads, it waits for the next occasion, not for the reader.
+        """
         wal = self.path.with_name(self.path.name + "-wal")
         if wal.exists() and wal.stat().st_size > WAL_LIMIT:
             with self._explained():
+                self._connection.execute("PRAGMA busy_timeout = 0").fetchall()
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                self._connection.execute(f"PRAGMA busy_timeout = {1000 * schema.PATIENCE}").fetchall()
 
 
 def _refuse_read_only(path: Path) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
-import numbers
 import os
-import secrets
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from importlib.metadata import version
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -21,10 +18,12 @@ from surefoot.noise import Noise
 from surefoot.problem import RobustProblem
 from surefoot.progress import Progress, Snapshot
 from surefoot.study import schema
+from surefoot.study.description import Description, Direction
 from surefoot.study.forecast import expected_left, left_now
+from surefoot.study.input import finite_reward, pull_count, pull_number
 from surefoot.study.phase import OpenPhase
 from surefoot.study.pull import Pull, PullFactory, Report
-from surefoot.study.replay import Description, Direction, replay, summary
+from surefoot.study.replay import replay, summary
 from surefoot.study.storage import StoredPhase, WriteStorage
 
 State = Literal["running", "paused", "finished"]
@@ -40,17 +39,22 @@ class Study:
         self._storage = storage
         self._mutex = threading.RLock()
         entries = storage.entries()
-        self.description = Description.from_entries(entries)
+        self._own_algorithm = algorithm
+        self._file: str | None = (entries["configuration"] or {}).get("file")
         self.state: State = entries["state"]
         self.message: str | None = entries["message"]
-        self._algorithm = self.description.start(algorithm)
-        self._make_pull = PullFactory(self.problem, self.id, self.description.seed)
-        self._file: str | None = (entries["configuration"] or {}).get("file")
-        self._next_number, self._expected_left = 0, None
-        unfinished = replay(self.description, self._algorithm, self._counted(storage.phases()))
+        self._load(Description.from_entries(entries))
+
+    def _load(self, description: Description) -> None:
+        """Replay what is stored, and go on with the phase that is open or plan the next one."""
+        self.description, self._algorithm = description, description.start(self._own_algorithm)
+        self._make_pull = PullFactory(self.problem, self.id, description.seed)
+        self._next_number, self._expected_left, self._forecast_due = 0, None, False
+        unfinished = replay(description, self._algorithm, self._counted(self._storage.phases()))
         if self._algorithm.history:
-            known = storage.summary(len(self._algorithm.history) - 1)
-            self._expected_left = known["expected_left"] if known else self._note_phase()
+            known = self._storage.summary(len(self._algorithm.history) - 1) or self._note_phase()
+            self._forecast_due = "expected_left" not in known
+            self._expected_left = known.get("expected_left")
         self._phase = OpenPhase(unfinished) if unfinished else self._plan()
 
     @classmethod
@@ -80,24 +84,12 @@ class Study:
             name: shown in reports; the name of the file if None.
             configuration: kept with the study: what `surefoot run` was given.
         """
-        if direction not in ("maximize", "minimize"):
-            raise InputError(f'direction={direction!r} is not known: choose "maximize" or "minimize"')
         settings = Settings(
             delta=delta, noise=noise, confidence=confidence, tolerance=tolerance, budget=budget, on_misfit=on_misfit
         )
         chosen = algorithm_from(algorithm)
-        chosen.start(problem, settings)  # refuses what cannot work before there is a file
-        description = Description(
-            id=secrets.token_hex(8),
-            name=name or Path(path).stem,
-            problem=problem,
-            settings=settings,
-            algorithm=chosen.name,
-            options=chosen.options(),
-            direction=direction,
-            seed=_whole_seed(seed),
-            versions={package: version(package) for package in ("surefoot", "numpy", "scipy")},
-        )
+        description = Description.fresh(name or Path(path).stem, problem, settings, chosen, direction, seed)
+        description.start(chosen)  # refuses what cannot work before there is a file
         entries = description.to_entries() | {
             "created": time.time(),
             "configuration": configuration,
@@ -166,7 +158,7 @@ class Study:
         with self._mutex:
             if remember and self._phase:
                 self._phase.hold_back(self._storage.asked())
-            pulls = self.take(self.waiting if n is None else _count(n))
+            pulls = self.take(self.waiting if n is None else pull_count(n))
             if remember:
                 self._storage.mark([pull.id for pull in pulls], "asked")
         return _Asked(self, pulls) if n is None else pulls
@@ -192,9 +184,15 @@ class Study:
             raise InputError(f"this reward belongs to study {study!r}, but {self.path} is study {self.id!r}")
         now = time.time()
         with self._mutex:
-            reports = [Report(self._known(n), _reward(n, reward), None, None, now) for n, reward in rewards]
+            reports = [
+                Report(pull_number(n, self._next_number), finite_reward(n, reward), None, None, now)
+                for n, reward in rewards
+            ]
             new = self._without_repeats(reports)
             self._record(new)
+            self.forecast()
+            if new:
+                self.resume()
         return len(new)
 
     def run(
@@ -230,10 +228,31 @@ class Study:
         self._set_state("paused", message)
 
     def resume(self) -> None:
-        """Take up a paused study: failed pulls may be tried again."""
+        """Take up a study if it is paused: failed pulls may be tried again."""
         if self.state == "paused":
             self._storage.release_failed()
             self._set_state("running", None)
+
+    def change_budget(self, budget: int | None) -> None:
+        """Allow more pulls, or fewer: the one setting that may change, since it decides only where a run is cut off."""
+        with self._mutex:
+            settings = replace(self.description.settings, budget=budget)
+            if budget is not None and budget < self._next_number:
+                raise InputError(f"budget={budget} is below the {self._next_number} pulls that were asked for already")
+            description = replace(self.description, settings=settings)
+            self._refuse_other_plans(description)
+            self._storage.set_entries(settings=description.to_entries()["settings"])
+            self._set_state("running", None)
+            self._load(description)
+
+    def _refuse_other_plans(self, description: Description) -> None:
+        try:
+            replay(description, description.start(self._own_algorithm), self._storage.phases())
+        except InputError:
+            raise InputError(
+                f"{self.description.algorithm} planned with its budget of {self.description.settings.budget}, so it "
+                "cannot be changed: start a new study"
+            ) from None
 
     def close(self) -> None:
         """Close the file; another process may write to it then."""
@@ -274,6 +293,14 @@ class Study:
     def record_losses(self, numbers: Iterable[int], error: str) -> None:
         """Count pulls whose worker died."""
         self._storage.record_losses(numbers, error)
+
+    def forecast(self) -> None:
+        """Work out how many pulls will follow, once a phase: the runner does so while its workers are busy."""
+        with self._mutex:
+            if self._forecast_due:
+                self._forecast_due = False
+                self._expected_left = expected_left(self._algorithm)
+                self._note_phase(expected_left=self._expected_left)
 
     def snapshot(self, in_flight: int, pulls_per_second: float | None, trouble: str | None) -> Snapshot:
         """How far the study is."""
@@ -320,6 +347,9 @@ class Study:
 
     def _finish(self) -> None:
         if self.state != "finished":
+            if self._algorithm.history:
+                self._note_phase(expected_left=0.0)
+            self._expected_left, self._forecast_due = 0.0, False
             result = summary(self.result)
             self._storage.set_entries(result=result)
             self._set_state("finished", result["sentence"])
@@ -327,13 +357,6 @@ class Study:
     def _pull(self, number: int) -> Pull:
         assert self._phase is not None
         return self._make_pull(number, self._phase.stored.index, self._phase.pair(number))
-
-    def _known(self, number: int) -> int:
-        if not isinstance(number, numbers.Integral) or not 0 <= number < self._next_number:
-            raise InputError(
-                f"there is no pull {number!r} in this study: it has asked for pulls 0 to {self._next_number - 1}"
-            )
-        return int(number)
 
     def _without_repeats(self, reports: list[Report]) -> list[Report]:
         new: dict[int, Report] = {}
@@ -357,14 +380,15 @@ class Study:
                 self._phase.set_reward(report.id, report.reward)
         if not self._phase.missing:
             self._algorithm.update(self.description.outcome(self._phase.stored))
-            self._expected_left = self._note_phase()
+            self._note_phase()
+            self._forecast_due = True
             self._phase = self._plan()
 
-    def _note_phase(self) -> float | None:
-        """Store what is known after the last complete phase, for readers; gives how many pulls will follow."""
-        left = expected_left(self._algorithm)
-        self._storage.finish_phase(len(self._algorithm.history) - 1, summary(self.result) | {"expected_left": left})
-        return left
+    def _note_phase(self, **more: Any) -> dict[str, Any]:
+        """Store what is known after the last complete phase, for readers."""
+        known = summary(self.result) | more
+        self._storage.finish_phase(len(self._algorithm.history) - 1, known)
+        return known
 
     def _set_state(self, state: State, message: str | None) -> None:
         self.state, self.message = state, message
@@ -383,23 +407,3 @@ class _Asked(list[Pull]):
         while pulls:
             yield from list[Pull].__iter__(pulls)
             pulls = self._study.ask()
-
-
-def _reward(number: int, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
-        raise InputError(f"the reward of pull {number} is {value!r}: give one finite number")
-    return float(value)
-
-
-def _count(n: Any) -> int:
-    if not isinstance(n, numbers.Integral) or n < 1:
-        raise InputError(f"ask was given n={n!r}: give how many pulls you want, 1 or more, or nothing for all")
-    return int(n)
-
-
-def _whole_seed(seed: int | None) -> int:
-    if seed is None:
-        return secrets.randbits(128)
-    if not isinstance(seed, numbers.Integral) or isinstance(seed, bool) or seed < 0:
-        raise InputError(f"seed={seed!r} must be a whole number ≥ 0, or None for a fresh one")
-    return int(seed)

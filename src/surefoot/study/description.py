@@ -1,0 +1,127 @@
+"""What a study was asked: all that does not change while it runs, and how it stands in the file."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import asdict, dataclass, fields
+from importlib.metadata import version
+from typing import Any, Literal
+
+from surefoot.algorithms import Algorithm, Settings, algorithm_from
+from surefoot.errors import InputError
+from surefoot.noise import noise_from_dict
+from surefoot.problem import RobustProblem
+from surefoot.statistics import Outcome
+from surefoot.study.errors import StudyFileError
+from surefoot.study.input import whole_seed
+from surefoot.study.storage import StoredPhase
+
+Direction = Literal["maximize", "minimize"]
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """What a study was asked: all that does not change while it runs.
+
+    Attributes:
+        id: a random identifier; each pull carries it.
+        direction: "minimize" turns the sign of every reward on its way to the algorithm; files keep it as measured.
+        seed: from which each pull's random stream is derived.
+    """
+
+    id: str
+    name: str
+    problem: RobustProblem
+    settings: Settings
+    algorithm: str
+    options: dict[str, Any]
+    direction: Direction
+    seed: int
+    versions: dict[str, str]
+
+    @classmethod
+    def fresh(
+        cls,
+        name: str,
+        problem: RobustProblem,
+        settings: Settings,
+        algorithm: Algorithm,
+        direction: Direction,
+        seed: int | None,
+    ) -> Description:
+        """The description of a new study, with an identifier of its own; a seed is drawn if none is given."""
+        if direction not in ("maximize", "minimize"):
+            raise InputError(f'direction={direction!r} is not known: choose "maximize" or "minimize"')
+        return cls(
+            id=secrets.token_hex(8),
+            name=name,
+            problem=problem,
+            settings=settings,
+            algorithm=algorithm.name,
+            options=algorithm.options(),
+            direction=direction,
+            seed=secrets.randbits(128) if seed is None else whole_seed(seed),
+            versions={package: version(package) for package in ("surefoot", "numpy", "scipy")},
+        )
+
+    @property
+    def sign(self) -> int:
+        """What a stored reward is multiplied by to be maximised."""
+        return 1 if self.direction == "maximize" else -1
+
+    def to_entries(self) -> dict[str, Any]:
+        """As plain values for the study file."""
+        settings = asdict(self.settings) | {"noise": self.settings.noise.to_dict()}
+        return {
+            "id": self.id,
+            "name": self.name,
+            "problem": self.problem.to_dict(),
+            "settings": settings,
+            "algorithm": self.algorithm,
+            "options": self.options,
+            "direction": self.direction,
+            "seed": str(self.seed),  # beyond 64 bits: as text, every JSON reader keeps it
+            "versions": self.versions,
+        }
+
+    @classmethod
+    def from_entries(cls, entries: dict[str, Any]) -> Description:
+        """Rebuild what `to_entries` wrote."""
+        missing = [field.name for field in fields(cls) if field.name not in entries]
+        if missing:
+            raise StudyFileError(f"the study file is damaged: it lacks {', '.join(missing)}; restore it from a copy")
+        settings = dict(entries["settings"])
+        settings["noise"] = noise_from_dict(settings["noise"])
+        return cls(
+            id=entries["id"],
+            name=entries["name"],
+            problem=RobustProblem.from_dict(entries["problem"]),
+            settings=Settings(**settings),
+            algorithm=entries["algorithm"],
+            options=entries["options"],
+            direction=entries["direction"],
+            seed=int(entries["seed"]),
+            versions=entries["versions"],
+        )
+
+    def start(self, algorithm: Algorithm | None = None) -> Algorithm:
+        """A fresh run; `algorithm` is needed only if the study was made with one that surefoot does not ship."""
+        chosen = algorithm or self._shipped()
+        if chosen.name != self.algorithm or chosen.options() != self.options:
+            raise InputError(
+                f"the study was made with {self.algorithm!r} and options {self.options}, not with {chosen.name!r} and "
+                f"{chosen.options()}: give the same algorithm, or start a new study"
+            )
+        return chosen.start(self.problem, self.settings)
+
+    def outcome(self, phase: StoredPhase) -> Outcome:
+        """The outcome of a complete phase, summed in the order of the pulls' numbers whatever order they came in."""
+        return Outcome.from_rewards(phase.index, self.problem.n_pairs, phase.pairs, self.sign * phase.rewards)
+
+    def _shipped(self) -> Algorithm:
+        try:
+            return algorithm_from(self.algorithm, **self.options)
+        except InputError as error:
+            raise InputError(
+                f"{error}. If it is your own, give it: Study.open(path, algorithm=YourAlgorithm(…))"
+            ) from None

@@ -1,0 +1,37 @@
+"""What a caller gives to a study, checked once at the border."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+from surefoot.errors import InputError
+
+
+def finite_reward(pull: int, value: Any) -> float:
+    """A reward as a float."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
+        raise InputError(f"the reward of pull {pull} is {value!r}: give one finite number")
+    return float(value)
+
+
+def pull_count(n: Any) -> int:
+    """How many pulls are asked for."""
+    if not isinstance(n, numbers.Integral) or n < 1:
+        raise InputError(f"ask was given n={n!r}: give how many pulls you want, 1 or more, or nothing for all")
+    return int(n)
+
+
+def pull_number(number: Any, asked: int) -> int:
+    """The number of a pull, if the study has asked for it."""
+    if not isinstance(number, numbers.Integral) or isinstance(number, bool) or not 0 <= int(number) < asked:
+        raise InputError(f"there is no pull {number!r} in this study: it has asked for pulls 0 to {asked - 1}")
+    return int(number)
+
+
+def whole_seed(seed: Any) -> int:
+    """A seed as an int."""
+    if not isinstance(seed, numbers.Integral) or isinstance(seed, bool) or seed < 0:
+        raise InputError(f"seed={seed!r} must be a whole number ≥ 0, or None for a fresh one")
+    return int(seed)
