@@ -27,7 +27,7 @@ def test_a_design_is_solved_once_for_each_problem_and_key() -> None:
 
 def test_designs_are_forgotten_with_their_problem() -> None:
     problem = classic(3)[0]
-    designs.g_weights(problem, problem.pairs)
+    designs.g_weights(problem, np.ones(4))
     before = len(designs._REMEMBERED)
     del problem
     gc.collect()
@@ -39,3 +39,13 @@ def test_memory_is_bounded() -> None:
     for key in range(2 * designs.MOST_REMEMBERED):
         designs.remembered(problem, key, lambda: Design(np.ones(1), 1.0, 1.0))
     assert len(designs._REMEMBERED[problem]) <= designs.MOST_REMEMBERED
+
+
+def test_other_noise_has_another_design() -> None:
+    problem = classic(3)[0]
+    even, uneven = (
+        designs.g_weights(problem, np.full(4, 2.0)),
+        designs.g_weights(problem, np.array([1.0, 1.0, 1.0, 0.1])),
+    )
+    assert designs.g_weights(problem, np.full(4, 2.0)) is even
+    assert not np.allclose(even, uneven)

@@ -24,6 +24,12 @@ def remembered(problem: RobustProblem, key: Hashable, solve: Callable[[], Design
     return known[key]
 
 
-def g_weights(problem: RobustProblem, rows: Array) -> Array:
-    """(n_pairs,) λ^G of `eq:G-all`."""
-    return remembered(problem, ("g", rows.tobytes()), lambda: g_optimal(rows)).weights
+def g_weights(problem: RobustProblem, scales: Array) -> Array:
+    """(n_pairs,) λ^G of `eq:G-all`, for pulls with these noise scales."""
+    solved = remembered(problem, ("g", noise_key(scales)), lambda: g_optimal(problem.pairs / scales[:, None]))
+    return solved.weights
+
+
+def noise_key(scales: Array) -> Hashable:
+    """The scales as a key, short where they are all the same."""
+    return float(scales[0]) if (scales == scales[0]).all() else scales.tobytes()

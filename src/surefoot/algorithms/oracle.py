@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.algorithms.comparisons import Comparisons
-from surefoot.algorithms.designs import remembered
+from surefoot.algorithms.designs import noise_key, remembered
 from surefoot.algorithms.static_allocation import StaticAllocation
 from surefoot.confidence import paper_threshold, union_threshold
 from surefoot.design.separation import paper_separation
@@ -46,7 +46,7 @@ class Oracle(StaticAllocation):
         given = (self.problem.pairs, self.problem.offsets, theta, self.best)
         lambda_star = remembered(
             self.problem,
-            ("oracle", self.rows.tobytes(), theta.tobytes()),
+            ("oracle", noise_key(self.scales), theta.tobytes()),
             lambda: paper_separation(*given, rows=self.rows, tolerance=1e-3),
         )
         return lambda_star.weights

@@ -62,7 +62,7 @@ class RobustLinGapE(Algorithm):
 
     def _first_phase(self) -> Counts:
         """Twice the support of λ^G: fixed before any data, it spans all directions and scales the ellipsoid."""
-        weights = g_weights(self.problem, self.rows)
+        weights = g_weights(self.problem, self.scales)
         return round_design(weights, int(min(2.0 * np.count_nonzero(weights), self.remaining)))
 
     def _radius(self) -> float:

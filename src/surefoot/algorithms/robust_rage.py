@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot.algorithms.base import MOST_PULLS, Algorithm
 from surefoot.algorithms.comparisons import Frame
-from surefoot.algorithms.designs import g_weights, remembered
+from surefoot.algorithms.designs import g_weights, noise_key, remembered
 from surefoot.algorithms.result import StopReason
 from surefoot.confidence import one_sided_events, paper_spending, paper_threshold, union_threshold, valid_spending
 from surefoot.design.robust_xy import robust_xy
@@ -56,7 +56,8 @@ class RobustRage(Algorithm):
         beaten_by = comparisons.clearance(np.arange(len(arms)))
         np.fill_diagonal(beaten_by, -np.inf)
         against = beaten_by.max(axis=0)
-        self.survivors[arms[against > c]] = False  # line 10, with A_t as line 9 defines it
+        kept = arms[against <= c]  # line 10, with A_t as line 9 defines it
+        self.survivors = np.isin(np.arange(self.problem.n_arms), kept)
         self.blocked = bool((against <= -c).all())
         self.leader = int(arms[np.argmax(comparisons.robust_values)])
         self.boundary, self.evidence = c, np.full(self.problem.n_arms, np.inf)
@@ -72,14 +73,14 @@ class RobustRage(Algorithm):
 
     def _design(self) -> tuple[Array, float]:
         """λ*_t and ρ(X̂_t) of `eq:eq14`, mixed with λ^G if valid: then A ⪰ (1 − mixture)·A_{λ*}."""
-        problem, rows = self.problem, self.rows
+        problem, rows, unit = self.problem, self.rows, self.unit
         candidates = np.flatnonzero(self.survivors)
         xy = remembered(
             problem,
-            ("xy", rows.tobytes(), candidates.tobytes()),
+            ("xy", noise_key(self.scales), candidates.tobytes()),
             lambda: robust_xy(problem.pairs, problem.offsets, candidates, rows),
         )
         if self.settings.confidence == "paper":
-            return xy.weights, xy.value / self.unit**2
-        lambda_G = g_weights(problem, rows)
-        return (1 - self.mixture) * xy.weights + self.mixture * lambda_G, xy.value / (1 - self.mixture) / self.unit**2
+            return xy.weights, xy.value / unit**2
+        mixed = (1 - self.mixture) * xy.weights + self.mixture * g_weights(problem, self.scales)
+        return mixed, xy.value / (1 - self.mixture) / unit**2

@@ -63,7 +63,7 @@ class StableOpt(Algorithm):
         self.survivors = self.problem.worst_of(upper) >= surest.max()
 
     def _first_phase(self) -> Counts:
-        weights = g_weights(self.problem, self.rows)
+        weights = g_weights(self.problem, self.scales)
         return round_design(weights, int(min(1.0 * np.count_nonzero(weights), self.remaining)))
 
     def _beta(self) -> float:
