@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from surefoot.design.small_problem import Blocks, SmallProblem, whitener_of
+from surefoot.design.small_problem import Blocks, SmallProblem, spectral_whitener, whitener_of
 from tests.design.references import hull_criterion
 
 
@@ -67,3 +67,10 @@ def test_curvature_is_the_second_derivative():
         ahead, behind = problem.geometry(weights + step), problem.geometry(weights - step)
         slope = (ahead.squares - behind.squares) @ multipliers / 2e-6
         np.testing.assert_allclose(-slope, whole[i], rtol=1e-4, atol=1e-5 * np.abs(whole).max())
+
+
+def test_directions_outside_the_range_are_huge():
+    whitener = spectral_whitener(np.diag([1.0, 0.0]))
+    lengths = ((np.eye(2) @ whitener.T) ** 2).sum(axis=1)
+    assert lengths[0] == pytest.approx(1.0)
+    assert lengths[1] >= 1e9

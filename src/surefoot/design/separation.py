@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.design.families import Comparison, Hulls, Vertices
+from surefoot.design.sparsity import sparse
 from surefoot.design.types import Design, FloatArray, IntArray
 from surefoot.design.vertex_descent import descend
 from surefoot.design.whitening import whiten
-from surefoot.design.working_set import solve_certified, sparse
+from surefoot.design.working_set import solve_certified
 from surefoot.errors import InputError
 
 

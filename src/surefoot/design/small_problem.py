@@ -10,6 +10,8 @@ from scipy.linalg import lapack
 from surefoot.design.block_distance import announce_compilation, solve_blocks
 from surefoot.design.types import FloatArray, IntArray
 
+RANGE_FLOOR = 1e-10  # eigenvalues below this share of the largest are zero
+
 
 @dataclass(frozen=True)
 class Blocks:
@@ -112,3 +114,10 @@ def whitener_of(information: FloatArray) -> FloatArray | None:
         return None
     inverse, failed = lapack.dtrtri(factor, lower=1)
     return None if failed else np.ascontiguousarray(inverse)
+
+
+def spectral_whitener(information: FloatArray) -> FloatArray:
+    """T with A⁻¹ = TᵀT; directions outside the range of A get a huge length instead of an infinite one."""
+    values, vectors = np.linalg.eigh(information)
+    values = np.maximum(values, RANGE_FLOOR * values[-1])
+    return np.ascontiguousarray((vectors / np.sqrt(values)).T)

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.design.families import EVERY_BLOCK, Family
+from surefoot.design.families import Family
 from surefoot.design.interior_point import solve
-from surefoot.design.small_problem import SmallProblem, whitener_of
+from surefoot.design.small_problem import SmallProblem, spectral_whitener, whitener_of
 from surefoot.design.types import FloatArray, IntArray
 
 ALL_ATOMS = 150
 MAX_ROUNDS = 80
-CUTS = (3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
-RANGE_FLOOR = 1e-10
+ROOM_FOR_ZEROS = 0.8  # stop at this share of the tolerance: cutting small weights may use the rest
 NEGLIGIBLE = 1e-4
 PIVOT_ROWS = 20
 FIRST_TOLERANCE = 0.1
@@ -118,44 +117,12 @@ def solve_certified(rows: FloatArray, family: Family, tolerance: float, start: F
     for _ in range(MAX_ROUNDS):
         added = working.round(inner)
         gap = working.best.value / working.best.bound - 1.0 if working.best.bound > 0 else np.inf
-        if gap <= tolerance or (not added and inner <= 0.01 * tolerance):
+        if gap <= ROOM_FOR_ZEROS * tolerance or (not added and inner <= 0.01 * tolerance):
             break
         if not added and inner <= finest:
             finest *= 0.3
         inner = max(finest, min(inner, 0.3 * gap)) if added else finest
     return working.best
-
-
-def sparse(rows: FloatArray, family: Family, found: Certified, tolerance: float) -> Certified:
-    """Set the small weights to exact zeros wherever that costs next to nothing."""
-    allowed = found.value * (1.0 + 0.1 * tolerance)
-    if found.bound > 0:
-        allowed = max(allowed, min(found.bound * (1.0 + tolerance), found.value * (1.0 + tolerance)))
-    best, low, high = found, 0, len(CUTS)
-    while low < high:  # the largest cut that is allowed; larger cuts cost more
-        middle = (low + high) // 2
-        weights = np.where(found.weights >= CUTS[middle] * found.weights.max(), found.weights, 0.0)
-        weights /= weights.sum()
-        value = value_at(rows, family, weights, 0.9 * found.value)
-        if value <= allowed:
-            best, high = Certified(weights, value, found.bound, found.rounds), middle
-        else:
-            low = middle + 1
-    return best
-
-
-def value_at(rows: FloatArray, family: Family, weights: FloatArray, threshold: float = 0.0) -> float:
-    """The family's criterion at these weights, exactly if it is above the threshold."""
-    support = np.flatnonzero(weights)
-    information = (rows[support].T * weights[support]) @ rows[support]
-    return max(threshold, family.price(spectral_whitener(information), threshold, EVERY_BLOCK).value)
-
-
-def spectral_whitener(information: FloatArray) -> FloatArray:
-    """T with A⁻¹ = TᵀT; directions outside the range of A get a huge length instead of an infinite one."""
-    values, vectors = np.linalg.eigh(information)
-    values = np.maximum(values, RANGE_FLOOR * values[-1])
-    return np.ascontiguousarray((vectors / np.sqrt(values)).T)
 
 
 def _not_in(candidates: IntArray, known: IntArray) -> IntArray:
