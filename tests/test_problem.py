@@ -185,10 +185,11 @@ class TestBadInput:
         with pytest.raises(InputError, match=r"the pairs are 5 × 2 numbers.*fewer arms or perturbations"):
             small()
 
-    def test_tabular_features_larger_than_memory(self) -> None:
-        many = np.arange(150_000, dtype=float)[:, None]
-        with pytest.raises(InputError, match="the tabular features are 150000 × 150000 numbers"):
-            RobustProblem.from_pairs(many + 1, np.arange(150_000), features="tabular")
+    def test_tabular_features_larger_than_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(problem_module.os, "sysconf", lambda name: 4096 if "SIZE" in name else 2**18)  # 1 GiB
+        many = np.arange(1.0, 20_001.0)[:, None]
+        with pytest.raises(InputError, match=r"the tabular features are 20000 × 20000 numbers, 3\.0 GiB"):
+            RobustProblem.from_pairs(many, np.arange(20_000), features="tabular")
 
     def test_negative_radii(self) -> None:
         with pytest.raises(InputError, match=r"radii must be ≥ 0, the smallest given is -0\.1"):

@@ -11,7 +11,7 @@ from surefoot.algorithms.robust_rage import RobustRage
 from surefoot.confidence import paper_spending, valid_spending
 from surefoot.design import g_optimal, robust_xy, round_design, rounding_minimum
 from surefoot.experiments.instances import Instance, classic, random_robust, unit_sphere
-from surefoot.noise import Gaussian
+from surefoot.noise import Gaussian, SubGaussian
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
 from surefoot.statistics import information
@@ -146,5 +146,12 @@ def test_noise_of_scale_two_doubles_every_width() -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_errors_stay_within_delta(family: str) -> None:
     test = error_test(lambda _: "robust-rage", FAMILIES[family]())
+    assert test.certified == test.runs
+    assert not test.rejected
+
+
+@pytest.mark.statistical
+def test_errors_stay_within_delta_with_uniform_noise() -> None:
+    test = error_test(lambda _: "robust-rage", FAMILIES["several bind"](), noise=SubGaussian(1.0), family="uniform")
     assert test.certified == test.runs
     assert not test.rejected
