@@ -115,7 +115,7 @@ def fidelity() -> Iterator[Row]:
             difference = np.abs(ours_on(cases(kind), kernel).bg - bg).max(axis=1)
             for collapsed in (False, True):
                 chosen = difference[(bg.min(axis=1) < COLLAPSE) == collapsed]
-                worst[kernel, collapsed] = max(worst[kernel, collapsed], chosen.max(initial=0.0))
+                worst[kernel, collapsed] = max(worst[kernel, collapsed], float(chosen.max(initial=0.0)))
     for (kernel, collapsed), value in worst.items():
         bound = 0.2 if collapsed else 0.02
         what = "when BG collapses" if collapsed else "30 patients, up to 5 days"
