@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pandas as pd
@@ -16,6 +16,7 @@ import pytest
 from surefoot import cli
 from surefoot.commands import init
 from surefoot.study import StudyReader
+from surefoot.study.config import StudyConfig
 
 BY_HAND = """
 delta = 0.05
@@ -79,25 +80,28 @@ def test_the_example_runs_as_it_is(folder: Path, capsys: pytest.CaptureFixture[s
     assert "finished" in capsys.readouterr().out
 
 
-def test_every_line_of_the_example_that_is_commented_out_works(folder: Path) -> None:
+def test_every_option_that_the_example_shows_in_a_comment_works(folder: Path) -> None:
     """An option in a comment that is not accepted would be a trap."""
     surefoot("init")
     text = Path("study.toml").read_text()
-    keys = [line for line in text.splitlines() if line.startswith("# ") and " = " in line.split("#")[1]]
-    assert len(keys) >= 15
-    alternatives = {"grid": "grid", "list": "grid", "csv": None, "box": "list"}
-    for line in keys:
+    Path("arms.csv").write_text("gain,delay\n1,0\n2,0\n3,1\n4,2\n5,1\n6,3\n7,0\n")
+    Path("perturbations.csv").write_text("gain\n0\n10%\n")
+    inline = re.search(r"^list = \[\n.*?^\]\n", text, re.DOTALL | re.MULTILINE)[0]  # the perturbations
+    grid = next(line + "\n" for line in text.splitlines() if line.startswith("grid"))
+    instead = {"list": grid, "grid": grid, "box": inline, "command": 'python = "simulator:simulate"\n'}
+    options = [line for line in text.splitlines() if re.match(r"# \w+ = ", line)]
+    assert len(options) >= 15
+    for number, line in enumerate(options):
         key = line[2:].split(" = ")[0]
-        if key in alternatives:
-            continue
-        section = text.replace(line, line[2:])
-        if key in ("command", "json_field", "time_limit", "folder"):
-            section = section.replace('python = "simulator:simulate"', "" if key == "command" else 'command = "x"')
-        tomllib.loads(section)
-        Path("variant.toml").write_text(section)
-        from surefoot.study.config import StudyConfig
-
-        StudyConfig(Path("variant.toml")).problem()
+        replaced = {"csv": grid if "arms" in line else inline}.get(key, instead.get(key, ""))
+        variant = text.replace(line, line[2:])
+        variant = variant.replace(replaced, "", 1) if replaced else variant
+        if key in ("json_field", "time_limit"):
+            variant = variant.replace(instead["command"], 'command = "x"\n')
+        path = Path(f"variant{number}.toml")
+        path.write_text(variant)
+        config = StudyConfig(path)
+        config.simulator(config.problem())
 
 
 def test_init_replaces_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,7 +174,7 @@ def test_rows_without_a_reward_wait(folder: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("pull,reward\n0,1.5\n99,2\n", "no pull 99"),
+        ("pull,reward\n0,1.5\n9999999,2\n", "no pull 9999999"),
         ("pull,reward\n0,1.5\n1,high\n", "line 3: pull '1' with reward 'high'"),
         ("pull,reward\n0,1.5\n1,nan\n", "reward of pull 1 is nan"),
         ("study,pull,reward\nabc,0,1.5\n", "belongs to study 'abc'"),

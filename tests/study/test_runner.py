@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 from surefoot.algorithms import Result
 from surefoot.errors import InputError
 from surefoot.progress import Snapshot
-from surefoot.study import StudyInterrupted, StudyPaused
+from surefoot.study import StudyInterrupted, StudyPaused, StudyReader
 from surefoot.study.executors import SerialExecutor
 from tests.study import toys
 from tests.study.toys import open_toy, read_toy, rewards_of, same_result, toy_study
@@ -209,7 +210,7 @@ def test_tiny_pulls_are_sent_in_chunks(path: Path) -> None:
             Counting.chunks += 1
             return super().submit(function, *args, **kwargs)
 
-    with toy_study(path, size=500) as study:
+    with toy_study(path, size=150) as study:
         study.run(toys.linear, Elsewhere(Counting()))
         assert Counting.chunks < study.told / 20
 
@@ -256,12 +257,13 @@ def test_what_cannot_be_called_is_refused(path: Path) -> None:
         study.run(3.0, "serial")  # type: ignore[arg-type]
 
 
+ROUNDS = 20
 DRIVER = """
 import sys
 from pathlib import Path
 from surefoot.study import StudyInterrupted
 from tests.study import toys
-with toys.toy_study(Path(sys.argv[1])) as study:
+with toys.toy_study(Path(sys.argv[1]), ROUNDS) as study:
     print("ready", flush=True)
     try:
         study.run(getattr(toys, sys.argv[2]), None if sys.argv[3] == "None" else sys.argv[3])
@@ -272,7 +274,7 @@ with toys.toy_study(Path(sys.argv[1])) as study:
 
 def start_driver(path: Path, simulator: str, executor: str) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [sys.executable, "-c", DRIVER, str(path), simulator, executor],
+        [sys.executable, "-c", DRIVER.replace("ROUNDS", str(ROUNDS)), str(path), simulator, executor],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -283,31 +285,48 @@ def start_driver(path: Path, simulator: str, executor: str) -> subprocess.Popen[
     return process
 
 
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def stored(path: Path) -> int:
+    with StudyReader(path) as reader:
+        return reader.status().told
+
+
+@pytest.fixture(scope="module")
+def long_undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    with toy_study(tmp_path_factory.mktemp("undisturbed") / "toy.db", ROUNDS) as study:
+        return study.run(toys.linear, "serial")
+
+
 @pytest.mark.parametrize("executor", ["serial", "None"])
-def test_one_interrupt_waits_for_what_is_running(path: Path, undisturbed: Any, executor: str) -> None:
+def test_one_interrupt_waits_for_what_is_running(path: Path, long_undisturbed: Result, executor: str) -> None:
     process = start_driver(path, "slow", executor)
-    time.sleep(0.3)
+    wait_for(lambda: stored(path) > 0)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: driver and workers alike
     output, errors = process.communicate(timeout=30)
     assert "run the study again to go on" in output, errors
     assert "Traceback" not in errors
-    stored = [row for row in rewards_of(path) if row[2] == row[2]]
-    assert 0 < len(stored) < 56
-    with open_toy(path) as study:
-        assert same_result(study.run(toys.linear, "serial"), undisturbed[0])
+    assert 0 < stored(path) < long_undisturbed.samples
+    with open_toy(path, ROUNDS) as study:
+        assert same_result(study.run(toys.linear, "serial"), long_undisturbed)
 
 
-def test_a_second_interrupt_does_not_wait(path: Path, undisturbed: Any) -> None:
+def test_a_second_interrupt_does_not_wait(path: Path, long_undisturbed: Result) -> None:
     process = start_driver(path, "takes_forever", "None")
-    time.sleep(0.5)
+    wait_for(Path(os.environ[toys.MARK]).exists)
     process.send_signal(signal.SIGINT)
     time.sleep(0.3)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=20)
     assert "without waiting" in output, errors
-    with open_toy(path) as study:
-        assert same_result(study.run(toys.linear, "serial"), undisturbed[0])
+    with open_toy(path, ROUNDS) as study:
+        assert same_result(study.run(toys.linear, "serial"), long_undisturbed)
 
 
 def test_an_interrupt_reaches_a_run_in_this_process(path: Path, undisturbed: Any) -> None:
@@ -327,14 +346,17 @@ def test_an_interrupt_reaches_a_run_in_this_process(path: Path, undisturbed: Any
 def test_workers_die_with_their_driver(path: Path) -> None:
     process = start_driver(path, "writes_its_process", "None")
     mark = Path(os.environ[toys.MARK])
-    deadline = time.monotonic() + 20
-    while not mark.exists() or not mark.read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for(lambda: mark.exists() and mark.read_text().endswith(" "))
     worker = int(mark.read_text().split()[0])
     process.kill()
     process.communicate()
-    open_toy(path).close()  # the lock died with the driver, whatever its workers do
-    while Path(f"/proc/{worker}").exists():
-        assert time.monotonic() < deadline, "an orphaned worker is still there"
-        time.sleep(0.05)
+    open_toy(path, ROUNDS).close()  # the lock died with the driver, whatever its workers do
+    wait_for(lambda: not is_running(worker))
+
+
+def is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"

@@ -142,6 +142,7 @@ def kills_its_worker_at_5(pull: Pull) -> float:
 
 
 def takes_forever(pull: Pull) -> float:
+    Path(os.environ[MARK]).touch()
     time.sleep(3600)
     return linear(pull)
 
