@@ -4,7 +4,7 @@ import pytest
 from surefoot.design import exact_separation
 from surefoot.design.families import Directions
 from surefoot.design.sparsity import sparse, value_at
-from surefoot.design.working_set import solve_certified
+from surefoot.design.working_set import Certified, solve_certified
 
 
 def test_zeros_cost_no_more_than_the_tolerance():
@@ -31,3 +31,16 @@ def test_rows_along_one_line_are_merged():
     design = exact_separation(pairs, np.arange(0, 31, 5), np.array([1.0, 0.9, 0.1, 0.1, 0.1, 0.1]))
     assert design.gap <= 1e-4
     assert design.support.size <= 7
+
+
+def test_many_tiny_weights_are_polished_away():
+    """Weights spread over copies of a few rows, each too small to matter: the core alone does as well."""
+    generator = np.random.default_rng(3)
+    core, family = generator.normal(size=(8, 4)), Directions(generator.normal(size=(6, 4)))
+    rows = np.vstack([core, generator.normal(size=(60, 4))])
+    found = solve_certified(core, family, 1e-4)
+    spread = Certified(np.concatenate([0.9994 * found.weights, np.full(60, 1e-5)]), np.inf, found.bound, 1)
+    spread.value = value_at(rows, family, spread.weights)
+    cut = sparse(rows, family, spread, 1e-3)
+    assert np.count_nonzero(cut.weights) <= 8
+    assert cut.value <= spread.value * (1 + 1e-3)

@@ -7,10 +7,13 @@ import numpy as np
 from surefoot.design.families import EVERY_BLOCK, Family
 from surefoot.design.purification import purified
 from surefoot.design.small_problem import spectral_whitener
-from surefoot.design.types import FloatArray
-from surefoot.design.working_set import Certified
+from surefoot.design.types import FloatArray, IntArray
+from surefoot.design.working_set import Certified, WorkingSet
 
 CUTS = (3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
+CORE = 1e-4  # rows with this share of the largest weight matter by themselves
+WASTE = 2.0  # more support than this times the core is worth another try
+POLISHING_ROUNDS = 3
 
 
 def sparse(rows: FloatArray, family: Family, found: Certified, tolerance: float) -> Certified:
@@ -26,12 +29,33 @@ def sparse(rows: FloatArray, family: Family, found: Certified, tolerance: float)
             best, high = Certified(weights, value, found.bound, found.rounds), middle
         else:
             low = middle + 1
+    core = np.flatnonzero(found.weights >= CORE * found.weights.max())
+    if np.count_nonzero(best.weights) > WASTE * core.size:
+        return _polished(rows, family, best, core, allowed, tolerance)
     return best
+
+
+def _polished(
+    rows: FloatArray, family: Family, best: Certified, core: IntArray, allowed: float, tolerance: float
+) -> Certified:
+    """The best design on the core rows alone, if that is good enough: many tiny weights may add up."""
+    if np.linalg.matrix_rank(rows[core]) < rows.shape[1]:
+        return best
+    working = WorkingSet(rows[core], family, tolerance, best.weights[core])
+    for _ in range(POLISHING_ROUNDS):
+        working.round(0.3 * tolerance)
+        if working.best.value <= allowed:
+            break
+    weights = np.zeros_like(best.weights)
+    weights[core] = working.best.weights
+    weights = _cut(rows, weights, 0.0)
+    value = value_at(rows, family, weights, 0.9 * best.value)
+    return Certified(weights, value, best.bound, best.rounds) if value <= allowed else best
 
 
 def _cut(rows: FloatArray, weights: FloatArray, cut: float) -> FloatArray:
     """Without the weights below a share of the largest, on as few rows as carry the same information."""
-    support = np.flatnonzero(weights >= cut * weights.max())
+    support = np.flatnonzero(weights > cut * weights.max())
     kept = weights[support] / weights[support].sum()
     whitener = spectral_whitener((rows[support].T * kept) @ rows[support])
     concentrated = np.zeros_like(weights)
