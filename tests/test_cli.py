@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -22,6 +25,7 @@ BY_HAND = """
 delta = 0.05
 seed = 1
 features = "tabular"
+algorithm = "robust-static"
 noise = { kind = "gaussian", scale = 0.1 }
 arms.grid = { dose = [1.0, 3.0] }
 perturbations.list = [{ name = "fasted" }, { name = "after a meal", dose = 0.5 }]
@@ -211,6 +215,39 @@ def test_a_pause_says_how_to_go_on(folder: Path, capsys: pytest.CaptureFixture[s
     assert "`surefoot run study.toml`" in errors
     surefoot("status", "--json")
     assert json.loads(capsys.readouterr().out)["state"] == "paused"
+
+
+def test_an_interrupt_leaves_a_study_that_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "model.py").write_text(
+        "import time\n"
+        "def simulate(pull):\n"
+        "    time.sleep(0.05)\n"
+        "    return pull.parameters['dose'] + 0.1 * pull.rng().normal()\n"
+    )
+    text = BY_HAND.replace("scale = 0.1", "scale = 3.0")
+    Path("study.toml").write_text(text + 'simulator.python = "model:simulate"\nbudget = 200\n')
+    command = [sys.executable, "-c", "from surefoot.cli import main; main()", "run", "study.toml"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while not told():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "(`surefoot run study.toml`)" in errors
+    assert "Traceback" not in errors
+    assert 0 < told() < 200
+    surefoot("run", "study.toml", "-q")
+    assert "BUDGET" in capsys.readouterr().out
+    assert told() > 100
+
+
+def told() -> int:
+    if not Path("study.db").exists():
+        return 0
+    with StudyReader("study.db") as reader:
+        return reader.status().told
 
 
 def test_export_in_three_formats(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

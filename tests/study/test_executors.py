@@ -122,7 +122,7 @@ def test_the_command_line_uses_a_cluster(tmp_path: Path, cluster: Cluster) -> No
     (tmp_path / "study.toml").write_text(
         'delta = 0.05\nseed = 3\nnoise = { kind = "gaussian", scale = 1.0 }\n'
         "arms.grid = { a = [0.0, 5.0], b = [1.0], c = [0.0] }\n"
-        'features = "given"\nsimulator.python = "tests.study.toys:linear"\n'
+        'features = "given"\nalgorithm = "robust-static"\nsimulator.python = "tests.study.toys:linear"\n'
     )
     run = [sys.executable, "-c", "from surefoot.cli import main; main()", "run", "study.toml"]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent.parent)}

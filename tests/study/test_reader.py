@@ -97,8 +97,8 @@ def test_a_summary_lost_with_a_killed_driver_is_written_again(path: Path) -> Non
     with toy_study(path) as study:
         for pull in study.ask(16):
             study.tell(pull.id, linear(pull))
-        expected = study._storage.summary(0)
-        study._storage._connection.execute("UPDATE phases SET finished = NULL, summary = NULL")
+        expected = study._ledger.storage.summary(0)
+        study._ledger.storage._connection.execute("UPDATE phases SET finished = NULL, summary = NULL")
     open_toy(path).close()
     with read_toy(path) as reader:
         assert expected is not None
@@ -107,14 +107,14 @@ def test_a_summary_lost_with_a_killed_driver_is_written_again(path: Path) -> Non
 
 
 def test_forecasts_follow_the_phases(path: Path) -> None:
-    with Study.create(path, toy_problem(), delta=0.01, noise=sf.Gaussian(3.0), seed=1) as study:
+    with Study.create(path, toy_problem(), "robust-static", delta=0.01, noise=sf.Gaussian(3.0), seed=1) as study:
         total = study.run(linear_with_much_noise, "serial").samples
     with StudyReader(path) as reader:
         table = reader.phases()
         expected = table["samples"] + table["expected_left"]
         assert reader.status().expected_left == 0
     assert (table["expected_left"].iloc[:-1] > 0).any()
-    assert expected.iloc[-2] == pytest.approx(total, rel=3)
+    assert total / 10 < expected.iloc[-2] < 10 * total
 
 
 def linear_with_much_noise(pull: Pull) -> float:

@@ -59,7 +59,7 @@ def test_a_hopeless_pull_pauses_the_study_and_is_named(
         with pytest.raises(StudyPaused, match=words) as paused:
             study.run(simulator, executor, retries=1)
         message = str(paused.value)
-        pull = study._pull(5)
+        pull = study._ledger.pull(5)
         assert paused.value.pull == 5
         assert "pull 5" in message
         assert "failed 2 times" in message
@@ -89,7 +89,7 @@ def test_a_failed_pull_can_be_told_by_hand(path: Path, undisturbed: Any) -> None
     with toy_study(path) as study:
         with pytest.raises(StudyPaused):
             study.run(toys.always_fails_at_5, "serial", retries=0)
-        study.tell(5, toys.linear(study._pull(5)))
+        study.tell(5, toys.linear(study._ledger.pull(5)))
         assert study.state == "running"
         assert same_result(study.run(toys.always_fails_at_5, "serial"), undisturbed[0])
 
@@ -213,6 +213,18 @@ def test_tiny_pulls_are_sent_in_chunks(path: Path) -> None:
     with toy_study(path, size=150) as study:
         study.run(toys.linear, Elsewhere(Counting()))
         assert Counting.chunks < study.told / 20
+
+
+def test_pulls_left_over_from_a_chunk_follow(path: Path, undisturbed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surefoot.study.worker.LONGEST_CHUNK", 0.0)
+    with toy_study(path) as study:
+        assert same_result(study.run(toys.linear, "threads"), undisturbed[0])
+
+
+def test_what_was_asked_by_hand_is_run_too(path: Path, undisturbed: Any) -> None:
+    with toy_study(path) as study:
+        study.ask(7)
+        assert same_result(study.run(toys.linear, "serial"), undisturbed[0])
 
 
 def test_progress_is_told(path: Path) -> None:

@@ -130,15 +130,31 @@ def test_a_full_disk_while_running(path: Path, tmp_path: Path) -> None:
     with toy_study(tmp_path / "straight.db", size=50) as study:
         expected = study.run(linear, "serial")
     with toy_study(path, size=50) as study:
-        pages = study._storage._connection.execute("PRAGMA page_count").fetchone()[0]
-        study._storage._connection.execute(f"PRAGMA max_page_count = {pages + 4}")  # SQLite then reports a full disk
+        pages = study._ledger.storage._connection.execute("PRAGMA page_count").fetchone()[0]
+        study._ledger.storage._connection.execute(f"PRAGMA max_page_count = {pages + 4}")  # now the disk is full
         with pytest.raises(StudyFileError, match="the disk is full: free some space"):
             study.run(linear, "serial")
         stored = study.told
-        study._storage._connection.execute("PRAGMA max_page_count = 1000000")
+        study._ledger.storage._connection.execute("PRAGMA max_page_count = 1000000")
     assert 0 < stored < expected.samples
     with open_toy(path, size=50) as study:
         assert study.told == stored
+        assert same_result(study.run(linear, "serial"), expected)
+
+
+def test_a_disk_that_fills_at_the_end_of_a_phase(path: Path, tmp_path: Path) -> None:
+    """The last reward is stored, what follows from it is not: the same object goes on once there is space."""
+    with toy_study(tmp_path / "straight.db") as study:
+        expected = study.run(linear, "serial")
+    with toy_study(path) as study:
+        pulls = study.ask(16)
+        study.tell_many([(pull.id, linear(pull)) for pull in pulls[:-1]])
+        storage = study._ledger.storage
+        finish_phase, storage.finish_phase = storage.finish_phase, storage.rows  # fails with a TypeError
+        with pytest.raises(TypeError):
+            study.tell(15, linear(pulls[-1]))
+        storage.finish_phase = finish_phase
+        assert study.told == 16
         assert same_result(study.run(linear, "serial"), expected)
 
 

@@ -38,7 +38,7 @@ def test_the_result_is_that_of_the_algorithm_alone(path: Path) -> None:
     """The same rewards, summed in the order of the pulls' numbers, give the same run without any study."""
     with toy_study(path) as study:
         result = finish(study).result
-        make = study._make_pull
+        make = study._ledger._make_pull
     run = Rounds().start(toy_problem(), sf.Settings(delta=0.05, noise=sf.Gaussian(1.0)))
     number = 0
     stored = rewards_of(path)

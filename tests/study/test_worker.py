@@ -22,6 +22,11 @@ def test_other_things_are_not(value: object) -> None:
         as_reward(value)
 
 
+def test_a_chunk_of_slow_pulls_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surefoot.study.worker.LONGEST_CHUNK", 0.0)
+    assert [report.id for report in run_chunk(lambda pull: 1.0, PULLS)] == [0]
+
+
 def test_an_error_does_not_stop_the_chunk() -> None:
     def simulator(pull: Pull) -> float:
         if pull.id == 1:

@@ -46,7 +46,7 @@ def command(
             raise typer.Exit(PAUSED) from None
         except StudyInterrupted as interrupted:
             opened.close()
-            print(f"surefoot: {interrupted} ({opened.command})", file=sys.stderr, flush=True)
+            print(f"surefoot: {interrupted} ({opened.how_to_go_on})", file=sys.stderr, flush=True)
             os._exit(INTERRUPTED)  # a thread that still simulates must not keep a terminal waiting
         print(result)
 

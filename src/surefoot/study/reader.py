@@ -198,10 +198,11 @@ class StudyReader:
         return found[0] if found else (0, 0, 0)
 
     def _last_summary(self) -> dict[str, Any]:
+        """After the last complete phase; a study that needed none has only its result."""
         found = self._storage.rows("SELECT summary FROM phases WHERE summary IS NOT NULL ORDER BY phase DESC LIMIT 1")
-        result = self._storage.rows("SELECT value FROM study WHERE key = 'result'")
+        found = found or self._storage.rows("SELECT value FROM study WHERE key = 'result'")
         known: dict[str, Any] = json.loads(found[0][0]) if found else {}
-        return known | json.loads(result[0][0]) if result else known
+        return known
 
     def _recent_rate(self, rewards: int = 200) -> float | None:
         found = self._storage.rows(

@@ -11,18 +11,16 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from surefoot.algorithms import Result
 from surefoot.errors import InputError
 from surefoot.progress import NoProgress, Progress
 from surefoot.study.errors import StudyInterrupted, StudyPaused
 from surefoot.study.executors import is_loss, workers_from
+from surefoot.study.ledger import Ledger
 from surefoot.study.pull import Pull, Report
 from surefoot.study.worker import run_chunk
-
-if TYPE_CHECKING:
-    from surefoot.study.study import Study
 
 CHUNK_SECONDS = 0.05  # long against the cost of a chunk, short against a user's patience
 CHUNK_LIMIT = 1000
@@ -41,7 +39,7 @@ class Runner:
 
     def __init__(
         self,
-        study: Study,
+        ledger: Ledger,
         simulator: Callable[[Pull], float],
         executor: Any,
         max_in_flight: int | None,
@@ -54,7 +52,7 @@ class Runner:
             raise InputError(f"max_in_flight={max_in_flight!r} leaves nothing to do: give 1 or more, or None")
         if retries < 0:
             raise InputError(f"retries={retries!r} must be a whole number ≥ 0")
-        self._study, self._simulator, self._retries = study, simulator, retries
+        self._ledger, self._simulator, self._retries = ledger, simulator, retries
         self._limit = max_in_flight
         self._progress = progress or NoProgress()
         self._workers = workers_from(executor, max_in_flight)
@@ -68,11 +66,12 @@ class Runner:
         self._rest = 0.0
         self._stopping, self._leaving, self._idle = False, False, False
         self._pause: StudyPaused | None = None
-        self._began, self._told_before, self._shown = time.monotonic(), study.told, -REFRESH
+        self._began, self._told_before, self._shown = time.monotonic(), ledger.told, -REFRESH
         self._trouble: str | None = None
 
     def run(self) -> Result:
-        self._study.resume()
+        self._ledger.resume()
+        self._ledger.recall()
         with self._interruptible():
             while self._may_hand_out() or self._flying:
                 self._hand_out() if self._may_hand_out() else self._call_back()
@@ -80,9 +79,9 @@ class Runner:
                 self._store(self._wait())
         if self._pause is not None:
             raise self._pause
-        if not self._study.done:
-            raise StudyInterrupted(f"stopped after {self._study.told} pulls; run the study again to go on")
-        return self._study.result
+        if not self._ledger.done:
+            raise StudyInterrupted(f"stopped after {self._ledger.told} pulls; run the study again to go on")
+        return self._ledger.result
 
     def __enter__(self) -> Self:
         return self
@@ -90,10 +89,10 @@ class Runner:
     def __exit__(self, *_: object) -> None:
         self._progress.close()
         self._workers.stop(wait=not self._flying)
-        self._study.give_back(pull.id for chunk in self._unfinished() for pull in chunk)
+        self._ledger.give_back(pull.id for chunk in self._unfinished() for pull in chunk)
 
     def _may_hand_out(self) -> bool:
-        return not (self._stopping or self._pause or self._study.done)
+        return not (self._stopping or self._pause or self._ledger.done)
 
     def _hand_out(self) -> None:
         while self._may_hand_out() and len(self._flying) < self._slots() and (chunk := self._next_chunk()):
@@ -101,7 +100,7 @@ class Runner:
                 with self._leavable():
                     future = self._workers.submit(run_chunk, self._simulator, chunk)
             except BaseException:
-                self._study.give_back(pull.id for pull in chunk)
+                self._ledger.give_back(pull.id for pull in chunk)
                 raise
             self._flying[future] = chunk
             future.add_done_callback(self._answers.put)
@@ -126,7 +125,9 @@ class Runner:
                 self._take_back_lost(chunk, error)
                 continue
             pulls |= {pull.id: pull for pull in chunk}
-            reports += self._learn_pace(future.result()) if error is None else _not_sent(chunk, error)
+            came = self._learn_pace(future.result()) if error is None else _not_sent(chunk, error)
+            self._ledger.give_back(pull.id for pull in chunk[len(came) :])
+            reports += came
         if reports:
             self._rest = 0.0
             self._keep(reports, pulls)
@@ -135,7 +136,7 @@ class Runner:
         failed = [report for report in reports if report.reward is None]
         self._failures.update(report.id for report in failed)
         hopeless = [report for report in failed if self._failures[report.id] > self._retries]
-        self._study.record(reports, hopeless[0].id if hopeless else None)
+        self._ledger.record(reports, hopeless[0].id if hopeless else None)
         self._again.extend(pulls[report.id] for report in failed)
         if failed:
             self._trouble = f"pull {failed[-1].id} failed"
@@ -148,18 +149,18 @@ class Runner:
         message = (
             f"pull {pull.id} (arm {pull.arm!r}, perturbation {pull.perturbation!r}, {where}) failed {tries} times:\n"
             f"{report.error}\nNothing is lost and nothing was left out. Mend the simulator, then go on with "
-            f"{self._study.command}"
+            f"{self._ledger.command}"
         )
         self._pause = StudyPaused(message, pull.id, report.error or "")
-        self._study.pause(message)
+        self._ledger.pause(message)
 
     def _take_back_lost(self, chunk: Chunk, error: BaseException) -> None:
         """The worker died, or the node was taken away: the same pulls again, with the same seeds."""
         self._workers.repair()
         if self._stopping or self._pause:
-            self._study.give_back(pull.id for pull in chunk)
+            self._ledger.give_back(pull.id for pull in chunk)
             return
-        self._study.record_losses([pull.id for pull in chunk], f"lost: {type(error).__name__}: {error}")
+        self._ledger.record_losses([pull.id for pull in chunk], f"lost: {type(error).__name__}: {error}")
         for pull in chunk:
             self._losses[pull.id] += 1
             alone = self._losses[pull.id] > LOSSES_IN_COMPANY
@@ -175,10 +176,10 @@ class Runner:
             return []
         while self._again:
             pull = self._again.popleft()
-            if self._study.needs(pull.id):
+            if self._ledger.needs(pull.id):
                 return [pull]
-        if self._study.waiting:
-            return self._study.take(min(room, self._chunk_size()))
+        if self._ledger.waiting:
+            return self._ledger.take(min(room, self._chunk_size()))
         return [self._dangerous.popleft()] if self._dangerous and not self._flying else []
 
     def _chunk_size(self) -> int:
@@ -186,7 +187,7 @@ class Runner:
         if self._seconds is None:
             return 1
         wanted = int(CHUNK_SECONDS / max(self._seconds, CHUNK_SECONDS / CHUNK_LIMIT))
-        fair = self._study.waiting // (2 * self._workers.size)
+        fair = self._ledger.waiting // (2 * self._workers.size)
         return max(1, min(wanted, fair))
 
     def _slots(self) -> int:
@@ -208,16 +209,16 @@ class Runner:
         """Take back what was handed out and has not begun."""
         for future in list(self._flying):
             if self._workers.cancel(future):
-                self._study.give_back(pull.id for pull in self._flying.pop(future))
+                self._ledger.give_back(pull.id for pull in self._flying.pop(future))
 
     def _show(self) -> None:
-        self._study.forecast()
+        self._ledger.forecast()
         if time.monotonic() - self._shown < REFRESH:
             return
         self._shown = time.monotonic()
-        pace = (self._study.told - self._told_before) / max(self._shown - self._began, 1e-9)
+        pace = (self._ledger.told - self._told_before) / max(self._shown - self._began, 1e-9)
         in_flight = sum(map(len, self._flying.values()))
-        self._progress.update(self._study.snapshot(in_flight, pace or None, self._trouble))
+        self._progress.update(self._ledger.snapshot(in_flight, pace or None, self._trouble))
 
     @contextlib.contextmanager
     def _interruptible(self) -> Iterator[None]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -16,17 +14,13 @@ from surefoot.algorithms import Algorithm, Result, Settings, algorithm_from
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Noise
 from surefoot.problem import RobustProblem
-from surefoot.progress import Progress, Snapshot
+from surefoot.progress import Progress
 from surefoot.study import schema
 from surefoot.study.description import Description, Direction
-from surefoot.study.forecast import expected_left, left_now
 from surefoot.study.input import finite_reward, pull_count, pull_number
-from surefoot.study.phase import OpenPhase
-from surefoot.study.pull import Pull, PullFactory, Report
-from surefoot.study.replay import replay, summary
-from surefoot.study.storage import StoredPhase, WriteStorage
-
-State = Literal["running", "paused", "finished"]
+from surefoot.study.ledger import Ledger, State
+from surefoot.study.pull import Pull, Report
+from surefoot.study.storage import WriteStorage
 
 
 class Study:
@@ -35,27 +29,8 @@ class Study:
     By hand: `for pull in study.ask(): study.tell(pull.id, reward)`. With a simulator: `study.run(simulator)`.
     """
 
-    def __init__(self, storage: WriteStorage, algorithm: Algorithm | None = None) -> None:
-        self._storage = storage
-        self._mutex = threading.RLock()
-        entries = storage.entries()
-        self._own_algorithm = algorithm
-        self._file: str | None = (entries["configuration"] or {}).get("file")
-        self.state: State = entries["state"]
-        self.message: str | None = entries["message"]
-        self._load(Description.from_entries(entries))
-
-    def _load(self, description: Description) -> None:
-        """Replay what is stored, and go on with the phase that is open or plan the next one."""
-        self.description, self._algorithm = description, description.start(self._own_algorithm)
-        self._make_pull = PullFactory(self.problem, self.id, description.seed)
-        self._next_number, self._expected_left, self._forecast_due = 0, None, False
-        unfinished = replay(description, self._algorithm, self._counted(self._storage.phases()))
-        if self._algorithm.history:
-            known = self._storage.summary(len(self._algorithm.history) - 1) or self._note_phase()
-            self._forecast_due = "expected_left" not in known
-            self._expected_left = known.get("expected_left")
-        self._phase = OpenPhase(unfinished) if unfinished else self._plan()
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
 
     @classmethod
     def create(
@@ -108,13 +83,19 @@ class Study:
         """
         storage = WriteStorage(path)
         try:
-            return cls(storage, algorithm)
+            return cls(Ledger(storage, algorithm))
         except BaseException:
             storage.close()
             raise
 
     @property
+    def description(self) -> Description:
+        """What the study was asked: problem, settings, algorithm, direction, seed."""
+        return self._ledger.description
+
+    @property
     def id(self) -> str:
+        """A random identifier; each pull carries it."""
         return self.description.id
 
     @property
@@ -123,27 +104,32 @@ class Study:
 
     @property
     def path(self) -> Path:
-        return self._storage.path
+        return self._ledger.storage.path
+
+    @property
+    def state(self) -> State:
+        """ "running", "paused" or "finished"."""
+        return self._ledger.state
+
+    @property
+    def message(self) -> str | None:
+        """Why it is paused or finished."""
+        return self._ledger.message
 
     @property
     def done(self) -> bool:
         """Whether the study needs no more pulls."""
-        return self._phase is None
-
-    @property
-    def result(self) -> Result:
-        """The answer as it stands after the last complete phase, for rewards to be maximised."""
-        return self._algorithm.result
+        return self._ledger.done
 
     @property
     def told(self) -> int:
         """Rewards stored so far."""
-        return self._next_number - (self._phase.missing if self._phase else 0)
+        return self._ledger.told
 
     @property
-    def waiting(self) -> int:
-        """Pulls of this phase that are not handed out at the moment."""
-        return self._phase.waiting if self._phase else 0
+    def result(self) -> Result:
+        """The answer as it stands after the last complete phase, for rewards to be maximised."""
+        return self._ledger.result
 
     def ask(self, n: int | None = None, *, remember: bool = False) -> list[Pull]:
         """Pulls to be simulated now: at most n, or all of this phase that are not handed out.
@@ -155,17 +141,18 @@ class Study:
         Args:
             remember: note on disk what is handed out, and leave out what was so handed out before, by any process.
         """
-        with self._mutex:
-            if remember and self._phase:
-                self._phase.hold_back(self._storage.asked())
-            pulls = self.take(self.waiting if n is None else pull_count(n))
+        ledger = self._ledger
+        with ledger.mutex:
             if remember:
-                self._storage.mark([pull.id for pull in pulls], "asked")
+                ledger.hold_back(ledger.storage.asked())
+            pulls = ledger.take(ledger.waiting if n is None else pull_count(n))
+            if remember:
+                ledger.storage.mark([pull.id for pull in pulls], "asked")
         return _Asked(self, pulls) if n is None else pulls
 
     def outstanding(self) -> list[Pull]:
         """Pulls that a remembering `ask` handed out and whose rewards are not told yet."""
-        return [self._pull(number) for number in sorted(self._storage.asked())]
+        return [self._ledger.pull(number) for number in sorted(self._ledger.storage.asked())]
 
     def tell(self, pull: int | Pull, reward: float, *, study: str | None = None) -> bool:
         """Store the reward of a pull, as measured. False, with a warning, if it has one already.
@@ -182,17 +169,15 @@ class Study:
         """Store several rewards in one write, all of them or, if one is refused, none. Gives how many were new."""
         if study is not None and study != self.id:
             raise InputError(f"this reward belongs to study {study!r}, but {self.path} is study {self.id!r}")
-        now = time.time()
-        with self._mutex:
-            reports = [
-                Report(pull_number(n, self._next_number), finite_reward(n, reward), None, None, now)
-                for n, reward in rewards
-            ]
+        now, ledger = time.time(), self._ledger
+        with ledger.mutex:
+            known = [(pull_number(number, ledger.asked), reward) for number, reward in rewards]
+            reports = [Report(number, finite_reward(number, reward), None, None, now) for number, reward in known]
             new = self._without_repeats(reports)
-            self._record(new)
-            self.forecast()
+            ledger.record(new)
+            ledger.forecast()
             if new:
-                self.resume()
+                ledger.resume()
         return len(new)
 
     def run(
@@ -220,44 +205,22 @@ class Study:
         """
         from surefoot.study.runner import Runner
 
-        with Runner(self, simulator, executor, max_in_flight, retries, progress) as runner:
+        with Runner(self._ledger, simulator, executor, max_in_flight, retries, progress) as runner:
             return runner.run()
-
-    def pause(self, message: str) -> None:
-        """Say in the file why the study does not go on by itself."""
-        self._set_state("paused", message)
-
-    def resume(self) -> None:
-        """Take up a study if it is paused: failed pulls may be tried again."""
-        if self.state == "paused":
-            self._storage.release_failed()
-            self._set_state("running", None)
 
     def change_budget(self, budget: int | None) -> None:
         """Allow more pulls, or fewer: the one setting that may change, since it decides only where a run is cut off."""
-        with self._mutex:
-            settings = replace(self.description.settings, budget=budget)
-            if budget is not None and budget < self._next_number:
-                raise InputError(f"budget={budget} is below the {self._next_number} pulls that were asked for already")
-            description = replace(self.description, settings=settings)
-            self._refuse_other_plans(description)
-            self._storage.set_entries(settings=description.to_entries()["settings"])
-            self._set_state("running", None)
-            self._load(description)
+        self._ledger.change_budget(budget)
 
-    def _refuse_other_plans(self, description: Description) -> None:
-        try:
-            replay(description, description.start(self._own_algorithm), self._storage.phases())
-        except InputError:
-            raise InputError(
-                f"{self.description.algorithm} planned with its budget of {self.description.settings.budget}, so it "
-                "cannot be changed: start a new study"
-            ) from None
+    @property
+    def how_to_go_on(self) -> str:
+        """What a user types to go on with the study."""
+        return self._ledger.command
 
     def close(self) -> None:
         """Close the file; another process may write to it then."""
-        with self._mutex:
-            self._storage.close()
+        with self._ledger.mutex:
+            self._ledger.storage.close()
 
     def __enter__(self) -> Self:
         return self
@@ -268,100 +231,10 @@ class Study:
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r}, {self.state}, {self.told} rewards)\n{self.result!r}"
 
-    # What the runner uses.
-
-    def take(self, n: int) -> list[Pull]:
-        """Hand out up to n pulls of this phase."""
-        with self._mutex:
-            return [self._pull(number) for number in self._phase.take(n)] if self._phase else []
-
-    def needs(self, number: int) -> bool:
-        """Whether this pull belongs to the current phase and has no reward yet."""
-        return self._phase is not None and self._phase.needs(number)
-
-    def give_back(self, numbers: Iterable[int]) -> None:
-        """Pulls that were handed out and came to nothing wait again."""
-        with self._mutex:
-            if self._phase:
-                self._phase.give_back(numbers)
-
-    def record(self, reports: Iterable[Report], final_failure: int | None = None) -> None:
-        """Store what workers report; a reward that was told meanwhile stays."""
-        with self._mutex:
-            self._record([r for r in reports if self.needs(r.id)], final_failure)
-
-    def record_losses(self, numbers: Iterable[int], error: str) -> None:
-        """Count pulls whose worker died."""
-        self._storage.record_losses(numbers, error)
-
-    def forecast(self) -> None:
-        """Work out how many pulls will follow, once a phase: the runner does so while its workers are busy."""
-        with self._mutex:
-            if self._forecast_due:
-                self._forecast_due = False
-                self._expected_left = expected_left(self._algorithm)
-                self._note_phase(expected_left=self._expected_left)
-
-    def snapshot(self, in_flight: int, pulls_per_second: float | None, trouble: str | None) -> Snapshot:
-        """How far the study is."""
-        last = self._algorithm.history[-1] if self._algorithm.history else None
-        size, told = (self._phase.size, self._phase.told) if self._phase else (0, 0)
-        return Snapshot(
-            told=self.told,
-            phase=len(self._algorithm.history),
-            phase_pulls=size,
-            phase_told=told,
-            in_flight=in_flight,
-            survivors=int(last.survivors.sum()) if last else self.problem.n_arms,
-            leader=self.problem.arm_names[last.leader] if last else None,
-            expected_left=left_now(self._expected_left, size, told),
-            pulls_per_second=pulls_per_second,
-            trouble=trouble,
-        )
-
-    @property
-    def command(self) -> str:
-        """What a user types to go on."""
-        return f"`surefoot run {self._file}`" if self._file else "study.run(simulator)"
-
-    # The phase that is being pulled.
-
-    _phase: OpenPhase | None
-    _expected_left: float | None
-
-    def _counted(self, phases: Iterable[StoredPhase]) -> Iterator[StoredPhase]:
-        for phase in phases:
-            self._next_number = phase.first_pull + len(phase.pairs)
-            yield phase
-
-    def _plan(self) -> OpenPhase | None:
-        """Store the next phase, or that there is none."""
-        planned = self._algorithm.next_phase()
-        if planned is None:
-            self._finish()
-            return None
-        phase = OpenPhase.planned(planned, self._next_number, self.description.seed)
-        self._storage.add_phase(planned.index, self._next_number, phase.stored.pairs)
-        self._next_number += phase.size
-        return phase
-
-    def _finish(self) -> None:
-        if self.state != "finished":
-            if self._algorithm.history:
-                self._note_phase(expected_left=0.0)
-            self._expected_left, self._forecast_due = 0.0, False
-            result = summary(self.result)
-            self._storage.set_entries(result=result)
-            self._set_state("finished", result["sentence"])
-
-    def _pull(self, number: int) -> Pull:
-        assert self._phase is not None
-        return self._make_pull(number, self._phase.stored.index, self._phase.pair(number))
-
     def _without_repeats(self, reports: list[Report]) -> list[Report]:
         new: dict[int, Report] = {}
         for report in reports:
-            if report.id in new or not self.needs(report.id):
+            if report.id in new or not self._ledger.needs(report.id):
                 warnings.warn(
                     f"pull {report.id} has its reward already: the first one counts, {report.reward!r} is ignored",
                     SurefootWarning,
@@ -370,29 +243,6 @@ class Study:
             else:
                 new[report.id] = report
         return list(new.values())
-
-    def _record(self, reports: list[Report], final_failure: int | None = None) -> None:
-        if not reports or self._phase is None:
-            return
-        self._storage.record(reports, final_failure)
-        for report in reports:
-            if report.reward is not None:
-                self._phase.set_reward(report.id, report.reward)
-        if not self._phase.missing:
-            self._algorithm.update(self.description.outcome(self._phase.stored))
-            self._note_phase()
-            self._forecast_due = True
-            self._phase = self._plan()
-
-    def _note_phase(self, **more: Any) -> dict[str, Any]:
-        """Store what is known after the last complete phase, for readers."""
-        known = summary(self.result) | more
-        self._storage.finish_phase(len(self._algorithm.history) - 1, known)
-        return known
-
-    def _set_state(self, state: State, message: str | None) -> None:
-        self.state, self.message = state, message
-        self._storage.set_entries(state=state, message=message)
 
 
 class _Asked(list[Pull]):

@@ -16,13 +16,22 @@ from typing import Any
 from surefoot.study.pull import Pull, Report
 
 ERROR_LENGTH = 2000
+LONGEST_CHUNK = 1.0  # seconds
 
 
 def run_chunk(simulator: Callable[[Pull], float], pulls: Sequence[Pull]) -> list[Report]:
-    """Simulate pulls one after the other. What the simulator raises becomes a report, so an error of the future
-    itself always means that the worker was lost."""
+    """Simulate pulls one after the other, the first and as many more as there is time for.
+
+    What the simulator raises becomes a report, so an error of the future itself always means that the worker was lost.
+    Pulls may turn out much slower than those before: then the reports so far are worth more on disk than here.
+    """
     _leave_interrupts_to_the_driver()
-    return [_run_one(simulator, pull) for pull in pulls]
+    end, reports = time.monotonic() + LONGEST_CHUNK, []
+    for pull in pulls:
+        reports.append(_run_one(simulator, pull))
+        if time.monotonic() > end:
+            break
+    return reports
 
 
 def _run_one(simulator: Callable[[Pull], float], pull: Pull) -> Report:

@@ -1,0 +1,239 @@
+"""The ledger of a study: which pulls were asked for, what came of them, and what follows from that."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any, Literal
+
+from surefoot.algorithms import Algorithm, Result
+from surefoot.errors import InputError
+from surefoot.progress import Snapshot
+from surefoot.study.description import Description
+from surefoot.study.forecast import expected_left, left_now
+from surefoot.study.phase import OpenPhase
+from surefoot.study.pull import Pull, PullFactory, Report
+from surefoot.study.replay import replay, summary
+from surefoot.study.storage import StoredPhase, WriteStorage
+
+State = Literal["running", "paused", "finished"]
+
+
+class Ledger:
+    """A study's state in memory and on disk, which agree after every call.
+
+    Nothing is handed out or told but through here; one lock makes it safe to use from several threads.
+
+    Attributes:
+        description: what the study was asked.
+        state: "running", "paused" or "finished".
+        message: why it is paused or finished.
+    """
+
+    def __init__(self, storage: WriteStorage, algorithm: Algorithm | None) -> None:
+        self.storage, self._own_algorithm = storage, algorithm
+        self.mutex = threading.RLock()
+        entries = storage.entries()
+        self._file: str | None = (entries["configuration"] or {}).get("file")
+        self.state: State = entries["state"]
+        self.message: str | None = entries["message"]
+        self._load(Description.from_entries(entries))
+
+    @property
+    def done(self) -> bool:
+        """Whether the study needs no more pulls."""
+        return self._phase is None
+
+    @property
+    def result(self) -> Result:
+        return self._algorithm.result
+
+    @property
+    def asked(self) -> int:
+        """Pulls of all phases so far: their numbers are below this."""
+        return self._next_number
+
+    @property
+    def told(self) -> int:
+        """Rewards stored so far."""
+        return self._next_number - (self._phase.missing if self._phase else 0)
+
+    @property
+    def waiting(self) -> int:
+        """Pulls of this phase that are not handed out."""
+        return self._phase.waiting if self._phase else 0
+
+    @property
+    def command(self) -> str:
+        """What a user types to go on."""
+        return f"`surefoot run {self._file}`" if self._file else "study.run(simulator)"
+
+    def take(self, n: int) -> list[Pull]:
+        """Hand out up to n pulls of this phase."""
+        with self.mutex:
+            return [self.pull(number) for number in self._phase.take(n)] if self._phase else []
+
+    def pull(self, number: int) -> Pull:
+        """A pull of this phase."""
+        assert self._phase is not None
+        return self._make_pull(number, self._phase.stored.index, self._phase.pair(number))
+
+    def needs(self, number: int) -> bool:
+        """Whether this pull belongs to the current phase and has no reward yet."""
+        return self._phase is not None and self._phase.needs(number)
+
+    def give_back(self, numbers: Iterable[int]) -> None:
+        """Pulls that were handed out and came to nothing wait again."""
+        with self.mutex:
+            if self._phase:
+                self._phase.give_back(numbers)
+
+    def hold_back(self, numbers: set[int]) -> None:
+        """Do not hand these out."""
+        with self.mutex:
+            if self._phase:
+                self._phase.hold_back(numbers)
+
+    def recall(self) -> None:
+        """Everything without a reward waits again, whoever has it in hand; what is left to be planned is planned."""
+        with self.mutex:
+            self._advance()
+            if self._phase:
+                self._phase = OpenPhase(self._phase.stored)
+
+    def record(self, reports: Iterable[Report], final_failure: int | None = None) -> None:
+        """Store what came of pulls; a reward that is there already stays.
+
+        Args:
+            final_failure: a pull that will not be tried again, so that the study pauses.
+        """
+        with self.mutex:
+            new = [report for report in reports if self.needs(report.id)]
+            if new and self._phase:
+                self.storage.record(new, final_failure)
+                for report in new:
+                    if report.reward is not None:
+                        self._phase.set_reward(report.id, report.reward)
+                self._advance()
+
+    def record_losses(self, numbers: Iterable[int], error: str) -> None:
+        """Count pulls whose worker died."""
+        with self.mutex:
+            self.storage.record_losses(numbers, error)
+
+    def pause(self, message: str) -> None:
+        """Say in the file why the study does not go on by itself."""
+        with self.mutex:
+            self._set_state("paused", message)
+
+    def resume(self) -> None:
+        """Take up a study if it is paused: failed pulls may be tried again."""
+        with self.mutex:
+            if self.state == "paused":
+                self.storage.release_failed()
+                self._set_state("running", None)
+
+    def change_budget(self, budget: int | None) -> None:
+        """Replay with another budget, and keep it if every phase comes out as it was pulled."""
+        with self.mutex:
+            if budget is not None and budget < self._next_number:
+                raise InputError(f"budget={budget} is below the {self._next_number} pulls that were asked for already")
+            description = replace(self.description, settings=replace(self.description.settings, budget=budget))
+            self._refuse_other_plans(description)
+            self.storage.set_entries(settings=description.to_entries()["settings"])
+            self._set_state("running", None)
+            self._load(description)
+
+    def forecast(self) -> None:
+        """Work out how many pulls will follow, once a phase: the runner does so while its workers are busy."""
+        with self.mutex:
+            if self._forecast_due:
+                self._forecast_due = False
+                self._expected_left = expected_left(self._algorithm)
+                self._note_phase(expected_left=self._expected_left)
+
+    def snapshot(self, in_flight: int, pulls_per_second: float | None, trouble: str | None) -> Snapshot:
+        """How far the study is."""
+        names = self.description.problem.arm_names
+        last = self._algorithm.history[-1] if self._algorithm.history else None
+        size, told = (self._phase.size, self._phase.told) if self._phase else (0, 0)
+        return Snapshot(
+            told=self.told,
+            phase=len(self._algorithm.history),
+            phase_pulls=size,
+            phase_told=told,
+            in_flight=in_flight,
+            survivors=int(last.survivors.sum()) if last else len(names),
+            leader=names[last.leader] if last else None,
+            expected_left=left_now(self._expected_left, size, told),
+            pulls_per_second=pulls_per_second,
+            trouble=trouble,
+        )
+
+    _phase: OpenPhase | None
+    _expected_left: float | None
+    _forecast_due: bool
+
+    def _load(self, description: Description) -> None:
+        """Replay what is stored, and go on with the phase that is open or plan the next one."""
+        self.description, self._algorithm = description, description.start(self._own_algorithm)
+        self._make_pull = PullFactory(description.problem, description.id, description.seed)
+        self._next_number, self._expected_left, self._forecast_due = 0, None, False
+        unfinished = replay(description, self._algorithm, self._counted(self.storage.phases()))
+        if self._algorithm.history:
+            known = self.storage.summary(len(self._algorithm.history) - 1) or self._note_phase()
+            self._forecast_due = "expected_left" not in known
+            self._expected_left = known.get("expected_left")
+        self._phase = OpenPhase(unfinished) if unfinished else self._plan()
+
+    def _counted(self, phases: Iterable[StoredPhase]) -> Iterator[StoredPhase]:
+        for phase in phases:
+            self._next_number = phase.first_pull + len(phase.pairs)
+            yield phase
+
+    def _advance(self) -> None:
+        """Draw the conclusions from a phase once it is complete; may be called again if a write failed in between."""
+        while self._phase is not None and not self._phase.missing:
+            if len(self._algorithm.history) == self._phase.stored.index:
+                self._algorithm.update(self.description.outcome(self._phase.stored))
+            self._note_phase()
+            self._forecast_due = True
+            self._phase = self._plan()
+
+    def _plan(self) -> OpenPhase | None:
+        """Store the next phase, or that there is none."""
+        planned = self._algorithm.next_phase()
+        if planned is None:
+            self._finish()
+            return None
+        phase = OpenPhase.planned(planned, self._next_number, self.description.seed)
+        self.storage.add_phase(planned.index, self._next_number, phase.stored.pairs)
+        self._next_number += phase.size
+        return phase
+
+    def _finish(self) -> None:
+        if self.state != "finished":
+            self._expected_left, self._forecast_due = 0.0, False
+            result = self._note_phase(expected_left=0.0) if self._algorithm.history else summary(self.result)
+            self.storage.set_entries(result=result)
+            self._set_state("finished", result["sentence"])
+
+    def _note_phase(self, **more: Any) -> dict[str, Any]:
+        """Store what is known after the last complete phase, for readers."""
+        known = summary(self.result) | more
+        self.storage.finish_phase(len(self._algorithm.history) - 1, known)
+        return known
+
+    def _refuse_other_plans(self, description: Description) -> None:
+        try:
+            replay(description, description.start(self._own_algorithm), self.storage.phases())
+        except InputError:
+            raise InputError(
+                f"{self.description.algorithm} planned with its budget of {self.description.settings.budget}, so it "
+                "cannot be changed: start a new study"
+            ) from None
+
+    def _set_state(self, state: State, message: str | None) -> None:
+        self.state, self.message = state, message
+        self.storage.set_entries(state=state, message=message)
