@@ -34,13 +34,12 @@ def test_rows_along_one_line_are_merged():
 
 
 def test_many_tiny_weights_are_polished_away():
-    """Weights spread over copies of a few rows, each too small to matter: the core alone does as well."""
-    generator = np.random.default_rng(3)
-    core, family = generator.normal(size=(8, 4)), Directions(generator.normal(size=(6, 4)))
-    rows = np.vstack([core, generator.normal(size=(60, 4))])
-    found = solve_certified(core, family, 1e-4)
-    spread = Certified(np.concatenate([0.9994 * found.weights, np.full(60, 1e-5)]), np.inf, found.bound, 1)
-    spread.value = value_at(rows, family, spread.weights)
-    cut = sparse(rows, family, spread, 1e-3)
-    assert np.count_nonzero(cut.weights) <= 8
-    assert cut.value <= spread.value * (1 + 1e-3)
+    """Half the weight lies on 20 000 near copies of e₂, each too small to matter: e₁ and e₂ alone do as well."""
+    copies = np.column_stack([np.linspace(-1e-6, 1e-6, 20_000), np.ones(20_000)])
+    rows, family = np.vstack([np.eye(2), copies]), Directions(np.ones((1, 2)))
+    weights = np.concatenate([[0.5, 1e-3], np.full(20_000, 0.499 / 20_000)])
+    found = Certified(weights, value_at(rows, family, weights), 4.0 * (1 - 1e-5), 1)
+    cut = sparse(rows, family, found, 1e-3)
+    assert cut.weights[:2] == pytest.approx([0.5, 0.5], abs=1e-2)
+    assert np.count_nonzero(cut.weights) == 2
+    assert cut.value <= 4.0 * (1 + 1e-3)

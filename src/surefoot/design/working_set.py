@@ -112,7 +112,7 @@ def solve_certified(rows: FloatArray, family: Family, tolerance: float, start: F
     working = WorkingSet(rows, family, tolerance, start)
     if working.identities.size == 0:  # no rival can ever win: nothing to learn
         return Certified(working.best.weights, 0.0, 0.0, 0)
-    finest = 0.3 * tolerance
+    finest = 0.03 * tolerance
     inner = finest if working.nearly_complete else max(finest, FIRST_TOLERANCE)
     for _ in range(MAX_ROUNDS):
         added = working.round(inner)
