@@ -18,13 +18,14 @@ def global_optimum(instance):
     return min(xy_optimal(np.array(choice), pairs, tolerance=1e-4).lower_bound for choice in choices)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_close_to_the_best_of_all_choices(seed):
-    instance = ragged_instance(seed, n_arms=3, dimension=2, most=3, size=1.0)
+@pytest.mark.parametrize(("seed", "dimension"), [*zip(range(6), [2] * 6, strict=True), (135, 3), (179, 3)])
+def test_reaches_the_best_of_all_choices(seed, dimension):
+    """On the last two instances the relaxation's design alone leads to a local optimum, 9 and 44 per cent worse."""
+    instance = ragged_instance(seed, n_arms=3, dimension=dimension, most=3, size=1.0)
     best = global_optimum(instance)
     design = paper_separation(*instance)
     assert best <= design.value * (1 + 1e-9)
-    assert design.value <= 1.05 * best
+    assert design.value <= 1.001 * best
 
 
 @pytest.mark.parametrize("seed", range(8))
