@@ -1,0 +1,45 @@
+"""Charts as files: PNG and SVG for print, and a page that opens without the internet."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+
+from surefoot.errors import InputError
+
+
+def save(chart: Any, stem: str | os.PathLike[str], scale: float = 2.0) -> list[Path]:
+    """Write `stem.png`, `stem.svg` and `stem.html` (interactive, self-contained), each whole or not at all.
+
+    Args:
+        chart: any Altair chart.
+        stem: the path without its ending; folders that are missing are made.
+        scale: pixels of the PNG for each unit of the chart.
+    """
+    base = Path(stem)
+    if base.suffix in (".png", ".svg", ".html"):
+        raise InputError(f"{base} has an ending already: give {base.with_suffix('')}, and all three files are written")
+    spec = chart.to_dict()
+    contents = {
+        ".png": vl_convert.vegalite_to_png(spec, scale=scale),
+        ".svg": vl_convert.vegalite_to_svg(spec).encode(),
+        ".html": vl_convert.vegalite_to_html(spec, bundle=True).encode(),
+    }
+    return [write_whole(base.with_name(base.name + ending), content) for ending, content in contents.items()]
+
+
+def write_whole(path: Path, content: bytes) -> Path:
+    """Write a file so that nobody ever sees half of it: beside it first, then in its place."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    try:
+        draft.write_bytes(content)
+        draft.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror}): choose another place") from error
+    finally:
+        draft.unlink(missing_ok=True)
+    return path
