@@ -23,9 +23,17 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_second_writer_is_refused_and_told_who_writes(path: Path) -> None:
-    with toy_study(path), pytest.raises(StudyLocked, match=f"process {os.getpid()} on"):
+    with toy_study(path), pytest.raises(StudyLocked, match=f"process {os.getpid()} on .*that is this process; close"):
         open_toy(path)
     open_toy(path).close()
+
+
+def test_a_study_that_nobody_holds_any_more_is_not_locked(path: Path) -> None:
+    study = toy_study(path)
+    study.tell(0, 1.0)
+    del study
+    with open_toy(path) as study:
+        assert study.told == 1
 
 
 def test_readers_read_while_a_writer_writes(path: Path) -> None:

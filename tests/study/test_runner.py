@@ -347,11 +347,12 @@ def test_an_interrupt_reaches_a_run_in_this_process(path: Path, undisturbed: Any
             signal.raise_signal(signal.SIGINT)
         return toys.linear(pull)
 
+    before = signal.getsignal(signal.SIGINT)
     with toy_study(path) as study:
         with pytest.raises(StudyInterrupted):
             study.run(interrupting, "serial")
         assert 0 < study.told < 56
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert signal.getsignal(signal.SIGINT) is before
         assert same_result(study.run(toys.linear, "serial"), undisturbed[0])
 
 

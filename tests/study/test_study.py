@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -289,3 +290,15 @@ def test_a_budget_that_was_planned_with_cannot_be_changed(path: Path) -> None:
         with pytest.raises(InputError, match="planned with its budget of 3"):
             study.change_budget(100)
         assert study.state == "finished"
+
+
+def test_a_pull_arrives_at_a_worker_as_it_was_sent(path: Path) -> None:
+    with toy_study(path) as study:
+        pull = study.ask(1)[0]
+    copy = pickle.loads(pickle.dumps(pull))
+    assert {name: getattr(copy, name) for name in ("id", "study", "phase", "pair", "arm", "perturbation")} == {
+        name: getattr(pull, name) for name in ("id", "study", "phase", "pair", "arm", "perturbation")
+    }
+    assert copy.parameters == pull.parameters
+    assert copy.features.tobytes() == pull.features.tobytes()
+    assert copy.rng().normal() == pull.rng().normal()

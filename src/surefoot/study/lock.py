@@ -23,21 +23,23 @@ class WriterLock:
     their copy at once, or an orphaned worker would keep the study locked after its driver was killed.
     """
 
+    _handle = -1
+
     def __init__(self, study: Path) -> None:
         self._handle = os.open(_lock_file(study), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         deadline = time.monotonic() + PATIENCE
         while not _try_lock(self._handle, fcntl.LOCK_EX):
             if time.monotonic() > deadline:
                 holder = _holder(self._handle)
-                os.close(self._handle)
-                raise StudyLocked(
-                    f"{study} is being written by {holder}: wait for it to end or stop it; reading is possible "
-                    "meanwhile (surefoot status, export, report, dashboard)"
-                )
+                self.release()
+                raise StudyLocked(f"{study} is being written by {holder}: {_remedy(holder)}")
             time.sleep(0.05)
         os.truncate(self._handle, 0)
-        os.pwrite(self._handle, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
+        os.pwrite(self._handle, _own_name().encode(), 0)
         _held.add(self)
+
+    def __del__(self) -> None:
+        self.release()
 
     def release(self) -> None:
         if self._handle >= 0:
@@ -67,6 +69,16 @@ def _try_lock(handle: int, kind: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _own_name() -> str:
+    return f"process {os.getpid()} on {socket.gethostname()}"
+
+
+def _remedy(holder: str) -> str:
+    if holder == _own_name():
+        return "that is this process; close the study first, with study.close() or by a with block, or use that one"
+    return "wait for it to end or stop it; reading is possible meanwhile (surefoot status, export, report, dashboard)"
 
 
 def _holder(handle: int) -> str:

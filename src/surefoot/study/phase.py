@@ -24,6 +24,7 @@ class OpenPhase:
         self.stored = stored
         missing = np.flatnonzero(np.isnan(stored.rewards))
         self.missing = len(missing)
+        self._needed = bytearray(np.isnan(stored.rewards).tobytes())
         self._waiting = deque((stored.first_pull + missing).tolist())
 
     @classmethod
@@ -53,10 +54,12 @@ class OpenPhase:
     def needs(self, number: int) -> bool:
         """Whether this pull is of this phase and has no reward yet."""
         place = number - self.stored.first_pull
-        return 0 <= place < self.size and bool(np.isnan(self.stored.rewards[place]))
+        return 0 <= place < len(self._needed) and self._needed[place] == 1
 
     def set_reward(self, number: int, reward: float) -> None:
-        self.stored.rewards[number - self.stored.first_pull] = reward
+        place = number - self.stored.first_pull
+        self.stored.rewards[place] = reward
+        self._needed[place] = 0
         self.missing -= 1
 
     def take(self, n: int) -> list[int]:

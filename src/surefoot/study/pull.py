@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,11 @@ class Pull:
     features: NDArray[np.float64]
     study_seed: int
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the features as bytes: most of the cost of sending a tiny pull would be that of its array."""
+        words = (self.id, self.study, self.phase, self.pair, self.arm, self.perturbation)
+        return _received, (words, self.parameters, self.features.tobytes(), self.study_seed)
+
     @property
     def seed_sequence(self) -> np.random.SeedSequence:
         return np.random.SeedSequence(self.study_seed, spawn_key=(self.id,))
@@ -50,6 +56,12 @@ class Pull:
     def seed(self) -> int:
         """A whole number below 2³¹ from the same stream, for programs that want one."""
         return int(self.seed_sequence.generate_state(1)[0] >> 1)
+
+
+def _received(
+    words: tuple[int, str, int, int, str, str], parameters: dict[str, float], features: bytes, study_seed: int
+) -> Pull:
+    return Pull(*words, parameters, np.frombuffer(features), study_seed)
 
 
 class PullFactory:

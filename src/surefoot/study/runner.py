@@ -22,7 +22,7 @@ from surefoot.study.ledger import Ledger
 from surefoot.study.pull import Pull, Report
 from surefoot.study.worker import run_chunk
 
-CHUNK_SECONDS = 0.05  # long against the cost of a chunk, short against a user's patience
+CHUNK_SECONDS = 0.1  # long against the cost of a chunk, short against a user's patience
 CHUNK_LIMIT = 1000
 LONG_PULL = 0.5  # seconds: above it a worker need not have the next pull at hand
 REFRESH = 0.2  # seconds between reports on progress
@@ -172,7 +172,7 @@ class Runner:
 
     def _next_chunk(self) -> Chunk:
         room = CHUNK_LIMIT if self._limit is None else self._limit - sum(map(len, self._flying.values()))
-        if room < 1 or any(self._losses[p.id] > LOSSES_IN_COMPANY for chunk in self._flying.values() for p in chunk):
+        if room < 1 or self._danger_is_flying():
             return []
         while self._again:
             pull = self._again.popleft()
@@ -181,6 +181,10 @@ class Runner:
         if self._ledger.waiting:
             return self._ledger.take(min(room, self._chunk_size()))
         return [self._dangerous.popleft()] if self._dangerous and not self._flying else []
+
+    def _danger_is_flying(self) -> bool:
+        flying = (pull.id for chunk in self._flying.values() for pull in chunk) if self._losses else ()
+        return any(self._losses[number] > LOSSES_IN_COMPANY for number in flying)
 
     def _chunk_size(self) -> int:
         """Enough pulls to outweigh the cost of sending them, few enough to keep all workers busy to the end."""
