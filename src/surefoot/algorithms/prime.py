@@ -1,0 +1,154 @@
+"""PRIME: predictable-rival max-min elimination, the default algorithm. The proof is in docs/prime.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.algorithms.base import Algorithm
+from surefoot.algorithms.designs import g_weights
+from surefoot.algorithms.prime_allocation import Look, allocate, counts_for
+from surefoot.algorithms.prime_evidence import Evidence, PhaseTests
+from surefoot.algorithms.prime_plan import continuation, first_plan
+from surefoot.algorithms.result import StopReason
+from surefoot.design.rounding import round_design
+from surefoot.statistics import Array, Counts, Outcome
+
+UNIT_PER_DIMENSION = 5
+PILOT_PER_DIMENSION = 3
+LEAST_FREEDOM = 10  # residual degrees of freedom of a phase when the noise scale is unknown
+
+
+@dataclass(eq=False)
+class Prime(Algorithm):
+    """Eliminates an arm once the evidence that its worst case is beaten crosses a sequential boundary.
+
+    Before each phase, from past data alone: a leader, a design that tells it from the survivors, and for every pair of
+    the leader the point of each survivor that it should beat most clearly. After the phase, one normal statistic for
+    each of those comparisons joins a walk per arm. For the best arm that walk is dominated by one with known variances
+    and no drift, so it crosses the boundary with probability at most delta, whatever was chosen.
+    """
+
+    name: ClassVar[str] = "prime"
+    needs_scale: ClassVar[bool] = False
+    has_paper_policy: ClassVar[bool] = False
+    supports_tolerance: ClassVar[bool] = True
+
+    def begin(self) -> None:
+        dimension = self.problem.dimension
+        self.spread = g_weights(self.problem, self.scales)
+        self.unit = max(UNIT_PER_DIMENSION * dimension, dimension + LEAST_FREEDOM)
+        self.weights = self.spread
+        self.units = 0.0
+        self.epoch = -1
+        self.tests: PhaseTests | None = None
+        self._next_epoch()
+
+    def plan(self) -> Counts | StopReason:
+        if reason := self._finished():
+            return reason
+        if not self.history:
+            return self._pilot()
+        if self.look == len(self.schedule.sizes):
+            self._next_epoch()
+        theta = self.estimate
+        ranked = self._ranked(theta)
+        self.leader = int(ranked[0])
+        counts = self._counts(theta, ranked[1:])
+        if counts is None:
+            return StopReason.BUDGET
+        self.tests = PhaseTests(self.problem, self.rows, counts)
+        self.tests.add(self.leader, np.sort(ranked[1:]), theta)
+        self.tests.add(int(ranked[1]), ranked[:1], theta)
+        return counts
+
+    def learn(self, outcome: Outcome) -> None:
+        if self.tests is not None:
+            self._look(outcome, self.tests)
+        ranked = self._ranked(self.estimate)
+        self.leader = int(ranked[0]) if len(ranked) else self.leader
+
+    def _finished(self) -> StopReason | None:
+        alive = int(self.survivors.sum())
+        if alive <= 1:
+            return StopReason.IDENTIFIED if alive else StopReason.NO_SURVIVOR
+        if (winner := self._within_tolerance()) is not None:
+            self.leader = winner
+            return StopReason.WITHIN_TOLERANCE
+        return StopReason.BUDGET if self.remaining < 1 else None
+
+    def _pilot(self) -> Counts:
+        """A few pulls spread over all directions: they choose, but do not count."""
+        pulls = max(PILOT_PER_DIMENSION * self.problem.dimension, 2)
+        return round_design(self.spread, int(min(pulls, self.remaining)))
+
+    def _ranked(self, theta: Array) -> NDArray[np.int64]:
+        """Surviving arms, best estimated worst case first."""
+        alive = np.flatnonzero(self.survivors)
+        values = self.problem.worst_of(self.problem.pairs @ theta)[alive]
+        return alive[np.argsort(-values, kind="stable")]
+
+    def _counts(self, theta: Array, rivals: NDArray[np.int64]) -> Counts | None:
+        plan = self.schedule
+        look = Look(
+            variance=float(plan.variances[self.look]),
+            weight=float(plan.weights[self.look]),
+            size=float(plan.sizes[self.look] * self.unit),
+            boundary=float(plan.boundary[self.look]),
+            units=self.units,
+        )
+        self.weights, pulls = allocate(
+            self.problem,
+            self.rows,
+            self.counts,
+            theta,
+            self.leader,
+            rivals,
+            self.walks.held_by(self.leader),
+            self.weights,
+            self.spread,
+            look,
+        )
+        least = 1 if self.settings.noise.known else self.problem.dimension + LEAST_FREEDOM
+        pulls = int(min(max(pulls, least), self.remaining))
+        return counts_for(self.weights, pulls, self.spread, self.counts, self.units) if pulls >= least else None
+
+    def _look(self, outcome: Outcome, tests: PhaseTests) -> None:
+        weight = float(self.schedule.weights[self.look])
+        known, tolerance = self.settings.noise.known, self.settings.tolerance
+        scored = tests.statistics(outcome, self.scales, known, tolerance)
+        for comparison, (plain, eased) in zip(tests.comparisons, scored, strict=True):
+            self.walks.add(weight, comparison, plain, eased)
+        self.units += float(self.schedule.sizes[self.look])
+        self.boundary = float(self.schedule.boundary[self.look])
+        self.look += 1
+        root = np.sqrt(self.schedule.variances[self.look])
+        self.evidence = self.walks.walk / root
+        self.survivors = self.survivors & (self.evidence < self.boundary)
+        if tolerance > 0:
+            for leader in self.walks.blocks:
+                crossed = self.walks.eased_walk(leader) / root >= self.boundary
+                self.near[leader] = self.near.get(leader, np.zeros(len(crossed), dtype=bool)) | crossed
+
+    def _within_tolerance(self) -> int | None:
+        """An arm that every other survivor has been shown not to beat by more than the tolerance."""
+        for leader in sorted(self.near, key=lambda arm: arm != self.leader):
+            others = self.survivors & ~self.near[leader]
+            others[leader] = False
+            if self.survivors[leader] and not others.any():
+                return leader
+        return None
+
+    def _next_epoch(self) -> None:
+        """Start a fresh walk on the looks planned for this epoch."""
+        self.epoch += 1
+        delta, noise = self.settings.delta, self.settings.noise
+        self.schedule = (
+            first_plan(delta, noise) if self.epoch == 0 else continuation(self.epoch, self.units, delta, noise)
+        )
+        self.look = 0
+        self.walks = Evidence(self.problem)
+        self.near: dict[int, NDArray[np.bool_]] = {}

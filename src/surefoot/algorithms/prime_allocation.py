@@ -1,0 +1,208 @@
+"""Where PRIME pulls next: the design most likely to settle all rivals, some exploration, and how many pulls.
+
+Nothing here bears on the guarantee: whatever is chosen from past data is allowed; only the number of pulls depends on
+it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from surefoot.design.finishing import Rivals, finishing_design
+from surefoot.design.rounding import round_design
+from surefoot.problem import RobustProblem
+from surefoot.statistics import Array, Counts, information
+
+MOST_RIVALS = 128  # the most pressing ones; the rest are settled on the way
+HOPE = 0.4  # look as far ahead as this probability of finishing needs
+DOUBT = 0.3  # how much of the gaps' own uncertainty counts
+EXPLORATION = 0.1
+EXPLORED = 20.0  # units of data after which exploration's share falls
+SMALLEST_SHARE = 0.02  # weights below this share of the largest are rounding noise
+SIZES = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5])
+PATIENCE = 0.7  # what another phase costs, in planned phases
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """Where the walk stands before a phase.
+
+    Attributes:
+        variance: V so far.
+        weight: what the next phase adds to V.
+        size: its planned pulls.
+        boundary: the c it will be held to.
+        units: data so far, in units of the smallest phase.
+    """
+
+    variance: float
+    weight: float
+    size: float
+    boundary: float
+    units: float
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """What past data say about the leader's comparisons: one entry for each (leader's pair, rival arm).
+
+    Attributes:
+        directions: (n, dimension) leader's pair minus the rival's most telling pair.
+        gaps: (n,) estimated gaps, positive.
+        doubts: (n,) standard deviations of those gaps.
+        lengths: (n,) ‖direction‖ under the design in hand.
+        held: (n,) evidence so far.
+    """
+
+    directions: Array
+    gaps: Array
+    doubts: Array
+    lengths: Array
+    held: Array
+
+    def take(self, chosen: NDArray[np.int64]) -> Standing:
+        return Standing(
+            self.directions[chosen], self.gaps[chosen], self.doubts[chosen], self.lengths[chosen], self.held[chosen]
+        )
+
+    def scores(self, look: Look, weight: float, pulls: float) -> Array:
+        """How likely each comparison is settled after that much more weight and that many pulls, as normal scores."""
+        needs = self.needs(look, weight)
+        return np.asarray((np.sqrt(pulls) * self.gaps / self.lengths - needs) / self.spreads(pulls))
+
+    def needs(self, look: Look, weight: float) -> Array:
+        return np.asarray((look.boundary * np.sqrt(look.variance + weight) - self.held) / np.sqrt(weight))
+
+    def spreads(self, pulls: float) -> Array:
+        return np.sqrt(1 + DOUBT * pulls * (self.doubts / self.lengths) ** 2)
+
+
+def allocate(
+    problem: RobustProblem,
+    rows: Array,
+    past: Counts,
+    theta: Array,
+    leader: int,
+    rivals: NDArray[np.int64],
+    held: Array,
+    start: Array,
+    spread: Array,
+    look: Look,
+) -> tuple[Array, int]:
+    """Weights over the pairs, and how many pulls to make.
+
+    Args:
+        past: (n_pairs,) pulls so far.
+        theta: estimate on past data.
+        held: (n_arms, n_leader_pairs) evidence so far.
+        start: (n_pairs,) the last phase's weights.
+        spread: (n_pairs,) λ^G.
+    """
+    design = 0.9 * start + 0.1 * spread
+    standing = _standing(problem, rows, past, theta, leader, rivals, held, design)
+    rate = look.size / look.weight
+    horizon = _horizon(standing, look, rate)
+    pressing = standing.take(_most_pressing(standing.scores(look, horizon, horizon * rate)))
+    pulls = horizon * rate
+    target = Rivals(pressing.directions, pressing.gaps, pressing.needs(look, horizon), pressing.spreads(pulls), pulls)
+    weights = finishing_design(rows, design, target)
+    weights = np.where(weights >= SMALLEST_SHARE * weights.max(), weights, 0.0)
+    weights /= weights.sum()
+    return weights, _pulls(_relength(pressing, rows, weights), look)
+
+
+def counts_for(weights: Array, pulls: int, spread: Array, past: Counts, units: float) -> Counts:
+    """Round a phase, giving a share to pairs that have been pulled less than λ^G would."""
+    share = EXPLORATION * min(1.0, float(np.sqrt(EXPLORED / max(units, 1e-9))))
+    main = round_design(weights, pulls - int(share * pulls))
+    missing = np.maximum(spread * share * (past.sum() + pulls) - past - main, 0.0)
+    explored = min(int(share * pulls), int(np.ceil(missing.sum())))
+    if explored == 0:
+        return round_design(weights, pulls)
+    return round_design(weights, pulls - explored) + round_design(missing / missing.sum(), explored)
+
+
+def _standing(
+    problem: RobustProblem,
+    rows: Array,
+    past: Counts,
+    theta: Array,
+    leader: int,
+    rivals: NDArray[np.int64],
+    held: Array,
+    design: Array,
+) -> Standing:
+    own = np.arange(problem.offsets[leader], problem.offsets[leader + 1])
+    theirs = np.concatenate([np.arange(problem.offsets[a], problem.offsets[a + 1]) for a in rivals])
+    starts = np.concatenate([[0], np.cumsum(np.diff(problem.offsets)[rivals])]).astype(np.int64)
+    means = problem.pairs @ theta
+    gaps = means[own][:, None] - means[theirs]
+    lengths = _distances(problem.pairs, information(rows, design), own, theirs)
+    ratio = gaps / lengths
+    best = np.maximum.reduceat(ratio, starts[:-1], axis=1)
+    chosen = _first_at(ratio, best, starts)
+    row = np.arange(len(own))[:, None]
+    doubts = _distances(problem.pairs, information(rows, past), own, theirs)[row, chosen]
+    directions = problem.pairs[own][:, None, :] - problem.pairs[theirs[chosen]]
+    scale = np.abs(means).max() + 1e-300
+    return Standing(
+        directions.reshape(-1, problem.dimension),
+        np.maximum(gaps[row, chosen], 1e-9 * scale).ravel(),
+        doubts.ravel(),
+        lengths[row, chosen].ravel(),
+        held[rivals].T.ravel(),
+    )
+
+
+def _distances(pairs: Array, matrix: Array, own: NDArray[np.int64], theirs: NDArray[np.int64]) -> Array:
+    """(n_own, n_theirs) ‖z − z'‖ in the norm of the matrix's inverse, a little ridge where it is singular."""
+    ridge = 1e-9 * np.trace(matrix) / len(matrix)
+    factor = np.linalg.cholesky(matrix + ridge * np.eye(len(matrix)))
+    mine, others = np.linalg.solve(factor, pairs[own].T), np.linalg.solve(factor, pairs[theirs].T)
+    squares = (mine**2).sum(0)[:, None] + (others**2).sum(0) - 2 * mine.T @ others
+    floor = 1e-12 * ((mine**2).sum(0)[:, None] + (others**2).sum(0)) + 1e-300
+    return np.sqrt(np.maximum(squares, floor))
+
+
+def _first_at(ratio: Array, best: Array, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n_own, n_rivals) where each rival's best ratio stands first."""
+    hit = ratio == np.repeat(best, np.diff(starts), axis=1)
+    place = np.where(hit, np.arange(ratio.shape[1]), ratio.shape[1])
+    return np.minimum.reduceat(place, starts[:-1], axis=1)
+
+
+def _horizon(standing: Standing, look: Look, rate: float) -> float:
+    """The least weight ahead at which finishing is likely enough, or where it is likeliest."""
+    near = standing.scores(look, look.variance + look.weight, (look.variance + look.weight) * rate)
+    pressing = standing.take(_most_pressing(near))
+    ahead = np.geomspace(look.weight, 1000 * (look.variance + look.weight), 24)
+    chance = np.array([special.log_ndtr(pressing.scores(look, u, u * rate)).sum() for u in ahead])
+    likely = np.flatnonzero(chance >= np.log(HOPE))
+    return float(ahead[likely[0]] if len(likely) else ahead[np.argmax(chance)])
+
+
+def _most_pressing(scores: Array) -> NDArray[np.int64]:
+    if len(scores) <= MOST_RIVALS:
+        return np.arange(len(scores))
+    return np.argpartition(scores, MOST_RIVALS)[:MOST_RIVALS]
+
+
+def _relength(standing: Standing, rows: Array, weights: Array) -> Standing:
+    """The same comparisons under other weights."""
+    matrix = information(rows, weights)
+    factor = np.linalg.cholesky(matrix + 1e-9 * np.trace(matrix) / len(matrix) * np.eye(len(matrix)))
+    lengths = np.linalg.norm(np.linalg.solve(factor, standing.directions.T), axis=0)
+    return Standing(standing.directions, standing.gaps, standing.doubts, lengths, standing.held)
+
+
+def _pulls(standing: Standing, look: Look) -> int:
+    """Fewer pulls than planned where that will do, more where a little more may finish."""
+    chance = np.array(
+        [np.exp(special.log_ndtr(standing.scores(look, look.weight, f * look.size)).sum()) for f in SIZES]
+    )
+    factor = float(SIZES[np.argmin(SIZES + PATIENCE * (1 - chance))]) if chance[-1] > 0.2 else 1.0
+    return max(1, round(factor * look.size))

@@ -1,0 +1,181 @@
+"""PRIME's evidence: rivals fixed before a phase, one statistic for each, summed block by block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from surefoot.design.block_distance import solve_blocks
+from surefoot.problem import RobustProblem
+from surefoot.statistics import Array, Counts, Outcome, information
+
+RANGE_TOLERANCE = 1e-10  # eigenvalues of a phase's information below this share of the largest are taken as zero
+OUTSIDE = 1e-9  # a direction with this share of its length outside the range is not measured
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A challenger's tests against some arms in one phase, fixed before its rewards are seen.
+
+    Attributes:
+        challenger: the arm whose pairs z' should beat each arm's rival point.
+        arms: (n_arms_tested,) the arms under test.
+        directions: (n_challenger_pairs, n_arms_tested, rank) z' − rival, whitened by the phase's design, length 1;
+            zeros where the phase measures no usable direction.
+        lengths: (n_challenger_pairs, n_arms_tested) their lengths ‖z' − rival‖ before; inf where unusable.
+    """
+
+    challenger: int
+    arms: NDArray[np.int64]
+    directions: Array
+    lengths: Array
+
+
+class PhaseTests:
+    """What a phase with these counts can measure, and the comparisons it will be used for."""
+
+    def __init__(self, problem: RobustProblem, rows: Array, counts: Counts) -> None:
+        values, vectors = np.linalg.eigh(information(rows, counts))
+        kept = values > RANGE_TOLERANCE * values[-1]
+        self.problem, self.rows = problem, rows
+        self.root = vectors[:, kept] / np.sqrt(values[kept])
+        self.rank = int(kept.sum())
+        self.freedom = int(counts.sum()) - self.rank
+        self.whitened = problem.pairs @ self.root
+        self.squares = np.einsum("ij,ij->i", self.whitened, self.whitened)
+        self.hidden = problem.pairs @ vectors[:, ~kept]
+        self.comparisons: list[Comparison] = []
+
+    def add(self, challenger: int, arms: NDArray[np.int64], theta: Array) -> None:
+        """Choose, for each pair z' of the challenger and each arm, the point of its hull that z' should beat most."""
+        problem = self.problem
+        own = np.arange(problem.offsets[challenger], problem.offsets[challenger + 1])
+        theirs = np.concatenate([np.arange(problem.offsets[a], problem.offsets[a + 1]) for a in arms])
+        sizes = np.diff(problem.offsets)[arms]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        means = problem.pairs @ theta
+        directions = np.zeros((len(own), len(arms), self.rank))
+        lengths = np.full((len(own), len(arms)), np.inf)
+        for k, pair in enumerate(own):
+            gaps = means[pair] - means[theirs]
+            difference = self.whitened[pair] - self.whitened[theirs]
+            squared = np.einsum("ij,ij->i", difference, difference)
+            usable = self._usable(pair, theirs, squared)
+            point = self._rival_points(difference, gaps, squared, usable, starts)
+            length = np.linalg.norm(point, axis=1)
+            seen = length > 0
+            directions[k, seen] = point[seen] / length[seen, None]
+            lengths[k, seen] = length[seen]
+        self.comparisons.append(Comparison(challenger, np.asarray(arms), directions, lengths))
+
+    def _usable(self, pair: int, others: NDArray[np.int64], squared: Array) -> NDArray[np.bool_]:
+        distinct = squared > 1e-18 * (self.squares[pair] + self.squares[others])
+        if not self.hidden.shape[1]:
+            return distinct
+        outside = np.linalg.norm(self.hidden[pair] - self.hidden[others], axis=1)
+        size = np.linalg.norm(self.problem.pairs[pair]) + np.linalg.norm(self.problem.pairs[others], axis=1)
+        return np.asarray(distinct & (outside <= OUTSIDE * size))
+
+    def _rival_points(
+        self, difference: Array, gaps: Array, squared: Array, usable: NDArray[np.bool_], starts: NDArray[np.int64]
+    ) -> Array:
+        """(n_arms_tested, rank) z' minus each arm's rival: the best vertex, or a better hull point."""
+        ratio = np.where(usable, gaps / np.sqrt(np.where(usable, squared, 1.0)), -np.inf)
+        best = np.maximum.reduceat(ratio, starts[:-1])
+        first = np.flatnonzero(ratio == np.repeat(best, np.diff(starts)))
+        arm_of = np.searchsorted(starts, first, side="right") - 1
+        _, chosen = np.unique(arm_of, return_index=True)
+        points = np.where(np.isfinite(best)[:, None], difference[first[chosen]], 0.0)
+        several = np.flatnonzero((np.diff(starts) > 1) & (best > 0))
+        if len(several):
+            points[several] = self._hull_points(difference, gaps, usable, starts, several)
+        return np.asarray(points)
+
+    def _hull_points(
+        self,
+        difference: Array,
+        gaps: Array,
+        usable: NDArray[np.bool_],
+        starts: NDArray[np.int64],
+        blocks: NDArray[np.int64],
+    ) -> Array:
+        members = np.concatenate(
+            [np.arange(starts[b], starts[b + 1])[usable[starts[b] : starts[b + 1]]] for b in blocks]
+        )
+        sizes = np.add.reduceat(usable.astype(np.int64), starts[:-1])[blocks]
+        bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        rows = np.ascontiguousarray(difference[members])
+        multipliers, distance = np.zeros(len(rows)), np.empty(len(blocks))
+        epsilon = np.empty((len(blocks), self.rank))
+        basis, owner = np.empty((len(rows) + 1, self.rank)), np.empty(len(rows) + 1, dtype=np.int64)
+        solve_blocks(rows, gaps[members], bounds, multipliers, distance, epsilon, basis, owner)
+        mixed = np.add.reduceat(rows * multipliers[:, None], bounds[:-1], axis=0)
+        return np.asarray(mixed / np.add.reduceat(multipliers, bounds[:-1])[:, None])
+
+    def statistics(self, outcome: Outcome, scales: Array, known: bool, tolerance: float) -> list[tuple[Array, Array]]:
+        """For each comparison T, and T eased by the tolerance: arrays (n_challenger_pairs, n_arms_tested).
+
+        With an unknown scale, T is a t statistic on this phase's own residual, mapped to a normal one.
+        """
+        projected = self.root.T @ (self.rows.T @ (outcome.sums / scales))
+        sigma = 1.0 if known else np.sqrt(self.residual(outcome, projected) / self.freedom)
+        results = []
+        for comparison in self.comparisons:
+            plain = comparison.directions @ projected / sigma
+            eased = plain + tolerance / (sigma * comparison.lengths)
+            if not known:
+                plain, eased = _normal_score(plain, self.freedom), _normal_score(eased, self.freedom)
+            results.append((plain, eased))
+        return results
+
+    def residual(self, outcome: Outcome, projected: Array) -> float:
+        """The phase's residual sum of squares: scatter within pairs, and misfit of their means."""
+        pulled = np.flatnonzero(outcome.counts)
+        counts = outcome.counts[pulled]
+        fitted = self.rows[pulled] @ (self.root @ projected)
+        misfit = (counts * (outcome.sums[pulled] / counts - fitted) ** 2).sum()
+        return max(float(outcome.scatter.sum() + misfit), 1e-300)
+
+
+class Evidence:
+    """The walks W(x) = Σ_ℓ min over z' in Z_ℓ of the sum of √w T over the phases in which ℓ challenged x."""
+
+    def __init__(self, problem: RobustProblem) -> None:
+        self.problem = problem
+        self.blocks: dict[int, Array] = {}
+        self.eased: dict[int, Array] = {}
+
+    def add(self, weight: float, comparison: Comparison, plain: Array, eased: Array) -> None:
+        """Count one phase's statistics with √weight."""
+        shape = (self.problem.n_arms, plain.shape[0])
+        for store, values in ((self.blocks, plain), (self.eased, eased)):
+            block = store.setdefault(comparison.challenger, np.zeros(shape))
+            block[comparison.arms] += np.sqrt(weight) * values.T
+
+    @property
+    def walk(self) -> Array:
+        """(n_arms,) W(x)."""
+        return sum((block.min(axis=1) for block in self.blocks.values()), np.zeros(self.problem.n_arms))
+
+    def eased_walk(self, leader: int) -> Array:
+        """(n_arms,) W(x; leader): with the tolerance counted in the leader's favour."""
+        if leader not in self.blocks:
+            return self.walk
+        return self.walk - self.blocks[leader].min(axis=1) + self.eased[leader].min(axis=1)
+
+    def held_by(self, challenger: int) -> Array:
+        """(n_arms, n_challenger_pairs) evidence as each pair of the challenger sees it: what more of it adds to."""
+        own = self.blocks.get(challenger)
+        size = int(self.problem.offsets[challenger + 1] - self.problem.offsets[challenger])
+        if own is None:
+            return np.repeat(self.walk[:, None], size, axis=1)
+        return (self.walk - own.min(axis=1))[:, None] + own
+
+
+def _normal_score(t: Array, freedom: int) -> Array:
+    """Φ⁻¹(F_t(t)) through the tail that is small, so that large scores keep their digits."""
+    tail = special.stdtr(freedom, -np.abs(t))
+    return np.asarray(-np.sign(t) * special.ndtri(np.maximum(tail, 1e-300)))

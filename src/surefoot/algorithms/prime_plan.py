@@ -1,0 +1,56 @@
+"""PRIME's plan: sizes, weights and boundary of all looks, fixed before any data that counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.boundaries import gaussian_boundary, mixture_boundary
+from surefoot.noise import Noise, SubGaussian
+from surefoot.statistics import Array
+
+LOOKS = 38
+GROWTH = 1.25
+SLOPE = 0.15
+TRUST = 12.0  # phases before this many units of data count less: their rivals are chosen from little
+FIRST_EPOCH_SHARE = 0.98
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The looks of one epoch.
+
+    Attributes:
+        sizes: (n_looks,) planned pulls of each phase, in units of the smallest.
+        weights: (n_looks,) variances of the walk's steps.
+        variances: (n_looks + 1,) variance of the walk before each look.
+        boundary: (n_looks,) c_t: an arm is eliminated when its S_t = W_t / √V_t reaches it.
+    """
+
+    sizes: Array
+    weights: Array
+    variances: Array
+    boundary: Array
+
+
+def first_plan(delta: float, noise: Noise) -> Plan:
+    """The looks that nearly every run ends within."""
+    sizes = [1.0]
+    while len(sizes) < LOOKS:
+        sizes.append(max((GROWTH - 1) * sum(sizes), 1.0))
+    weights = np.array(sizes) * np.minimum(np.cumsum(sizes) / TRUST, 1.0)
+    return _with_boundary(np.array(sizes), np.asarray(weights / weights[0]), FIRST_EPOCH_SHARE * delta, noise)
+
+
+def continuation(epoch: int, units_so_far: float, delta: float, noise: Noise) -> Plan:
+    """The looks of a later epoch: a fresh walk at level 0.02·δ·2^−epoch, on phases that keep growing."""
+    sizes = (GROWTH - 1) * units_so_far * GROWTH ** np.arange(LOOKS)
+    level = (1 - FIRST_EPOCH_SHARE) * delta * 0.5**epoch
+    return _with_boundary(sizes, sizes / sizes[0], level, noise)
+
+
+def _with_boundary(sizes: Array, weights: Array, delta: float, noise: Noise) -> Plan:
+    solve = mixture_boundary if isinstance(noise, SubGaussian) else gaussian_boundary
+    boundary = solve(tuple(weights.tolist()), delta, SLOPE)
+    return Plan(sizes, weights, np.concatenate([[0.0], np.cumsum(weights)]), boundary)

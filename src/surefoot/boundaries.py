@@ -1,0 +1,162 @@
+"""Sequential boundaries for PRIME: how much evidence is enough, at looks planned before the data.
+
+The evidence against the best arm is dominated by a random walk W with known step variances (docs/prime.md). A boundary
+is an array c, one number a look, such that W_t ≥ c_t √V_t ever happens with probability at most δ.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, special
+
+Array = NDArray[np.float64]
+Weights = tuple[float, ...]
+
+LOWEST = -8.5  # a standardised walk is below this with probability 1e-17
+NODES = 96
+MIXTURE_RATES = 160
+
+
+@lru_cache(maxsize=64)
+def gaussian_boundary(weights: Weights, delta: float, slope: float = 0.0) -> Array:
+    """c_t = √(a + slope·log(V_t / V_1)) with a such that a Gaussian walk ever crosses with probability exactly δ.
+
+    Args:
+        weights: variances of the planned steps.
+        delta: the error to spend over all looks.
+        slope: 0 is Pocock's constant boundary; above 0, early looks are cheaper and late ones dearer.
+    """
+    shape = slope * np.log(np.cumsum(weights) / weights[0])
+
+    def excess(level: float) -> float:
+        return crossing_probability(weights, np.sqrt(level + shape)) - delta
+
+    level = optimize.brentq(excess, 1e-3, 100.0, xtol=1e-7)
+    return _frozen(np.sqrt(level + shape))
+
+
+def crossing_probability(weights: Weights, boundary: Array) -> float:
+    """P(W_t ≥ c_t √V_t for some t) for a Gaussian random walk: the recursion of Armitage, McPherson and Rowe (1969).
+
+    It carries the density of S = W / √V among walks that have not crossed, by Gauss–Legendre quadrature.
+    """
+    variance = weights[0]
+    states, measure = _quadrature(boundary[0])
+    mass = measure * np.exp(-(states**2) / 2) / np.sqrt(2 * np.pi)
+    crossed = float(special.ndtr(-boundary[0]))
+    for weight, c in zip(weights[1:], boundary[1:], strict=True):
+        keep, step = _step(variance, weight)
+        crossed += float(mass @ special.ndtr((keep * states - c) / step))
+        following, measure = _quadrature(c)
+        distance = (following[None, :] - keep * states[:, None]) / step
+        mass = measure * (mass @ np.exp(-(distance**2) / 2)) / (step * np.sqrt(2 * np.pi))
+        states, variance = following, variance + weight
+    return crossed
+
+
+def worst_crossing_probability(weights: Weights, boundary: Array) -> float:
+    """The largest crossing probability if an adversary may turn steps into zeros, knowing the past.
+
+    A phase that says nothing about a direction counts as T = 0 while V still grows. Backward dynamic programming over
+    the two choices of every step (variance as planned, or zero) shows what the worst such policy could reach.
+    """
+    variances = np.cumsum(weights)
+    states, measure, value = None, None, None
+    for t in range(len(weights) - 1, -1, -1):
+        c_next, values_next = boundary[t], value
+        before = variances[t - 1] if t > 0 else 0.0
+        states_before, measure_before = _quadrature(boundary[t - 1]) if t > 0 else (np.zeros(1), np.ones(1))
+        root = np.sqrt(variances[t])
+        position = states_before * np.sqrt(before)
+        step = np.sqrt(weights[t])
+        pulled = special.ndtr((position - c_next * root) / step)
+        idle = np.zeros(len(position))
+        if values_next is not None and states is not None and measure is not None:
+            distance = (states[None, :] * root - position[:, None]) / step
+            density = np.exp(-(distance**2) / 2) / (step * np.sqrt(2 * np.pi)) * root
+            pulled = pulled + density @ (measure * values_next)
+            idle = np.interp(position / root, states, values_next)
+        value = np.maximum(pulled, idle)
+        states, measure = states_before, measure_before
+    assert value is not None
+    return float(value[0])
+
+
+@lru_cache(maxsize=64)
+def mixture_boundary(weights: Weights, delta: float, slope: float = 0.0) -> Array:
+    """c_t for sub-Gaussian noise: where the mixture martingale Σ_k π_k exp(η_k W − η_k² V / 2) reaches 1/δ.
+
+    It starts at 1, so by Ville's inequality it ever reaches 1/δ with probability at most δ. The mixing weights π solve
+    a linear programme: the lowest level a such that every look crosses at or below √(a + slope·log(V_t / V_1)).
+    """
+    variances = np.cumsum(weights)
+    roots = np.sqrt(variances)
+    rates = np.geomspace(1.0 / roots[-1], 8.0 / roots[0], MIXTURE_RATES)
+    shape = slope * np.log(variances / variances[0])
+
+    def best_mixture(level: float) -> tuple[float, Array]:
+        c = np.sqrt(level + shape)
+        gain = np.exp(rates * (c * roots)[:, None] - rates**2 * variances[:, None] / 2)
+        return _maximin(gain)
+
+    union = 2 * np.log(len(weights) / delta)  # a union over the looks reaches this without any mixture
+    level = optimize.brentq(lambda a: np.log(best_mixture(a)[0] * delta), 0.1 * union, 1.1 * union, xtol=1e-3)
+    mixture = best_mixture(level)[1]
+    return _frozen(np.array([_mixture_crossing(rates, mixture, v, delta) for v in variances]))
+
+
+def _maximin(gain: Array) -> tuple[float, Array]:
+    """The mixture π that makes the smallest entry of gain @ π largest, and that entry."""
+    n_looks, n_rates = gain.shape
+    scale = gain.max(axis=1)
+    matrix = np.column_stack([-gain / scale[:, None], 1 / scale])
+    solved = optimize.linprog(
+        np.append(np.zeros(n_rates), -1.0),
+        A_ub=matrix,
+        b_ub=np.zeros(n_looks),
+        A_eq=np.append(np.ones(n_rates), 0.0)[None],
+        b_eq=[1.0],
+        bounds=[(0, None)] * (n_rates + 1),
+        method="highs",
+    )
+    mixture = np.maximum(solved.x[:-1], 0.0)
+    mixture /= mixture.sum()
+    return float((gain @ mixture).min()), mixture
+
+
+def _mixture_crossing(rates: Array, mixture: Array, variance: float, delta: float) -> float:
+    """The c at which the mixture reaches 1/δ when the variance is V; it increases in W, so c is unique."""
+    used = mixture > 0
+    log_mixture, eta = np.log(mixture[used]), rates[used]
+
+    def excess(c: float) -> float:
+        exponents = log_mixture + eta * c * np.sqrt(variance) - eta**2 * variance / 2
+        return float(special.logsumexp(exponents) + np.log(delta))
+
+    return float(optimize.brentq(excess, 0.0, 200.0, xtol=1e-10))
+
+
+@lru_cache(maxsize=1)
+def _legendre() -> tuple[Array, Array]:
+    return np.polynomial.legendre.leggauss(NODES)
+
+
+def _quadrature(c: float) -> tuple[Array, Array]:
+    """Nodes and weights on [LOWEST, c], the states of a walk that has not crossed."""
+    nodes, measure = _legendre()
+    half = (c - LOWEST) / 2
+    return half * (nodes + 1) + LOWEST, half * measure
+
+
+def _step(variance: float, weight: float) -> tuple[float, float]:
+    """S' = keep · S + step · ξ when a step of this weight follows."""
+    total = variance + weight
+    return float(np.sqrt(variance / total)), float(np.sqrt(weight / total))
+
+
+def _frozen(values: Array) -> Array:
+    values.flags.writeable = False
+    return values
