@@ -1,0 +1,64 @@
+"""`surefoot reproduce NAME`: run an experiment of the paper and hold our figures against its claims."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+STOPPED, INTERRUPTED = 1, 130
+
+
+def command(
+    experiment: Annotated[str, typer.Argument(help="irrelevant-dimensions, unit-sphere, or all (both).")],
+    runs: Annotated[int, typer.Option(help="Runs of every instance.")] = 20,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same tables.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for tables and figures.")] = Path("results"),
+    processes: Annotated[int | None, typer.Option(min=1, help="Processes on this machine; default: all cores.")] = None,
+    dask: Annotated[str | None, typer.Option(help="Use this Dask cluster, such as tcp://host:8786.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Run an experiment of the paper; stopped in the middle, the same command goes on."""
+    names = _chosen(experiment)
+    from surefoot.experiments.progress import progress_for
+    from surefoot.experiments.runner import Interrupted, Session, Stopped
+
+    session = Session(
+        runs=runs,
+        seed=seed,
+        out=out,
+        command=f"surefoot reproduce {shlex.quote(experiment)} --runs {runs} --seed {seed}",
+        processes=processes,
+        dask=dask,
+        progress=progress_for(sys.stderr, quiet),
+    )
+    try:
+        with session:
+            for name in names:
+                _function(name)(session)
+    except Stopped as stop:
+        print(f"surefoot: {stop}", file=sys.stderr, flush=True)
+        if isinstance(stop, Interrupted):
+            os._exit(INTERRUPTED)  # threads of a killed pool must not keep a terminal waiting
+        raise typer.Exit(STOPPED) from None
+
+
+def _chosen(experiment: str) -> tuple[str, ...]:
+    from surefoot.errors import InputError
+    from surefoot.experiments import EXPERIMENTS, GROUPS
+
+    if experiment not in EXPERIMENTS and experiment not in GROUPS:
+        raise InputError(f"there is no experiment {experiment!r}: choose {', '.join([*EXPERIMENTS, *GROUPS])}")
+    return GROUPS.get(experiment, (experiment,))
+
+
+def _function(name: str) -> Any:
+    from surefoot.experiments import EXPERIMENTS
+
+    module, function = EXPERIMENTS[name].split(":")
+    return getattr(importlib.import_module(module), function)
