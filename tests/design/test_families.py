@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from surefoot.design.families import EVERY_BLOCK, Comparison, Directions, Equal, Hulls, Vertices, apex_in_hull
+from surefoot.design.comparison import Comparison, Equal
+from surefoot.design.families import EVERY_BLOCK, Directions, Hulls, Vertices, apex_in_hull
 from surefoot.design.small_problem import Blocks
 from tests.design.references import best_arm, block_rows, hull_criterion, members, ragged_instance
 
@@ -76,7 +77,7 @@ def test_equal_gaps_compare_every_pair_with_every_other_arm():
 def test_chunks_do_not_change_the_prices(comparison, monkeypatch):
     family, _ = comparison
     whole = Vertices(family).price(whitener(), 0.0, EVERY_BLOCK)
-    monkeypatch.setattr("surefoot.design.families.CHUNK_ENTRIES", 1)
+    monkeypatch.setattr("surefoot.design.comparison.CHUNK_ENTRIES", 1)
     monkeypatch.setattr("surefoot.design.families.HULL_CHUNK", 2)
     pieces = Vertices(family).price(whitener(), 0.0, EVERY_BLOCK)
     np.testing.assert_array_equal(whole.blocks, pieces.blocks)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from surefoot.design.families import Comparison, Hulls, Vertices
+from surefoot.design.comparison import Comparison
+from surefoot.design.families import Hulls, Vertices
 from surefoot.design.sparsity import sparse
 from surefoot.design.types import Design, FloatArray, IntArray
 from surefoot.design.vertex_descent import descend

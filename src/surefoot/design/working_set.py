@@ -112,7 +112,7 @@ def solve_certified(rows: FloatArray, family: Family, tolerance: float, start: F
     working = WorkingSet(rows, family, tolerance, start)
     if working.identities.size == 0:  # no rival can ever win: nothing to learn
         return Certified(working.best.weights, 0.0, 0.0, 0)
-    finest = 0.03 * tolerance
+    finest = (0.03 if working.nearly_complete else 0.3) * tolerance
     inner = finest if working.nearly_complete else max(finest, FIRST_TOLERANCE)
     for _ in range(MAX_ROUNDS):
         added = working.round(inner)
@@ -121,7 +121,8 @@ def solve_certified(rows: FloatArray, family: Family, tolerance: float, start: F
             break
         if not added and inner <= finest:
             finest *= 0.3
-        inner = max(finest, min(inner, 0.3 * gap)) if added else finest
+        settled = added < working.dimension and gap < FIRST_TOLERANCE
+        inner = finest if settled else max(finest, min(inner, 0.3 * gap))
     return working.best
 
 

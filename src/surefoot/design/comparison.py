@@ -1,0 +1,141 @@
+"""Pairs against rival arms: the blocks of a comparison, their rows, and a cheap upper bound of each.
+
+There may be millions of blocks; they are never built all at once. One Gram product in chunks gives, for every block,
+the smallest ratio over the rival's pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from surefoot.design.small_problem import Blocks
+from surefoot.design.types import FloatArray, IntArray
+from surefoot.errors import InputError
+
+CHUNK_ENTRIES = 4_000_000
+NO_GAP = 1e-13  # gaps are differences of values: below this share of the largest value they are rounding errors
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Each of some pairs (the apexes) against each of some arms (the rivals).
+
+    A block's identity is `apex position * number of rivals + rival position`.
+
+    Attributes:
+        pairs: (n_pairs, dimension) all pairs.
+        offsets: (n_arms + 1,) where each arm's pairs begin.
+        apexes: indices of the pairs to be compared.
+        rivals: indices of the arms they are compared with; an apex is never compared with its own arm.
+        apex_values: (n_apexes,) and rival_values (n_pairs,): the gap of a row is (apex value − rival value) * scale.
+        rival_values: see above.
+        scales: (n_arms,) see above.
+    """
+
+    pairs: FloatArray
+    offsets: IntArray
+    apexes: IntArray
+    rivals: IntArray
+    apex_values: FloatArray
+    rival_values: FloatArray
+    scales: FloatArray
+
+    @cached_property
+    def members(self) -> IntArray:
+        """Indices of the rivals' pairs, rival after rival."""
+        return _ranges(self.offsets[self.rivals], self.offsets[self.rivals + 1])[0]
+
+    @cached_property
+    def smallest_gap(self) -> float:
+        """Gaps up to this are none."""
+        return NO_GAP * max(float(np.abs(self.rival_values).max()), float(np.abs(self.apex_values).max()))
+
+    def tie(self, identity: int) -> InputError:
+        """The error for a block that no change of θ separates."""
+        apex, rival = divmod(identity, self.rivals.size)
+        return InputError(
+            f"at this theta arm {self.rivals[rival]} is at least as good as arm {self.own_arm()[apex]} (pair "
+            f"{self.apexes[apex]}), so no number of samples confirms the latter: choose the best arm as leader, and a "
+            "theta without ties"
+        )
+
+    def own_arm(self) -> IntArray:
+        """(n_apexes,) the arm of each apex."""
+        return np.searchsorted(self.offsets, self.apexes, side="right").astype(np.int64) - 1
+
+    def vertex_ratios(self, whitener: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+        """Yield (first apex, (n_chunk, n_rivals) min over the rival's pairs of ‖z − z'‖²_{A⁻¹} / gap₊²)."""
+        members = self.members
+        sizes = np.diff(self.offsets)[self.rivals]
+        firsts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+        rival_points, apex_points = self.pairs[members] @ whitener.T, self.pairs[self.apexes] @ whitener.T
+        centre = rival_points.mean(axis=0)  # differences do not change, rounding errors shrink
+        rival_points -= centre
+        apex_points -= centre
+        rival_norms, apex_norms = squared_lengths(rival_points), squared_lengths(apex_points)
+        values, scales = self.rival_values[members], np.repeat(self.scales[self.rivals], sizes)
+        own = self.own_arm()
+        step = max(1, CHUNK_ENTRIES // max(1, members.size))
+        for first in range(0, self.apexes.size, step):
+            part = slice(first, first + step)
+            ratios = apex_points[part] @ (-2.0 * rival_points.T)
+            ratios += apex_norms[part, None]
+            ratios += rival_norms
+            np.maximum(ratios, 0.0, out=ratios)
+            self._divide_by_gaps(ratios, self.apex_values[part], values, scales)
+            lowest = np.minimum.reduceat(ratios, firsts, axis=1)
+            lowest[own[part, None] == self.rivals] = 0.0
+            yield first, lowest
+
+    def _divide_by_gaps(
+        self, ratios: FloatArray, apex_values: FloatArray, values: FloatArray, scales: FloatArray
+    ) -> None:
+        gaps = apex_values[:, None] - values
+        positive = gaps > self.smallest_gap
+        gaps *= scales
+        np.square(gaps, out=gaps)
+        np.divide(ratios, gaps, out=ratios, where=positive)
+        ratios[~positive] = np.inf
+
+    def rows_of(self, identities: IntArray) -> Blocks:
+        """Every row of these blocks: the hull of the rival."""
+        apexes, rivals = np.divmod(identities, self.rivals.size)
+        arms = self.rivals[rivals]
+        members, starts = _ranges(self.offsets[arms], self.offsets[arms + 1])
+        repeats = np.diff(starts)
+        rows = np.repeat(self.pairs[self.apexes[apexes]], repeats, axis=0) - self.pairs[members]
+        gaps = np.repeat(self.apex_values[apexes], repeats) - self.rival_values[members]
+        gaps[np.abs(gaps) <= self.smallest_gap] = 0.0
+        return Blocks(rows, gaps * np.repeat(self.scales[arms], repeats), starts)
+
+
+class Equal(Comparison):
+    """A comparison whose gaps are all 1: the robust XY criterion."""
+
+    @classmethod
+    def among(cls, pairs: FloatArray, offsets: IntArray, arms: IntArray) -> Equal:
+        """Every pair of the given arms against every other given arm."""
+        apexes = _ranges(offsets[arms], offsets[arms + 1])[0]
+        scales = np.ones(offsets.size - 1)
+        return cls(pairs, offsets, apexes, arms, np.ones(apexes.size), np.zeros(len(pairs)), scales)
+
+    def _divide_by_gaps(
+        self, ratios: FloatArray, apex_values: FloatArray, values: FloatArray, scales: FloatArray
+    ) -> None:
+        return
+
+
+def squared_lengths(rows: FloatArray) -> FloatArray:
+    """(n_rows,) ‖row‖²."""
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))
+
+
+def _ranges(begins: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
+    """All indices in begins[k]:ends[k], range after range, and where each range starts among them."""
+    sizes = ends - begins
+    starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    return np.arange(starts[-1]) + np.repeat(begins - starts[:-1], sizes), starts
