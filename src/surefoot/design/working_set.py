@@ -11,12 +11,12 @@ from surefoot.design.interior_point import solve
 from surefoot.design.small_problem import SmallProblem, spectral_whitener, whitener_of
 from surefoot.design.types import FloatArray, IntArray
 
-ALL_ATOMS = 150
+ALL_ATOMS = 150  # up to so many rows, all are in from the start
 MAX_ROUNDS = 80
 ROOM_FOR_ZEROS = 0.8  # stop at this share of the tolerance: cutting small weights may use the rest
-NEGLIGIBLE = 1e-4
-PIVOT_ROWS = 20
-FIRST_TOLERANCE = 0.1
+NEGLIGIBLE = 1e-4  # blocks below this share of the worst do not come in at the start
+PIVOT_ROWS = 20  # times the dimension: among so many longest rows the first ones are chosen
+FIRST_TOLERANCE = 0.1  # as long as rows and blocks are missing, no finer
 FIRST_BLOCKS = 40
 
 
