@@ -122,7 +122,7 @@ def test_a_plan_is_made_before_anything_is_spent(folder: Path, capsys: pytest.Ca
     output = capsys.readouterr().out
     assert "8 arms, 32 pairs" in output
     assert "rank 6" in output
-    assert "robust-static" in output
+    assert "static" in output
     assert "days" in output
     assert not Path("study.db").exists()
 

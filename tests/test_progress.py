@@ -59,6 +59,17 @@ def test_a_bar_shows_phase_and_leader() -> None:
     assert "10/30" in stream.getvalue()
 
 
+def test_a_narrow_terminal_keeps_the_bar_and_cuts_the_words() -> None:
+    stream = io.StringIO()
+    bar = BarProgress(Console(file=stream, force_terminal=True, width=70))
+    bar.update(LATER)
+    bar._bar.refresh()
+    bar.close()
+    assert "phase 3" in stream.getvalue()
+    assert "10/30" in stream.getvalue()
+    assert "70 pulls, 2 arms possible" in stream.getvalue()
+
+
 def test_a_log_gets_lines_and_a_terminal_a_bar() -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:

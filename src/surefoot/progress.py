@@ -107,14 +107,16 @@ class BarProgress:
     def __init__(self, console: Console | None = None) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as RichProgress
+        from rich.table import Column
 
+        rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")  # what does not fit is cut off here, not elsewhere
         columns = (
-            TextColumn("phase {task.fields[phase]}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[words]}"),
+            TextColumn("phase {task.fields[phase]}", table_column=Column(no_wrap=True)),
+            BarColumn(bar_width=12),
+            MofNCompleteColumn(table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[words]}", table_column=rest, markup=False),
         )
-        self._bar = RichProgress(*columns, console=console, transient=True)
+        self._bar = RichProgress(*columns, console=console, transient=True, expand=True)
         self._task: Any = None
 
     def update(self, snapshot: Snapshot) -> None:

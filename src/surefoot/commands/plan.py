@@ -49,7 +49,8 @@ def _print(config: StudyConfig, costs: list[Cost], seconds: float) -> None:
     from surefoot.progress import duration
 
     algorithms = list(costs[0].pulls)
-    table = Table("gap / noise", "hardness H*", "lower bound", *algorithms, f"time ({algorithms[0]})")
+    names = [name.replace("-", "-\n") for name in algorithms]
+    table = Table("gap /\nnoise", "hardness\nH*", "lower\nbound", *names, f"time\n({algorithms[0]})")
     for cost in costs:
         first = cost.pulls[algorithms[0]]
         table.add_row(

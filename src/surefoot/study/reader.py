@@ -14,6 +14,7 @@ from surefoot.problem import RobustProblem
 from surefoot.study.description import Description
 from surefoot.study.forecast import left_now
 from surefoot.study.lock import writer_of
+from surefoot.study.record import Record
 from surefoot.study.replay import replay
 from surefoot.study.storage import ReadStorage
 
@@ -73,6 +74,7 @@ class StudyReader:
         self.configuration: dict[str, Any] | None = entries["configuration"]
         self._run: Algorithm | None = None
         self._own_algorithm = algorithm
+        self._record = Record(self.description, self._storage)
 
     @property
     def path(self) -> Path:
@@ -108,6 +110,16 @@ class StudyReader:
         self._run.next_phase()  # finds out whether the run is over
         return self._run.result
 
+    @property
+    def recorded(self) -> Result:
+        """The same answer from what the writer noted after each phase: nothing is planned anew.
+
+        So it is quick, and needs no algorithm that surefoot does not ship. Where the notes do not tell all (many
+        arms, or a file of an early version), it is `result`.
+        """
+        found = self._record.result()
+        return self.result if found is None else found
+
     def status(self) -> Status:
         """How the study is: cheap enough to ask every second."""
         entries = dict(self._storage.rows("SELECT key, value FROM study WHERE key IN ('state', 'message')"))
@@ -135,11 +147,14 @@ class StudyReader:
             last_reward=self._storage.rows("SELECT max(finished) FROM pulls WHERE finished IS NOT NULL")[0][0],
         )
 
-    def pulls(self, since: int = 0) -> pd.DataFrame:
+    def pulls(self, since: int = 0, limit: int | None = None) -> pd.DataFrame:
         """One row a pull from the given number: pair, names, parameters, state, reward, attempts, times, error."""
         import pandas as pd
 
-        rows = self._storage.rows(f"SELECT {PULL_COLUMNS} FROM pulls WHERE id >= ? ORDER BY id", (since,))
+        rows = self._storage.rows(
+            f"SELECT {PULL_COLUMNS} FROM pulls WHERE id >= ? ORDER BY id LIMIT ?",
+            (since, -1 if limit is None else limit),
+        )
         frame = pd.DataFrame(rows, columns=PULL_COLUMNS.split(", "))
         pairs = self.problem.to_frame()
         named = pairs.iloc[frame["pair"].to_numpy(dtype="int64")].reset_index(drop=True)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from surefoot.algorithms import Algorithm, Result
 from surefoot.errors import InputError
+from surefoot.statistics import Array
 from surefoot.study.description import Description
 from surefoot.study.storage import StoredPhase
+
+MOST_EVIDENCE = 5_000  # arms
 
 
 def replay(description: Description, run: Algorithm, phases: Iterable[StoredPhase]) -> StoredPhase | None:
@@ -21,7 +25,8 @@ def replay(description: Description, run: Algorithm, phases: Iterable[StoredPhas
         if planned is None or planned.index != stored.index or (planned.counts != counts).any():
             raise InputError(
                 f"replaying the study, phase {stored.index} comes out otherwise than it was pulled: another version of "
-                f"surefoot or numpy plans it differently. It was made with {description.versions}: install these"
+                "surefoot or numpy, or another kind of processor, plans it differently. Go on where it was begun, with "
+                f"{description.versions}"
             )
         if not stored.complete:
             return stored
@@ -42,4 +47,12 @@ def summary(result: Result) -> dict[str, Any]:
         "leader": result.problem.arm_names[last.leader] if last else None,
         "survivors": int(last.survivors.sum()) if last else result.problem.n_arms,
         "boundary": last.boundary if last else None,
+        "evidence": _plain(last.evidence) if last else None,
     }
+
+
+def _plain(evidence: Array | None) -> list[float | str] | None:
+    """As JSON knows it: ±∞ as text; None where there is none, or more than is worth keeping after every phase."""
+    if evidence is None or len(evidence) > MOST_EVIDENCE:
+        return None
+    return [value if isfinite(value) else str(value) for value in evidence.tolist()]
