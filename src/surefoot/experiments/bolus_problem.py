@@ -1,0 +1,134 @@
+"""The paper's dosing problem: calculator settings as arms, errors in their two factors, a pull as two simulated days.
+
+Research on virtual patients; not medical advice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InputError
+from surefoot.glucose import Calculator, Patient, all_patients, diet, find_patient, lane_seeds, simulate
+from surefoot.glucose.calculator import CARB_RULE, CORRECTION_RULE
+from surefoot.glucose.meals import DAY_FACTORS
+from surefoot.problem import RobustProblem
+from surefoot.statistics import Outcome, Phase
+
+Array = NDArray[np.float64]
+
+DISCLAIMER = "Research on virtual patients. Not medical advice, and not a medical device."
+INSULIN_RANGE = (0.75, 1.25)  # TDI of the arms, as shares of the patient's own
+CARB_RANGE = (0.95, 1.05)  # CarbF as it may really be, as shares of the arm's
+CORRECTION_RULES = (1500.0, 2200.0)  # CorrF as it may really be: this over the arm's TDI
+PARAMETERS = ("lc", "hc", "TDI", "CarbF", "CorrF")
+DAYS = ("low", "high")
+
+
+@dataclass(frozen=True, eq=False)
+class Dosing:
+    """One patient's problem, with its pairs under the paper's linear model and under none.
+
+    Attributes:
+        patient: who is simulated.
+        linear: features lc, hc, TDI, CarbF, CorrF as in the paper; they span 4 dimensions, for lc and hc are constant.
+        tabular: the same pairs, one feature each.
+    """
+
+    patient: Patient
+    linear: RobustProblem
+    tabular: RobustProblem
+
+    @property
+    def baseline_arm(self) -> int:
+        """The arm in the middle, which is the standard calculator."""
+        return self.linear.n_arms // 2
+
+    def arm_setting(self, arm: int) -> tuple[float, float]:
+        """CarbF and CorrF of an arm without any error."""
+        insulin = float(self.linear.parameters[self.linear.pairs_of(arm).start, 2])
+        return CARB_RULE / insulin, CORRECTION_RULE / insulin
+
+    def pair_setting(self, pair: int) -> tuple[float, float]:
+        """CarbF and CorrF of a pair."""
+        carb, correction = self.linear.parameters[pair, 3:5].tolist()
+        return carb, correction
+
+
+def make_dosing(name: str | Patient, seed: int = 0, n_arms: int = 15, n_perturbations: int = 5) -> Dosing:
+    """The problem of one patient: the arms are evenly spaced, the errors uniform in the paper's ranges.
+
+    The errors depend on the seed, the patient and the numbers of arms and perturbations alone.
+    """
+    if n_arms < 3 or n_arms % 2 == 0:
+        raise InputError(
+            f"{n_arms} arms were asked for: give an odd number of at least 3, "
+            "so that the standard calculator stands in the middle of the arms"
+        )
+    if n_perturbations < 1:
+        raise InputError(f"{n_perturbations} perturbations an arm were asked for: give at least 1")
+    patient = find_patient(name)
+    insulin = patient.total_daily_insulin * np.linspace(*INSULIN_RANGE, n_arms)
+    meals = [DAY_FACTORS[day] * patient.daily_carbohydrates for day in DAYS]
+    arms = np.column_stack([np.tile(meals, (n_arms, 1)), insulin, CARB_RULE / insulin, CORRECTION_RULE / insulin])
+    generator = np.random.default_rng(stream(seed, patient, "errors"))
+    shape = (n_arms, n_perturbations)
+    carb = arms[:, 3, None] * generator.uniform(*CARB_RANGE, shape)
+    correction = generator.uniform(*CORRECTION_RULES, shape) / insulin[:, None]
+    errors = np.zeros((*shape, len(PARAMETERS)))
+    errors[..., 3] = arms[:, 3, None] - carb
+    errors[..., 4] = arms[:, 4, None] - correction
+    names = [f"TDI {value:.2f}" for value in insulin]
+    labels = [[f"error {k + 1}" for k in range(n_perturbations)]] * n_arms
+    linear, tabular = (
+        RobustProblem(
+            arms,
+            list(errors),
+            features=features,
+            arm_names=names,
+            perturbation_names=labels,
+            parameter_names=PARAMETERS,
+        )
+        for features in ("given", "tabular")
+    )
+    return Dosing(patient, linear, tabular)
+
+
+PURPOSES = ("errors", "pilot", "truth", "identify", "evaluation", "curves")
+
+
+def stream(seed: int, patient: Patient, purpose: str, *more: int) -> np.random.SeedSequence:
+    """The random stream of one purpose of one patient: independent of every other."""
+    number = [other.name for other in all_patients()].index(patient.name)
+    return np.random.SeedSequence(seed, spawn_key=(number, PURPOSES.index(purpose), *more))
+
+
+def branch(source: np.random.SeedSequence, number: int) -> np.random.SeedSequence:
+    """The numbered child of a stream; unlike `spawn`, the same whenever it is asked for."""
+    return np.random.SeedSequence(source.entropy, spawn_key=(*source.spawn_key, number))
+
+
+def day_rewards(dosing: Dosing, pairs: NDArray[np.int64], source: np.random.SeedSequence) -> Array:
+    """(2, n_pulls) lowest −risk of a low- and of a high-carb day for each pull, noise of its own for every day."""
+    carb, correction = dosing.linear.parameters[pairs, 3], dosing.linear.parameters[pairs, 4]
+    days = np.array([diet(day) for day in DAYS], dtype=object)[:, None]
+    seeds = lane_seeds(source, (len(DAYS), len(pairs)))
+    return simulate(dosing.patient, Calculator(carb, correction), days, seeds, statistics=["magni_risk"]).reward
+
+
+class BolusSimulator:
+    """Pulls a whole phase in one batch; a pull's noise depends on the source, its phase and its place there alone.
+
+    Args:
+        source: where all randomness comes from.
+    """
+
+    def __init__(self, dosing: Dosing, source: np.random.SeedSequence) -> None:
+        self._dosing, self._source = dosing, source
+
+    def pull(self, phase: Phase) -> Outcome:
+        pairs = np.repeat(np.arange(len(phase.counts)), phase.counts)
+        rewards = day_rewards(self._dosing, pairs, branch(self._source, phase.index)).sum(axis=0)
+        return Outcome.from_rewards(phase.index, len(phase.counts), pairs, rewards)
