@@ -1,0 +1,36 @@
+"""Jobs small enough to test sessions with; worker processes import them from here."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+
+def square(number: int, notes: str | None = None) -> dict[str, float | int]:
+    """Leave a note of being called, and give numbers that need every digit."""
+    if notes is not None:
+        (Path(notes) / f"{number}-{time.time_ns()}").touch()
+    return {"square": number**2, "third": number / 3, "process": os.getpid()}
+
+
+def square_unless_gone(number: int, notes: str) -> dict[str, float | int]:
+    """The worker that gets number 3 is killed while a file `deadly` is there."""
+    if number == 3 and (Path(notes) / "deadly").exists():
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return square(number, notes)
+
+
+def slow_square(number: int, notes: str) -> dict[str, float | int]:
+    time.sleep(0.2)
+    return square(number, notes)
+
+
+def threads(_: int) -> list[str | None]:
+    return [os.environ.get(name) for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")]
+
+
+def failing(number: int) -> int:
+    raise ZeroDivisionError(f"job {number}")
