@@ -70,17 +70,23 @@ def cost_row(folder: Path, executor: str | int, words: str) -> Row:
     return Row(f"our own cost a pull, {words}", f"{cost:.0f} µs", "< 100 µs", cost < 100)
 
 
-def busy_row(folder: Path) -> Row:
-    """Seconds that the workers spent in the simulator, of all the seconds they had; the pool's start is part of it."""
+def busy_rows(folder: Path) -> Iterator[Row]:
+    """Processor seconds of the simulator, of all that the cores had; the pool's start is part of it.
+
+    Only a quiet machine can meet the first: what others take is missing from it. The second, the time that workers spend
+    in the simulator, shows how long they wait for us, but not what we take from the cores.
+    """
     pulls, workers = 10_000, cores()
     with make(folder, 400) as study:
         study.run(one_millisecond, workers)  # compiled code is loaded
     with make(folder, pulls) as study:
         spent = seconds(lambda: study.run(one_millisecond, workers), repeats=1)
+    busy = pulls * 1e-3 / (spent * workers)
+    yield Row(f"a 1 ms simulator on {workers} cores: share of them busy with it", f"{busy:.1%}", "≥ 90 %", busy >= 0.9)
     with StudyReader(study.path, algorithm=EqualPhases(pulls)) as reader:
         table = reader.pulls()
-    busy = float((table["finished"] - table["started"]).sum()) / (spent * workers)
-    return Row(f"a 1 ms simulator on {workers} cores: share of their time in it", f"{busy:.1%}", "≥ 90 %", busy >= 0.9)
+    inside = float((table["finished"] - table["started"]).sum()) / (spent * workers)
+    yield Row("the same: share of the workers' time in the simulator", f"{inside:.1%}", "≥ 90 %", inside >= 0.9)
 
 
 def million_rows(folder: Path) -> Iterator[Row]:
@@ -115,6 +121,6 @@ def rows() -> Iterator[Row]:
         folder = Path(name)
         yield cost_row(folder, "serial", "in this process")
         yield cost_row(folder, cores(), f"on {cores()} processes")
-        yield busy_row(folder)
+        yield from busy_rows(folder)
         yield from million_rows(folder)
     yield help_row()
