@@ -73,8 +73,8 @@ def cost_row(folder: Path, executor: str | int, words: str) -> Row:
 def busy_rows(folder: Path) -> Iterator[Row]:
     """Processor seconds of the simulator, of all that the cores had; the pool's start is part of it.
 
-    Only a quiet machine can meet the first: what others take is missing from it. The second, the time that workers spend
-    in the simulator, shows how long they wait for us, but not what we take from the cores.
+    Only a quiet machine can meet the first: what others take is missing from it. The second, the time that workers
+    spend in the simulator, shows how long they wait for us, but not what we take from the cores.
     """
     pulls, workers = 10_000, cores()
     with make(folder, 400) as study:
