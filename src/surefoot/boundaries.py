@@ -64,24 +64,17 @@ def worst_crossing_probability(weights: Weights, boundary: Array) -> float:
     the two choices of every step (variance as planned, or zero) shows what the worst such policy could reach.
     """
     variances = np.cumsum(weights)
-    states, measure, value = None, None, None
+    states, measure, value = np.zeros(0), np.zeros(0), np.zeros(0)  # after the last look nothing can cross
     for t in range(len(weights) - 1, -1, -1):
-        c_next, values_next = boundary[t], value
         before = variances[t - 1] if t > 0 else 0.0
-        states_before, measure_before = _quadrature(boundary[t - 1]) if t > 0 else (np.zeros(1), np.ones(1))
-        root = np.sqrt(variances[t])
-        position = states_before * np.sqrt(before)
-        step = np.sqrt(weights[t])
-        pulled = special.ndtr((position - c_next * root) / step)
-        idle = np.zeros(len(position))
-        if values_next is not None and states is not None and measure is not None:
-            distance = (states[None, :] * root - position[:, None]) / step
-            density = np.exp(-(distance**2) / 2) / (step * np.sqrt(2 * np.pi)) * root
-            pulled = pulled + density @ (measure * values_next)
-            idle = np.interp(position / root, states, values_next)
-        value = np.maximum(pulled, idle)
-        states, measure = states_before, measure_before
-    assert value is not None
+        earlier, earlier_measure = _quadrature(boundary[t - 1]) if t > 0 else (np.zeros(1), np.ones(1))
+        position, root, step = earlier * np.sqrt(before), np.sqrt(variances[t]), np.sqrt(weights[t])
+        distance = (states[None, :] * root - position[:, None]) / step
+        density = np.exp(-(distance**2) / 2) / (step * np.sqrt(2 * np.pi)) * root
+        pulled = special.ndtr((position - boundary[t] * root) / step) + density @ (measure * value)
+        idle = np.interp(position / root, states, value) if len(states) else np.zeros(len(position))
+        idle = np.where(position >= boundary[t] * root, 1.0, idle)
+        states, measure, value = earlier, earlier_measure, np.maximum(pulled, idle)
     return float(value[0])
 
 
@@ -122,6 +115,8 @@ def _maximin(gain: Array) -> tuple[float, Array]:
         bounds=[(0, None)] * (n_rates + 1),
         method="highs",
     )
+    if solved.x is None:
+        raise ArithmeticError(f"the linear programme for the mixture boundary failed: {solved.message}")
     mixture = np.maximum(solved.x[:-1], 0.0)
     mixture /= mixture.sum()
     return float((gain @ mixture).min()), mixture

@@ -18,7 +18,7 @@ from surefoot.problem import RobustProblem
 from surefoot.statistics import Array, Counts, information
 
 MOST_RIVALS = 128  # the most pressing ones; the rest are settled on the way
-HOPE = 0.4  # look as far ahead as this probability of finishing needs
+HOPE = 0.6  # look as far ahead as this probability of finishing needs
 DOUBT = 0.3  # how much of the gaps' own uncertainty counts
 EXPLORATION = 0.1
 EXPLORED = 20.0  # units of data after which exploration's share falls
@@ -165,7 +165,7 @@ def _distances(pairs: Array, matrix: Array, own: NDArray[np.int64], theirs: NDAr
     mine, others = np.linalg.solve(factor, pairs[own].T), np.linalg.solve(factor, pairs[theirs].T)
     squares = (mine**2).sum(0)[:, None] + (others**2).sum(0) - 2 * mine.T @ others
     floor = 1e-12 * ((mine**2).sum(0)[:, None] + (others**2).sum(0)) + 1e-300
-    return np.sqrt(np.maximum(squares, floor))
+    return np.asarray(np.sqrt(np.maximum(squares, floor)))
 
 
 def _first_at(ratio: Array, best: Array, starts: NDArray[np.int64]) -> NDArray[np.int64]:

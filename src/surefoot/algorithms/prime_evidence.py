@@ -72,7 +72,7 @@ class PhaseTests:
         self.comparisons.append(Comparison(challenger, np.asarray(arms), directions, lengths))
 
     def _usable(self, pair: int, others: NDArray[np.int64], squared: Array) -> NDArray[np.bool_]:
-        distinct = squared > 1e-18 * (self.squares[pair] + self.squares[others])
+        distinct = np.asarray(squared > 1e-18 * (self.squares[pair] + self.squares[others]))
         if not self.hidden.shape[1]:
             return distinct
         outside = np.linalg.norm(self.hidden[pair] - self.hidden[others], axis=1)
@@ -164,7 +164,7 @@ class Evidence:
         """(n_arms,) W(x; leader): with the tolerance counted in the leader's favour."""
         if leader not in self.blocks:
             return self.walk
-        return self.walk - self.blocks[leader].min(axis=1) + self.eased[leader].min(axis=1)
+        return np.asarray(self.walk - self.blocks[leader].min(axis=1) + self.eased[leader].min(axis=1))
 
     def held_by(self, challenger: int) -> Array:
         """(n_arms, n_challenger_pairs) evidence as each pair of the challenger sees it: what more of it adds to."""
@@ -172,7 +172,7 @@ class Evidence:
         size = int(self.problem.offsets[challenger + 1] - self.problem.offsets[challenger])
         if own is None:
             return np.repeat(self.walk[:, None], size, axis=1)
-        return (self.walk - own.min(axis=1))[:, None] + own
+        return np.asarray((self.walk - own.min(axis=1))[:, None] + own)
 
 
 def _normal_score(t: Array, freedom: int) -> Array:

@@ -12,8 +12,8 @@ from surefoot.statistics import Array
 
 LOOKS = 38
 GROWTH = 1.25
-SLOPE = 0.15
-TRUST = 12.0  # phases before this many units of data count less: their rivals are chosen from little
+SLOPE = 0.1
+TRUST = 8.0  # phases before this many units of data count less: their rivals are chosen from little
 FIRST_EPOCH_SHARE = 0.98
 
 
@@ -45,7 +45,7 @@ def first_plan(delta: float, noise: Noise) -> Plan:
 
 def continuation(epoch: int, units_so_far: float, delta: float, noise: Noise) -> Plan:
     """The looks of a later epoch: a fresh walk at level 0.02·δ·2^−epoch, on phases that keep growing."""
-    sizes = (GROWTH - 1) * units_so_far * GROWTH ** np.arange(LOOKS)
+    sizes = np.asarray((GROWTH - 1) * units_so_far * GROWTH ** np.arange(LOOKS), dtype=np.float64)
     level = (1 - FIRST_EPOCH_SHARE) * delta * 0.5**epoch
     return _with_boundary(sizes, sizes / sizes[0], level, noise)
 

@@ -61,7 +61,7 @@ def finishing_design(rows: FloatArray, start: FloatArray, rivals: Rivals, tolera
         start: (n_pairs,) weights to start from, spanning.
         rivals: what has to be settled.
     """
-    weights = start / start.sum()
+    weights = np.asarray(start / start.sum())
     gradient = _gradient(rows, weights, rivals)
     for _ in range(ROUNDS):
         work = _working_set(weights, gradient)

@@ -1,0 +1,217 @@
+"""PRIME as a whole: errors, ties, tolerance, budget, epochs, misfit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import surefoot as sf
+from surefoot.algorithms import prime, prime_plan
+from surefoot.experiments.instances import near_tie, random_robust
+from tests.algorithms.families import FAMILIES
+from tests.statistical import LEVEL, error_test
+
+MODELS = {
+    "known": (sf.Gaussian(1.0), "gaussian"),
+    "unknown": (sf.Gaussian(), "gaussian"),
+    "sub-Gaussian": (sf.SubGaussian(1.0), "rademacher"),
+}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("model", MODELS)
+def test_errors_stay_within_delta(family: str, model: str) -> None:
+    noise, draws = MODELS[model]
+    runs = 400 if model == "known" else 60
+    test = error_test(lambda _: "prime", FAMILIES[family](), runs=runs, noise=noise, family=draws)  # type: ignore[arg-type]
+    assert not test.rejected
+    assert test.certified == runs
+
+
+TIED = sf.RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [1.0, 1.0]], [0, 1, 2, 2])
+
+
+@pytest.fixture
+def few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four looks and no design search: the guarantee may not depend on either, and 20 000 runs become affordable."""
+
+    def spread_out(problem, rows, past, theta, leader, rivals, held, start, spread, look):  # type: ignore[no-untyped-def]
+        return spread, round(look.size)
+
+    monkeypatch.setattr(prime_plan, "LOOKS", 4)
+    monkeypatch.setattr(prime, "allocate", spread_out)
+
+
+@pytest.mark.statistical
+@pytest.mark.usefixtures("few_looks")
+@pytest.mark.parametrize("model", MODELS)
+def test_each_of_two_tied_arms_is_eliminated_with_probability_at_most_delta(model: str) -> None:
+    noise, draws = MODELS[model]
+    theta, delta, runs = [1.0, 1.0], 0.2, 20_000
+    values = TIED.robust_values(theta)
+    assert values[0] == values[1] < values[2]
+    tied = sf.RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0]], [0, 1])
+    eliminated = np.zeros(2, dtype=int)
+    settings = sf.Settings(delta=delta, noise=noise, budget=6 + 12 * 4)
+    for child in np.random.SeedSequence(11).spawn(runs):
+        run = sf.Prime().start(tied, settings)
+        simulator = sf.LinearSimulator(tied, theta, 1.0, seed=child, family=draws)  # type: ignore[arg-type]
+        while phase := run.next_phase():
+            run.update(simulator.pull(phase))
+        eliminated += ~run.survivors
+    assert (stats.binom.sf(eliminated - 1, runs, delta) > LEVEL).all()
+    assert (eliminated > 0).all()
+
+
+def test_a_tie_of_three_with_all_its_designs_rarely_loses_one_of_them() -> None:
+    problem = sf.RobustProblem.from_pairs(
+        [[1.0, 0.0, 0.2], [0.0, 1.0, 0.1], [0.5, 0.5, -0.3], [1.0, 1.0, 0.0], [0.0, 0.2, 0.1]], [0, 1, 2, 2, 3]
+    )
+    theta = [1.0, 1.0, 0.0]
+    eliminated, runs = np.zeros(4, dtype=int), 60
+    for child in np.random.SeedSequence(12).spawn(runs):
+        simulator = sf.LinearSimulator(problem, theta, 1.0, seed=child)
+        result = sf.identify(problem, simulator, delta=0.1, noise=sf.Gaussian(1.0), budget=2000, on_misfit="ignore")
+        eliminated += ~np.isin(np.arange(4), result.candidates)
+    assert (stats.binom.sf(eliminated[:3] - 1, runs, 0.1) > LEVEL).all()
+    assert eliminated[3] > runs // 2
+
+
+def test_tolerance_ends_a_tie() -> None:
+    problem = sf.RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0], [0.3, 0.3]], [0, 1, 2])
+    simulator = sf.LinearSimulator(problem, [1.0, 1.0], 1.0, seed=4)
+    result = sf.identify(problem, simulator, delta=0.05, noise=sf.Gaussian(1.0), tolerance=0.2)
+    assert result.reason is sf.StopReason.WITHIN_TOLERANCE
+    assert result.certified
+    assert result.arm in (0, 1)
+    assert "within 0.2" in result.sentence
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("model", MODELS)
+def test_with_a_tolerance_arms_worse_than_it_are_returned_with_probability_at_most_delta(model: str) -> None:
+    noise, draws = MODELS[model]
+    problem = sf.RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0]], [0, 1])
+    theta, tolerance, delta, runs = [1.0, 0.69], 0.3, 0.2, 300
+    wrong = 0
+    for child in np.random.SeedSequence(13).spawn(runs):
+        simulator = sf.LinearSimulator(problem, theta, 1.0, seed=child, family=draws)  # type: ignore[arg-type]
+        result = sf.identify(problem, simulator, delta=delta, noise=noise, tolerance=tolerance, on_misfit="ignore")
+        wrong += result.certified and result.arm == 1
+    assert stats.binom.sf(wrong - 1, runs, delta) > LEVEL
+
+
+def test_a_budget_leaves_a_confidence_set() -> None:
+    problem, theta = near_tie(5, gap=0.01, rng=np.random.default_rng(5))
+    simulator = sf.LinearSimulator(problem, theta, 1.0, seed=4)
+    result = sf.identify(problem, simulator, delta=0.05, noise=sf.Gaussian(1.0), budget=400)
+    assert result.reason is sf.StopReason.BUDGET
+    assert not result.certified
+    assert result.samples == 400
+    assert problem.best_arm(theta) in result.candidates
+
+
+def test_epochs_continue_past_the_planned_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prime_plan, "LOOKS", 3)
+    problem, theta = near_tie(3, gap=0.2, rng=np.random.default_rng(5))
+    run = sf.Prime().start(problem, sf.Settings(delta=0.05, noise=sf.Gaussian(1.0)))
+    simulator = sf.LinearSimulator(problem, theta, 1.0, seed=4)
+    while phase := run.next_phase():
+        run.update(simulator.pull(phase))
+    assert run.epoch > 0
+    assert run.result.certified
+    assert run.result.arm == problem.best_arm(theta)
+
+
+def test_no_survivor_is_reported() -> None:
+    problem = sf.RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0]], [0, 1])
+    run = sf.Prime().start(problem, sf.Settings(delta=0.05, noise=sf.Gaussian(1.0)))
+    simulator = sf.LinearSimulator(problem, [1.0, 0.0], 1.0, seed=1)
+    run.update(simulator.pull(run.next_phase()))  # type: ignore[arg-type]
+    run.survivors[:] = False
+    assert run.next_phase() is None
+    assert run.result.reason is sf.StopReason.NO_SURVIVOR
+    assert not run.result.certified
+
+
+def test_planned_weights_count_whatever_was_pulled() -> None:
+    problem, theta = random_robust(6, 3, 4, rng=np.random.default_rng(2))
+    run = sf.Prime().start(problem, sf.Settings(delta=0.05, noise=sf.Gaussian(1.0)))
+    simulator = sf.LinearSimulator(problem, theta, 1.0, seed=1)
+    while phase := run.next_phase():
+        run.update(simulator.pull(phase))
+    looked = [record for record in run.history if record.boundary is not None]
+    assert [record.boundary for record in looked] == run.schedule.boundary[: len(looked)].tolist()
+    assert any(r.counts.sum() != round(s * run.unit) for r, s in zip(looked, run.schedule.sizes, strict=False))
+
+
+def quadratic_world() -> tuple[sf.RobustProblem, sf.RobustProblem, np.ndarray]:
+    """Rewards 1 − (x − 0.6)²·4: the best arm is in the middle, the best line points to an end."""
+    x = np.linspace(-1.0, 1.0, 9)
+    linear = sf.RobustProblem(x[:, None], [np.array([[0.05], [-0.05]])] * 9, features="linear")
+    square = sf.RobustProblem(x[:, None], [np.array([[0.05], [-0.05]])] * 9, features="quadratic")
+    return linear, square, 1 - 4 * (linear.parameters[:, 0] - 0.2) ** 2
+
+
+class Means:
+    """Gaussian rewards with given means, whatever the features say."""
+
+    def __init__(self, means: np.ndarray, seed: int) -> None:
+        tabular = sf.RobustProblem(np.eye(len(means)), [np.zeros((1, len(means)))] * len(means))
+        self.simulator = sf.LinearSimulator(tabular, means, 0.3, seed=seed)
+
+    def pull(self, phase: sf.Phase) -> sf.Outcome:
+        return self.simulator.pull(phase)
+
+
+@pytest.mark.parametrize("noise", [sf.Gaussian(0.3), sf.Gaussian()])
+def test_a_wrong_linear_winner_is_caught(noise: sf.Gaussian) -> None:
+    linear, square, means = quadratic_world()
+    truth = int(np.argmax(linear.worst_of(means)))
+    for seed in range(5):
+        result = sf.identify(linear, Means(means, seed), delta=0.05, noise=noise)
+        assert not result.certified
+        assert result.reason is sf.StopReason.MODEL_REJECTED
+        assert "quadratic" in result.reason.value
+        assert "tabular" in result.reason.value
+        assert sf.identify(linear, Means(means, seed), delta=0.05, noise=noise, on_misfit="ignore").certified
+        mended = sf.identify(square, Means(means, seed), delta=0.05, noise=noise, tolerance=0.02)
+        assert mended.certified
+        assert means[linear.pairs_of(mended.arm)].min() >= linear.worst_of(means)[truth] - 0.02
+
+
+@pytest.mark.statistical
+def test_a_right_model_is_rejected_no_more_often_than_its_level() -> None:
+    problem, theta = random_robust(5, 4, 3, rng=np.random.default_rng(3))
+    p_values = []
+    for child in np.random.SeedSequence(14).spawn(300):
+        result = sf.identify(
+            problem, sf.LinearSimulator(problem, theta, 1.0, seed=child), delta=0.05, noise=sf.Gaussian()
+        )
+        if result.model_check.lack_of_fit is not None:
+            p_values.append(result.model_check.lack_of_fit)
+    assert len(p_values) > 250
+    assert stats.kstest(p_values, "uniform").pvalue > 1e-3
+    rejections = int((np.array(p_values) < 0.001).sum())
+    assert stats.binom.sf(rejections - 1, len(p_values), 0.001) > LEVEL
+
+
+def test_unequal_noise_is_noticed() -> None:
+    problem, theta = random_robust(5, 4, 3, rng=np.random.default_rng(3))
+    scales = np.where(np.arange(problem.n_pairs) % 2 == 0, 0.2, 3.0)
+    result = sf.identify(
+        problem, sf.LinearSimulator(problem, theta, scales, seed=1), delta=0.05, noise=sf.Gaussian(), budget=4000
+    )
+    assert result.model_check.equal_variances is not None
+    assert result.model_check.equal_variances < 1e-4
+
+
+def test_scales_that_differ_by_pair_are_used() -> None:
+    problem, theta = random_robust(5, 4, 3, rng=np.random.default_rng(3))
+    scales = np.where(np.arange(problem.n_pairs) % 2 == 0, 0.2, 3.0)
+    test = error_test(lambda _: "prime", (problem, theta), runs=40, noise=sf.Gaussian(scales), true_scale=scales)  # type: ignore[arg-type]
+    assert not test.rejected
+    blind = error_test(lambda _: "prime", (problem, theta), runs=40, noise=sf.Gaussian(3.0), true_scale=scales)  # type: ignore[arg-type]
+    assert test.samples < 0.5 * blind.samples

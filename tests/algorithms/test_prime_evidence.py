@@ -1,0 +1,106 @@
+"""Rivals, statistics and walks: each boundary case of the proof."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from surefoot.algorithms.prime_evidence import Comparison, Evidence, PhaseTests
+from surefoot.problem import RobustProblem
+from surefoot.simulate import LinearSimulator
+from surefoot.statistics import Phase
+
+
+def small_problem() -> RobustProblem:
+    generator = np.random.default_rng(0)
+    arms = generator.standard_normal((4, 3))
+    return RobustProblem(arms, [0.3 * generator.standard_normal((5, 3)) for _ in arms])
+
+
+def hull_ratio(point: np.ndarray, others: np.ndarray, theta: np.ndarray, inverse: np.ndarray) -> float:
+    """The best ratio over many random points of the hull: a lower bound for the best one."""
+    mixes = np.random.default_rng(1).dirichlet(np.full(len(others), 0.3), 20_000)
+    v = point - np.concatenate([mixes, np.eye(len(others))]) @ others
+    return float((v @ theta / np.sqrt(np.einsum("ki,ij,kj->k", v, inverse, v))).max())
+
+
+def test_rivals_are_the_hull_points_that_are_beaten_most_clearly() -> None:
+    problem, theta = small_problem(), np.array([1.0, -0.5, 0.3])
+    counts = np.full(problem.n_pairs, 2)
+    tests = PhaseTests(problem, problem.pairs, counts)
+    leader = problem.best_arm(theta)
+    others = np.delete(np.arange(4), leader)
+    tests.add(leader, others, theta)
+    inverse = np.linalg.inv(2 * problem.pairs.T @ problem.pairs)
+    comparison = tests.comparisons[0]
+    whitened_theta = np.linalg.solve(tests.root, theta)
+    for k, pair in enumerate(range(problem.offsets[leader], problem.offsets[leader + 1])):
+        for j, arm in enumerate(others):
+            reached = float(comparison.directions[k, j] @ whitened_theta)
+            best = hull_ratio(problem.pairs[pair], problem.pairs[problem.pairs_of(arm)], theta, inverse)
+            assert reached >= best - 1e-6
+
+
+@pytest.mark.parametrize("family", ["gaussian", "rademacher"])
+def test_statistics_have_the_stated_mean_and_unit_variance(family: str) -> None:
+    problem, theta = small_problem(), np.array([1.0, -0.5, 0.3])
+    phase = Phase(0, np.arange(problem.n_pairs) % 3)
+    tests = PhaseTests(problem, problem.pairs / 2.0, phase.counts)
+    tests.add(1, np.array([0, 2, 3]), np.array([0.2, 0.1, 0.7]))
+    simulator = LinearSimulator(problem, theta, 2.0, seed=3, family=family)  # type: ignore[arg-type]
+    scales = np.full(problem.n_pairs, 2.0)
+    draws = np.array([tests.statistics(simulator.pull(phase), scales, True, 0.0)[0][0] for _ in range(4000)])
+    mean = tests.comparisons[0].directions @ np.linalg.solve(tests.root, theta)
+    assert draws.mean(axis=0) == pytest.approx(mean, abs=0.08)
+    assert draws.std(axis=0) == pytest.approx(np.ones_like(mean), abs=0.06)
+
+
+def test_unknown_scale_gives_standard_normal_scores_under_a_zero_gap() -> None:
+    problem = RobustProblem(np.array([[1.0, 0.0], [0.0, 1.0]]), [np.zeros((1, 2))] * 2)
+    phase = Phase(0, np.array([5, 4]))
+    tests = PhaseTests(problem, problem.pairs, phase.counts)
+    tests.add(0, np.array([1]), np.array([1.0, 0.0]))
+    simulator = LinearSimulator(problem, [2.0, 2.0], 37.0, seed=5)
+    scores = [float(tests.statistics(simulator.pull(phase), np.ones(2), False, 0.0)[0][0][0, 0]) for _ in range(4000)]
+    assert stats.kstest(scores, "norm").pvalue > 1e-3
+
+
+def test_directions_outside_the_range_say_nothing() -> None:
+    problem = RobustProblem(np.eye(3), [np.zeros((1, 3))] * 3)
+    phase = Phase(0, np.array([4, 4, 0]))
+    tests = PhaseTests(problem, problem.pairs, phase.counts)
+    tests.add(0, np.array([1, 2]), np.array([1.0, 0.0, 0.0]))
+    plain, eased = tests.statistics(
+        LinearSimulator(problem, [1.0, 0.0, 0.0], seed=0).pull(phase), np.ones(3), True, 0.5
+    )[0]
+    assert plain[0, 0] != 0.0
+    assert plain[0, 1] == 0.0
+    assert eased[0, 1] == 0.0
+
+
+def test_a_rival_equal_to_the_challengers_pair_says_nothing() -> None:
+    problem = RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1])
+    phase = Phase(0, np.array([2, 2, 2]))
+    tests = PhaseTests(problem, problem.pairs, phase.counts)
+    tests.add(0, np.array([1]), np.array([1.0, 2.0]))
+    plain, _ = tests.statistics(LinearSimulator(problem, [1.0, 2.0], seed=0).pull(phase), np.ones(3), True, 0.0)[0]
+    assert plain[0, 0] == 0.0
+    assert plain[1, 0] != 0.0
+
+
+def comparison(challenger: int, arms: list[int], pairs: int) -> Comparison:
+    shape = (pairs, len(arms))
+    return Comparison(challenger, np.array(arms), np.zeros((*shape, 1)), np.ones(shape))
+
+
+def test_a_challenger_that_changes_and_comes_back_keeps_one_block() -> None:
+    problem = small_problem()
+    walks = Evidence(problem)
+    first, second = np.array([[1.0], [3.0], [2.0], [5.0], [4.0]]), np.array([[4.0], [1.0], [2.0], [9.0], [9.0]])
+    for challenger, values in ((0, first), (1, second), (0, second)):
+        walks.add(4.0, comparison(challenger, [2], 5), values, values + 1.0)
+    assert walks.walk[2] == pytest.approx(2 * ((first + second).min() + second.min()))
+    assert walks.eased_walk(0)[2] == pytest.approx(walks.walk[2] + 2 * 2)
+    assert walks.eased_walk(3)[2] == walks.walk[2]
+    assert walks.held_by(0)[2].min() == pytest.approx(walks.walk[2])

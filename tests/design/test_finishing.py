@@ -1,0 +1,68 @@
+"""The finishing design against finite differences, closed forms and a general-purpose solver."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize, special
+
+from surefoot.design import finishing
+from surefoot.design.finishing import Rivals, finishing_design
+
+
+def problem(seed: int, n: int = 14, d: int = 4, rivals: int = 6) -> tuple[np.ndarray, Rivals]:
+    generator = np.random.default_rng(seed)
+    return generator.standard_normal((n, d)), Rivals(
+        generator.standard_normal((rivals, d)),
+        generator.uniform(0.1, 1.0, rivals),
+        generator.uniform(0.5, 3.0, rivals),
+        generator.uniform(1.0, 2.0, rivals),
+        50.0,
+    )
+
+
+def log_probability(rows: np.ndarray, weights: np.ndarray, rivals: Rivals) -> float:
+    inverse = np.linalg.inv((rows.T * weights) @ rows)
+    lengths = np.sqrt(np.einsum("ki,ij,kj->k", rivals.directions, inverse, rivals.directions))
+    return float(
+        special.log_ndtr((np.sqrt(rivals.pulls) * rivals.gaps / lengths - rivals.needs) / rivals.spreads).sum()
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_derivatives_match_finite_differences(seed: int) -> None:
+    rows, rivals = problem(seed)
+    weights = np.random.default_rng(seed).dirichlet(np.ones(len(rows)))
+    point = finishing._point(rows, weights, rivals)
+    assert point is not None
+    gradient, curvature = finishing._derivatives(rows, point, rivals)
+    step = 1e-6
+    for i in range(3):
+        moved = weights.copy()
+        moved[i] += step
+        slope = (log_probability(rows, moved, rivals) - log_probability(rows, weights, rivals)) / step
+        assert gradient[i] == pytest.approx(slope, rel=2e-4)
+        ahead = finishing._point(rows, moved, rivals)
+        assert ahead is not None
+        change = (finishing._derivatives(rows, ahead, rivals)[0] - gradient) / step
+        assert -curvature[i] == pytest.approx(change, rel=2e-3, abs=1e-3 * np.abs(curvature).max())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_it_is_as_good_as_a_general_solver(seed: int) -> None:
+    rows, rivals = problem(seed)
+    found = finishing_design(rows, np.full(len(rows), 1 / len(rows)), rivals, tolerance=1e-3)
+    assert found.sum() == pytest.approx(1.0)
+    assert (found >= 0).all()
+    reference = optimize.minimize(
+        lambda x: -log_probability(rows, np.exp(x - special.logsumexp(x)), rivals), np.zeros(len(rows)), method="BFGS"
+    )
+    assert log_probability(rows, found, rivals) >= -reference.fun - 0.01
+
+
+def test_one_direction_gives_the_c_optimal_design() -> None:
+    # Elfving: for orthogonal pairs and v = Σ a_i e_i the best weights are |a_i| / Σ|a|
+    direction = np.array([[3.0, -1.0, 1.0]])
+    rivals = Rivals(direction, np.ones(1), np.full(1, 2.0), np.ones(1), 60.0)
+    found = finishing_design(np.eye(3), np.full(3, 1 / 3), rivals, tolerance=1e-5)
+    assert found == pytest.approx(np.array([0.6, 0.2, 0.2]), abs=0.01)
