@@ -23,10 +23,15 @@ def require_columns(frame: pd.DataFrame, *names: str) -> None:
         )
 
 
-def inline(frame: pd.DataFrame) -> alt.InlineData:
-    """The rows as plain values within the chart, however many; what is not finite is left out of a row's mark."""
+def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows as plain values; None where a number is not finite, so that its mark is left out."""
     columns = {str(name): _plain(frame[name].to_numpy()) for name in frame.columns}
-    return alt.InlineData(values=[dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def inline(frame: pd.DataFrame) -> alt.InlineData:
+    """The rows within the chart, however many."""
+    return alt.InlineData(values=plain_rows(frame))
 
 
 def _plain(values: np.ndarray[Any, Any]) -> list[Any]:
