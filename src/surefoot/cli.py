@@ -19,6 +19,7 @@ COMMANDS = {
     "status": "surefoot.commands.status",
     "export": "surefoot.commands.export",
     "reproduce": "surefoot.commands.reproduce",
+    "bolus": "surefoot.commands.bolus",
 }
 
 

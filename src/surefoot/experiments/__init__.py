@@ -10,6 +10,7 @@ from __future__ import annotations
 EXPERIMENTS = {
     "irrelevant-dimensions": "surefoot.experiments.synthetic:irrelevant_dimensions",
     "unit-sphere": "surefoot.experiments.synthetic:unit_sphere",
+    "bolus": "surefoot.experiments.bolus:bolus",
 }
 
 # A name that stands for several experiments, run one after the other by the same workers.

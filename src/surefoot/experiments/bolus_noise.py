@@ -1,7 +1,7 @@
 """How noisy the reward is: scales per pair from a pilot, made larger on purpose.
 
 Sensor noise acts only through the correction term, so most days of a pair are nearly alike and a rare one is much
-worse. A pilot that saw no such day says little: a pair that looked quiet is not believed to be much quieter than others.
+worse. A pilot that saw no such day says little: a pair that looked quiet is not believed to be quieter than most.
 """
 
 from __future__ import annotations

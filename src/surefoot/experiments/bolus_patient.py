@@ -16,7 +16,6 @@ from surefoot.experiments.bolus_noise import Pilot, run_pilot
 from surefoot.experiments.bolus_problem import Dosing, make_dosing, stream
 from surefoot.experiments.bolus_truth import Truth, find_truth
 
-RUNS_A_CHOICE = 4  # five-day simulations for each time that the methods choose
 STEPS = ("pilot", "choices", "truth", "outcomes")
 Record = dict[str, Any]
 
@@ -26,11 +25,13 @@ class Plan:
     """What is done for each patient.
 
     Attributes:
-        runs: 5-day simulations of every choice's outcome; the methods choose anew for every four of them.
+        runs: 5-day simulations of each method's outcome.
+        runs_a_choice: after so many of them the methods choose anew, with other noise.
     """
 
     seed: int = 0
     runs: int = 20
+    runs_a_choice: int = 4
     arms: int = 15
     perturbations: int = 5
     question: Question = field(default_factory=Question)
@@ -41,7 +42,8 @@ class Plan:
 
     @property
     def choices(self) -> int:
-        return -(-self.runs // RUNS_A_CHOICE)
+        """How often each method chooses."""
+        return -(-self.runs // self.runs_a_choice)
 
 
 def study_patient(name: str, plan: Plan, tell: Callable[[str], None] = lambda step: None) -> Record:
@@ -147,7 +149,7 @@ def _outcome_rows(dosing: Dosing, results: list[dict[str, Result]], truth: Truth
     settings: list[Setting] = []
     for run in range(plan.runs):
         arms = {CALCULATOR: dosing.baseline_arm}
-        arms |= {label: result.arm for label, result in results[run // RUNS_A_CHOICE].items()}
+        arms |= {label: result.arm for label, result in results[run // plan.runs_a_choice].items()}
         for label, arm in arms.items():
             for case in CASES:
                 rows.append({"patient": dosing.patient.name, "method": label, "case": case, "run": run, "arm": arm})

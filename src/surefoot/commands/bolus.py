@@ -1,0 +1,121 @@
+"""`surefoot bolus adult#001`: the bolus-calculator setting of a virtual patient that is best under the worst error."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from surefoot.experiments.bolus_patient import Plan
+    from surefoot.experiments.runner import Session
+
+STOPPED, INTERRUPTED = 1, 130
+
+
+def command(
+    patient: Annotated[
+        str | None, typer.Argument(help="A virtual patient: adult#001 to #010, adolescent#..., child#...")
+    ] = None,
+    everyone: Annotated[bool, typer.Option("--all", help="All 30 patients.")] = False,
+    arms: Annotated[int, typer.Option(help="Settings to choose among; an odd number.")] = 15,
+    perturbations: Annotated[int, typer.Option(help="Errors of each setting.")] = 5,
+    delta: Annotated[float, typer.Option(help="A certified answer may be wrong with this probability.")] = 0.05,
+    tolerance: Annotated[
+        float, typer.Option(help="A worst case this close to the best is good enough, in units of the reward.")
+    ] = 0.0,
+    budget: Annotated[int, typer.Option(help="Pulls that a method may spend.")] = 10_000,
+    runs: Annotated[int, typer.Option(help="Five-day simulations of each outcome.")] = 20,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("results"),
+    processes: Annotated[int | None, typer.Option(min=1, help="With --all; default: all cores.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Find a robust setting of the bolus calculator. Research on virtual patients, not medical advice."""
+    from surefoot.errors import InputError
+    from surefoot.experiments.progress import progress_for
+
+    if (patient is None) != everyone:
+        raise InputError("give either the name of one patient, such as adult#001, or --all")
+    from surefoot.experiments.bolus_patient import Plan
+    from surefoot.experiments.runner import Session
+
+    typed = (
+        f"surefoot bolus {shlex.quote(patient) if patient else '--all'} --arms {arms} --perturbations {perturbations}"
+    )
+    typed += f" --delta {delta:g} --tolerance {tolerance:g} --budget {budget} --runs {runs} --seed {seed}"
+    session = Session(
+        runs=runs, seed=seed, out=out, command=typed, processes=processes, progress=progress_for(sys.stderr, quiet)
+    )
+    plan = Plan(seed, runs, runs, arms, perturbations, _question(delta, tolerance, budget))
+    _all_patients(session, plan) if patient is None else _one_patient(session, plan, patient)
+
+
+def _question(delta: float, tolerance: float, budget: int) -> Any:
+    from surefoot.algorithms import Settings
+    from surefoot.experiments.bolus_methods import Question
+    from surefoot.noise import Gaussian
+
+    Settings(delta=delta, noise=Gaussian(1.0), tolerance=tolerance, budget=budget)  # refuses before anything is done
+    return Question(delta, tolerance, budget)
+
+
+def _one_patient(session: Session, plan: Plan, name: str) -> None:
+    from surefoot.experiments.bolus_patient import STEPS, study_patient
+    from surefoot.glucose import find_patient
+
+    chosen = find_patient(name).name
+    session.progress.begin(chosen, len(STEPS), 0)
+    try:
+        record = study_patient(chosen, plan, lambda step: session.progress.advance(1))
+    finally:
+        session.progress.end()
+    _show(record, plan.question.delta)
+    _write(session, [record], plan)
+
+
+def _all_patients(session: Session, plan: Plan) -> None:
+    from surefoot.experiments.bolus import patient_records, write_and_show
+    from surefoot.experiments.runner import Interrupted, Stopped
+
+    try:
+        with session:
+            records = patient_records(session, plan)
+            write_and_show(session, records)
+            _write(session, records, plan)
+    except Stopped as stop:
+        print(f"surefoot: {stop}", file=sys.stderr, flush=True)
+        if isinstance(stop, Interrupted):
+            os._exit(INTERRUPTED)  # threads of a killed pool must not keep a terminal waiting
+        raise typer.Exit(STOPPED) from None
+
+
+def _show(record: dict[str, Any], delta: float) -> None:
+    from rich.table import Table
+
+    from surefoot.experiments.bolus_problem import DISCLAIMER
+    from surefoot.experiments.bolus_report import HEADS, Recommendation, caveats, table_rows
+    from surefoot.experiments.runner import console_for_output
+
+    console = console_for_output()
+    found = Recommendation.of(record)
+    console.print(f"[bold]{found.name}[/]: {found.sentence(delta)}", highlight=False)
+    table = Table(*HEADS)
+    for row in table_rows(found):
+        table.add_row(*row)
+    console.print(table)
+    for line in caveats(record):
+        console.print(line, highlight=False)
+    console.print(f"[bold]{DISCLAIMER}[/]", highlight=False)
+
+
+def _write(session: Session, records: list[dict[str, Any]], plan: Plan) -> None:
+    from surefoot.experiments.bolus_report import write_report
+
+    with session.folder.staged() as stage:
+        pages = [write_report(record, stage, plan.question.delta, session.command) for record in records]
+    print(f"report: {session.out / pages[0]}" if len(pages) == 1 else f"reports: {len(pages)} pages in {session.out}")
