@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from surefoot.algorithms.designs import g_weights
+from surefoot.experiments.instances import classic
+from surefoot.experiments.synthetic import SPHERE
+from surefoot.experiments.why_rage import Looking, Recording, _finished, _hardness, diagnose
+
+
+@pytest.fixture(scope="module")
+def row() -> dict[str, Any]:
+    return diagnose("unit-sphere", 20, SPHERE.seed(0, 20, 3))
+
+
+def test_the_parts_add_up(row: dict[str, Any]) -> None:
+    last = row["printed"] - row["discarded"]
+    assert row["phases"] >= 2
+    assert 0 < row["first_phase"] <= row["discarded"]
+    assert last > 0
+    assert row["needs_best"] < min(row["needs_g"], row["needs_first"])
+
+
+def test_without_rounding_nothing_changes_where_it_never_binds(row: dict[str, Any]) -> None:
+    assert row["rounding_binds"] == 0
+    assert row["without_rounding"] == row["printed"]
+
+
+def test_a_phase_that_is_looked_at_is_never_longer() -> None:
+    seed = SPHERE.seed(0, 20, 3)
+    instance = SPHERE.instance(20, seed)
+    looking, printed = (_finished(algorithm, instance, seed) for algorithm in (Looking(), Recording()))
+    first = int(printed.history[0].counts.sum())
+    parts = np.cumsum([record.counts.sum() for record in looking.history])
+    assert len(parts) > len(printed.history)
+    assert first in parts or parts[-1] < first
+    assert looking.survivors.sum() == 1
+
+
+def test_the_hardness_of_a_design_is_the_papers_formula() -> None:
+    problem, theta = classic(3)
+    weights = g_weights(problem, np.ones(problem.n_pairs))
+    inverse = np.linalg.inv(problem.pairs.T @ (weights[:, None] * problem.pairs))
+    best = problem.best_arm(theta)
+    means = problem.pair_means(theta)
+    differences = np.delete(problem.pairs[best] - problem.pairs, best, axis=0)
+    gaps = np.delete(means[best] - means, best)
+    expected = max(np.einsum("ij,jk,ik->i", differences, inverse, differences) / gaps**2)
+    assert _hardness((problem, theta), weights) == pytest.approx(expected, rel=1e-4)
