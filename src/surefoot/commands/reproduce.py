@@ -11,11 +11,13 @@ from typing import Annotated, Any
 
 import typer
 
+from surefoot.experiments import EXPERIMENTS, GROUPS
+
 STOPPED, INTERRUPTED = 1, 130
 
 
 def command(
-    experiment: Annotated[str, typer.Argument(help="irrelevant-dimensions, unit-sphere, or all (both).")],
+    experiment: Annotated[str, typer.Argument(help=f"{', '.join(EXPERIMENTS)}, or all (both panels of Figure 1).")],
     runs: Annotated[int, typer.Option(help="Runs of every instance.")] = 20,
     seed: Annotated[int, typer.Option(help="The same seed gives the same tables.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for tables and figures.")] = Path("results"),
@@ -50,7 +52,6 @@ def command(
 
 def _chosen(experiment: str) -> tuple[str, ...]:
     from surefoot.errors import InputError
-    from surefoot.experiments import EXPERIMENTS, GROUPS
 
     if experiment not in EXPERIMENTS and experiment not in GROUPS:
         raise InputError(f"there is no experiment {experiment!r}: choose {', '.join([*EXPERIMENTS, *GROUPS])}")
@@ -58,7 +59,5 @@ def _chosen(experiment: str) -> tuple[str, ...]:
 
 
 def _function(name: str) -> Any:
-    from surefoot.experiments import EXPERIMENTS
-
     module, function = EXPERIMENTS[name].split(":")
     return getattr(importlib.import_module(module), function)

@@ -10,6 +10,7 @@ from __future__ import annotations
 EXPERIMENTS = {
     "irrelevant-dimensions": "surefoot.experiments.synthetic:irrelevant_dimensions",
     "unit-sphere": "surefoot.experiments.synthetic:unit_sphere",
+    "why-rage": "surefoot.experiments.why_rage:why_rage",
     "bolus": "surefoot.experiments.bolus:bolus",
 }
 
