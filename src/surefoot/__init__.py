@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -59,6 +61,18 @@ def __getattr__(name: str) -> Any:
     value = getattr(importlib.import_module(_CONTENTS[name]), name)
     globals()[name] = value
     return value
+
+
+class _Package(ModuleType):
+    """Keeps `surefoot.complexity` the function: Python binds the module of that name here when it is imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _CONTENTS and isinstance(value, ModuleType):
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

@@ -18,6 +18,7 @@ COMMANDS = {
     "tell": "surefoot.commands.tell",
     "status": "surefoot.commands.status",
     "export": "surefoot.commands.export",
+    "report": "surefoot.commands.report",
     "reproduce": "surefoot.commands.reproduce",
     "bolus": "surefoot.commands.bolus",
 }

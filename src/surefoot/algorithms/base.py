@@ -208,6 +208,10 @@ class Algorithm(ABC):
             theta=theta,
             pair_means=means,
             pair_widths=widths,
+            pair_averages=np.divide(
+                self.sums, self.counts, out=np.full(self.problem.n_pairs, np.nan), where=self.counts > 0
+            ),
+            pair_errors=self._standard_errors(),
             counts=self.counts,
             model_check=check,
             history=list(self.history),
@@ -286,11 +290,23 @@ class Algorithm(ABC):
         radius = self_normalised_radius(self.first_information, total, self.settings.delta)
         if not np.isfinite(radius):
             return unknown
-        scale = 1.0
-        if not self.settings.noise.known:
-            freedom = float(self.freedom.sum())
-            if freedom == 0:
-                return unknown
-            scale = float(np.sqrt(self.scatter.sum() / freedom))
+        scale = self._relative_scale()
+        if scale is None:
+            return unknown
         whitened = np.linalg.solve(np.linalg.cholesky(total), self.problem.pairs.T)
         return np.asarray(scale * radius * np.linalg.norm(whitened, axis=0))
+
+    def _relative_scale(self) -> float | None:
+        """The noise relative to `scales`: 1 if it is known, else from replicates; None without any."""
+        freedom = float(self.freedom.sum())
+        if self.settings.noise.known:
+            return 1.0
+        return float(np.sqrt(self.scatter.sum() / freedom)) if freedom else None
+
+    def _standard_errors(self) -> Array:
+        """(n_pairs,) of the pairs' averages; NaN where nothing was pulled or the noise is not known yet."""
+        scale, pulled = self._relative_scale(), self.counts > 0
+        errors = np.full(self.problem.n_pairs, np.nan)
+        if scale is not None:
+            errors[pulled] = scale * self.scales[pulled] / np.sqrt(self.counts[pulled])
+        return errors

@@ -115,6 +115,8 @@ class Result:
         theta: (dimension,) least squares on all data, in the problem's reduced basis.
         pair_means: (n_pairs,) estimated mean rewards.
         pair_widths: (n_pairs,) half-widths that hold for all pairs and all looks at once.
+        pair_averages: (n_pairs,) means of the rewards themselves, without the model; NaN where there are none.
+        pair_errors: (n_pairs,) their standard errors; NaN where they are not known.
     """
 
     problem: RobustProblem
@@ -128,6 +130,8 @@ class Result:
     theta: Array
     pair_means: Array
     pair_widths: Array
+    pair_averages: Array
+    pair_errors: Array
     counts: Counts
     model_check: ModelCheck
     history: list[PhaseRecord]
@@ -198,10 +202,14 @@ class Result:
             f"{len(self.history)} phases; {self.model_check}"
         )
 
-    def _repr_html_(self) -> str:
-        """The same for notebooks: the answer, why it stopped, and the phases."""
-        from html import escape
+    def to_html(self) -> str:
+        """A self-contained page with the answer, the certificate, the charts and the table of arms."""
+        from surefoot.report import result_page
 
-        history = self.to_frame().to_html(index=False, border=0, float_format=lambda value: f"{value:.3g}")
-        lines = [f"<strong>{escape(self.sentence)}</strong>", *map(escape, repr(self).splitlines()[1:])]
-        return f"<div><p>{'<br>'.join(lines)}</p>{history}</div>"
+        return result_page(self)
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks: the answer, the certificate, and the phases."""
+        from surefoot.report import notebook_summary
+
+        return notebook_summary(self)

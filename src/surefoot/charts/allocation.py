@@ -39,7 +39,7 @@ def allocation_frame(result: Result, pairs: int = 25) -> pd.DataFrame:
 
 
 def allocation_chart(result: Result, pairs: int = 25, title: str = "Where the pulls went") -> alt.LayerChart:
-    """The share of each phase's pulls that each pair had; darker is more."""
+    """The share of each phase's pulls that each pair had; the further from the background, the more."""
     return allocation_drawing(result, pairs, title).chart()
 
 
@@ -55,13 +55,13 @@ def _template() -> alt.LayerChart:
     shade = alt.Color(
         "share:Q",
         title="share of the phase's pulls",
-        scale=alt.Scale(scheme="viridis", reverse=True, domainMin=0),
+        scale=alt.Scale(domainMin=0),
         legend=alt.Legend(format=".0%", orient="bottom", gradientLength=200),
     )
     tooltip: list[Any] = ["phase:O", "pair:N", "pulls:Q", alt.Tooltip("share:Q", format=".1%")]
     cells = table("allocation").encode(
         x=alt.X("phase:O", title="phase", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
-        y=alt.Y("pair:N", sort=None, title=None, axis=alt.Axis(labelLimit=210)),
+        y=alt.Y("pair:N", sort=None, title=None),
         color=shade,
         tooltip=tooltip,
     )

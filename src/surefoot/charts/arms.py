@@ -69,7 +69,7 @@ def arms_drawing(result: Result, sign: int = 1, title: str = "Worst case of each
 
 
 def _rows(labelled: bool) -> alt.LayerChart:
-    arm = alt.Y("arm:N", sort=None, title=None, axis=alt.Axis(labelLimit=180))
+    arm = alt.Y("arm:N", sort=None, title=None)
     value = alt.X("value:Q", title=INTERVAL_TITLE, scale=alt.Scale(zero=False))
     base = table("arms").encode(y=arm, color=_colour())
     bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=INTERVAL_TITLE), x2="high:Q")

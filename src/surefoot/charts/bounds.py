@@ -50,15 +50,14 @@ def _template() -> alt.LayerChart:
         x=alt.X(
             "pulls:Q", title="pulls (log scale)", scale=alt.Scale(type="log"), axis=alt.Axis(format="~s", tickCount=5)
         ),
-        y=alt.Y("what:N", sort=None, title=None, axis=alt.Axis(labelLimit=200, grid=True)),
+        y=alt.Y("what:N", sort=None, title=None, axis=alt.Axis(grid=True)),
     )
     scale = alt.Scale(domain=KINDS, range=[ORANGE, BLUE, GREY])
     shapes = alt.Scale(domain=KINDS, range=["diamond", "triangle-right", "circle"])
-    legend = alt.Legend(title=None, orient="bottom")
     points = base.mark_point(filled=True, size=110, opacity=1).encode(
-        color=alt.Color("kind:N", scale=scale, legend=legend),
-        shape=alt.Shape("kind:N", scale=shapes, legend=legend),
+        color=alt.Color("kind:N", scale=scale, legend=None),
+        shape=alt.Shape("kind:N", scale=shapes, legend=None),
         tooltip=["what:N", alt.Tooltip("pulls:Q", format=",.0f")],
     )
-    numbers = base.mark_text(align="left", dx=9).encode(text=alt.Text("pulls:Q", format=",.0f"))
-    return layered(points, numbers, height=alt.Step(30))
+    numbers = base.mark_text(dy=-12).encode(text=alt.Text("pulls:Q", format=",.0f"))
+    return layered(points, numbers, height=alt.Step(36))

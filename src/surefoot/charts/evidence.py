@@ -10,7 +10,7 @@ import pandas as pd
 
 from surefoot.algorithms import Result, StopReason
 from surefoot.charts.drawing import Drawing, layered, table
-from surefoot.charts.theme import DASHES, GREY, SERIES, SHAPES
+from surefoot.charts.theme import GREY, SERIES, SHAPES
 
 
 def evidence_frame(result: Result, rivals: int = 6) -> pd.DataFrame:
@@ -97,14 +97,13 @@ def _lines() -> list[Any]:
         y=_evidence_axis("evidence"),
         color=alt.Color("arm:N", scale=_scale(SERIES), legend=legend),
     )
-    dash = alt.StrokeDash("arm:N", scale=_scale(DASHES), legend=None)
     shape = alt.Shape("arm:N", scale=_scale(SHAPES), legend=legend)
     tooltip = ["arm:N", "phase:Q", "pulls:Q", alt.Tooltip("evidence:Q", format=".4g")]
     tooltip += [alt.Tooltip("boundary:Q", format=".4g"), "eliminated:N"]
     points = base.mark_point(filled=True, size=45, opacity=1).encode(shape=shape, tooltip=tooltip)
     rings = base.mark_point(filled=False, size=190, strokeWidth=2)
     rings = rings.encode(opacity=alt.condition("datum.eliminated", alt.value(1), alt.value(0)))
-    return [base.mark_line(strokeWidth=1.5).encode(strokeDash=dash), points, rings]
+    return [base.mark_line(strokeWidth=1.5), points, rings]
 
 
 def _scale(values: list[Any]) -> alt.Scale:

@@ -14,6 +14,8 @@ SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 
 WIDTH = 560
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+# Viridis at equal steps: even in lightness, so it reads in grey and by the colour-blind. The background is its low end.
+RAMP = ["#fde725", "#b5de2b", "#6ece58", "#35b779", "#1f9e89", "#26828e", "#31688e", "#3e4989", "#482878", "#440154"]
 LIGHT = {"background": "#ffffff", "ink": "#1f2328", "quiet": "#59636e", "grid": "#e3e6ea"}
 DARK = {"background": "#16191d", "ink": "#e6e9ec", "quiet": "#a3acb6", "grid": "#343a41"}
 
@@ -24,6 +26,7 @@ def config(palette: dict[str, str] = LIGHT) -> dict[str, Any]:
     return {
         "background": palette["background"],
         "font": FONT,
+        "range": {"heatmap": RAMP[::-1] if palette is DARK else RAMP},
         "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": 280},
         "title": {"anchor": "start", "color": ink, "fontSize": 14, "subtitleColor": quiet, "subtitleFontSize": 12},
         "axis": {
@@ -36,6 +39,7 @@ def config(palette: dict[str, str] = LIGHT) -> dict[str, Any]:
             "domainColor": quiet,
             "tickColor": quiet,
         },
+        "axisY": {"labelLimit": 210},
         "legend": {"labelColor": ink, "titleColor": ink, "labelFontSize": 11, "titleFontWeight": "normal"},
         "header": {"labelColor": ink, "titleColor": ink},
         "text": {"color": ink, "fontSize": 11},

@@ -1,0 +1,136 @@
+"""What a page says in words and numbers: the certificate, the arms, and the settings."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from surefoot.algorithms import Result, StopReason
+from surefoot.charts import evidence_frame
+
+if TYPE_CHECKING:
+    from surefoot.complexity import Complexity
+    from surefoot.study import StudyReader
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of a table: what it is, its value, and what that means."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number for people; a dash where there is none."""
+    if value is None or np.isnan(value):
+        return "–"
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    text = f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.{digits}g}"
+    return text.replace("-", "−")
+
+
+def certificate(result: Result, hardness: Complexity | None = None) -> list[Fact]:
+    """Everything the answer rests on."""
+    settings = result.settings
+    valid, sure = settings.confidence == "valid", f"{100 * (1 - settings.delta):g} %"
+    facts = [
+        Fact("certified", "yes" if result.certified else "no", result.reason.value),
+        Fact("confidence", sure, f"the chance of a wrong answer, δ, is at most {settings.delta:g}"),
+        Fact("policy", settings.confidence, "what the proofs need" if valid else "the paper's rules, not proved"),
+        Fact("algorithm", result.algorithm),
+        Fact("pulls", number(result.samples), f"in {len(result.history)} phases"),
+        *_decision(result),
+    ]
+    if hardness is not None:
+        bound = hardness.lower_bound(settings.delta)
+        facts.append(Fact("lower bound", number(bound), "pulls that any algorithm needs on average, by the estimate"))
+    if settings.tolerance:
+        facts.append(Fact("tolerance", f"{settings.tolerance:g}", "an arm this close to the best is good enough"))
+    facts.append(Fact("model check", _model(result), "passing proves nothing; failing is a warning to heed"))
+    return facts
+
+
+def _decision(result: Result) -> list[Fact]:
+    """The look that counts most: the last one at the closest rival."""
+    frame = evidence_frame(result, rivals=1)
+    if frame.empty:
+        return []
+    last = frame.iloc[-1]
+    state = "eliminated" if last["eliminated"] else "not eliminated"
+    note = f"against {last['arm']}, the closest rival, at {number(last['pulls'])} pulls: {state}"
+    return [
+        Fact("evidence", number(last["evidence"]), note),
+        Fact("boundary", number(last["boundary"]), "what the evidence against an arm has to reach"),
+    ]
+
+
+def _model(result: Result) -> str:
+    text = str(result.model_check)
+    return text[0].upper() + text[1:]
+
+
+def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fact]:
+    """All that is needed to do the same again."""
+    problem, settings = result.problem, result.settings
+    noise = settings.noise.to_dict()
+    scale = noise["scale"]
+    features = f"{problem.feature_kind} features: {_names(problem.feature_names)}"
+    said = "unknown scale" if scale is None else f"scale {scale:g}" if np.ndim(scale) == 0 else "one scale a pair"
+    facts = [
+        Fact("arms", number(problem.n_arms)),
+        Fact("pairs", number(problem.n_pairs), "an arm under one of its perturbations"),
+        Fact("dimension", number(problem.dimension), features),
+        Fact("noise", f"{noise['kind']}, {said}"),
+        Fact("delta", f"{settings.delta:g}"),
+        Fact("confidence", settings.confidence),
+        Fact("tolerance", f"{settings.tolerance:g}"),
+        Fact("budget", "none" if settings.budget is None else number(settings.budget)),
+        Fact("on_misfit", settings.on_misfit),
+        Fact("algorithm", result.algorithm),
+    ]
+    return facts + (_study_facts(reader) if reader else [])
+
+
+def _names(names: list[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _study_facts(reader: StudyReader) -> list[Fact]:
+    described = reader.description
+    return [
+        Fact("options", json.dumps(described.options)),
+        Fact("direction", described.direction),
+        Fact("seed", str(described.seed)),
+        Fact("study", described.id, "its identifier"),
+        Fact("made with", ", ".join(f"{name} {version}" for name, version in described.versions.items())),
+    ]
+
+
+def state_words(state: str, certified: bool, reason: StopReason) -> str:
+    """The state in two or three words."""
+    if state == "finished":
+        return "finished, certified" if certified else f"finished, not certified ({reason.name.lower()})"
+    return state
+
+
+def arm_rows(frame: Any) -> list[dict[str, str]]:
+    """The rows of `charts.arms_frame` as they are printed."""
+    return [
+        {
+            "rank": str(row["rank"]),
+            "arm": row["arm"],
+            "value": number(row["value"]),
+            "low": number(row["low"]),
+            "high": number(row["high"]),
+            "worst": row["worst"] if row["pulls"] or not np.isnan(row["value"]) else "–",
+            "pulls": number(row["pulls"]),
+            "kind": row["kind"],
+        }
+        for row in frame.to_dict("records")
+    ]

@@ -1,0 +1,40 @@
+"""How hard the instance was that a run has met, by its own estimate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from surefoot.algorithms import Result
+from surefoot.errors import InputError
+
+if TYPE_CHECKING:
+    from surefoot.complexity import Complexity
+
+LARGEST = 5_000  # pairs: beyond it, it would take longer than a reader waits
+TOLERANCE = 1e-2
+
+
+def estimated_hardness(result: Result) -> Complexity | None:
+    """The complexity at the run's estimate of θ and of the noise; None where there is no telling."""
+    from surefoot.complexity import complexity
+
+    problem, scales = result.problem, _scales(result)
+    if scales is None or not result.samples or problem.n_pairs > LARGEST:
+        return None
+    try:
+        return complexity(problem, result.theta, TOLERANCE, problem.pairs / scales[:, None])
+    except (InputError, np.linalg.LinAlgError):  # a tie in the estimate, a single arm
+        return None
+
+
+def _scales(result: Result) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+    """(n_pairs,) noise scales: as given, or as the replicates say."""
+    noise, n_pairs = result.settings.noise, result.problem.n_pairs
+    if noise.known:
+        return noise.scales(n_pairs)
+    seen = np.isfinite(result.pair_errors)
+    if not seen.any():
+        return None
+    return np.full(n_pairs, float(np.median(result.pair_errors[seen] * np.sqrt(result.counts[seen]))))

@@ -1,0 +1,78 @@
+"""The page of a result or a study: one file with everything in it."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from surefoot.algorithms import Result
+from surefoot.charts import arms_frame
+from surefoot.report import assets
+from surefoot.report.drawings import DESCRIPTIONS, configurations, drawings, safe_json
+from surefoot.report.facts import arm_rows, certificate, settings_facts, state_words
+from surefoot.report.hardness import estimated_hardness
+
+if TYPE_CHECKING:
+    import jinja2
+
+    from surefoot.study import StudyReader
+
+
+def result_page(result: Result, title: str = "Surefoot") -> str:
+    """A result as a self-contained HTML page."""
+    return _page(result, 1, title, state_words("finished", result.certified, result.reason))
+
+
+def study_page(reader: StudyReader) -> str:
+    """A study as a self-contained HTML page, as it is now."""
+    result, status = reader.recorded, reader.status()
+    return _page(
+        result,
+        reader.sign,
+        reader.name,
+        state_words(status.state, result.certified, result.reason),
+        message=status.message if status.state == "paused" else None,
+        told=status.told,
+        settings=settings_facts(result, reader),
+        failures=reader.failures().to_dict("records"),
+        configuration=json.dumps(reader.configuration, indent=1) if reader.configuration else None,
+    )
+
+
+def _page(result: Result, sign: int, title: str, state: str, **more: Any) -> str:
+    hardness = estimated_hardness(result)
+    drawn = drawings(result, sign, hardness)
+    style, vega, charts = assets.style(), assets.vega_script(), assets.charts_script()
+    values = {
+        "title": title,
+        "state": state,
+        "result": result,
+        "certificate": certificate(result, hardness),
+        "arms": arm_rows(arms_frame(result, sign)),
+        "settings": settings_facts(result),
+        "figures": {name: DESCRIPTIONS[name] for name in drawn},
+        "payload": safe_json(
+            {"configs": configurations(), "charts": {name: drawing.spec() for name, drawing in drawn.items()}}
+        ),
+        "style": style,
+        "scripts": [vega, charts],
+        "policy": _policy(style, vega, charts),
+    }
+    return environment().get_template("report.html").render(values | more)
+
+
+def _policy(style: str, *scripts: str) -> str:
+    """Only the scripts and the style that we wrote run, and nothing is fetched from anywhere."""
+    allowed = " ".join(f"'{assets.fingerprint(script)}'" for script in scripts)
+    return f"default-src 'none'; script-src {allowed}; style-src '{assets.fingerprint(style)}'; img-src data:"
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """Templates in which every value is escaped."""
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("surefoot.report", "templates"), autoescape=True, undefined=jinja2.StrictUndefined
+    )
