@@ -1,0 +1,112 @@
+"""The dosing study with the original simglucose as an outside simulator: nothing of Surefoot's own patients is used.
+
+    pip install 'simglucose==0.2.11' 'setuptools<81'
+    python examples/stock_simglucose.py adult#001 --budget 200      # again, with more, to go on
+
+simglucose takes some 15 s for the two days of a pull, so a certified answer takes hours on many cores; a small budget
+gives the best guess so far. Every reward is stored: the same command goes on after an interruption.
+Research on virtual patients. Not medical advice, and not a medical device.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from simglucose.actuator.pump import InsulinPump
+from simglucose.controller.base import Action, Controller
+from simglucose.patient.t1dpatient import T1DPatient
+from simglucose.sensor.cgm import CGMSensor
+from simglucose.simulation.env import T1DSimEnv
+from simglucose.simulation.scenario import CustomScenario
+from simglucose.simulation.sim_engine import SimObj
+
+import surefoot as sf
+from surefoot.study import Pull
+
+MEALS = ((7.0, 0.250), (9.5, 0.035), (12.0, 0.295), (15.0, 0.035), (18.0, 0.350), (21.5, 0.035))  # hour, share
+UNITS_TO_PMOL = 6000
+
+
+class BolusCalculator(Controller):
+    """Basal insulin all day; a bolus at meals for the carbohydrates, and for a reading above 150 mg/dL."""
+
+    def __init__(self, basal: float, carb_factor: float, correction_factor: float) -> None:
+        self.basal, self.carb_factor, self.correction_factor = basal, carb_factor, correction_factor
+
+    def policy(self, observation, reward, done, **info):
+        grams, minutes = info["meal"] * info["sample_time"], info["sample_time"]
+        units = 0.0
+        if grams > 0:
+            units = grams / self.carb_factor
+            if observation.CGM > 150:
+                units += (observation.CGM - 140) / self.correction_factor
+        return Action(basal=self.basal, bolus=units / minutes)
+
+    def reset(self):
+        pass
+
+
+def lowest_reward(name: str, grams: float, carb_factor: float, correction_factor: float, seed: int) -> float:
+    """The lowest −risk of one simulated day on which so many grams of carbohydrates are eaten."""
+    logging.getLogger("simglucose").setLevel(logging.ERROR)
+    midnight = datetime(2024, 1, 1)
+    meals = [(timedelta(hours=hour), share * grams) for hour, share in MEALS]
+    patient = T1DPatient.withName(name)
+    basal = patient._params.u2ss * patient._params.BW / UNITS_TO_PMOL
+    world = T1DSimEnv(
+        patient,
+        CGMSensor.withName("Dexcom", seed=seed),
+        InsulinPump.withName("Insulet"),
+        CustomScenario(start_time=midnight, scenario=meals),
+    )
+    SimObj(world, BolusCalculator(basal, carb_factor, correction_factor), timedelta(days=1), animate=False).simulate()
+    glucose = np.maximum(np.array(world.BG_hist, dtype=float), 1.0)
+    return float(-(10 * (3.35506 * (np.log(glucose) ** 0.8353 - 3.7932)) ** 2).max())
+
+
+def simulate(pull: Pull, name: str) -> float:
+    """A low- and a high-carb day, each with noise of its own."""
+    given = pull.parameters
+    seeds = (int(word >> 1) for word in pull.seed_sequence.generate_state(2))
+    grams = (given["lc"], given["hc"])
+    return sum(
+        lowest_reward(name, g, given["CarbF"], given["CorrF"], seed) for g, seed in zip(grams, seeds, strict=True)
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("patient", nargs="?", default="adult#001")
+    parser.add_argument("--budget", type=int, default=200, help="pulls; more later go on from there")
+    parser.add_argument("--scale", type=float, default=2.5, help="an upper bound of the rewards' standard deviation")
+    parser.add_argument("--processes", type=int, default=None)
+    parser.add_argument("--folder", type=Path, default=Path())
+    options = parser.parse_args()
+    result = run(options.patient, options.budget, options.scale, options.processes, options.folder)
+    print(result)
+    print("Research on virtual patients. Not medical advice.")
+
+
+def run(name: str, budget: int, scale: float, processes: int | None, folder: Path) -> sf.Result:
+    """Begin the patient's study or go on with it."""
+    from surefoot.experiments.bolus_problem import make_dosing
+
+    file = folder / f"stock-{name.replace('#', '-')}.db"
+    if file.exists():
+        study = sf.Study.open(file)
+        study.change_budget(budget)
+    else:
+        study = sf.Study.create(
+            file, make_dosing(name).tabular, "prime", delta=0.05, noise=sf.Gaussian(scale), budget=budget, seed=1
+        )
+    with study:
+        return study.run(partial(simulate, name=name), processes)
+
+
+if __name__ == "__main__":
+    main()
