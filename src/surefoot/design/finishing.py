@@ -9,10 +9,12 @@ logarithm of that product is concave, and the largest entry of its gradient boun
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, special
+from numba import njit
+from scipy import special
 
 from surefoot.design.types import FloatArray, IntArray
 
@@ -42,18 +44,7 @@ class Rivals:
     pulls: float
 
 
-@dataclass(frozen=True, eq=False)
-class _Point:
-    """The criterion at one set of weights, with what its derivatives need."""
-
-    value: float
-    factor: FloatArray
-    whitened: FloatArray
-    squares: FloatArray
-    scores: FloatArray
-
-
-def finishing_design(rows: FloatArray, start: FloatArray, rivals: Rivals, tolerance: float = 0.05) -> FloatArray:
+def finishing_design(rows: FloatArray, start: FloatArray, rivals: Rivals, tolerance: float = 0.1) -> FloatArray:
     """(n_pairs,) weights whose log-probability to finish is within about `tolerance` of the best.
 
     Args:
@@ -62,18 +53,36 @@ def finishing_design(rows: FloatArray, start: FloatArray, rivals: Rivals, tolera
         rivals: what has to be settled.
     """
     weights = np.asarray(start / start.sum())
-    gradient = _gradient(rows, weights, rivals)
+    gradient = gradient_of(rows, weights, rivals)
     for _ in range(ROUNDS):
         work = _working_set(weights, gradient)
         share = np.maximum(weights[work], 1e-4 / len(work))
-        found = _newton(rows[work], share / share.sum(), rivals, tolerance)
+        share /= share.sum()
+        _newton(np.ascontiguousarray(rows[work]), share, *_fields(rivals), tolerance)
         weights = np.zeros(len(rows))
-        weights[work] = np.where(found > NEGLIGIBLE * found.max(), found, 0.0)
+        weights[work] = np.where(share > NEGLIGIBLE * share.max(), share, 0.0)
         weights /= weights.sum()
-        gradient = _gradient(rows, weights, rivals)
+        gradient = gradient_of(rows, weights, rivals)
         if gradient.max() - weights @ gradient < 2 * tolerance:
             break
     return weights
+
+
+def gradient_of(rows: FloatArray, weights: FloatArray, rivals: Rivals) -> FloatArray:
+    """(n_pairs,) derivative of the log-probability: its largest entry minus weights @ gradient bounds the gain left."""
+    information = (rows.T * weights) @ rows
+    information.flat[:: len(information) + 1] += RIDGE * np.trace(information) / len(information)
+    solved = np.linalg.solve(information, rivals.directions.T)
+    squares = np.einsum("kd,dk->k", rivals.directions, solved)
+    scores = (np.sqrt(rivals.pulls / squares) * rivals.gaps - rivals.needs) / rivals.spreads
+    hazard = np.exp(-(scores**2) / 2 - special.log_ndtr(scores)) / np.sqrt(2 * np.pi)
+    slope = hazard * np.sqrt(rivals.pulls) / rivals.spreads * rivals.gaps / 2 * squares**-1.5
+    return np.asarray((rows @ solved) ** 2 @ slope)
+
+
+def _fields(rivals: Rivals) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
+    directions = np.ascontiguousarray(rivals.directions)
+    return directions, rivals.gaps, rivals.needs, rivals.spreads, float(rivals.pulls)
 
 
 def _working_set(weights: FloatArray, gradient: FloatArray) -> IntArray:
@@ -83,85 +92,212 @@ def _working_set(weights: FloatArray, gradient: FloatArray) -> IntArray:
     return np.union1d(np.flatnonzero(weights > NEGLIGIBLE * weights.max()), promising)
 
 
-def _point(rows: FloatArray, weights: FloatArray, rivals: Rivals) -> _Point | None:
-    information = (rows.T * weights) @ rows
-    information.flat[:: len(information) + 1] += RIDGE * np.trace(information) / len(information)
-    factor, failed = linalg.lapack.dpotrf(information, lower=1)
-    if failed:
-        return None
-    whitened = linalg.lapack.dtrtrs(factor, rivals.directions.T, lower=1)[0]
-    squares = np.einsum("ij,ij->j", whitened, whitened)
-    scores = (np.sqrt(rivals.pulls) * rivals.gaps / np.sqrt(squares) - rivals.needs) / rivals.spreads
-    return _Point(float(special.log_ndtr(scores).sum()), factor, whitened, squares, scores)
+@njit(cache=True)
+def _log_normal(t: float) -> float:
+    """log Φ(t), by its asymptotic series far in the lower tail."""
+    if t > -30.0:
+        return math.log(0.5 * math.erfc(-t / math.sqrt(2.0)))
+    return -t * t / 2 - math.log(-t * math.sqrt(2 * math.pi)) - 1 / (t * t)
 
 
-def _slopes(point: _Point, rivals: Rivals) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Hazard φ/Φ of each rival, the coefficient of its squared leverage in the gradient, and who matters."""
-    hazard = np.exp(-(point.scores**2) / 2 - special.log_ndtr(point.scores)) / np.sqrt(2 * np.pi)
-    slope = hazard * np.sqrt(rivals.pulls) / rivals.spreads * rivals.gaps / 2 * point.squares**-1.5
-    return hazard, slope, slope > 1e-7 * slope.max()
+# Plain loops on purpose: array expressions and linear-algebra calls would take four times as long to compile.
 
 
-def _gradient(rows: FloatArray, weights: FloatArray, rivals: Rivals) -> FloatArray:
-    point = _point(rows, weights, rivals)
-    assert point is not None
-    _, slope, matters = _slopes(point, rivals)
-    solved = linalg.lapack.dtrtrs(point.factor, point.whitened[:, matters], lower=1, trans=1)[0]
-    return np.asarray((rows @ solved) ** 2 @ slope[matters])
+@njit(cache=True)
+def _cholesky(matrix: FloatArray) -> bool:
+    """Replace the lower triangle by the Cholesky factor; False if the matrix is not positive definite."""
+    n = len(matrix)
+    for i in range(n):
+        for j in range(i + 1):
+            total = matrix[i, j]
+            for k in range(j):
+                total -= matrix[i, k] * matrix[j, k]
+            if i > j:
+                matrix[i, j] = total / matrix[j, j]
+            elif total > 0.0:
+                matrix[i, i] = math.sqrt(total)
+            else:
+                return False
+    return True
 
 
-def _newton(rows: FloatArray, weights: FloatArray, rivals: Rivals, tolerance: float) -> FloatArray:
-    """Log-barrier Newton on the simplex; the gradient gives the certified gap that ends it."""
-    point, barrier = _point(rows, weights, rivals), np.inf
+@njit(cache=True)
+def _whiten(factor: FloatArray, vectors: FloatArray, out: FloatArray) -> None:
+    """Each row of out becomes L⁻¹ times that row of vectors."""
+    for k in range(len(vectors)):
+        for a in range(len(factor)):
+            total = vectors[k, a]
+            for b in range(a):
+                total -= factor[a, b] * out[k, b]
+            out[k, a] = total / factor[a, a]
+
+
+@njit(cache=True)
+def _value(
+    rows: FloatArray,
+    weights: FloatArray,
+    directions: FloatArray,
+    gaps: FloatArray,
+    needs: FloatArray,
+    spreads: FloatArray,
+    pulls: float,
+    factor: FloatArray,
+    whitened: FloatArray,
+    squares: FloatArray,
+    scores: FloatArray,
+) -> float:
+    """The log-probability; Cholesky factor, whitened directions, squared lengths and scores are written in place."""
+    n, dimension = rows.shape
+    factor[:, :] = 0.0
+    trace = 0.0
+    for i in range(n):
+        for a in range(dimension):
+            scaled = weights[i] * rows[i, a]
+            trace += scaled * rows[i, a]
+            for b in range(a + 1):
+                factor[a, b] += scaled * rows[i, b]
+    for a in range(dimension):
+        factor[a, a] += RIDGE * trace / dimension
+    if not _cholesky(factor):
+        return -np.inf
+    _whiten(factor, directions, whitened)
+    value = 0.0
+    for k in range(len(gaps)):
+        total = 0.0
+        for a in range(dimension):
+            total += whitened[k, a] * whitened[k, a]
+        squares[k] = total
+        scores[k] = (math.sqrt(pulls / total) * gaps[k] - needs[k]) / spreads[k]
+        value += _log_normal(scores[k])
+    return value
+
+
+@njit(cache=True)
+def _derivatives(
+    rows: FloatArray,
+    factor: FloatArray,
+    whitened: FloatArray,
+    squares: FloatArray,
+    scores: FloatArray,
+    gaps: FloatArray,
+    spreads: FloatArray,
+    pulls: float,
+    gradient: FloatArray,
+    curvature: FloatArray,
+) -> None:
+    """The gradient and minus the Hessian of the log-probability, written in place."""
+    n, dimension = rows.shape
+    white_rows, leverage = np.empty((n, dimension)), np.empty(n)
+    _whiten(factor, rows, white_rows)
+    gradient[:] = 0.0
+    curvature[:, :] = 0.0
+    product = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            for a in range(dimension):
+                product[i, j] += white_rows[i, a] * white_rows[j, a]
+    for k in range(len(gaps)):
+        hazard = math.exp(-(scores[k] ** 2) / 2 - 0.5 * math.log(2 * math.pi) - _log_normal(scores[k]))
+        if hazard < 1e-12:
+            continue
+        root = math.sqrt(pulls) / spreads[k]
+        slope = root * gaps[k] / 2 / squares[k] ** 1.5
+        bend = 2 * hazard * slope
+        outer = hazard * (scores[k] + hazard) * slope * slope - 1.5 * hazard * slope / squares[k]
+        for i in range(n):
+            leverage[i] = 0.0
+            for a in range(dimension):
+                leverage[i] += white_rows[i, a] * whitened[k, a]
+            gradient[i] += hazard * slope * leverage[i] * leverage[i]
+        for i in range(n):
+            for j in range(i + 1):
+                both = leverage[i] * leverage[j]
+                curvature[i, j] += both * (bend * product[i, j] + outer * both)
+
+
+@njit(cache=True)
+def _newton_direction(
+    weights: FloatArray, gradient: FloatArray, curvature: FloatArray, barrier: float, direction: FloatArray
+) -> None:
+    """Newton's step of the barrier problem along the simplex, written in place."""
+    n = len(weights)
+    trace = 0.0
+    for i in range(n):
+        curvature[i, i] += barrier / weights[i] ** 2
+        trace += curvature[i, i]
+    diagonal = np.empty(n)
+    for i in range(n):
+        curvature[i, i] += 1e-12 * trace / n
+        diagonal[i] = abs(curvature[i, i])
+    ones = np.ones(n)
+    for i in range(n):
+        direction[i] = gradient[i] + barrier / weights[i]
+    if _cholesky(curvature):
+        for side in (direction, ones):
+            for i in range(n):
+                for j in range(i):
+                    side[i] -= curvature[i, j] * side[j]
+                side[i] /= curvature[i, i]
+            for i in range(n - 1, -1, -1):
+                for j in range(i + 1, n):
+                    side[i] -= curvature[j, i] * side[j]
+                side[i] /= curvature[i, i]
+    else:  # rounding made the matrix indefinite: its diagonal still gives an ascent direction
+        for i in range(n):
+            direction[i] /= diagonal[i]
+            ones[i] /= diagonal[i]
+    shift = direction.sum() / ones.sum()
+    for i in range(n):
+        direction[i] -= shift * ones[i]
+
+
+@njit(cache=True)
+def _newton(
+    rows: FloatArray,
+    weights: FloatArray,
+    directions: FloatArray,
+    gaps: FloatArray,
+    needs: FloatArray,
+    spreads: FloatArray,
+    pulls: float,
+    tolerance: float,
+) -> None:
+    """Log-barrier Newton on the simplex, in place; the gradient gives the gap that ends it."""
+    n, dimension = rows.shape
+    factor, whitened = np.empty((dimension, dimension)), np.empty((len(gaps), dimension))
+    squares, scores = np.empty(len(gaps)), np.empty(len(gaps))
+    gradient, curvature = np.empty(n), np.empty((n, n))
+    direction, trial = np.empty(n), np.empty(n)
+    value = _value(rows, weights, directions, gaps, needs, spreads, pulls, factor, whitened, squares, scores)
+    barrier = np.inf
     for _ in range(NEWTON_STEPS):
-        assert point is not None
-        gradient, curvature = _derivatives(rows, point, rivals)
-        gap = float(gradient.max() - weights @ gradient)
+        _derivatives(rows, factor, whitened, squares, scores, gaps, spreads, pulls, gradient, curvature)
+        mean = 0.0
+        for i in range(n):
+            mean += weights[i] * gradient[i]
+        gap = gradient.max() - mean
         if gap < tolerance:
-            break
-        barrier = min(0.25 * barrier, 0.3 * gap / len(weights))
-        direction = _newton_direction(weights, gradient, curvature, barrier)
-        step = _longest_step(weights, direction)
-        base = point.value + barrier * np.log(weights).sum()
-        rise = float((gradient + barrier / weights) @ direction)
-        moved, trial = weights, None
+            return
+        barrier = min(0.25 * barrier, 0.3 * gap / n)
+        _newton_direction(weights, gradient, curvature, barrier, direction)
+        base, rise, step = value, 0.0, 1.0
+        for i in range(n):
+            base += barrier * math.log(weights[i])
+            rise += (gradient[i] + barrier / weights[i]) * direction[i]
+            if direction[i] < 0:
+                step = min(step, -0.95 * weights[i] / direction[i])
+        moved = False
         for _ in range(12):
-            moved = weights + step * direction
-            trial = _point(rows, moved, rivals)
-            if trial and trial.value + barrier * np.log(moved).sum() >= base + 1e-4 * step * rise:
+            for i in range(n):
+                trial[i] = weights[i] + step * direction[i]
+            value = _value(rows, trial, directions, gaps, needs, spreads, pulls, factor, whitened, squares, scores)
+            reached = value
+            for i in range(n):
+                reached += barrier * math.log(trial[i])
+            if reached >= base + 1e-4 * step * rise:
+                weights[:] = trial
+                moved = True
                 break
             step /= 2
-        else:
-            break
-        weights, point = moved, trial
-    return weights
-
-
-def _derivatives(rows: FloatArray, point: _Point, rivals: Rivals) -> tuple[FloatArray, FloatArray]:
-    """Gradient, and minus the Hessian, of the log-probability."""
-    hazard, slope, matters = _slopes(point, rivals)
-    q, root = point.squares[matters], np.sqrt(rivals.pulls) / rivals.spreads[matters]
-    gaps, h, t = rivals.gaps[matters], hazard[matters], point.scores[matters]
-    whitened_rows = linalg.lapack.dtrtrs(point.factor, rows.T, lower=1)[0]
-    leverage = whitened_rows.T @ point.whitened[:, matters]
-    squared = leverage**2
-    bent = leverage * np.sqrt(h * root * gaps * q**-1.5)
-    curvature = (bent @ bent.T) * (whitened_rows.T @ whitened_rows)
-    outer = h * (t + h) * (root * gaps / 2 * q**-1.5) ** 2 - 0.75 * h * root * gaps * q**-2.5
-    curvature += (squared * outer) @ squared.T
-    return squared @ slope[matters], curvature
-
-
-def _newton_direction(weights: FloatArray, gradient: FloatArray, curvature: FloatArray, barrier: float) -> FloatArray:
-    matrix = curvature + np.diag(barrier / weights**2)
-    matrix.flat[:: len(matrix) + 1] += 1e-12 * np.trace(matrix) / len(matrix)
-    sides = np.column_stack([gradient + barrier / weights, np.ones(len(weights))])
-    _, solved, failed = linalg.lapack.dposv(matrix, sides)
-    if failed:  # rounding made the matrix indefinite: its diagonal still gives an ascent direction
-        solved = sides / np.abs(np.diag(matrix))[:, None]
-    return np.asarray(solved[:, 0] - solved[:, 1] * (solved[:, 0].sum() / solved[:, 1].sum()))
-
-
-def _longest_step(weights: FloatArray, direction: FloatArray) -> float:
-    falling = direction < 0
-    return min(1.0, 0.95 / float(np.max(-direction[falling] / weights[falling]))) if falling.any() else 1.0
+        if not moved:
+            return
