@@ -54,8 +54,7 @@ class Prime(Algorithm):
             return self._pilot()
         if self.look == len(self.schedule.sizes):
             self._next_epoch()
-        theta = self.estimate
-        ranked = self._ranked(theta)
+        theta, ranked = self.theta, self._ranked(self.theta)
         self.leader = int(ranked[0])
         counts = self._counts(theta, ranked[1:])
         if counts is None:
@@ -68,7 +67,8 @@ class Prime(Algorithm):
     def learn(self, outcome: Outcome) -> None:
         if self.tests is not None:
             self._look(outcome, self.tests)
-        ranked = self._ranked(self.estimate)
+        self.theta = self.estimate
+        ranked = self._ranked(self.theta)
         self.leader = int(ranked[0]) if len(ranked) else self.leader
 
     def _finished(self) -> StopReason | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from surefoot.design.finishing import Rivals, finishing_design
@@ -69,16 +69,21 @@ class Standing:
             self.directions[chosen], self.gaps[chosen], self.doubts[chosen], self.lengths[chosen], self.held[chosen]
         )
 
-    def scores(self, look: Look, weight: float, pulls: float) -> Array:
-        """How likely each comparison is settled after that much more weight and that many pulls, as normal scores."""
+    def scores(self, look: Look, weight: ArrayLike, pulls: ArrayLike) -> Array:
+        """How likely each comparison is settled after that much more weight and that many pulls, as normal scores.
+
+        Weights and pulls may be columns: one row of scores for each.
+        """
         needs = self.needs(look, weight)
-        return np.asarray((np.sqrt(pulls) * self.gaps / self.lengths - needs) / self.spreads(pulls))
+        return np.asarray((np.sqrt(pulls) * (self.gaps / self.lengths) - needs) / self.spreads(pulls))
 
-    def needs(self, look: Look, weight: float) -> Array:
-        return np.asarray((look.boundary * np.sqrt(look.variance + weight) - self.held) / np.sqrt(weight))
+    def needs(self, look: Look, weight: ArrayLike) -> Array:
+        """Evidence missing at that much more weight, in standard deviations of what it adds."""
+        return np.asarray((look.boundary * np.sqrt(look.variance + np.asarray(weight)) - self.held) / np.sqrt(weight))
 
-    def spreads(self, pulls: float) -> Array:
-        return np.sqrt(1 + DOUBT * pulls * (self.doubts / self.lengths) ** 2)
+    def spreads(self, pulls: ArrayLike) -> Array:
+        """Standard deviation of what that many pulls add, some of the gaps' own uncertainty included."""
+        return np.asarray(np.sqrt(1 + DOUBT * np.asarray(pulls) * (self.doubts / self.lengths) ** 2))
 
 
 def allocate(
@@ -180,7 +185,7 @@ def _horizon(standing: Standing, look: Look, rate: float) -> float:
     near = standing.scores(look, look.variance + look.weight, (look.variance + look.weight) * rate)
     pressing = standing.take(_most_pressing(near))
     ahead = np.geomspace(look.weight, 1000 * (look.variance + look.weight), 24)
-    chance = np.array([special.log_ndtr(pressing.scores(look, u, u * rate)).sum() for u in ahead])
+    chance = special.log_ndtr(pressing.scores(look, ahead[:, None], ahead[:, None] * rate)).sum(axis=1)
     likely = np.flatnonzero(chance >= np.log(HOPE))
     return float(ahead[likely[0]] if len(likely) else ahead[np.argmax(chance)])
 
@@ -201,8 +206,7 @@ def _relength(standing: Standing, rows: Array, weights: Array) -> Standing:
 
 def _pulls(standing: Standing, look: Look) -> int:
     """Fewer pulls than planned where that will do, more where a little more may finish."""
-    chance = np.array(
-        [np.exp(special.log_ndtr(standing.scores(look, look.weight, f * look.size)).sum()) for f in SIZES]
-    )
+    scores = standing.scores(look, look.weight, SIZES[:, None] * look.size)
+    chance = np.exp(special.log_ndtr(scores).sum(axis=1))
     factor = float(SIZES[np.argmin(SIZES + PATIENCE * (1 - chance))]) if chance[-1] > 0.2 else 1.0
     return max(1, round(factor * look.size))
