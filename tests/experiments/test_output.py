@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.experiments.output import Folder, write_origin, write_table
+from surefoot.experiments.output import Folder, short, write_origin, write_table
 
 
 def test_files_appear_together_when_all_are_written(tmp_path: Path) -> None:
@@ -47,3 +47,8 @@ def test_the_sidecar_says_where_it_comes_from(tmp_path: Path) -> None:
     assert (origin["command"], origin["seed"], origin["runs"]) == ("surefoot reproduce x", 7, 3)
     assert {"python", "surefoot", "numpy", "numba"} <= set(origin["versions"])
     assert origin["code"]
+
+
+@pytest.mark.parametrize(("number", "words"), [(9400.4, "9,400"), (303_012, "303 k"), (1_221_378, "1.22 M")])
+def test_numbers_for_people(number: float, words: str) -> None:
+    assert short(number) == words

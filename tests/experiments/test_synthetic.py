@@ -9,7 +9,16 @@ import pytest
 
 from surefoot.experiments.contenders import CONTENDERS
 from surefoot.experiments.runner import Session
-from surefoot.experiments.synthetic import IRRELEVANT, SPHERE, Experiment, figure, run_once, run_table, summary
+from surefoot.experiments.synthetic import (
+    IRRELEVANT,
+    SPHERE,
+    Experiment,
+    figure,
+    markdown,
+    run_once,
+    run_table,
+    summary,
+)
 
 SMALL = {"irrelevant-dimensions": replace(IRRELEVANT, sizes=(5,)), "unit-sphere": replace(SPHERE, sizes=(10, 20))}
 
@@ -71,6 +80,7 @@ def test_the_summary_compares_with_the_papers_oracle() -> None:
     assert table["ratio"].tolist() == [1.0, 0.25, 0.5]
     assert table["errors"].tolist() == [0, 1, 2]
     assert table["deviation"][0] == pytest.approx(np.sqrt(200))
+    assert "| Oracle, valid | 5 (0.25) | 1 of 2 |" in markdown(replace(SPHERE, sizes=(5,)), table)
     chart = figure(SPHERE, table).to_dict()
     values = chart["data"]["values"] if "values" in chart["data"] else next(iter(chart["datasets"].values()))
     assert [(row["mean"], row["low"], row["high"]) for row in values] == [

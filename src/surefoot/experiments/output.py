@@ -42,6 +42,11 @@ class Folder:
             shutil.rmtree(stage)
 
 
+def short(number: float) -> str:
+    """A number of samples for people: 9,400, 303 k, 1.22 M."""
+    return f"{number / 1e6:.2f} M" if number >= 1e6 else f"{number / 1e3:.3g} k" if number >= 1e5 else f"{number:,.0f}"
+
+
 def write_table(frame: pd.DataFrame, stem: Path) -> None:
     """As CSV and Parquet."""
     frame.to_csv(stem.with_suffix(".csv"), index=False, lineterminator="\n")

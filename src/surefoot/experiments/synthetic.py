@@ -116,6 +116,20 @@ def figure(experiment: Experiment, table: pd.DataFrame) -> Any:
     return samples_chart(bars, "size", experiment.axis, title)
 
 
+def markdown(experiment: Experiment, table: pd.DataFrame) -> str:
+    """The summary as a table for documents: a row a contender, a column a size, and all errors."""
+    from surefoot.experiments.output import short
+
+    lines = [
+        "| | " + " | ".join(f"{experiment.symbol} = {size}" for size in experiment.sizes) + " | errors |",
+        "|---|" + "---|" * (len(experiment.sizes) + 1),
+    ]
+    for (label, policy), rows in table.groupby(["label", "policy"], sort=False):
+        cells = [f"{short(mean)} ({ratio:.2f})" for mean, ratio in zip(rows["mean"], rows["ratio"], strict=True)]
+        lines.append(f"| {label}, {policy} | {' | '.join(cells)} | {rows['errors'].sum()} of {rows['runs'].sum()} |")
+    return "\n".join(lines) + "\n"
+
+
 @functools.cache
 def _same_for_all_runs(d: int) -> Instance:
     """One problem a process, so that its designs are remembered from run to run."""
@@ -132,6 +146,7 @@ def _reproduce(session: Session, experiment: Experiment, claims_of: Callable[[pd
     with session.folder.staged() as stage:
         save(figure(experiment, table), stage / experiment.name)
         write_table(runs.drop(columns="seconds"), stage / experiment.name)
+        (stage / f"{experiment.name}-summary.md").write_text(markdown(experiment, table), encoding="utf-8")
         seconds = runs[["size", "run", "label", "policy", "seconds"]]
         seconds.to_csv(stage / f"{experiment.name}-seconds.csv", index=False)
         write_origin(

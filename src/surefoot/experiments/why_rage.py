@@ -173,6 +173,8 @@ def _hardness(instance: Instance, weights: Array) -> float:
 def _show(session: Session, runs: pd.DataFrame) -> None:
     from rich.table import Table
 
+    from surefoot.experiments.output import short
+
     shown = Table(
         "instance", "Static", "RAGE", "without r(ε)", "looking often", "phases", "first", "discarded", "r(ε) binds",
         "λ^G needs", "first λ needs", "best λ needs",
@@ -180,16 +182,12 @@ def _show(session: Session, runs: pd.DataFrame) -> None:
     )  # fmt: skip
     for experiment, size in STUDIED:
         row = runs[(runs["experiment"] == experiment.name) & (runs["size"] == size)].mean(numeric_only=True)
-        counts = [f"{row['phases']:.1f}", _short(row["first_phase"]), _short(row["discarded"])]
+        counts = [f"{row['phases']:.1f}", short(row["first_phase"]), short(row["discarded"])]
         shown.add_row(
             f"{experiment.title}, {experiment.symbol} = {size}",
-            *(_short(row[name]) for name in ("static", "printed", "without_rounding", "looking")),
+            *(short(row[name]) for name in ("static", "printed", "without_rounding", "looking")),
             *counts,
             f"{row['rounding_binds']:.1f}",
-            *(_short(row[name]) for name in ("needs_g", "needs_first", "needs_best")),
+            *(short(row[name]) for name in ("needs_g", "needs_first", "needs_best")),
         )
     console_for_output().print(shown)
-
-
-def _short(number: float) -> str:
-    return f"{number / 1e6:.2f} M" if number >= 1e6 else f"{number / 1e3:.3g} k" if number >= 1e5 else f"{number:,.0f}"
