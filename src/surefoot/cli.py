@@ -19,8 +19,10 @@ COMMANDS = {
     "status": "surefoot.commands.status",
     "export": "surefoot.commands.export",
     "report": "surefoot.commands.report",
+    "dashboard": "surefoot.commands.dashboard",
     "reproduce": "surefoot.commands.reproduce",
     "bolus": "surefoot.commands.bolus",
+    "cite": "surefoot.commands.cite",
 }
 
 

@@ -30,7 +30,8 @@ def arms_frame(result: Result, sign: int = 1) -> pd.DataFrame:
     names, worst = problem.arm_names, _worst_pairs(result)
     ends = np.sort([sign * result.lower, sign * result.upper], axis=0)
     kinds = np.where(np.isin(np.arange(problem.n_arms), result.candidates), KINDS[1], KINDS[2])
-    kinds[result.arm] = KINDS[0]
+    if result.samples or result.certified:
+        kinds[result.arm] = KINDS[0]
     frame = pd.DataFrame(
         {
             "arm": names,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 import pandas as pd
 
@@ -23,16 +25,19 @@ def pace_drawing(frame: pd.DataFrame, title: str = "Pulls per minute") -> Drawin
     """`pace_chart` before it is drawn."""
     require_columns(frame, "minute", "pulls")
     begin = 1000 * frame["minute"].astype("int64")
-    timed = pd.DataFrame({"minute": begin, "pulls": frame["pulls"], "end": begin + 60_000})
+    timed = pd.DataFrame({"minute": begin, "pulls": frame["pulls"], "end": begin + 60_000, "none": 0})
     return Drawing(_template, (), {"pace": timed}, title, "rewards in each of the last minutes that had any")
 
 
 def _template() -> alt.LayerChart:
+    ticks: Any = {"interval": "minute", "step": 1}
     bars = table("pace").mark_bar(color=BLUE)
+    axis = alt.Axis(grid=False, format="%H:%M", tickCount=ticks, labelOverlap=True)
     bars = bars.encode(
-        x=alt.X("minute:T", title="time of day", axis=alt.Axis(grid=False, format="%H:%M", tickCount=6)),
+        x=alt.X("minute:T", title="time of day", axis=axis),
         x2="end:T",
         y=alt.Y("pulls:Q", title="pulls per minute"),
+        y2="none:Q",
         tooltip=[alt.Tooltip("minute:T", format="%H:%M"), "pulls:Q"],
     )
     return layered(bars, height=150)

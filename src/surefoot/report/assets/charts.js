@@ -39,6 +39,7 @@
   async function draw(name, spec) {
     const figure = document.querySelector(`[data-chart="${name}"]`);
     if (!figure) return;
+    figure.hidden = false; // before its width is asked for
     caption(figure, spec.title);
     const frame = fitted(spec, figure.clientWidth);
     const signature = JSON.stringify(frame);
@@ -56,7 +57,9 @@
   }
 
   async function drawAll(payload) {
-    known = { ...known, ...payload };
+    known = { ...known, ...payload, charts: { ...known.charts, ...payload.charts } };
+    const waiting = document.getElementById("no-charts");
+    if (waiting) waiting.hidden = Object.keys(known.charts).length > 0;
     for (const [name, spec] of Object.entries(known.charts)) {
       try {
         await draw(name, spec);

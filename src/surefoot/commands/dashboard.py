@@ -1,0 +1,51 @@
+"""`surefoot dashboard`: studies in a browser, live."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from surefoot.commands.locate import study_file
+
+
+def command(
+    studies: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Study files or configurations; by default the one in this folder.", show_default=False),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Where to listen; other than this machine itself needs --token.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8765,
+    token: Annotated[
+        str | None, typer.Option(envvar="SUREFOOT_TOKEN", help="Readers give it once.", show_default=False)
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="A name under which readers reach this machine.", show_default=False)
+    ] = None,
+    browser: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
+) -> None:
+    """Show studies in a browser while they run. It only reads: no study can be changed or slowed."""
+    from surefoot.dashboard import serve
+
+    def announce(address: str) -> None:
+        print(f"{address} shows {len(files)} {'study' if len(files) == 1 else 'studies'}; Ctrl-C ends it", flush=True)
+        if browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    files = [_existing(path) for path in studies] if studies else [_existing(None)]
+    serve(files, host, port, token, allow_host or [], announce)
+
+
+def _existing(given: Path | None) -> Path:
+    """The study file; that of a configuration may come later."""
+    from surefoot.errors import InputError
+
+    path = study_file(given)
+    if not path.exists() and given is not None and given.suffix != ".toml":
+        raise InputError(f"there is no file {path}: give a study file, or the configuration that will make one")
+    return path

@@ -1,0 +1,84 @@
+"""What a page says of a study: every number as text, by the name of the place it stands in."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from surefoot.charts import arms_frame
+from surefoot.charts.pace import pace_drawing
+from surefoot.dashboard.watch import Look, Watch
+from surefoot.progress import duration
+from surefoot.report.drawings import configurations, drawings
+from surefoot.report.facts import arm_rows, certificate, number
+
+HINTS = {
+    "running": "",
+    "idle": "Nobody runs it at the moment. Run the study again to go on: nothing is lost.",
+    "waiting": "No reward has come yet. This page shows more as soon as one does.",
+    "paused": "",
+    "finished": "",
+    "missing": "When the file comes back, this page goes on by itself.",
+    "broken": "",
+}
+
+
+def fields(look: Look) -> dict[str, Any]:
+    """The texts of a page that change while a study runs; `done` is a share, `version` tells when to redraw."""
+    said: dict[str, Any] = {"state": look.state, "name": look.name, "version": look.version}
+    said |= {"told": "–", "left": "–", "seen": look.status is not None}
+    said |= {"hint": HINTS[look.state], "message": look.trouble or "", "sentence": "", "certified": False, "done": None}
+    return said if look.status is None else said | _numbers(look)
+
+
+def _numbers(look: Look) -> dict[str, Any]:
+    status = look.status
+    assert status is not None
+    left = None if status.state == "finished" else status.expected_left
+    paused = status.message if status.state == "paused" else None
+    return {
+        "message": paused or look.trouble or "",
+        "sentence": status.sentence or "There is no answer before the first phase is complete.",
+        "certified": status.certified,
+        "leader": status.leader or "–",
+        "survivors": f"{number(status.survivors)} of {number(look.n_arms)}",
+        "told": number(status.told),
+        "phase": number(status.phase),
+        "phase_progress": f"{number(status.phase_told)} of {number(status.phase_pulls)} pulls",
+        "rate": number(status.pulls_per_minute, 3) if look.state == "running" else "–",
+        "left": "none" if status.state == "finished" else number(left and round(left), 3),
+        "time_left": _time_left(look, left),
+        "failed": number(status.failed),
+        "lost": number(status.lost),
+        "writer": status.writer or "nobody",
+        "done": _share(status.told, left, status.state),
+    }
+
+
+def _time_left(look: Look, left: float | None) -> str:
+    rate = look.status.pulls_per_minute if look.status else None
+    if look.state != "running" or not rate or left is None:
+        return ""
+    return f"about {duration(60 * left / rate)} at this pace"
+
+
+def _share(told: int, left: float | None, state: str) -> float | None:
+    if state == "finished":
+        return 1.0
+    return None if left is None or told + left == 0 else told / (told + left)
+
+
+def details(watch: Watch, look: Look) -> dict[str, Any]:
+    """What is drawn and listed below the numbers."""
+    failures, pace = watch.failures(), watch.pace()
+    charts = drawings(look.result, look.sign) if look.result and look.result.samples else {}
+    if pace is not None and not pace.empty:
+        charts["pace"] = pace_drawing(pace)
+    return {
+        "version": look.version,
+        "configs": configurations(),
+        "charts": {name: drawing.spec() for name, drawing in charts.items()},
+        "arms": [] if look.result is None else arm_rows(arms_frame(look.result, look.sign)),
+        "certificate": [] if look.result is None else [asdict(fact) for fact in certificate(look.result)],
+        "failures": [] if failures is None else failures.astype(object).to_dict("records"),
+    }
