@@ -96,7 +96,7 @@ def comparison(challenger: int, arms: list[int], pairs: int) -> Comparison:
 
 def test_a_challenger_that_changes_and_comes_back_keeps_one_block() -> None:
     problem = small_problem()
-    walks = Evidence(problem)
+    walks = Evidence(problem.offsets)
     first, second = np.array([[1.0], [3.0], [2.0], [5.0], [4.0]]), np.array([[4.0], [1.0], [2.0], [9.0], [9.0]])
     for challenger, values in ((0, first), (1, second), (0, second)):
         walks.add(4.0, comparison(challenger, [2], 5), values, values + 1.0)

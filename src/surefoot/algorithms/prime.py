@@ -150,5 +150,5 @@ class Prime(Algorithm):
             first_plan(delta, noise) if self.epoch == 0 else continuation(self.epoch, self.units, delta, noise)
         )
         self.look = 0
-        self.walks = Evidence(self.problem)
+        self.walks = Evidence(self.problem.offsets)
         self.near: dict[int, NDArray[np.bool_]] = {}

@@ -40,7 +40,7 @@ class PhaseTests:
     def __init__(self, problem: RobustProblem, rows: Array, counts: Counts) -> None:
         values, vectors = np.linalg.eigh(information(rows, counts))
         kept = values > RANGE_TOLERANCE * values[-1]
-        self.problem, self.rows = problem, rows
+        self.pairs, self.offsets, self.rows = problem.pairs, problem.offsets, rows
         self.root = vectors[:, kept] / np.sqrt(values[kept])
         self.rank = int(kept.sum())
         self.freedom = int(counts.sum()) - self.rank
@@ -51,12 +51,11 @@ class PhaseTests:
 
     def add(self, challenger: int, arms: NDArray[np.int64], theta: Array) -> None:
         """Choose, for each pair z' of the challenger and each arm, the point of its hull that z' should beat most."""
-        problem = self.problem
-        own = np.arange(problem.offsets[challenger], problem.offsets[challenger + 1])
-        theirs = np.concatenate([np.arange(problem.offsets[a], problem.offsets[a + 1]) for a in arms])
-        sizes = np.diff(problem.offsets)[arms]
+        own = np.arange(self.offsets[challenger], self.offsets[challenger + 1])
+        theirs = np.concatenate([np.arange(self.offsets[a], self.offsets[a + 1]) for a in arms])
+        sizes = np.diff(self.offsets)[arms]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        means = problem.pairs @ theta
+        means = self.pairs @ theta
         directions = np.zeros((len(own), len(arms), self.rank))
         lengths = np.full((len(own), len(arms)), np.inf)
         for k, pair in enumerate(own):
@@ -76,7 +75,7 @@ class PhaseTests:
         if not self.hidden.shape[1]:
             return distinct
         outside = np.linalg.norm(self.hidden[pair] - self.hidden[others], axis=1)
-        size = np.linalg.norm(self.problem.pairs[pair]) + np.linalg.norm(self.problem.pairs[others], axis=1)
+        size = np.linalg.norm(self.pairs[pair]) + np.linalg.norm(self.pairs[others], axis=1)
         return np.asarray(distinct & (outside <= OUTSIDE * size))
 
     def _rival_points(
@@ -143,14 +142,14 @@ class PhaseTests:
 class Evidence:
     """The walks W(x) = Σ_ℓ min over z' in Z_ℓ of the sum of √w T over the phases in which ℓ challenged x."""
 
-    def __init__(self, problem: RobustProblem) -> None:
-        self.problem = problem
+    def __init__(self, offsets: NDArray[np.int64]) -> None:
+        self.sizes = np.diff(offsets)
         self.blocks: dict[int, Array] = {}
         self.eased: dict[int, Array] = {}
 
     def add(self, weight: float, comparison: Comparison, plain: Array, eased: Array) -> None:
         """Count one phase's statistics with √weight."""
-        shape = (self.problem.n_arms, plain.shape[0])
+        shape = (len(self.sizes), plain.shape[0])
         for store, values in ((self.blocks, plain), (self.eased, eased)):
             block = store.setdefault(comparison.challenger, np.zeros(shape))
             block[comparison.arms] += np.sqrt(weight) * values.T
@@ -158,7 +157,7 @@ class Evidence:
     @property
     def walk(self) -> Array:
         """(n_arms,) W(x)."""
-        return sum((block.min(axis=1) for block in self.blocks.values()), np.zeros(self.problem.n_arms))
+        return sum((block.min(axis=1) for block in self.blocks.values()), np.zeros(len(self.sizes)))
 
     def eased_walk(self, leader: int) -> Array:
         """(n_arms,) W(x; leader): with the tolerance counted in the leader's favour."""
@@ -169,9 +168,8 @@ class Evidence:
     def held_by(self, challenger: int) -> Array:
         """(n_arms, n_challenger_pairs) evidence as each pair of the challenger sees it: what more of it adds to."""
         own = self.blocks.get(challenger)
-        size = int(self.problem.offsets[challenger + 1] - self.problem.offsets[challenger])
         if own is None:
-            return np.repeat(self.walk[:, None], size, axis=1)
+            return np.repeat(self.walk[:, None], int(self.sizes[challenger]), axis=1)
         return np.asarray((self.walk - own.min(axis=1))[:, None] + own)
 
 
