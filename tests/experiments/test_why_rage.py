@@ -8,7 +8,7 @@ import pytest
 from surefoot.algorithms.designs import g_weights
 from surefoot.experiments.instances import classic
 from surefoot.experiments.synthetic import SPHERE
-from surefoot.experiments.why_rage import Looking, Recording, _finished, _hardness, diagnose
+from surefoot.experiments.why_rage import Keeping, Looking, Recording, _finished, _hardness, diagnose
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +38,13 @@ def test_a_phase_that_is_looked_at_is_never_longer() -> None:
     assert len(parts) > len(printed.history)
     assert first in parts or parts[-1] < first
     assert looking.survivors.sum() == 1
+
+
+def test_what_is_kept_counts() -> None:
+    seed = SPHERE.seed(0, 20, 3)
+    keeping = _finished(Keeping(), SPHERE.instance(20, seed), seed)
+    again = keeping.frame.compare(keeping.counts, keeping.sums).clearance(np.array([keeping.leader]))[0]
+    assert np.delete(again, keeping.leader).min() == pytest.approx(keeping.evidence[keeping.evidence < np.inf].max())
 
 
 def test_the_hardness_of_a_design_is_the_papers_formula() -> None:
