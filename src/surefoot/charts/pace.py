@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 import pandas as pd
 
@@ -30,9 +28,8 @@ def pace_drawing(frame: pd.DataFrame, title: str = "Pulls per minute") -> Drawin
 
 
 def _template() -> alt.LayerChart:
-    ticks: Any = {"interval": "minute", "step": 1}
     bars = table("pace").mark_bar(color=BLUE)
-    axis = alt.Axis(grid=False, format="%H:%M", tickCount=ticks, labelOverlap=True)
+    axis = alt.Axis(grid=False, tickCount=6, labelOverlap=True)
     bars = bars.encode(
         x=alt.X("minute:T", title="time of day", axis=axis),
         x2="end:T",

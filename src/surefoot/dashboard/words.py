@@ -71,7 +71,7 @@ def _share(told: int, left: float | None, state: str) -> float | None:
 def details(watch: Watch, look: Look) -> dict[str, Any]:
     """What is drawn and listed below the numbers."""
     failures, pace = watch.failures(), watch.pace()
-    charts = drawings(look.result, look.sign) if look.result and look.result.samples else {}
+    charts = drawings(look.result, look.sign) if look.result else {}
     if pace is not None and not pace.empty:
         charts["pace"] = pace_drawing(pace)
     return {

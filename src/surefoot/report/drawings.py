@@ -29,7 +29,9 @@ DESCRIPTIONS = {
 
 
 def drawings(result: Result, sign: int = 1, hardness: Complexity | None = None) -> dict[str, Drawing]:
-    """The charts of a result by name."""
+    """The charts of a result by name; none before there is anything to draw."""
+    if not result.samples:
+        return {}
     found = {
         "evidence": evidence_drawing(result),
         "arms": arms_drawing(result, sign),

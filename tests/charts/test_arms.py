@@ -1,0 +1,58 @@
+import numpy as np
+
+from surefoot.charts import arms_chart, arms_frame
+from surefoot.charts.arms import MOST_ROWS
+from tests.charts.results import WEATHER, finished, fresh, many
+
+
+def test_rows_hold_the_numbers_of_the_result():
+    result = finished()
+    frame = arms_frame(result).set_index("arm")
+    for arm, name in enumerate(result.problem.arm_names):
+        own = result.problem.pairs_of(arm)
+        row = frame.loc[name]
+        assert row["value"] == result.values[arm]
+        assert (row["low"], row["high"]) == (result.lower[arm], result.upper[arm])
+        assert row["worst"] == WEATHER[int(np.argmin(result.pair_means[own]))]
+        assert row["pulls"] == result.counts[own].sum()
+
+
+def test_the_chosen_arm_comes_first_and_survivors_are_told_from_the_eliminated():
+    result = many()
+    frame = arms_frame(result)
+    assert frame["arm"].iloc[0] == result.arm_name
+    assert frame["kind"].iloc[0] == "chosen"
+    alive = {result.problem.arm_names[arm] for arm in result.candidates} - {result.arm_name}
+    assert set(frame.loc[frame["kind"] == "still possible", "arm"]) == alive
+    assert frame["value"].iloc[1:].is_monotonic_decreasing
+
+
+def test_a_study_that_minimises_shows_costs_with_their_worst_as_the_highest():
+    result = finished()
+    gains, costs = arms_frame(result).set_index("arm"), arms_frame(result, sign=-1).set_index("arm")
+    assert (costs["value"] == -gains["value"]).all()
+    assert (costs["low"] == -gains["high"]).all()
+    assert (costs["low"] <= costs["high"]).all()
+    assert arms_frame(result, sign=-1)["arm"].tolist() == arms_frame(result)["arm"].tolist()
+
+
+def test_few_arms_have_a_row_each_and_many_stand_side_by_side():
+    few, crowd = arms_chart(finished()).to_dict(), arms_chart(many()).to_dict()
+    assert few["layer"][0]["encoding"]["y"]["field"] == "arm"
+    assert crowd["layer"][0]["encoding"]["x"]["field"] == "rank"
+    assert many().problem.n_arms > MOST_ROWS
+    assert len(crowd["datasets"]["arms"]) == 300
+
+
+def test_the_worst_perturbation_is_no_tick_among_the_others():
+    result = finished()
+    ticks = arms_chart(result).to_dict()["datasets"]["pairs"]
+    worst = {(row["arm"], row["worst"]) for row in arms_frame(result).to_dict("records")}
+    assert len(ticks) == result.problem.n_pairs - result.problem.n_arms
+    assert not worst & {(tick["arm"], tick["perturbation"]) for tick in ticks}
+
+
+def test_without_data_nothing_is_chosen_and_nothing_is_drawn():
+    frame = arms_frame(fresh())
+    assert set(frame["kind"]) == {"still possible"}
+    assert all(row["value"] is None for row in arms_chart(fresh()).to_dict()["datasets"]["arms"])

@@ -1,0 +1,58 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from surefoot.charts import evidence_chart, evidence_frame
+from tests.charts.results import finished, fresh, many
+
+
+@pytest.mark.parametrize("algorithm", ["prime", "robust-rage", "robust-static"])
+def test_what_is_drawn_is_what_decided(algorithm):
+    result = finished(algorithm)
+    records = {record.phase: record for record in result.history}
+    frame = evidence_frame(result, rivals=10)
+    assert len(frame)
+    for row in frame.to_dict("records"):
+        record, arm = records[row["phase"]], result.problem.arm_names.index(row["arm"])
+        assert row["evidence"] == record.evidence[arm]
+        assert row["boundary"] == record.boundary
+        assert row["pulls"] == record.total
+    gone = frame[frame["eliminated"]]
+    assert (gone["evidence"] >= gone["boundary"]).all()
+    assert set(gone["arm"]) == set(result.problem.arm_names) - {result.arm_name}
+
+
+def test_a_line_ends_where_its_arm_is_eliminated_for_good():
+    result = finished()
+    for name, line in evidence_frame(result, rivals=10).groupby("arm"):
+        arm = result.problem.arm_names.index(name)
+        alive = [record.survivors[arm] for record in result.history if record.boundary is not None]
+        assert len(line) == sum(alive) + 1
+        assert line["eliminated"].tolist() == [False] * sum(alive) + [True]
+
+
+def test_the_closest_rivals_are_those_that_lasted_longest():
+    result = many()
+    last = [record for record in result.history if record.evidence is not None][-1]
+    shown = list(dict.fromkeys(evidence_frame(result, rivals=4)["arm"]))
+    others = [arm for arm in np.argsort(last.evidence) if last.survivors[arm] and arm != result.arm]
+    assert len(others) >= 4, "the budget leaves several arms"
+    assert shown == [result.problem.arm_names[arm] for arm in others[:4]]
+
+
+def test_infinite_evidence_leaves_a_gap_not_a_broken_chart():
+    result = finished("robust-rage")
+    record = result.history[0]
+    evidence = record.evidence.copy()
+    evidence[(result.arm + 1) % len(evidence)] = np.inf
+    broken = replace(result, history=[replace(record, evidence=evidence)])
+    rows = evidence_chart(broken, rivals=10).to_dict()["datasets"]["evidence"]
+    assert [row["evidence"] for row in rows].count(None) == 1
+
+
+def test_before_the_first_look_the_chart_says_so():
+    spec = evidence_chart(fresh()).to_dict()
+    assert spec["datasets"]["evidence"] == []
+    assert "not yet" in spec["title"]["subtitle"]
+    assert spec["title"]["text"] == "How far it is"
