@@ -1,5 +1,5 @@
 # Two commands do everything, on a machine that has only Python >= 3.11, make and a compiler:
-#   make demo    find a robust setting and show why it is right
+#   make demo    find a robust insulin setting for a virtual patient and write a report
 #   make test    lint, types, unit, statistical, reference and browser tests
 PYTHON ?= python3
 VENV   := .venv
@@ -10,7 +10,7 @@ WORKERS ?= 2
 .PHONY: demo test lint unit bench docs clean chromium
 
 demo: $(READY)
-	$(BIN)/python examples/quickstart.py
+	$(BIN)/surefoot bolus 'adult#001' --out results
 
 test: lint unit
 

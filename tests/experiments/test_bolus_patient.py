@@ -10,7 +10,7 @@ import pytest
 
 from surefoot.errors import InputError
 from surefoot.experiments.bolus_evaluation import CASES, METRICS, PLANS
-from surefoot.experiments.bolus_methods import CALCULATOR, LABELS, METHODS, Question
+from surefoot.experiments.bolus_methods import CALCULATOR, LABELS, METHODS, WORST_OF_ALL, Question
 from surefoot.experiments.bolus_patient import STEPS, Plan, linear_choice, study_patient
 from surefoot.experiments.bolus_problem import make_dosing, stream
 from surefoot.experiments.bolus_truth import Truth
@@ -42,6 +42,9 @@ def test_methods_choose_anew_after_so_many_runs(record: dict[str, Any]) -> None:
     ]
     arms = {(row["choice"], row["method"]): row["arm"] for row in record["choices"]}
     for row in record["outcomes"]:
+        if row["method"] == WORST_OF_ALL:
+            assert row["arm"] == int(np.argmin([arm["value"] for arm in record["arms"]]))
+            continue
         expected = 1 if row["method"] == CALCULATOR else arms[row["run"] // 2, row["method"]]
         assert row["arm"] == expected
 
@@ -76,7 +79,7 @@ def test_the_worst_case_is_the_arms_worst_pair(record: dict[str, Any]) -> None:
 
 
 def test_every_simulation_is_complete(record: dict[str, Any]) -> None:
-    assert len(record["outcomes"]) == 3 * len(LABELS) * len(CASES)
+    assert len(record["outcomes"]) == 3 * (len(LABELS) * len(CASES) + 1)
     for row in record["outcomes"]:
         assert row["below"] + row["above"] + row["within"] == pytest.approx(100)
         assert all(np.isfinite(row[metric]) for metric in METRICS)

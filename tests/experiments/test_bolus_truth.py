@@ -32,7 +32,7 @@ def test_a_clear_winner_needs_no_more_than_the_first_round(world: dict[str, Arra
     assert truth.best == 1
     assert truth.tied.tolist() == [1]
     assert truth.worst_pairs.tolist()[:3] == [1, 3, 5]
-    assert (truth.replicates == 400).all()
+    assert (truth.replicates == 300).all()
     assert truth.regret(1) == 0
     assert truth.regret(0) == pytest.approx(6, abs=0.3)
     assert truth.deviations == pytest.approx(np.ones(10), abs=0.2)
@@ -43,8 +43,8 @@ def test_a_close_race_is_simulated_more_where_it_matters(world: dict[str, Array]
     truth = find_truth(DOSING, SOURCE)
     assert truth.best == 1
     assert truth.tied.tolist() == [1]
-    assert truth.replicates.tolist() == [400, 400, 400, truth.replicates[3], 400, truth.replicates[3], *[400] * 4]
-    assert truth.replicates[3] in (1600, 6400)
+    assert truth.replicates.tolist() == [300, 300, 300, truth.replicates[3], 300, truth.replicates[3], *[300] * 4]
+    assert truth.replicates[3] in (1500, 6000)
 
 
 def test_a_tie_is_named(world: dict[str, Array]) -> None:
@@ -52,7 +52,7 @@ def test_a_tie_is_named(world: dict[str, Array]) -> None:
     truth = find_truth(DOSING, SOURCE)
     assert truth.tied.tolist() == [1, 2]
     assert truth.best in (1, 2)
-    assert truth.replicates.max() == 6400
+    assert truth.replicates.max() == 6000
 
 
 def test_the_real_simulator_gives_the_same_twice() -> None:

@@ -47,6 +47,7 @@ def write_and_show(session: Session, records: list[dict[str, Any]]) -> None:
     """Tables as CSV and Parquet, figures, their origin; then the tables on the screen."""
     from surefoot.charts import save
     from surefoot.experiments import bolus_charts
+    from surefoot.experiments.bolus_markdown import markdown
     from surefoot.experiments.bolus_problem import DISCLAIMER
     from surefoot.experiments.bolus_tables import Tables, method_summary, outcome_summary, paper_claims, patient_summary
     from surefoot.experiments.output import write_origin, write_table
@@ -66,6 +67,8 @@ def write_and_show(session: Session, records: list[dict[str, Any]]) -> None:
             ("-arms", tables.arms),
         ):
             write_table(frame, stage / f"{NAME}{suffix}")
+        text = markdown(outcomes, methods, _truth_sentence(tables), claims)
+        (stage / f"{NAME}.md").write_text(text, encoding="utf-8")
         facts = {"runs": session.runs, "claims": [asdict(claim) for claim in claims], "note": DISCLAIMER}
         write_origin(stage / f"{NAME}.json", session.command, session.seed, **facts)
     _show(session, tables, outcomes, methods, claims)

@@ -10,7 +10,7 @@ import pandas as pd
 from surefoot.charts.frames import inline
 from surefoot.charts.theme import BLUE, GREY, ORANGE, config
 from surefoot.experiments.bolus_evaluation import CASES, METRICS
-from surefoot.experiments.bolus_methods import LABELS, METHODS
+from surefoot.experiments.bolus_methods import LABELS, METHODS, WORST_OF_ALL
 from surefoot.experiments.bolus_problem import DISCLAIMER
 
 TITLES = {"risk": "risk index", "below": "% below 70", "above": "% above 180", "within": "% in 70–180"}
@@ -43,7 +43,9 @@ def _panel(rows: pd.DataFrame, case: str, metric: str) -> Any:
         legend=alt.Legend(title=None, orient="bottom"),
     )
     first = metric == TITLES[METRICS[0]]
-    y = alt.Y("method:N", sort=list(LABELS), title=None, axis=alt.Axis(labels=first, ticks=first, labelLimit=160))
+    y = alt.Y(
+        "method:N", sort=[*LABELS, WORST_OF_ALL], title=None, axis=alt.Axis(labels=first, ticks=first, labelLimit=160)
+    )
     base = alt.Chart(inline(chosen)).encode(y=y, yOffset=alt.YOffset("source:N", sort=["ours", "paper"]), color=colour)
     bars = base.mark_rule(opacity=0.35).encode(x=alt.X("low:Q", title=metric), x2="high:Q")
     points = base.mark_point(filled=True, size=70, opacity=1).encode(

@@ -13,6 +13,7 @@ from surefoot.noise import Gaussian
 from surefoot.simulate import identify
 
 CALCULATOR = "Calculator"
+WORST_OF_ALL = "(worst pair of all)"  # no method: the most harmful error of the most harmful arm
 
 
 @dataclass(frozen=True)

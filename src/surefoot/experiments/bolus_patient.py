@@ -11,7 +11,7 @@ import numpy as np
 from surefoot.algorithms import Result
 from surefoot.errors import InputError
 from surefoot.experiments.bolus_evaluation import CASES, Setting, day_curves, evaluate
-from surefoot.experiments.bolus_methods import CALCULATOR, METHODS, PRIME_TABULAR, Question, choose
+from surefoot.experiments.bolus_methods import CALCULATOR, METHODS, PRIME_TABULAR, WORST_OF_ALL, Question, choose
 from surefoot.experiments.bolus_noise import Pilot, run_pilot
 from surefoot.experiments.bolus_problem import Dosing, make_dosing, stream
 from surefoot.experiments.bolus_truth import Truth, find_truth
@@ -31,7 +31,7 @@ class Plan:
 
     seed: int = 0
     runs: int = 20
-    runs_a_choice: int = 4
+    runs_a_choice: int = 5
     arms: int = 15
     perturbations: int = 5
     question: Question = field(default_factory=Question)
@@ -154,6 +154,11 @@ def _outcome_rows(dosing: Dosing, results: list[dict[str, Result]], truth: Truth
             for case in CASES:
                 rows.append({"patient": dosing.patient.name, "method": label, "case": case, "run": run, "arm": arm})
                 settings.append(_setting(dosing, arm, truth, case))
+        worst = int(np.argmin(truth.values))
+        rows.append(
+            {"patient": dosing.patient.name, "method": WORST_OF_ALL, "case": CASES[1], "run": run, "arm": worst}
+        )
+        settings.append(_setting(dosing, worst, truth, CASES[1]))
     metrics = evaluate(dosing, settings, [row["run"] for row in rows], plan.seed)
     return [row | found for row, found in zip(rows, metrics, strict=True)]
 

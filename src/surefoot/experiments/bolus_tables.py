@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from surefoot.experiments.bolus_evaluation import CASES, METRICS
-from surefoot.experiments.bolus_methods import CALCULATOR, LABELS, METHODS, ROBUST_RAGE, STABLEOPT
+from surefoot.experiments.bolus_methods import CALCULATOR, LABELS, METHODS, ROBUST_RAGE, STABLEOPT, WORST_OF_ALL
 from surefoot.experiments.claims import Claim
 
 # Mean and standard deviation of risk index, % below 70, % above 180 and % within, as the paper's tables print them.
@@ -49,11 +49,16 @@ class Tables:
 
 
 def outcome_summary(outcomes: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation over patients and runs, by case and method, with the paper's beside them."""
+    """Mean and standard deviation over patients and runs, by case and method, with the paper's beside them.
+
+    The last row of the worst case is no method: it is the most harmful pair of all, the worst that the ranges allow.
+    """
     rows = []
     for case in CASES:
-        for label in LABELS:
+        for label in (*LABELS, WORST_OF_ALL):
             chosen = outcomes[(outcomes["case"] == case) & (outcomes["method"] == label)]
+            if chosen.empty:
+                continue
             row: dict[str, Any] = {"case": case, "method": label, "simulations": len(chosen)}
             for position, metric in enumerate(METRICS):
                 row[metric], row[f"{metric}_sd"] = chosen[metric].mean(), chosen[metric].std()

@@ -10,7 +10,7 @@ from scipy import special
 
 from surefoot.experiments.bolus_problem import Array, Dosing, branch, day_rewards
 
-REPLICATES = (400, 1600, 6400)  # of every pair; then of those that can still matter
+REPLICATES = (300, 1500, 6000)  # of every pair; then of those that can still matter
 ERROR = 0.05
 
 

@@ -1,0 +1,62 @@
+"""The dosing tables as Markdown, for the documentation: no figure there is written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from surefoot.experiments.bolus_evaluation import METRICS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from surefoot.experiments.claims import Claim
+
+
+def markdown(outcomes: pd.DataFrame, methods: pd.DataFrame, truth: str, claims: Iterable[Claim]) -> str:
+    """Table 1, Table 2, the methods against the truth, and the paper's conclusions."""
+    parts = []
+    for number, (case, rows) in enumerate(outcomes.groupby("case", sort=False), 1):
+        parts.append(f"**Table {number}, {case}** (mean ± standard deviation over patients and runs)")
+        parts.append(_outcomes(rows))
+    parts += ["**Against the truth**", _methods(methods), truth, "**The paper's conclusions, in our figures**"]
+    parts.append("\n".join(f"- {'holds' if c.holds else 'does not hold'}: {c.text} ({c.numbers})" for c in claims))
+    return "\n\n".join(parts) + "\n"
+
+
+def _outcomes(rows: pd.DataFrame) -> str:
+    lines: list[tuple[str, ...]] = [("method", "", "risk index", "% < 70", "% > 180", "% 70–180")]
+    for row in rows.to_dict("records"):
+        for source, prefix in (("ours", ""), ("paper", "paper_")):
+            if row[f"{prefix}risk"] == row[f"{prefix}risk"]:
+                cells = (f"{row[f'{prefix}{m}']:.2f} ± {row[f'{prefix}{m}_sd']:.2f}" for m in METRICS)
+                lines.append((str(row["method"]), source, *cells))
+    return _table(lines)
+
+
+def _methods(methods: pd.DataFrame) -> str:
+    heads = ("method", "rules", "mean pulls", "median", "certified", "model rejected", "found", "certified, wrong")
+    lines: list[tuple[str, ...]] = [(*heads, "mean regret", "most")]
+    for row in methods.to_dict("records"):
+        shares = (_share(row[name]) for name in ("certified", "model_rejected", "found", "certified_wrong"))
+        pulls = (f"{row['samples']:,.0f}", f"{row['samples_median']:,.0f}")
+        lines.append(
+            (
+                str(row["method"]),
+                str(row["rules"]),
+                *pulls,
+                *shares,
+                f"{row['regret']:.2f}",
+                f"{row['regret_most']:.2f}",
+            )
+        )
+    return _table(lines)
+
+
+def _share(value: Any) -> str:
+    return "untestable" if value is None or value != value else f"{100 * value:.0f} %"
+
+
+def _table(lines: list[tuple[str, ...]]) -> str:
+    rule = tuple("---" for _ in lines[0])
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (lines[0], rule, *lines[1:]))
