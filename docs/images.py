@@ -1,0 +1,41 @@
+"""Draw the pictures of the README and the docs: `python docs/images.py`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import vl_convert
+
+import surefoot as sf
+from surefoot.charts import evidence_chart
+from surefoot.commands import init
+from surefoot.study.config import StudyConfig
+
+IMAGES = Path(__file__).parent / "images"
+
+
+def controllers() -> sf.RobustProblem:
+    """The problem that `surefoot init` writes: eight controllers on a machine that wears."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "study.toml"
+        path.write_text(init.CONFIGURATION.format(file=path.name, module="simulator"))
+        return StudyConfig(path).problem()
+
+
+def evidence() -> None:
+    """Why a run stopped. The noise is three times that of the example, so that there are several looks."""
+    problem = controllers()
+    gain, delay = problem.parameters.T
+    quality = 3.0 * gain - gain**2 - 1.5 * gain * delay - 0.5 * delay
+    theta, *_ = np.linalg.lstsq(problem.features, quality, rcond=None)
+    simulator = sf.LinearSimulator(problem, theta, noise=0.9, seed=7)
+    result = sf.identify(problem, simulator, delta=0.05, noise=sf.Gaussian())
+    chart = evidence_chart(result, rivals=5, title=f"Why it stopped: {result.sentence}")
+    IMAGES.mkdir(exist_ok=True)
+    (IMAGES / "evidence.png").write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=1.5))
+
+
+if __name__ == "__main__":
+    evidence()

@@ -1,0 +1,120 @@
+"""Everything that the README and the docs show runs and prints what they say; the docs build without a warning."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from surefoot.algorithms import ALGORITHMS
+from surefoot.cli import COMMANDS
+from tests.algorithms import test_conformance
+from tests.documents import PAGES, ROOT, Output, page_module, run_page
+
+RUNNABLE = [path for path in PAGES if re.search(r"^```(python|console)$", path.read_text(), re.MULTILINE)]
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    """An empty folder and a module that stands for `__main__`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    module = page_module()
+    monkeypatch.setitem(sys.modules, "__main__", module)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    return module
+
+
+@pytest.mark.parametrize("path", RUNNABLE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_page_runs_and_prints_what_it_shows(path: Path, page: types.ModuleType) -> None:
+    outputs = list(run_page(path.read_text(), vars(page)))
+    wrong = [f"shown:\n{output.shown}printed:\n{output.printed}" for output in outputs if not output.right]
+    assert not wrong, "\n".join([*wrong, f"`python -m tests.documents {path.relative_to(ROOT)}` rewrites the outputs"])
+
+
+def _of_one_name(function: Any) -> bool:
+    return list(inspect.signature(function).parameters) == ["name"]
+
+
+SUITE = [
+    name for name, function in vars(test_conformance).items() if name.startswith("test_") and _of_one_name(function)
+]
+
+
+@pytest.fixture(scope="module")
+def own_algorithm() -> Any:
+    """The class that the page on extending writes."""
+    text = (ROOT / "docs" / "extend.md").read_text()
+    module = types.ModuleType("surefoot.algorithms.doubling")
+    first_block = re.search(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert first_block is not None
+    sys.modules[module.__name__] = module
+    exec(first_block[1], vars(module))
+    ALGORITHMS["doubling"] = ("doubling", "Doubling")
+    yield module.Doubling
+    del ALGORITHMS["doubling"], sys.modules[module.__name__]
+
+
+@pytest.mark.parametrize("test", SUITE)
+def test_the_algorithm_that_the_docs_write_passes_the_suite(test: str, own_algorithm: Any) -> None:
+    getattr(test_conformance, test)("doubling")
+
+
+def test_the_suite_is_found() -> None:
+    assert len(SUITE) >= 20
+
+
+def test_the_docs_build_without_a_warning(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
+    done = subprocess.run([*build, "-d", tmp_path / "trees", ROOT / "docs", tmp_path / "html"], capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    assert "RobustProblem" in (tmp_path / "html" / "api.html").read_text()
+
+
+def test_every_local_link_of_the_readme_leads_somewhere() -> None:
+    text = (ROOT / "README.md").read_text()
+    links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if not link.startswith("http")]
+    assert links
+    assert not [link for link in links if not (ROOT / link).exists()]
+
+
+def test_every_command_is_described() -> None:
+    text = (ROOT / "docs" / "commands.md").read_text()
+    assert not [name for name in COMMANDS if f"surefoot {name}" not in text]
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "right"),
+    [
+        ("as it is\n", "as it is\n\n", True),
+        ("after … pulls\n", "after 12 pulls\n", True),
+        ("after … pulls\n", "after 12 looks\n", False),
+        ("as it is\n", "as it is not\n", False),
+        ("", "something\n", False),
+    ],
+)
+def test_outputs_are_compared_to_the_letter(shown: str, printed: str, right: bool) -> None:
+    assert Output(0, len(shown), shown, printed).right is right
+
+
+def test_files_hidden_code_and_sessions(page: types.ModuleType) -> None:
+    text = (
+        "<!-- before\nx = 2\n-->\n```python\n# mine.py\ny = 3\n```\n```python\nfrom mine import y\nprint(x * y)\n```\n\n"
+        "```text\n6\n```\n```console\n$ cat mine.py\n# mine.py\ny = 4\n$ echo two; echo lines\n…\nlines\n```\n"
+        "```sh\nexit 1\n```\n"
+    )
+    outputs = list(run_page(text, vars(page)))
+    assert [output.right for output in outputs] == [True, False, True]
+    assert text[outputs[0].start : outputs[0].end] == "6\n"
+    sys.modules.pop("mine")
+
+
+def test_a_command_that_fails_is_noticed(page: types.ModuleType) -> None:
+    with pytest.raises(AssertionError, match="false failed"):
+        list(run_page("```console\n$ false\n```\n", {}))
