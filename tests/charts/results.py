@@ -35,14 +35,14 @@ def many() -> Result:
     generator = np.random.default_rng(6)
     arms = generator.normal(size=(300, 4))
     problem = RobustProblem(arms, [0.1 * generator.normal(size=(2, 4)) for _ in arms])
-    theta = 0.3 * generator.normal(size=4)
+    theta = 0.1 * generator.normal(size=4)
     return identify(
         problem,
         LinearSimulator(problem, theta, noise=1.0, seed=2),
         algorithm="prime",
         delta=0.05,
         noise=Gaussian(1.0),
-        budget=300,
+        budget=200,
     )
 
 

@@ -1,0 +1,47 @@
+import pytest
+
+from surefoot.charts import arms_frame
+from surefoot.complexity import complexity
+from surefoot.report.facts import arm_rows, certificate, number, settings_facts
+from tests.charts.results import finished, fresh, wings
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (float("nan"), "–"), (float("inf"), "∞"), (-2, "−2"), (0.123456, "0.1235"), (15637.0, "15,637")],
+)
+def test_numbers_are_written_for_people(value, text):
+    assert number(value) == text
+
+
+def test_the_certificate_states_what_the_answer_rests_on():
+    problem, theta = wings()
+    result, hardness = finished(), complexity(problem, theta)
+    facts = {fact.name: fact for fact in certificate(result, hardness)}
+    last = result.history[-1]
+    assert facts["certified"].value == "yes"
+    assert "0.05" in facts["confidence"].note
+    assert facts["policy"].value == "valid"
+    assert facts["pulls"].value == number(result.samples)
+    assert facts["boundary"].value == number(last.boundary)
+    beaten = [e for arm, e in enumerate(last.evidence) if arm != result.arm]
+    assert facts["evidence"].value in {number(e) for e in beaten}
+    assert facts["lower bound"].value == number(hardness.lower_bound(0.05))
+    assert str(result.model_check)[1:] in facts["model check"].value
+
+
+def test_before_any_look_there_is_no_evidence_to_state():
+    names = {fact.name for fact in certificate(fresh())}
+    assert "evidence" not in names
+    assert {"certified", "model check"} <= names
+
+
+def test_settings_name_the_noise_and_the_features():
+    facts = {fact.name: fact for fact in settings_facts(finished())}
+    assert facts["noise"].value == "Gaussian, scale 1"
+    assert {fact.name: fact for fact in settings_facts(fresh())}["noise"].value == "Gaussian, unknown scale"
+    assert "parameter 0, parameter 1" in facts["dimension"].note
+
+
+def test_arms_without_data_show_dashes():
+    assert {row["value"] for row in arm_rows(arms_frame(fresh()))} == {"–"}
