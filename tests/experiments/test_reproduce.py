@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from surefoot import cli
 from surefoot.commands import reproduce
 from surefoot.experiments import EXPERIMENTS, GROUPS, synthetic
-from surefoot.experiments.runner import Session, Stopped
+from surefoot.experiments.runner import Interrupted, Session, Stopped
 
 
 def surefoot(*arguments: str, code: int = 0) -> None:
@@ -62,15 +63,17 @@ def test_no_runs_and_an_unwritable_folder_are_refused(tmp_path: Path, capsys: py
     assert "give another folder with --out" in capsys.readouterr().err
 
 
-def test_a_dead_worker_ends_with_its_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("stop", "code"), [(Stopped("a worker died"), 1), (Interrupted("interrupted"), 130)])
+def test_what_stops_early_ends_with_its_message(
+    stop: Stopped, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def dying(session: Session) -> None:
-        raise Stopped("a worker died")
+    def stopping(session: Session) -> None:
+        raise stop
 
-    monkeypatch.setattr(reproduce, "_function", lambda name: dying)
-    surefoot("unit-sphere", "--out", str(tmp_path), code=1)
-    assert capsys.readouterr().err == "surefoot: a worker died\n"
+    monkeypatch.setattr(reproduce, "_function", lambda name: stopping)
+    monkeypatch.setattr(reproduce.os, "_exit", sys.exit)  # which would end the tests too
+    surefoot("unit-sphere", "--out", str(tmp_path), code=code)
+    assert capsys.readouterr().err == f"surefoot: {stop}\n"
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
