@@ -74,7 +74,7 @@ def _one_patient(session: Session, plan: Plan, name: str) -> None:
         record = study_patient(chosen, plan, lambda step: session.progress.advance(1))
     finally:
         session.progress.end()
-    _show(record, plan.question.delta)
+    _show(record, plan)
     _write(session, [record], plan)
 
 
@@ -94,7 +94,7 @@ def _all_patients(session: Session, plan: Plan) -> None:
         raise typer.Exit(STOPPED) from None
 
 
-def _show(record: dict[str, Any], delta: float) -> None:
+def _show(record: dict[str, Any], plan: Plan) -> None:
     from rich.table import Table
 
     from surefoot.experiments.bolus_problem import DISCLAIMER
@@ -103,7 +103,7 @@ def _show(record: dict[str, Any], delta: float) -> None:
 
     console = console_for_output()
     found = Recommendation.of(record)
-    console.print(f"[bold]{found.name}[/]: {found.sentence(delta)}", highlight=False)
+    console.print(f"[bold]{found.name}[/]: {found.sentence(plan.question)}", highlight=False)
     table = Table(*HEADS)
     for row in table_rows(found):
         table.add_row(*row)
@@ -117,5 +117,5 @@ def _write(session: Session, records: list[dict[str, Any]], plan: Plan) -> None:
     from surefoot.experiments.bolus_report import write_report
 
     with session.folder.staged() as stage:
-        pages = [write_report(record, stage, plan.question.delta, session.command) for record in records]
+        pages = [write_report(record, stage, plan.question, session.command) for record in records]
     print(f"report: {session.out / pages[0]}" if len(pages) == 1 else f"reports: {len(pages)} pages in {session.out}")

@@ -10,7 +10,7 @@ import jinja2
 import pandas as pd
 
 from surefoot.experiments.bolus_evaluation import CASES, METRICS
-from surefoot.experiments.bolus_methods import CALCULATOR, PRIME_TABULAR
+from surefoot.experiments.bolus_methods import CALCULATOR, PRIME_TABULAR, Question
 from surefoot.experiments.bolus_problem import DISCLAIMER
 from surefoot.experiments.bolus_tables import method_summary
 
@@ -31,12 +31,12 @@ PAGE = """\
 <h1>{{ name }}</h1>
 <p class="warn"><strong>{{ disclaimer }}</strong></p>
 <p>{{ sentence }}</p>
-{% for table in tables %}<table><caption>{{ table.caption }}</caption>
+{% for table in tables %}{% if loop.index == 2 %}{% for picture in pictures %}{{ picture }}{% endfor %}{% endif %}
+<table><caption>{{ table.caption }}</caption>
 <tr>{% for head in table.heads %}<th>{{ head }}</th>{% endfor %}</tr>
 {% for row in table.rows %}<tr{% if row.chosen %} class="chosen"{% endif %}>
 {% for cell in row.cells %}<td>{{ cell }}</td>{% endfor %}</tr>{% endfor %}
 </table>{% endfor %}
-{% for picture in pictures %}{{ picture }}{% endfor %}
 <h2>How far to trust this</h2>
 {% for line in caveats %}<p>{{ line }}</p>{% endfor %}
 <p><code>{{ command }}</code></p>
@@ -72,15 +72,18 @@ class Recommendation:
         arms = record["arms"]
         return cls(record["patient"]["patient"], chosen, arms[chosen["arm"]], arms[len(arms) // 2], outcomes)
 
-    def sentence(self, delta: float) -> str:
+    def sentence(self, question: Question) -> str:
         """The answer for a person."""
         setting, chosen = self.setting, self.chosen
-        sure = f"with {100 * (1 - delta):g} % confidence" if chosen["certified"] else "not certified"
-        return (
-            f"{setting['name']} U/day: CarbF {setting['carb_factor']:.2f} g/U and CorrF "
-            f"{setting['correction_factor']:.2f} mg/dL per U have the best worst case of the "
-            f"settings tried ({sure}, {chosen['samples']:,} pulls of two simulated days each)."
-        )
+        factors = f"CarbF {setting['carb_factor']:.2f} g/U and CorrF {setting['correction_factor']:.2f} mg/dL per U"
+        pulls = f"{chosen['samples']:,} pulls of two simulated days each"
+        if chosen["certified"]:
+            near = f", to within {question.tolerance:g}," if chosen["reason"] == "WITHIN_TOLERANCE" else ""
+            sure = f"with {100 * (1 - question.delta):g} % confidence after {pulls}"
+            return f"{setting['name']} U/day: {factors} have the best worst case{near} of the settings tried, {sure}."
+        left = f"{chosen['candidates']} settings are still possible after {pulls}"
+        remedy = "a higher --budget or a --tolerance can decide"
+        return f"{setting['name']} U/day: {factors} are the best guess, not certified: {left}; {remedy}."
 
 
 def table_rows(found: Recommendation) -> list[tuple[str, ...]]:
@@ -113,7 +116,7 @@ def curve_frames(record: dict[str, Any]) -> dict[str, pd.DataFrame]:
     return frames
 
 
-def write_report(record: dict[str, Any], stage: Path, delta: float, command: str) -> str:
+def write_report(record: dict[str, Any], stage: Path, question: Question, command: str) -> str:
     """Write the page, its charts (PNG, SVG, HTML) and the curves (CSV); gives the page's file name."""
     from surefoot.charts import glucose_curves, save
 
@@ -126,18 +129,18 @@ def write_report(record: dict[str, Any], stage: Path, delta: float, command: str
         pictures.append((stage / f"{stem}-{day}-carb-day.svg").read_text(encoding="utf-8"))
         frame.to_csv(stage / f"{stem}-{day}-carb-day.csv", index=False, lineterminator="\n")
     page = stage / f"{stem}.html"
-    page.write_text(_page(record, found, pictures, delta, command), encoding="utf-8")
+    page.write_text(_page(record, found, pictures, question, command), encoding="utf-8")
     return page.name
 
 
-def _page(record: dict[str, Any], found: Recommendation, pictures: list[str], delta: float, command: str) -> str:
+def _page(record: dict[str, Any], found: Recommendation, pictures: list[str], question: Question, command: str) -> str:
     from markupsafe import Markup
 
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     return environment.from_string(PAGE).render(
         name=found.name,
         disclaimer=DISCLAIMER,
-        sentence=found.sentence(delta),
+        sentence=found.sentence(question),
         tables=[_outcome_table(found, record), _method_table(record), _arm_table(found, record)],
         pictures=[Markup(picture) for picture in pictures],
         caveats=caveats(record),
@@ -188,8 +191,10 @@ def _method_table(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fit(choice: dict[str, Any]) -> str:
+    if choice["method"] == PRIME_TABULAR.label:
+        return "not assumed"
     if choice["lack_of_fit"] is None:
-        return "untested"
+        return "untestable"
     return f"{'rejected' if choice['model_rejected'] else 'not rejected'} (p = {choice['lack_of_fit']:.1g})"
 
 
