@@ -8,8 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from surefoot import cli
+from surefoot import cli, glucose
 from surefoot.experiments.bolus_problem import DISCLAIMER
+from surefoot.experiments.runner import Session
+from tests.experiments.test_bolus import here
 
 SMALL = ("--arms", "3", "--perturbations", "2", "--runs", "2", "--budget", "400")
 
@@ -55,6 +57,18 @@ def test_the_terminal_says_the_same_and_where_the_report_is(tmp_path: Path, caps
     assert DISCLAIMER in words
     assert f"report: {tmp_path / 'child-004.html'}" in output.out
     assert (tmp_path / "child-004.html").exists()
+
+
+def test_everyone_gets_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = tuple(glucose.find_patient(name) for name in ("child#004", "adult#007"))
+    monkeypatch.setattr(glucose, "all_patients", lambda: people)
+    monkeypatch.setattr(Session, "map", here)
+    surefoot("--all", *SMALL, "--out", str(tmp_path), "--quiet")
+    assert f"reports: 2 pages in {tmp_path}" in capsys.readouterr().out
+    assert DISCLAIMER in (tmp_path / "adult-007.html").read_text(encoding="utf-8")
+    assert len(pd.read_csv(tmp_path / "bolus-choices.csv")) == 2 * 4
 
 
 @pytest.mark.parametrize(
