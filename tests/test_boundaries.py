@@ -7,6 +7,7 @@ import pytest
 from scipy import special, stats
 
 from surefoot import boundaries
+from surefoot.algorithms import prime_plan
 from surefoot.algorithms.prime_plan import continuation, first_plan
 from surefoot.noise import Gaussian, SubGaussian
 
@@ -63,16 +64,34 @@ def test_phases_that_measure_nothing_cannot_raise_the_crossing_probability(delta
 
 
 def test_the_adversary_of_that_check_is_real() -> None:
-    # a boundary that falls steeply rewards waiting: zero steps must then help
-    weights, falling = (1.0, 1.0), np.array([3.0, 0.2])
-    idle_matters = boundaries.worst_crossing_probability(weights, np.array([0.5, -1.0]))
-    assert idle_matters == pytest.approx(1.0, abs=1e-6)
-    assert boundaries.worst_crossing_probability(weights, falling) >= boundaries.crossing_probability(weights, falling)
+    # a boundary that falls rewards waiting: the idle policy crosses for certain, the planned one does not
+    weights, falling = (1.0, 1.0), np.array([0.5, -1.0])
+    assert boundaries.crossing_probability(weights, falling) < 0.95
+    assert boundaries.worst_crossing_probability(weights, falling) == pytest.approx(1.0, abs=1e-6)
 
 
-def test_levels_of_all_epochs_sum_to_delta() -> None:
-    levels = [0.98] + [0.02 * 0.5**k for k in range(1, 60)]
-    assert sum(levels) == pytest.approx(1.0)
+@pytest.mark.parametrize("noise", [Gaussian(1.0), SubGaussian(1.0)])
+def test_levels_of_all_epochs_sum_to_delta(noise: Gaussian | SubGaussian, monkeypatch: pytest.MonkeyPatch) -> None:
+    spent = []
+
+    def recorded(weights: tuple[float, ...], delta: float, slope: float) -> np.ndarray:
+        spent.append(delta)
+        return np.ones(len(weights))
+
+    monkeypatch.setattr(prime_plan, "gaussian_boundary", recorded)
+    monkeypatch.setattr(prime_plan, "mixture_boundary", recorded)
+    first_plan(0.05, noise)
+    for epoch in range(1, 40):
+        continuation(epoch, 100.0, 0.05, noise)
+    assert sum(spent) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("noise", [Gaussian(1.0), SubGaussian(1.0)])
+@pytest.mark.parametrize("delta", [1e-12, 1e-7, 0.5, 0.97])
+def test_any_delta_has_a_plan(noise: Gaussian | SubGaussian, delta: float) -> None:
+    for plan in (first_plan(delta, noise), continuation(8, 1e4, delta, noise)):
+        assert np.isfinite(plan.boundary).all()
+        assert (plan.boundary > 0).all()
 
 
 def test_one_look_is_the_normal_quantile() -> None:

@@ -18,6 +18,7 @@ Weights = tuple[float, ...]
 LOWEST = -8.5  # a standardised walk is below this with probability 1e-17
 NODES = 96
 MIXTURE_RATES = 160
+SHARES = (0.3, 0.5, 0.7, 0.85, 1.0)  # below 0.3 a step is narrower than the quadrature resolves
 
 
 @lru_cache(maxsize=64)
@@ -34,7 +35,8 @@ def gaussian_boundary(weights: Weights, delta: float, slope: float = 0.0) -> Arr
     def excess(level: float) -> float:
         return crossing_probability(weights, np.sqrt(level + shape)) - delta
 
-    level = optimize.brentq(excess, 1e-3, 100.0, xtol=1e-7)
+    lowest, union = 1e-3, 2 * np.log(len(weights) / delta) + 1
+    level = lowest if excess(lowest) <= 0 else optimize.brentq(excess, lowest, union, xtol=1e-7)
     return _frozen(np.sqrt(level + shape))
 
 
@@ -58,23 +60,27 @@ def crossing_probability(weights: Weights, boundary: Array) -> float:
 
 
 def worst_crossing_probability(weights: Weights, boundary: Array) -> float:
-    """The largest crossing probability if an adversary may turn steps into zeros, knowing the past.
+    """The largest crossing probability if an adversary, knowing the past, may shrink the variance of every step.
 
-    A phase that says nothing about a direction counts as T = 0 while V still grows. Backward dynamic programming over
-    the two choices of every step (variance as planned, or zero) shows what the worst such policy could reach.
+    A phase that says nothing about a direction counts as T = 0 while V still grows, and a noise scale that is only an
+    upper bound makes steps smaller than planned. Backward dynamic programming over the share of its variance that each
+    step keeps shows what the worst such policy could reach.
     """
     variances = np.cumsum(weights)
     states, measure, value = np.zeros(0), np.zeros(0), np.zeros(0)  # after the last look nothing can cross
     for t in range(len(weights) - 1, -1, -1):
         before = variances[t - 1] if t > 0 else 0.0
         earlier, earlier_measure = _quadrature(boundary[t - 1]) if t > 0 else (np.zeros(1), np.ones(1))
-        position, root, step = earlier * np.sqrt(before), np.sqrt(variances[t]), np.sqrt(weights[t])
-        distance = (states[None, :] * root - position[:, None]) / step
-        density = np.exp(-(distance**2) / 2) / (step * np.sqrt(2 * np.pi)) * root
-        pulled = special.ndtr((position - boundary[t] * root) / step) + density @ (measure * value)
+        position, root = earlier * np.sqrt(before), np.sqrt(variances[t])
         idle = np.interp(position / root, states, value) if len(states) else np.zeros(len(position))
-        idle = np.where(position >= boundary[t] * root, 1.0, idle)
-        states, measure, value = earlier, earlier_measure, np.maximum(pulled, idle)
+        best = np.where(position >= boundary[t] * root, 1.0, idle)
+        for share in SHARES:
+            step = np.sqrt(share * weights[t])
+            distance = (states[None, :] * root - position[:, None]) / step
+            density = np.exp(-(distance**2) / 2) / (step * np.sqrt(2 * np.pi)) * root
+            pulled = special.ndtr((position - boundary[t] * root) / step) + density @ (measure * value)
+            best = np.maximum(best, pulled)
+        states, measure, value = earlier, earlier_measure, best
     return float(value[0])
 
 
@@ -91,12 +97,18 @@ def mixture_boundary(weights: Weights, delta: float, slope: float = 0.0) -> Arra
     shape = slope * np.log(variances / variances[0])
 
     def best_mixture(level: float) -> tuple[float, Array]:
-        c = np.sqrt(level + shape)
-        gain = np.exp(rates * (c * roots)[:, None] - rates**2 * variances[:, None] / 2)
-        return _maximin(gain)
+        """The largest log of the smallest look's mixture at this level, and the mixture."""
+        distance = np.sqrt(level + shape)[:, None] - rates * roots[:, None]
+        smallest, mixture = _maximin(np.exp((shape[:, None] - distance**2) / 2))
+        return level / 2 + float(np.log(smallest)), mixture
 
     union = 2 * np.log(len(weights) / delta)  # a union over the looks reaches this without any mixture
-    level = optimize.brentq(lambda a: np.log(best_mixture(a)[0] * delta), 0.1 * union, 1.1 * union, xtol=1e-3)
+
+    def excess(level: float) -> float:
+        return best_mixture(level)[0] + float(np.log(delta))
+
+    lowest = 0.1 * union
+    level = lowest if excess(lowest) >= 0 else optimize.brentq(excess, lowest, 1.1 * union, xtol=1e-3)
     mixture = best_mixture(level)[1]
     return _frozen(np.array([_mixture_crossing(rates, mixture, v, delta) for v in variances]))
 
@@ -104,11 +116,9 @@ def mixture_boundary(weights: Weights, delta: float, slope: float = 0.0) -> Arra
 def _maximin(gain: Array) -> tuple[float, Array]:
     """The mixture π that makes the smallest entry of gain @ π largest, and that entry."""
     n_looks, n_rates = gain.shape
-    scale = gain.max(axis=1)
-    matrix = np.column_stack([-gain / scale[:, None], 1 / scale])
     solved = optimize.linprog(
         np.append(np.zeros(n_rates), -1.0),
-        A_ub=matrix,
+        A_ub=np.column_stack([-gain, np.ones(n_looks)]),
         b_ub=np.zeros(n_looks),
         A_eq=np.append(np.ones(n_rates), 0.0)[None],
         b_eq=[1.0],

@@ -12,6 +12,7 @@ from surefoot.errors import InputError
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
+ROUNDING = 1e-12  # relative size of what rounding leaves in a fit without noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +128,12 @@ def lack_of_fit(rows: Array, scales: Array, outcome: Outcome) -> FitTest:
     solution, rank = _solve(design, target)
     fit_freedom = len(pulled) - rank
     pure = float((outcome.scatter[pulled] / scales[pulled] ** 2).sum())
-    if fit_freedom <= 0 or pure_freedom <= 0 or pure <= 0:
-        return FitTest(None, samples)
     misfit = float(((target - design @ solution) ** 2).sum())
+    rounding = ROUNDING**2 * float((target**2).sum())
+    if fit_freedom <= 0 or pure_freedom <= 0 or max(pure, misfit) <= rounding:
+        return FitTest(None, samples)
+    if pure <= rounding:  # a simulator without noise: whatever does not fit is certain
+        return FitTest(0.0, samples)
     ratio = (misfit / fit_freedom) / (pure / pure_freedom)
     return FitTest(float(special.fdtrc(fit_freedom, pure_freedom, ratio)), samples)
 

@@ -6,10 +6,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from surefoot.algorithms.prime_coordinates import coordinates_for
 from surefoot.algorithms.prime_evidence import Comparison, Evidence, PhaseTests
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
 from surefoot.statistics import Phase
+
+
+def phase_tests(problem: RobustProblem, scale: float, counts: np.ndarray) -> PhaseTests:
+    return PhaseTests(coordinates_for(problem.pairs, np.full(problem.n_pairs, scale), problem.offsets), counts)
+
+
+def own_theta(tests: PhaseTests, problem: RobustProblem, theta: object) -> np.ndarray:
+    """θ in the coordinates of the tests."""
+    return np.linalg.lstsq(tests.coordinates.pairs, problem.pair_means(theta), rcond=None)[0]  # type: ignore[arg-type]
 
 
 def small_problem() -> RobustProblem:
@@ -28,13 +38,13 @@ def hull_ratio(point: np.ndarray, others: np.ndarray, theta: np.ndarray, inverse
 def test_rivals_are_the_hull_points_that_are_beaten_most_clearly() -> None:
     problem, theta = small_problem(), np.array([1.0, -0.5, 0.3])
     counts = np.full(problem.n_pairs, 2)
-    tests = PhaseTests(problem, problem.pairs, counts)
+    tests = phase_tests(problem, 1.0, counts)
     leader = problem.best_arm(theta)
     others = np.delete(np.arange(4), leader)
-    tests.add(leader, others, theta)
+    tests.add(leader, others, own_theta(tests, problem, theta))
     inverse = np.linalg.inv(2 * problem.pairs.T @ problem.pairs)
     comparison = tests.comparisons[0]
-    whitened_theta = np.linalg.solve(tests.root, theta)
+    whitened_theta = np.linalg.solve(tests.root, own_theta(tests, problem, theta))
     for k, pair in enumerate(range(problem.offsets[leader], problem.offsets[leader + 1])):
         for j, arm in enumerate(others):
             reached = float(comparison.directions[k, j] @ whitened_theta)
@@ -46,12 +56,13 @@ def test_rivals_are_the_hull_points_that_are_beaten_most_clearly() -> None:
 def test_statistics_have_the_stated_mean_and_unit_variance(family: str) -> None:
     problem, theta = small_problem(), np.array([1.0, -0.5, 0.3])
     phase = Phase(0, np.arange(problem.n_pairs) % 3)
-    tests = PhaseTests(problem, problem.pairs / 2.0, phase.counts)
-    tests.add(1, np.array([0, 2, 3]), np.array([0.2, 0.1, 0.7]))
+    tests = phase_tests(problem, 2.0, phase.counts)
+    past = own_theta(tests, problem, [0.2, 0.1, 0.7])
+    tests.add(1, np.array([0, 2, 3]), past)
     simulator = LinearSimulator(problem, theta, 2.0, seed=3, family=family)  # type: ignore[arg-type]
     scales = np.full(problem.n_pairs, 2.0)
-    draws = np.array([tests.statistics(simulator.pull(phase), scales, True, 0.0)[0][0] for _ in range(4000)])
-    mean = tests.comparisons[0].directions @ np.linalg.solve(tests.root, theta)
+    draws = np.array([tests.statistics(simulator.pull(phase), past, scales, True, 0.0)[0][0] for _ in range(4000)])
+    mean = tests.comparisons[0].directions @ np.linalg.solve(tests.root, own_theta(tests, problem, theta))
     assert draws.mean(axis=0) == pytest.approx(mean, abs=0.08)
     assert draws.std(axis=0) == pytest.approx(np.ones_like(mean), abs=0.06)
 
@@ -59,21 +70,24 @@ def test_statistics_have_the_stated_mean_and_unit_variance(family: str) -> None:
 def test_unknown_scale_gives_standard_normal_scores_under_a_zero_gap() -> None:
     problem = RobustProblem(np.array([[1.0, 0.0], [0.0, 1.0]]), [np.zeros((1, 2))] * 2)
     phase = Phase(0, np.array([5, 4]))
-    tests = PhaseTests(problem, problem.pairs, phase.counts)
-    tests.add(0, np.array([1]), np.array([1.0, 0.0]))
+    tests = phase_tests(problem, 1.0, phase.counts)
+    past = own_theta(tests, problem, [1.0, 0.0])
+    tests.add(0, np.array([1]), past)
     simulator = LinearSimulator(problem, [2.0, 2.0], 37.0, seed=5)
-    scores = [float(tests.statistics(simulator.pull(phase), np.ones(2), False, 0.0)[0][0][0, 0]) for _ in range(4000)]
+    scores = [
+        float(tests.statistics(simulator.pull(phase), past, np.ones(2), False, 0.0)[0][0][0, 0]) for _ in range(4000)
+    ]
     assert stats.kstest(scores, "norm").pvalue > 1e-3
 
 
 def test_directions_outside_the_range_say_nothing() -> None:
     problem = RobustProblem(np.eye(3), [np.zeros((1, 3))] * 3)
     phase = Phase(0, np.array([4, 4, 0]))
-    tests = PhaseTests(problem, problem.pairs, phase.counts)
-    tests.add(0, np.array([1, 2]), np.array([1.0, 0.0, 0.0]))
-    plain, eased = tests.statistics(
-        LinearSimulator(problem, [1.0, 0.0, 0.0], seed=0).pull(phase), np.ones(3), True, 0.5
-    )[0]
+    tests = phase_tests(problem, 1.0, phase.counts)
+    past = own_theta(tests, problem, [1.0, 0.0, 0.0])
+    tests.add(0, np.array([1, 2]), past)
+    outcome = LinearSimulator(problem, [1.0, 0.0, 0.0], seed=0).pull(phase)
+    plain, eased = tests.statistics(outcome, past, np.ones(3), True, 0.5)[0]
     assert plain[0, 0] != 0.0
     assert plain[0, 1] == 0.0
     assert eased[0, 1] == 0.0
@@ -82,16 +96,18 @@ def test_directions_outside_the_range_say_nothing() -> None:
 def test_a_rival_equal_to_the_challengers_pair_says_nothing() -> None:
     problem = RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1])
     phase = Phase(0, np.array([2, 2, 2]))
-    tests = PhaseTests(problem, problem.pairs, phase.counts)
-    tests.add(0, np.array([1]), np.array([1.0, 2.0]))
-    plain, _ = tests.statistics(LinearSimulator(problem, [1.0, 2.0], seed=0).pull(phase), np.ones(3), True, 0.0)[0]
+    tests = phase_tests(problem, 1.0, phase.counts)
+    past = own_theta(tests, problem, [1.0, 2.0])
+    tests.add(0, np.array([1]), past)
+    outcome = LinearSimulator(problem, [1.0, 2.0], seed=0).pull(phase)
+    plain, _ = tests.statistics(outcome, past, np.ones(3), True, 0.0)[0]
     assert plain[0, 0] == 0.0
     assert plain[1, 0] != 0.0
 
 
 def comparison(challenger: int, arms: list[int], pairs: int) -> Comparison:
     shape = (pairs, len(arms))
-    return Comparison(challenger, np.array(arms), np.zeros((*shape, 1)), np.ones(shape))
+    return Comparison(challenger, np.array(arms), np.zeros((*shape, 1)), np.ones(shape), np.zeros(shape))
 
 
 def test_a_challenger_that_changes_and_comes_back_keeps_one_block() -> None:

@@ -10,15 +10,17 @@ from numpy.typing import NDArray
 
 from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.designs import g_weights
-from surefoot.algorithms.prime_allocation import Look, allocate, counts_for
+from surefoot.algorithms.prime_allocation import Look, allocate, check_pulls, counts_for
+from surefoot.algorithms.prime_coordinates import coordinates_for
 from surefoot.algorithms.prime_evidence import Evidence, PhaseTests
 from surefoot.algorithms.prime_plan import continuation, first_plan
 from surefoot.algorithms.result import StopReason
 from surefoot.design.rounding import round_design
-from surefoot.statistics import Array, Counts, Outcome
+from surefoot.statistics import Array, Counts, Outcome, least_squares
 
 UNIT_PER_DIMENSION = 5
-PILOT_PER_DIMENSION = 3
+PILOT_PER_DIMENSION = 2
+LEAST_REPLICATES = 18  # fewer would leave the check of the model without power
 LEAST_FREEDOM = 10  # residual degrees of freedom of a phase when the noise scale is unknown
 
 
@@ -39,8 +41,9 @@ class Prime(Algorithm):
 
     def begin(self) -> None:
         dimension = self.problem.dimension
+        self.coordinates = coordinates_for(self.problem.pairs, self.scales, self.problem.offsets)
         self.spread = g_weights(self.problem, self.scales)
-        self.unit = max(UNIT_PER_DIMENSION * dimension, dimension + LEAST_FREEDOM)
+        self.unit = max(UNIT_PER_DIMENSION * dimension, dimension + LEAST_REPLICATES)
         self.weights = self.spread
         self.units = 0.0
         self.epoch = -1
@@ -59,7 +62,7 @@ class Prime(Algorithm):
         counts = self._counts(theta, ranked[1:])
         if counts is None:
             return StopReason.BUDGET
-        self.tests = PhaseTests(self.problem, self.rows, counts)
+        self.tests = PhaseTests(self.coordinates, counts)
         self.tests.add(self.leader, np.sort(ranked[1:]), theta)
         self.tests.add(int(ranked[1]), ranked[:1], theta)
         return counts
@@ -67,7 +70,7 @@ class Prime(Algorithm):
     def learn(self, outcome: Outcome) -> None:
         if self.tests is not None:
             self._look(outcome, self.tests)
-        self.theta = self.estimate
+        self.theta = least_squares(self.coordinates.rows, self.counts, self.sums, self.scales)
         ranked = self._ranked(self.theta)
         self.leader = int(ranked[0]) if len(ranked) else self.leader
 
@@ -81,14 +84,15 @@ class Prime(Algorithm):
         return StopReason.BUDGET if self.remaining < 1 else None
 
     def _pilot(self) -> Counts:
-        """A few pulls spread over all directions: they choose, but do not count."""
-        pulls = max(PILOT_PER_DIMENSION * self.problem.dimension, 2)
-        return round_design(self.spread, int(min(pulls, self.remaining)))
+        """Pulls spread over all directions, and a few that check the model: they choose, but do not count."""
+        dimension = self.problem.dimension
+        counts = round_design(self.spread, int(min(PILOT_PER_DIMENSION * dimension, self.remaining)))
+        return counts + check_pulls(counts, int(min(dimension + 1, self.remaining - counts.sum())))
 
     def _ranked(self, theta: Array) -> NDArray[np.int64]:
         """Surviving arms, best estimated worst case first."""
         alive = np.flatnonzero(self.survivors)
-        values = self.problem.worst_of(self.problem.pairs @ theta)[alive]
+        values = self.problem.worst_of(self.coordinates.pairs @ theta)[alive]
         return alive[np.argsort(-values, kind="stable")]
 
     def _counts(self, theta: Array, rivals: NDArray[np.int64]) -> Counts | None:
@@ -101,8 +105,7 @@ class Prime(Algorithm):
             units=self.units,
         )
         self.weights, pulls = allocate(
-            self.problem,
-            self.rows,
+            self.coordinates,
             self.counts,
             theta,
             self.leader,
@@ -119,7 +122,7 @@ class Prime(Algorithm):
     def _look(self, outcome: Outcome, tests: PhaseTests) -> None:
         weight = float(self.schedule.weights[self.look])
         known, tolerance = self.settings.noise.known, self.settings.tolerance
-        scored = tests.statistics(outcome, self.scales, known, tolerance)
+        scored = tests.statistics(outcome, self.theta, self.scales, known, tolerance)
         for comparison, (plain, eased) in zip(tests.comparisons, scored, strict=True):
             self.walks.add(weight, comparison, plain, eased)
         self.units += float(self.schedule.sizes[self.look])

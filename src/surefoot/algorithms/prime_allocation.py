@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from surefoot.algorithms.prime_coordinates import Coordinates
 from surefoot.design.finishing import Rivals, finishing_design
 from surefoot.design.rounding import round_design
-from surefoot.problem import RobustProblem
 from surefoot.statistics import Array, Counts, information
 
 MOST_RIVALS = 128  # the most pressing ones; the rest are settled on the way
@@ -24,6 +24,8 @@ EXPLORATION = 0.1
 EXPLORED = 20.0  # units of data after which exploration's share falls
 SMALLEST_SHARE = 0.02  # weights below this share of the largest are rounding noise
 SIZES = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5])
+CHECKS = 2  # pulls a phase at least, on pairs that a wrong model would get wrong
+GOLDEN = 0.6180339887498949
 PATIENCE = 0.7  # what another phase costs, in planned phases
 
 
@@ -87,8 +89,7 @@ class Standing:
 
 
 def allocate(
-    problem: RobustProblem,
-    rows: Array,
+    coordinates: Coordinates,
     past: Counts,
     theta: Array,
     leader: int,
@@ -108,32 +109,51 @@ def allocate(
         spread: (n_pairs,) λ^G.
     """
     design = 0.9 * start + 0.1 * spread
-    standing = _standing(problem, rows, past, theta, leader, rivals, held, design)
+    standing = _standing(coordinates, past, theta, leader, rivals, held, design)
+    if not len(standing.gaps):  # the leader shares every pair that matters: nothing to steer by
+        return spread, round(look.size)
     rate = look.size / look.weight
     horizon = _horizon(standing, look, rate)
     pressing = standing.take(_most_pressing(standing.scores(look, horizon, horizon * rate)))
     pulls = horizon * rate
     target = Rivals(pressing.directions, pressing.gaps, pressing.needs(look, horizon), pressing.spreads(pulls), pulls)
-    weights = finishing_design(rows, design, target)
+    weights = finishing_design(coordinates.rows, design, target)
     weights = np.where(weights >= SMALLEST_SHARE * weights.max(), weights, 0.0)
     weights /= weights.sum()
-    return weights, _pulls(_relength(pressing, rows, weights), look)
+    return weights, _pulls(_relength(pressing, coordinates.rows, weights), look)
 
 
 def counts_for(weights: Array, pulls: int, spread: Array, past: Counts, units: float) -> Counts:
-    """Round a phase, giving a share to pairs that have been pulled less than λ^G would."""
+    """Round a phase, giving a share of it to pairs that have been pulled least for what they are worth.
+
+    Half of that share follows λ^G, to learn θ; half goes round all pairs, so that a wrong model can be noticed.
+    """
     share = EXPLORATION * min(1.0, float(np.sqrt(EXPLORED / max(units, 1e-9))))
-    main = round_design(weights, pulls - int(share * pulls))
-    missing = np.maximum(spread * share * (past.sum() + pulls) - past - main, 0.0)
-    explored = min(int(share * pulls), int(np.ceil(missing.sum())))
-    if explored == 0:
-        return round_design(weights, pulls)
-    return round_design(weights, pulls - explored) + round_design(missing / missing.sum(), explored)
+    explored = min(max(round(share * pulls), CHECKS), pulls // 2)
+    main = round_design(weights, pulls - explored)
+    wanted = (spread + 1 / len(spread)) / 2 * share * (past.sum() + pulls)
+    return main + _most_wanted(wanted - past - main, explored)
+
+
+def check_pulls(counts: Counts, pulls: int) -> Counts:
+    """Single pulls of pairs that a design left out, spread over all of them."""
+    return _most_wanted(-counts.astype(np.float64), min(pulls, int((counts == 0).sum())))
+
+
+def _most_wanted(wanted: Array, pulls: int) -> Counts:
+    """The pulls go to the most wanted pairs in turn, among equals in an order that jumps about evenly."""
+    whole = np.maximum(np.floor(wanted), 0.0)
+    if whole.sum() > pulls:
+        return round_design(whole / whole.sum(), pulls)
+    counts = whole.astype(np.int64)
+    scattered = (np.arange(len(wanted)) * GOLDEN) % 1.0
+    order = np.lexsort((scattered, -np.round(wanted - whole, 3)))
+    counts[order[: pulls - int(counts.sum())]] += 1
+    return counts
 
 
 def _standing(
-    problem: RobustProblem,
-    rows: Array,
+    coordinates: Coordinates,
     past: Counts,
     theta: Array,
     leader: int,
@@ -141,26 +161,26 @@ def _standing(
     held: Array,
     design: Array,
 ) -> Standing:
-    own = np.arange(problem.offsets[leader], problem.offsets[leader + 1])
-    theirs = np.concatenate([np.arange(problem.offsets[a], problem.offsets[a + 1]) for a in rivals])
-    starts = np.concatenate([[0], np.cumsum(np.diff(problem.offsets)[rivals])]).astype(np.int64)
-    means = problem.pairs @ theta
+    pairs, rows = coordinates.pairs, coordinates.rows
+    own, _ = coordinates.pairs_of(np.array([leader]))
+    theirs, starts = coordinates.pairs_of(rivals)
+    means = pairs @ theta
     gaps = means[own][:, None] - means[theirs]
-    lengths = _distances(problem.pairs, information(rows, design), own, theirs)
+    lengths = _distances(pairs, information(rows, design), own, theirs)
     ratio = gaps / lengths
-    best = np.maximum.reduceat(ratio, starts[:-1], axis=1)
-    chosen = _first_at(ratio, best, starts)
+    chosen = _first_at(ratio, np.maximum.reduceat(ratio, starts[:-1], axis=1), starts)
     row = np.arange(len(own))[:, None]
-    doubts = _distances(problem.pairs, information(rows, past), own, theirs)[row, chosen]
-    directions = problem.pairs[own][:, None, :] - problem.pairs[theirs[chosen]]
-    scale = np.abs(means).max() + 1e-300
-    return Standing(
-        directions.reshape(-1, problem.dimension),
-        np.maximum(gaps[row, chosen], 1e-9 * scale).ravel(),
+    doubts = _distances(pairs, information(rows, past), own, theirs)[row, chosen]
+    directions = (pairs[own][:, None, :] - pairs[theirs[chosen]]).reshape(-1, coordinates.dimension)
+    differ = np.linalg.norm(directions, axis=1) > 1e-9 * np.linalg.norm(pairs, axis=1).max()
+    standing = Standing(
+        directions,
+        np.maximum(gaps[row, chosen], 1e-9 * np.abs(gaps).max() + 1e-300).ravel(),
         doubts.ravel(),
         lengths[row, chosen].ravel(),
         held[rivals].T.ravel(),
     )
+    return standing.take(np.flatnonzero(differ))
 
 
 def _distances(pairs: Array, matrix: Array, own: NDArray[np.int64], theirs: NDArray[np.int64]) -> Array:

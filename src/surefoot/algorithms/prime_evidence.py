@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from surefoot.algorithms.prime_coordinates import Coordinates
 from surefoot.design.block_distance import solve_blocks
-from surefoot.problem import RobustProblem
-from surefoot.statistics import Array, Counts, Outcome, information
+from surefoot.statistics import Array, Counts, Outcome
 
-RANGE_TOLERANCE = 1e-10  # eigenvalues of a phase's information below this share of the largest are taken as zero
+RANGE_TOLERANCE = 1e-11  # singular values of a phase's design below this share of the largest are taken as zero
+ROUNDING = 1e-13
 OUTSIDE = 1e-9  # a direction with this share of its length outside the range is not measured
 
 
@@ -26,72 +27,76 @@ class Comparison:
         directions: (n_challenger_pairs, n_arms_tested, rank) z' − rival, whitened by the phase's design, length 1;
             zeros where the phase measures no usable direction.
         lengths: (n_challenger_pairs, n_arms_tested) their lengths ‖z' − rival‖ before; inf where unusable.
+        expected: (n_challenger_pairs, n_arms_tested) gaps along them at the estimate from past data.
     """
 
     challenger: int
     arms: NDArray[np.int64]
     directions: Array
     lengths: Array
+    expected: Array
 
 
 class PhaseTests:
     """What a phase with these counts can measure, and the comparisons it will be used for."""
 
-    def __init__(self, problem: RobustProblem, rows: Array, counts: Counts) -> None:
-        values, vectors = np.linalg.eigh(information(rows, counts))
-        kept = values > RANGE_TOLERANCE * values[-1]
-        self.pairs, self.offsets, self.rows = problem.pairs, problem.offsets, rows
-        self.root = vectors[:, kept] / np.sqrt(values[kept])
-        self.rank = int(kept.sum())
+    def __init__(self, coordinates: Coordinates, counts: Counts) -> None:
+        self.coordinates, self.counts = coordinates, counts
+        pulled = np.flatnonzero(counts)
+        design = coordinates.rows[pulled] * np.sqrt(counts[pulled])[:, None]
+        _, singular, right = np.linalg.svd(design, full_matrices=len(pulled) < coordinates.dimension)
+        self.rank = int((singular > RANGE_TOLERANCE * singular[0]).sum())
         self.freedom = int(counts.sum()) - self.rank
-        self.whitened = problem.pairs @ self.root
+        self.root = right[: self.rank].T / singular[: self.rank]
+        self.whitened = coordinates.pairs @ self.root
         self.squares = np.einsum("ij,ij->i", self.whitened, self.whitened)
-        self.hidden = problem.pairs @ vectors[:, ~kept]
+        self.hidden = coordinates.pairs @ right[self.rank :].T
+        self.sizes = np.linalg.norm(coordinates.pairs, axis=1)
         self.comparisons: list[Comparison] = []
 
     def add(self, challenger: int, arms: NDArray[np.int64], theta: Array) -> None:
         """Choose, for each pair z' of the challenger and each arm, the point of its hull that z' should beat most."""
-        own = np.arange(self.offsets[challenger], self.offsets[challenger + 1])
-        theirs = np.concatenate([np.arange(self.offsets[a], self.offsets[a + 1]) for a in arms])
-        sizes = np.diff(self.offsets)[arms]
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        means = self.pairs @ theta
+        own, _ = self.coordinates.pairs_of(np.array([challenger]))
+        theirs, starts = self.coordinates.pairs_of(arms)
+        means = self.coordinates.pairs @ theta
         directions = np.zeros((len(own), len(arms), self.rank))
         lengths = np.full((len(own), len(arms)), np.inf)
+        expected = np.zeros((len(own), len(arms)))
         for k, pair in enumerate(own):
             gaps = means[pair] - means[theirs]
             difference = self.whitened[pair] - self.whitened[theirs]
             squared = np.einsum("ij,ij->i", difference, difference)
             usable = self._usable(pair, theirs, squared)
-            point = self._rival_points(difference, gaps, squared, usable, starts)
+            point, gap = self._rival_points(difference, gaps, squared, usable, starts)
             length = np.linalg.norm(point, axis=1)
             seen = length > 0
             directions[k, seen] = point[seen] / length[seen, None]
             lengths[k, seen] = length[seen]
-        self.comparisons.append(Comparison(challenger, np.asarray(arms), directions, lengths))
+            expected[k, seen] = gap[seen]
+        self.comparisons.append(Comparison(challenger, np.asarray(arms), directions, lengths, expected))
 
     def _usable(self, pair: int, others: NDArray[np.int64], squared: Array) -> NDArray[np.bool_]:
         distinct = np.asarray(squared > 1e-18 * (self.squares[pair] + self.squares[others]))
         if not self.hidden.shape[1]:
             return distinct
         outside = np.linalg.norm(self.hidden[pair] - self.hidden[others], axis=1)
-        size = np.linalg.norm(self.pairs[pair]) + np.linalg.norm(self.pairs[others], axis=1)
-        return np.asarray(distinct & (outside <= OUTSIDE * size))
+        return np.asarray(distinct & (outside <= OUTSIDE * (self.sizes[pair] + self.sizes[others])))
 
     def _rival_points(
         self, difference: Array, gaps: Array, squared: Array, usable: NDArray[np.bool_], starts: NDArray[np.int64]
-    ) -> Array:
-        """(n_arms_tested, rank) z' minus each arm's rival: the best vertex, or a better hull point."""
+    ) -> tuple[Array, Array]:
+        """(n_arms_tested, rank) z' minus each arm's rival, the best vertex or a better hull point, and its gap."""
         ratio = np.where(usable, gaps / np.sqrt(np.where(usable, squared, 1.0)), -np.inf)
         best = np.maximum.reduceat(ratio, starts[:-1])
         first = np.flatnonzero(ratio == np.repeat(best, np.diff(starts)))
         arm_of = np.searchsorted(starts, first, side="right") - 1
         _, chosen = np.unique(arm_of, return_index=True)
         points = np.where(np.isfinite(best)[:, None], difference[first[chosen]], 0.0)
+        expected = gaps[first[chosen]]
         several = np.flatnonzero((np.diff(starts) > 1) & (best > 0))
         if len(several):
-            points[several] = self._hull_points(difference, gaps, usable, starts, several)
-        return np.asarray(points)
+            points[several], expected[several] = self._hull_points(difference, gaps, usable, starts, several)
+        return points, expected
 
     def _hull_points(
         self,
@@ -100,7 +105,7 @@ class PhaseTests:
         usable: NDArray[np.bool_],
         starts: NDArray[np.int64],
         blocks: NDArray[np.int64],
-    ) -> Array:
+    ) -> tuple[Array, Array]:
         members = np.concatenate(
             [np.arange(starts[b], starts[b + 1])[usable[starts[b] : starts[b + 1]]] for b in blocks]
         )
@@ -111,32 +116,41 @@ class PhaseTests:
         epsilon = np.empty((len(blocks), self.rank))
         basis, owner = np.empty((len(rows) + 1, self.rank)), np.empty(len(rows) + 1, dtype=np.int64)
         solve_blocks(rows, gaps[members], bounds, multipliers, distance, epsilon, basis, owner)
-        mixed = np.add.reduceat(rows * multipliers[:, None], bounds[:-1], axis=0)
-        return np.asarray(mixed / np.add.reduceat(multipliers, bounds[:-1])[:, None])
+        shares = multipliers / np.repeat(np.add.reduceat(multipliers, bounds[:-1]), sizes)
+        points = np.add.reduceat(rows * shares[:, None], bounds[:-1], axis=0)
+        return np.asarray(points), np.asarray(np.add.reduceat(gaps[members] * shares, bounds[:-1]))
 
-    def statistics(self, outcome: Outcome, scales: Array, known: bool, tolerance: float) -> list[tuple[Array, Array]]:
+    def statistics(
+        self, outcome: Outcome, theta: Array, scales: Array, known: bool, tolerance: float
+    ) -> list[tuple[Array, Array]]:
         """For each comparison T, and T eased by the tolerance: arrays (n_challenger_pairs, n_arms_tested).
 
-        With an unknown scale, T is a t statistic on this phase's own residual, mapped to a normal one.
+        Only what the phase adds to past estimate θ is projected: rewards far from zero then keep their digits. With an
+        unknown scale, T is a t statistic on this phase's own residual, mapped to a normal one.
         """
-        projected = self.root.T @ (self.rows.T @ (outcome.sums / scales))
-        sigma = 1.0 if known else np.sqrt(self.residual(outcome, projected) / self.freedom)
+        surprise = (outcome.sums - outcome.counts * (self.coordinates.pairs @ theta)) / scales
+        projected = self.root.T @ (self.coordinates.rows.T @ surprise)
+        sigma = 1.0 if known else np.sqrt(self._residual(outcome, surprise, projected, scales) / self.freedom)
         results = []
         for comparison in self.comparisons:
-            plain = comparison.directions @ projected / sigma
+            plain = (comparison.directions @ projected + comparison.expected / comparison.lengths) / sigma
             eased = plain + tolerance / (sigma * comparison.lengths)
             if not known:
                 plain, eased = _normal_score(plain, self.freedom), _normal_score(eased, self.freedom)
             results.append((plain, eased))
         return results
 
-    def residual(self, outcome: Outcome, projected: Array) -> float:
-        """The phase's residual sum of squares: scatter within pairs, and misfit of their means."""
+    def _residual(self, outcome: Outcome, surprise: Array, projected: Array, scales: Array) -> float:
+        """The phase's residual sum of squares: scatter within pairs, and misfit of their means.
+
+        No smaller than what rounding leaves of rewards of this size: a simulator without noise is no evidence of ties.
+        """
         pulled = np.flatnonzero(outcome.counts)
         counts = outcome.counts[pulled]
-        fitted = self.rows[pulled] @ (self.root @ projected)
-        misfit = (counts * (outcome.sums[pulled] / counts - fitted) ** 2).sum()
-        return max(float(outcome.scatter.sum() + misfit), 1e-300)
+        fitted = self.coordinates.rows[pulled] @ (self.root @ projected)
+        misfit = (counts * (surprise[pulled] / counts - fitted) ** 2).sum()
+        size = float((outcome.sums[pulled] ** 2 / (counts * scales[pulled] ** 2)).sum())
+        return max(float((outcome.scatter / scales**2).sum() + misfit), (ROUNDING**2) * size, 1e-300)
 
 
 class Evidence:

@@ -1,0 +1,44 @@
+"""Coordinates in which PRIME works: answers do not depend on the units of features, nor on how scales differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.statistics import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Pairs and what pulls of them measure, after the linear map that makes the mean of r rᵀ the identity.
+
+    Attributes:
+        pairs: (n_pairs, dimension) the points that are compared.
+        rows: (n_pairs, dimension) pairs divided by their noise scales, as measured.
+        offsets: (n_arms + 1,) where each arm's pairs begin.
+    """
+
+    pairs: Array
+    rows: Array
+    offsets: NDArray[np.int64]
+
+    @property
+    def dimension(self) -> int:
+        return int(self.pairs.shape[1])
+
+    def pairs_of(self, arms: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The pairs of these arms one after the other, and where each arm's begin."""
+        starts = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[arms])]).astype(np.int64)
+        shift = np.repeat(self.offsets[arms] - starts[:-1], np.diff(starts))
+        return np.arange(starts[-1]) + shift, starts
+
+
+def coordinates_for(pairs: Array, scales: Array, offsets: NDArray[np.int64]) -> Coordinates:
+    """Whiten by columns first, so that features of very different size lose no digits, then by directions."""
+    rows = pairs / scales[:, None]
+    size = np.linalg.norm(rows, axis=0)
+    left, singular, right = np.linalg.svd(rows / size, full_matrices=False)
+    transform = (right.T / singular) / size[:, None] * np.sqrt(len(rows))
+    return Coordinates(np.asarray(pairs @ transform), np.asarray(left * np.sqrt(len(rows))), offsets)
