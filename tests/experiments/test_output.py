@@ -49,6 +49,8 @@ def test_the_sidecar_says_where_it_comes_from(tmp_path: Path) -> None:
     assert origin["code"]
 
 
-@pytest.mark.parametrize(("number", "words"), [(9400.4, "9,400"), (303_012, "303 k"), (1_221_378, "1.22 M")])
+@pytest.mark.parametrize(
+    ("number", "words"), [(9400.4, "9,400"), (303_012, "303 k"), (999_642, "1.00 M"), (1_221_378, "1.22 M")]
+)
 def test_numbers_for_people(number: float, words: str) -> None:
     assert short(number) == words

@@ -44,7 +44,9 @@ class Folder:
 
 def short(number: float) -> str:
     """A number of samples for people: 9,400, 303 k, 1.22 M."""
-    return f"{number / 1e6:.2f} M" if number >= 1e6 else f"{number / 1e3:.3g} k" if number >= 1e5 else f"{number:,.0f}"
+    if number >= 999_500:
+        return f"{number / 1e6:.2f} M"
+    return f"{number / 1e3:.0f} k" if number >= 1e5 else f"{number:,.0f}"
 
 
 def write_table(frame: pd.DataFrame, stem: Path) -> None:

@@ -144,6 +144,7 @@ def diagnose(name: str, size: int, seed: int) -> dict[str, Any]:
         "looking": looking.samples,
         "keeping": keeping.samples,
         "phases": len(phases),
+        "left_after_first": int(printed.history[0].survivors.sum()),
         "first_phase": phases[0],
         "discarded": sum(phases[:-1]),
         "rounding_binds": sum(minimum > n for n, minimum in printed.wanted),
@@ -167,6 +168,7 @@ def _what_designs_need(instance: Instance, rage: Recording) -> dict[str, float]:
     first = rage.start(problem, rage.settings)._design()[0]
     squared = paper_threshold(problem.n_pairs, DELTA) ** 2
     return {
+        "support": int(np.count_nonzero(first)),
         "needs_g": squared * _hardness(instance, g_weights(problem, rage.scales)),
         "needs_first": squared * _hardness(instance, first),
         "needs_best": squared * complexity(problem, theta, tolerance=1e-3).paper,
@@ -189,17 +191,19 @@ def _show(session: Session, runs: pd.DataFrame) -> None:
     from surefoot.experiments.output import short
 
     shown = Table(
-        "instance", "Static", "RAGE", "no r(ε)", "looks", "looks, keeps", "phases", "first", "discarded", "r(ε) binds",
-        "λ^G needs", "λ₁ needs", "best λ needs",
+        "instance", "Static", "RAGE", "no r(ε)", "looks", "looks, keeps", "phases", "first", "arms left", "discarded",
+        "‖λ₁‖₀", "r(ε) binds", "λ^G needs", "λ₁ needs", "best needs",
         title=f"Why Robust RAGE is where it is: means of {session.runs} runs, the paper's rules", title_justify="left",
     )  # fmt: skip
     for experiment, size in STUDIED:
         row = runs[(runs["experiment"] == experiment.name) & (runs["size"] == size)].mean(numeric_only=True)
-        counts = [f"{row['phases']:.1f}", short(row["first_phase"]), short(row["discarded"])]
+        counts = [f"{row['phases']:.1f}", short(row["first_phase"]), f"{row['left_after_first']:.1f}"]
         shown.add_row(
             f"{experiment.symbol} = {size}",
             *(short(row[name]) for name in ("static", "printed", "without_rounding", "looking", "keeping")),
             *counts,
+            short(row["discarded"]),
+            short(row["support"]),
             f"{row['rounding_binds']:.1f}",
             *(short(row[name]) for name in ("needs_g", "needs_first", "needs_best")),
         )
