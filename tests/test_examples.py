@@ -1,0 +1,54 @@
+"""Every example runs as it stands, in a folder of its own, and finds what it should."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from surefoot.study.config import StudyConfig
+from tests.documents import ROOT
+
+EXAMPLES = ROOT / "examples"
+STUDIES = {"inventory": "usual", "pendulum": "firm", "queue": "service=4, gap=10"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the examples: studies leave their files beside them."""
+    return Path(shutil.copytree(EXAMPLES, tmp_path / "examples", ignore=shutil.ignore_patterns("*.db*", "__pycache__")))
+
+
+def _run(folder: Path, *command: str) -> str:
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(("name", "best"), STUDIES.items())
+def test_a_study_finds_the_best_worst_case(name: str, best: str, folder: Path) -> None:
+    output = _run(folder, "surefoot", "run", "--quiet", "--processes", "1", f"{name}.toml")
+    assert output.startswith(f"{best} has the best worst case")
+    assert "95 % confidence" in output
+
+
+def test_the_quickstart(folder: Path) -> None:
+    assert _run(folder, sys.executable, "quickstart.py").startswith("steady has the best worst case, with 95 %")
+
+
+def test_by_hand_a_table_goes_back_and_forth(folder: Path) -> None:
+    output = _run(folder, "./by_hand.sh")
+    assert output.count("new rewards stored") >= 2
+    assert "cool and long has the best worst case, with 95 % confidence" in output
+
+
+def test_every_configuration_describes_a_problem(folder: Path) -> None:
+    paths = sorted(folder.glob("*.toml"))
+    assert {*STUDIES, "by_hand", "bolus"} <= {path.stem for path in paths}
+    for path in paths:
+        assert StudyConfig(path).problem().n_arms >= 3
