@@ -270,5 +270,6 @@ def solve_blocks(
 @cache
 def announce_compilation() -> None:
     """Say why the first use after installation takes long: the code above is compiled once and kept on disk."""
-    if not any(Path(solve_blocks.stats.cache_path).glob("block_distance.solve_blocks*.nbi")):
+    compiled = getattr(solve_blocks, "stats", None)  # None: NUMBA_DISABLE_JIT is set, nothing is compiled
+    if compiled is not None and not any(Path(compiled.cache_path).glob("block_distance.solve_blocks*.nbi")):
         log.warning("surefoot compiles its design solver for this machine: a few seconds, this once")
