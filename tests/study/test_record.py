@@ -1,5 +1,6 @@
 """The answer read from a writer's notes is the answer of a replay, to the bit."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +103,7 @@ def test_where_the_notes_do_not_tell_all_it_is_replayed(tmp_path, monkeypatch):
         assert reader.recorded.history[-1].evidence is not None
 
 
-def test_a_file_of_the_first_version_is_read():
-    with read_toy(OLD_FILE) as reader, read_toy(OLD_FILE) as other:
+def test_a_file_of_the_first_version_is_read(tmp_path):
+    copy = shutil.copy(OLD_FILE, tmp_path / "old.db")
+    with read_toy(copy) as reader, read_toy(copy) as other:
         assert same_result(reader.recorded, other.result)

@@ -33,11 +33,13 @@ def drawings(result: Result, sign: int = 1, hardness: Complexity | None = None) 
     if not result.samples:
         return {}
     found = {
-        "evidence": evidence_drawing(result),
         "arms": arms_drawing(result, sign),
         "allocation": allocation_drawing(result),
         "residuals": residuals_drawing(result, sign),
     }
+    evidence = evidence_drawing(result)
+    if not evidence.tables["evidence"].empty:
+        found["evidence"] = evidence
     if hardness is not None:
         found["bounds"] = bounds_drawing(result, hardness)
     return {name: found[name] for name in DESCRIPTIONS if name in found}

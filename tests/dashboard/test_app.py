@@ -1,0 +1,101 @@
+import io
+import json
+import re
+
+import pandas as pd
+import pytest
+
+from surefoot import StudyReader
+from surefoot.dashboard import make_app
+from tests.charts.results import EVIL
+from tests.dashboard.studies import create, finished_study, paused_study, request
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("studies")
+    finished_study(folder / "done.db", name=EVIL)
+    paused_study(folder / "paused.db")
+    create(folder / "fresh.db").close()
+    (folder / "text.db").write_text("this is no study")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def app(folder):
+    return make_app([folder / f"{name}.db" for name in ("done", "paused", "fresh", "text", "gone")])
+
+
+def test_the_list_shows_every_state_and_escapes_names(app):
+    page = request(app, "/").text
+    states = re.findall(r'data-badge data-field="state">(\w+)<', page)
+    assert states == ["finished", "paused", "waiting", "broken", "missing"]
+    assert EVIL not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_every_state_has_a_page_that_makes_sense(app):
+    pages = [request(app, f"/study/{number}") for number in range(1, 6)]
+    assert [page.status_code for page in pages] == [200] * 5
+    done, paused, fresh, broken, missing = (page.text for page in pages)
+    assert "has the best worst case" in done
+    assert EVIL not in done
+    assert "no &lt;b&gt;lift&lt;/b&gt; at this angle" in paused
+    assert "No reward has come yet" in fresh
+    assert "is not a study" in broken
+    assert "There is no file gone.db" in missing
+    for page in (broken, missing):
+        assert '<div id="seen" hidden' in page
+
+
+def test_details_hold_the_numbers_of_the_study(app, folder):
+    details = request(app, "/study/1/details.json").json()
+    with StudyReader(folder / "done.db") as reader:
+        result = reader.result
+    rows = {row["arm"]: row["value"] for row in details["charts"]["arms"]["datasets"]["arms"]}
+    assert rows == dict(zip(result.problem.arm_names, result.values.tolist(), strict=True))
+    assert len(details["arms"]) == result.problem.n_arms
+    assert request(app, "/study/1/bounds.json").json()["charts"]["bounds"]["datasets"]["bounds"][0]["pulls"] == (
+        result.samples
+    )
+    assert request(app, "/study/2/bounds.json").json()["charts"] == {}
+
+
+def test_failed_pulls_are_listed_with_their_errors(app):
+    failures = request(app, "/study/2/details.json").json()["failures"]
+    assert [(pull["id"], pull["state"]) for pull in failures] == [(20, "failed")]
+    assert "no <b>lift</b>" in failures[0]["error"]
+
+
+def test_the_csv_holds_every_pull_in_blocks(app, folder, monkeypatch):
+    monkeypatch.setattr("surefoot.dashboard.app.CSV_BLOCK", 7)
+    answer = request(app, "/study/1/pulls.csv")
+    assert answer.headers["content-disposition"] == 'attachment; filename="study-1-pulls.csv"'
+    with StudyReader(folder / "done.db") as reader:
+        expected = reader.pulls()
+    found = pd.read_csv(io.StringIO(answer.text), float_precision="round_trip")
+    assert found["id"].tolist() == expected["id"].tolist()
+    assert found["reward"].tolist() == expected["reward"].tolist()
+    assert found.columns.tolist() == expected.columns.tolist()
+    assert request(app, "/study/5/pulls.csv").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path", ["/study/0", "/study/6", "/study/../../etc/passwd", "/study/%2e%2e%2fdone.db", "/assets/..%2fapp.py", "/x"]
+)
+def test_addresses_name_no_files(app, path):
+    answer = request(app, path)
+    assert answer.status_code == 404
+    assert "root:" not in answer.text
+
+
+def test_nothing_can_be_changed(app):
+    for method in ("POST", "PUT", "DELETE"):
+        assert request(app, "/study/1", method).status_code == 405
+
+
+def test_the_payload_of_a_page_is_json_that_cannot_end_its_script(app):
+    page = request(app, "/study/1").text
+    text = re.search(r'id="charts">(.*?)</script>', page, re.S).group(1)
+    assert "<" not in text
+    assert set(json.loads(text)["charts"]) == {"evidence", "arms", "allocation", "residuals", "pace"}

@@ -1,0 +1,175 @@
+"""The dashboard as people meet it: the real server, a real study beside it, a real browser."""
+
+import os
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from surefoot import StudyReader
+from surefoot.charts import arms_frame, evidence_frame
+from surefoot.report.facts import arm_rows
+from tests.browser import LOOKS, PHONE, Watched, launched
+from tests.charts.results import EVIL
+from tests.dashboard.studies import create, finished_study, linear, paused_study
+
+pytestmark = pytest.mark.browser
+
+TOKEN = "a token that nobody guesses"
+HALFWAY = 100  # pulls
+
+
+@contextmanager
+def server(*files, token=None):
+    """`surefoot dashboard` as a process of its own; gives its address."""
+    command = [str(Path(sys.executable).with_name("surefoot")), "dashboard", *map(str, files), "--port", "0"]
+    environment = os.environ | ({"SUREFOOT_TOKEN": token} if token else {})
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        line = process.stdout.readline()
+        assert line.startswith("http://127.0.0.1:"), line
+        yield line.split()[0].rstrip("/")
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+@contextmanager
+def running(study, simulator, gates):
+    """The study runs in a thread as long as the test watches; whatever the test does, the gates open in the end."""
+    thread = threading.Thread(target=study.run, args=(simulator, "serial"))
+    thread.start()
+    try:
+        yield
+    finally:
+        for gate in gates:
+            gate.set()
+        thread.join()
+
+
+def text(page, field):
+    return page.inner_text(f"[data-field={field}] >> nth=0")
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """A dashboard of studies in every state, and a browser."""
+    folder = tmp_path_factory.mktemp("studies")
+    files = [
+        finished_study(folder / "finished.db", name=EVIL),
+        paused_study(folder / "paused.db"),
+        folder / "fresh.db",
+        finished_study(folder / "vanished.db"),
+    ]
+    create(files[2]).close()
+    with server(*files) as address, launched() as browser:
+        files[3].unlink()
+        yield address, browser
+
+
+def test_a_study_is_watched_from_its_first_pull_to_its_answer(tmp_path, shown):
+    _, browser = shown
+    path, gates = tmp_path / "wings.db", [threading.Event(), threading.Event()]
+
+    def gated(pull):
+        gates[pull.id >= HALFWAY].wait()
+        return linear(pull)
+
+    with (
+        create(path, name=EVIL) as study,
+        server(path) as address,
+        Watched(browser, address) as watched,
+        running(study, gated, gates),
+    ):
+        page = watched.page
+        page.goto(f"{address}/study/1")
+        watched.wait_for_news()
+        assert text(page, "told") == "0"
+        assert "no answer before" in text(page, "sentence")
+        assert page.inner_text("h1").startswith(EVIL)
+        gates[0].set()
+        watched.wait_for_charts("evidence", "arms", "allocation", "residuals")
+        assert 0 < int(text(page, "told")) <= HALFWAY
+        assert "best guess" in text(page, "sentence")
+        assert page.locator(".badge.running").count() == 1
+        gates[1].set()
+        page.wait_for_selector(".badge.finished", timeout=60_000)
+        watched.wait_for_charts("bounds")
+        compare(watched, path)
+        assert watched.trouble == []
+
+
+def compare(watched, path):
+    """What the page shows is what the study says."""
+    page = watched.page
+    with StudyReader(path) as reader:
+        result = reader.result
+    assert text(page, "told") == f"{result.samples:,}"
+    assert text(page, "sentence") == result.sentence
+    assert text(page, "leader") == result.arm_name
+    assert text(page, "survivors") == f"1 of {result.problem.n_arms}"
+    shown = page.eval_on_selector_all("#arms tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))")
+    expected = [[row[k] for k in ("arm", "value", "low", "high", "worst", "pulls", "kind")] for row in rows_of(result)]
+    assert shown == expected
+    drawn = page.evaluate("surefoot.view('evidence').data('evidence').map(r => [r.arm, r.pulls, r.evidence])")
+    assert drawn == evidence_frame(result)[["arm", "pulls", "evidence"]].to_numpy().tolist()
+
+
+def rows_of(result):
+    return arm_rows(arms_frame(result))
+
+
+@pytest.mark.parametrize(("scheme", "size", "viewport"), LOOKS)
+def test_every_state_on_every_screen(shown, scheme, size, viewport):
+    address, browser = shown
+    with Watched(browser, address, viewport, scheme) as watched:
+        watched.page.goto(address)
+        watched.wait_for_news()
+        states = watched.page.eval_on_selector_all(".badge", "all => all.map(b => b.textContent)")
+        assert states == ["finished", "paused", "waiting", "missing"]
+        assert not watched.overflows()
+        watched.screenshot(f"studies-{scheme}-{size}")
+        for number, charts in enumerate([["evidence", "bounds"], ["arms"], [], []], 1):
+            watched.page.goto(f"{address}/study/{number}")
+            watched.wait_for_news()
+            watched.wait_for_charts(*charts)
+            assert not watched.overflows()
+            watched.screenshot(f"{states[number - 1]}-{scheme}-{size}")
+        assert watched.trouble == []
+
+
+def test_the_keyboard_is_enough(shown):
+    address, browser = shown
+    with Watched(browser, address, PHONE) as watched:
+        page = watched.page
+        page.goto(address)
+        focus = [tabbed(page) for _ in range(2)]
+        assert focus == ["to the content", EVIL]
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#arms tr")
+        assert {"All studies", "Download pulls as CSV", "Table of arms"} <= {tabbed(page) for _ in range(6)}
+        assert watched.trouble == []
+
+
+def tabbed(page):
+    """What the next press of Tab leads to."""
+    page.keyboard.press("Tab")
+    return page.evaluate("document.activeElement.ariaLabel || document.activeElement.textContent")
+
+
+def test_signing_in_with_a_token(tmp_path, shown):
+    _, browser = shown
+    study = finished_study(tmp_path / "study.db")
+    with server(study, token=TOKEN) as address, Watched(browser, address) as watched:
+        page = watched.page
+        page.goto(address)
+        assert page.url == f"{address}/sign-in"
+        page.locator("#token").press_sequentially(TOKEN)
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".studies li")
+        assert page.evaluate("document.cookie") == ""
+        assert watched.trouble == []

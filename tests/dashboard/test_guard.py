@@ -1,0 +1,78 @@
+import hmac
+
+import pytest
+
+from surefoot.dashboard import guard, make_app
+from tests.dashboard.studies import request
+
+TOKEN = "a token that nobody guesses"
+HTML = {"accept": "text/html"}
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8765", "localhost", "[::1]:8765", "192.168.1.7", "lab.example:80"])
+def test_known_names_and_plain_addresses_are_let_in(host):
+    assert request(make_app([], names=["Lab.example"]), "/", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "", "[::1"])
+def test_a_foreign_name_for_this_machine_is_refused(host):
+    answer = request(make_app([]), "/", headers={"host": host})
+    assert answer.status_code == 400
+    assert "--allow-host" in answer.text
+
+
+def test_every_answer_forbids_inline_script_and_framing():
+    for path in ("/", "/nothing", "/assets/style.css"):
+        headers = request(make_app([]), path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'; script-src 'self'; style-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+    assert request(make_app([]), "/", headers={"host": "evil.example"}).headers["x-frame-options"] == "DENY"
+
+
+def test_without_the_token_there_is_only_the_way_to_sign_in():
+    app = make_app([], TOKEN)
+    asked = request(app, "/", headers=HTML)
+    assert (asked.status_code, asked.headers["location"]) == (303, "/sign-in")
+    assert request(app, "/events").status_code == 401
+    assert request(app, "/study/1/pulls.csv").status_code == 401
+    assert request(app, "/assets/vega.js").status_code == 401
+    assert request(app, "/sign-in").status_code == 200
+    assert request(app, "/assets/style.css").status_code == 200
+
+
+def test_a_wrong_token_opens_nothing():
+    app = make_app([], TOKEN)
+    assert request(app, "/", headers={"authorization": f"Bearer {TOKEN}x"}).status_code == 401
+    assert request(app, "/", headers={"cookie": f"{guard.COOKIE}={TOKEN}"}).status_code == 401
+    assert request(app, "/", headers={"authorization": "Bearer žádný".encode()}).status_code == 401
+
+
+def test_the_token_sets_a_cookie_that_scripts_and_other_sites_never_see():
+    app = make_app([], TOKEN)
+    answer = request(app, "/sign-in", "POST", data={"token": TOKEN})
+    cookie = answer.headers["set-cookie"].lower()
+    assert answer.status_code == 303
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert TOKEN not in cookie
+    assert request(app, "/", headers={"cookie": f"{guard.COOKIE}={guard.session_of(TOKEN)}"}).status_code == 200
+    assert request(app, "/", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+
+
+def test_a_wrong_or_endless_form_is_refused(monkeypatch):
+    monkeypatch.setattr("surefoot.dashboard.app.WRONG_TOKEN_WAIT", 0)
+    app = make_app([], TOKEN)
+    for token in ("guess", "x" * 100_000, ""):
+        answer = request(app, "/sign-in", "POST", data={"token": token})
+        assert answer.status_code == 403
+        assert "set-cookie" not in answer.headers
+
+
+def test_tokens_are_compared_in_constant_time(monkeypatch):
+    compared = []
+    monkeypatch.setattr(hmac, "compare_digest", lambda a, b: compared.append((a, b)) or a == b)
+    request(make_app([], TOKEN), "/", headers={"authorization": "Bearer guess"})
+    assert (b"guess", TOKEN.encode()) in compared

@@ -1,0 +1,110 @@
+import shutil
+import threading
+
+import pytest
+
+from surefoot import StudyReader
+from surefoot.dashboard import watch as module
+from surefoot.dashboard.watch import Watch
+from tests.dashboard.studies import create, finished_study, linear, paused_study
+from tests.study.toys import same_result
+
+
+@pytest.fixture(autouse=True)
+def _always_look(monkeypatch):
+    monkeypatch.setattr(module, "FRESH", -1.0)
+
+
+def test_it_follows_a_study_through_its_life(tmp_path):
+    path = tmp_path / "study.db"
+    watch = Watch(path)
+    assert watch.look().state == "missing"
+    with create(path) as study:
+        assert watch.look().state == "running"
+        assert watch.look().result.samples == 0
+        study.tell_many([(pull.id, linear(pull)) for pull in study.ask()])
+        first = watch.look()
+        assert first.result.samples == study.told == first.status.told
+    assert watch.look().state == "idle"
+    with create(tmp_path / "other.db") as other:
+        other.close()
+    assert Watch(tmp_path / "other.db").look().state == "waiting"
+    watch.close()
+
+
+def test_versions_change_with_what_there_is_to_draw(tmp_path):
+    with create(tmp_path / "study.db") as study:
+        watch = Watch(tmp_path / "study.db")
+        versions = []
+        while not study.done:
+            versions.append(watch.look().version)
+            study.tell_many([(pull.id, linear(pull)) for pull in study.ask()])
+        versions.append(watch.look().version)
+    assert len(set(versions)) == len(versions) > 2
+    assert watch.look().state == "finished"
+
+
+def test_a_file_that_vanishes_and_one_in_its_place(tmp_path):
+    path, other = finished_study(tmp_path / "a.db"), paused_study(tmp_path / "b.db")
+    watch = Watch(path)
+    assert watch.look().state == "finished"
+    path.unlink()
+    assert watch.look().state == "missing"
+    assert watch.failures() is None
+    shutil.copy(other, path)
+    assert watch.look().state == "paused"
+    other.replace(path)
+    assert watch.look().state == "paused"
+
+
+def test_hardness_is_worked_out_once_and_only_at_the_end(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(module, "estimated_hardness", lambda result: calls.append(result))
+    paused = Watch(paused_study(tmp_path / "paused.db"))
+    assert paused.hardness() is None
+    done = Watch(finished_study(tmp_path / "done.db"))
+    done.hardness()
+    done.hardness()
+    assert len(calls) == 1
+
+
+def test_it_reads_and_holds_nothing(tmp_path):
+    """A writer may even empty its log, which waits for every reader that is in the middle of something."""
+    path = tmp_path / "study.db"
+    with create(path) as study:
+        watch = Watch(path)
+        study.tell_many([(pull.id, linear(pull)) for pull in study.ask()])
+        watch.look()
+        watch.failures()
+        busy, *_ = study._ledger.storage.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0]
+        assert busy == 0
+    with pytest.raises(Exception, match=r"readonly|read-only"):
+        watch._reader._storage._connection.execute("DELETE FROM pulls")
+
+
+def test_a_writer_at_full_speed_ends_as_if_nobody_watched(tmp_path):
+    alone = finished_study(tmp_path / "alone.db")
+    path, end, looks = tmp_path / "watched.db", threading.Event(), []
+    with create(path) as study:
+        watch = Watch(path)
+
+        def stare():
+            while not end.is_set():
+                looks.append(watch.look())
+
+        threads = [threading.Thread(target=stare) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            study.run(linear, "serial")
+        finally:
+            end.set()
+            for thread in threads:
+                thread.join()
+        assert same_result(watch.look().result, study.result)
+    assert {look.state for look in looks} <= {"running", "finished"}
+    told = [look.status.told for look in looks]
+    assert len(set(told)) > 3, "it was watched while it ran"
+    with StudyReader(alone) as one, StudyReader(path) as other:
+        assert one.pulls()["reward"].tolist() == other.pulls()["reward"].tolist()
+        assert same_result(one.result, other.result)

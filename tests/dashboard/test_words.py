@@ -1,0 +1,31 @@
+from surefoot.dashboard.watch import Watch
+from surefoot.dashboard.words import details, fields
+from tests.dashboard.studies import create, finished_study, linear
+
+
+def test_a_running_study_says_how_far_it_is(tmp_path):
+    path = tmp_path / "study.db"
+    with create(path) as study:
+        pulls = study.ask()
+        study.tell_many([(pull.id, linear(pull)) for pull in pulls])
+        study._ledger.forecast()
+        said = fields(Watch(path).look())
+        last = study.result.history[-1]
+        assert said["leader"] == study.problem.arm_names[last.leader]
+        assert said["survivors"] == f"{last.survivors.sum()} of {study.problem.n_arms}"
+        assert said["told"] == str(len(pulls))
+        assert 0 < said["done"] < 1
+        assert said["left"] != "–"
+
+
+def test_a_finished_study_is_done(tmp_path):
+    said = fields(Watch(finished_study(tmp_path / "study.db")).look())
+    assert (said["state"], said["done"], said["left"], said["certified"]) == ("finished", 1.0, "none", True)
+
+
+def test_a_missing_study_has_words_but_no_numbers(tmp_path):
+    watch = Watch(tmp_path / "gone.db")
+    said = fields(watch.look())
+    assert (said["seen"], said["told"], said["done"]) == (False, "–", None)
+    assert "gone.db" in said["message"]
+    assert details(watch, watch.look())["charts"] == {}

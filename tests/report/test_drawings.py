@@ -1,0 +1,21 @@
+from surefoot import StudyReader
+from surefoot.report.drawings import DESCRIPTIONS, configurations, drawings
+from tests.charts.results import finished, fresh
+from tests.dashboard.studies import paused_study
+
+
+def test_charts_come_in_the_order_of_the_page():
+    assert list(drawings(finished())) == ["evidence", "arms", "allocation", "residuals"]
+    assert set(drawings(finished())) < set(DESCRIPTIONS)
+
+
+def test_nothing_is_drawn_before_there_is_something_to_see(tmp_path):
+    assert drawings(fresh()) == {}
+    with StudyReader(paused_study(tmp_path / "pilot.db")) as reader:
+        assert len(reader.recorded.history) == 1
+        assert "evidence" not in drawings(reader.recorded)
+
+
+def test_light_and_dark_pages_have_looks_of_their_own():
+    looks = configurations()
+    assert looks["light"]["axis"] != looks["dark"]["axis"]
