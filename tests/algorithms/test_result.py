@@ -6,6 +6,7 @@ import pytest
 from surefoot.algorithms import ModelCheck, Result, StopReason
 from surefoot.experiments.instances import random_robust
 from surefoot.noise import Gaussian
+from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, identify
 
 
@@ -51,6 +52,17 @@ def test_the_history_as_a_table(result: Result) -> None:
     assert frame["survivors"].iloc[-1] == 1
     assert frame["weakest_evidence"].iloc[-1] >= frame["boundary"].iloc[-1]
     assert (frame["weakest_evidence"].iloc[:-1] < frame["boundary"].iloc[:-1]).all()
+
+
+def test_the_table_shows_evidence_against_arms_that_were_still_possible() -> None:
+    """Evidence against an arm that is out no longer grows, and may fall below the boundary again."""
+    wear = [[[0, 0], [1.2, 0]], [[0, 0], [0.4, 0.2]], [[0, 0], [0.2, 0.8]]]
+    problem = RobustProblem([[2.0, 0.0], [1.2, 1.0], [0.4, 1.6]], wear)
+    for seed in range(10):
+        simulator = LinearSimulator(problem, [1.0, 0.6], seed=seed)
+        frame = identify(problem, simulator, delta=0.05, noise=Gaussian(1.0)).to_frame()
+        decided = frame["weakest_evidence"] >= frame["boundary"]
+        assert (decided == (frame["survivors"] == 1)).all()
 
 
 def test_notebooks_see_the_answer_and_the_history(result: Result) -> None:

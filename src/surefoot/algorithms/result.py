@@ -179,10 +179,6 @@ class Result:
         """One row a phase: pulls, leader, survivors, evidence against the closest rival, boundary."""
         import pandas as pd
 
-        def weakest(record: PhaseRecord) -> float:
-            others = np.delete(record.evidence, record.leader) if record.evidence is not None else np.array([])
-            return float(others.min()) if others.size else float("nan")
-
         return pd.DataFrame(
             {
                 "phase": [r.phase for r in self.history],
@@ -190,10 +186,21 @@ class Result:
                 "total": [r.total for r in self.history],
                 "leader": [self.problem.arm_names[r.leader] for r in self.history],
                 "survivors": [int(r.survivors.sum()) for r in self.history],
-                "weakest_evidence": [weakest(r) for r in self.history],
+                "weakest_evidence": self._weakest_evidence(),
                 "boundary": [r.boundary for r in self.history],
             }
         )
+
+    def _weakest_evidence(self) -> list[float]:
+        """At each look, against the arm hardest to exclude; arms that were eliminated before gather no more."""
+        possible = np.ones(self.problem.n_arms, dtype=bool)
+        weakest = []
+        for record in self.history:
+            rivals = (possible | record.survivors) & (np.arange(self.problem.n_arms) != record.leader)
+            known = record.evidence is not None and rivals.any()
+            weakest.append(float(record.evidence[rivals].min()) if known else float("nan"))  # type: ignore[index]
+            possible = record.survivors
+        return weakest
 
     def __repr__(self) -> str:
         return (
