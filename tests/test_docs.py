@@ -105,7 +105,8 @@ def test_outputs_are_compared_to_the_letter(shown: str, printed: str, right: boo
 
 def test_files_hidden_code_and_sessions(page: types.ModuleType) -> None:
     text = (
-        "<!-- before\nx = 2\n-->\n```python\n# mine.py\ny = 3\n```\n```python\nfrom mine import y\nprint(x * y)\n```\n\n"
+        "<!-- before\nx = 2\n-->\n```python\n# mine.py\ny = 3\n```\n"
+        "```python\nfrom mine import y\nprint(x * y)\n```\n\n"
         "```text\n6\n```\n```console\n$ cat mine.py\n# mine.py\ny = 4\n$ echo two; echo lines\n…\nlines\n```\n"
         "```sh\nexit 1\n```\n"
     )

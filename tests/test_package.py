@@ -66,7 +66,14 @@ def test_the_wheel_holds_all_that_the_package_needs(built: Path) -> None:
 def test_the_sdist_holds_tests_docs_and_examples(built: Path) -> None:
     with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    wanted = {"README.md", "Makefile", "tests/test_package.py", "docs/conf.py", "examples/quickstart.py", "CITATION.cff"}
+    wanted = {
+        "README.md",
+        "Makefile",
+        "tests/test_package.py",
+        "docs/conf.py",
+        "examples/quickstart.py",
+        "CITATION.cff",
+    }
     assert wanted <= names
     assert not [name for name in names if name.endswith(".db") and not name.startswith("tests/data/")]
 
