@@ -32,12 +32,12 @@ def test_errors_stay_within_delta(family: str, model: str) -> None:
 
 @pytest.fixture
 def few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four looks and no design search: the guarantee may not depend on either, and 20 000 runs become affordable."""
+    """Three looks and no design search: the guarantee may not depend on either, and 20 000 runs become affordable."""
 
     def spread_out(coordinates, past, theta, leader, rivals, held, start, spread, look):  # type: ignore[no-untyped-def]
         return spread, round(look.size)
 
-    monkeypatch.setattr(prime_plan, "LOOKS", 4)
+    monkeypatch.setattr(prime_plan, "LOOKS", 3)
     monkeypatch.setattr(prime, "allocate", spread_out)
 
 
@@ -49,7 +49,7 @@ def test_each_of_two_tied_arms_is_eliminated_with_probability_at_most_delta(mode
     noise, draws = MODELS[model]
     tied = sf.RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0]], [0, 1])
     delta, runs = 0.2, 20_000
-    eliminated = eliminations(tied, [1.0, 1.0], sf.Settings(delta=delta, noise=noise, budget=6 + 4 * 20), draws, runs)
+    eliminated = eliminations(tied, [1.0, 1.0], sf.Settings(delta=delta, noise=noise, budget=4 + 3 * 20), draws, runs)
     assert (stats.binom.sf(eliminated - 1, runs, delta) > LEVEL).all()
     if model != "sub-Gaussian":
         assert (eliminated > 0.6 * delta * runs).all()  # the level is spent: an inflated statistic would be seen
@@ -63,7 +63,7 @@ def test_ties_with_hulls_and_changing_challengers(model: str) -> None:
     pairs = [[1.0, 0.0, 0.2], [0.0, 1.0, 0.1], [0.5, 0.5, -0.3], [1.0, 1.0, 0.0], [0.2, 0.8, 0.4]]
     tied = sf.RobustProblem.from_pairs(pairs, [0, 1, 2, 2, 2])
     delta, runs = 0.2, 1000
-    settings = sf.Settings(delta=delta, noise=noise, budget=9 + 4 * 21)
+    settings = sf.Settings(delta=delta, noise=noise, budget=8 + 3 * 21)
     eliminated = eliminations(tied, [1.0, 1.0, 0.0], settings, draws, runs)
     assert (stats.binom.sf(eliminated - 1, runs, delta) > LEVEL).all()
 

@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 from scipy import special
 
+from surefoot.design.block_distance import announce_compilation
 from surefoot.design.types import FloatArray, IntArray
 
 RIDGE = 1e-9
@@ -52,6 +53,7 @@ def finishing_design(rows: FloatArray, start: FloatArray, rivals: Rivals, tolera
         start: (n_pairs,) weights to start from, spanning.
         rivals: what has to be settled.
     """
+    announce_compilation()
     weights = np.asarray(start / start.sum())
     gradient = gradient_of(rows, weights, rivals)
     for _ in range(ROUNDS):
