@@ -55,7 +55,7 @@ def test_two_patients_from_jobs_to_files(
         assert all((tmp_path / f"{stem}.{ending}").stat().st_size > 1000 for ending in ("svg", "html"))
     patients = pd.read_csv(tmp_path / "bolus-patients.csv")
     assert patients["patient"].tolist() == ["adult#001", "child#004"]
-    text = (tmp_path / "bolus.md").read_text(encoding="utf-8")
+    text = (tmp_path / "bolus-summary.md").read_text(encoding="utf-8")
     assert "| Calculator | paper | 7.25 ± 4.24 | 17.86 ± 21.35 | 12.62 ± 7.74 | 69.52 ± 20.58 |" in text
     assert text.count("hold: ") + text.count("holds: ") == 6
     origin = json.loads((tmp_path / "bolus.json").read_text())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from surefoot.experiments.bolus import method_table
 from surefoot.experiments.bolus_evaluation import CASES
+from surefoot.experiments.bolus_markdown import markdown
 from surefoot.experiments.bolus_methods import CALCULATOR, LABELS, METHODS
 from surefoot.experiments.bolus_tables import (
     PAPER,
@@ -15,6 +17,7 @@ from surefoot.experiments.bolus_tables import (
     paper_claims,
     patient_summary,
 )
+from surefoot.experiments.claims import Claim
 
 
 def outcomes(within: dict[tuple[str, str], float]) -> pd.DataFrame:
@@ -72,7 +75,20 @@ def test_methods_are_counted_against_the_truth() -> None:
     assert (row["certified_wrong"], row["regret"], row["regret_most"]) == (0.5, 1.5, 3.0)
     assert row["model_rejected"] == 0.5
     assert table.loc["Robust RAGE", "certified_wrong"] == 0
-    assert pd.isna(table.loc["PRIME, tabular", "model_rejected"])
+    assert row["model_untestable"] == 0
+    assert table.loc["PRIME, tabular", "model_untestable"] == 1
+
+
+def test_the_methods_table_reads_alike_in_markdown_and_terminal() -> None:
+    methods, claim = method_summary(choices()), Claim("it is so", True, "1 against 2")
+    lines = markdown(outcome_summary(outcomes({})), methods, "Truth: so many pulls.", [claim]).splitlines()
+    assert "| PRIME, linear | valid | 20 | 20 | 100 % | 50 % | 0 % | 50 % | 50 % | 1.50 | 3.00 |" in lines
+    assert "- holds: it is so (1 against 2)" in lines
+    assert "Truth: so many pulls." in lines
+    shown = method_table(methods)
+    cells = [list(column.cells)[2] for column in shown.columns]
+    assert cells == ["PRIME, linear", "valid", "20", "100 %", "50 %", "0 %", "50 %", "50 %", "1.50, 3.00"]
+    assert all(column.header for column in shown.columns)
 
 
 def test_a_row_a_patient() -> None:

@@ -68,7 +68,7 @@ def write_and_show(session: Session, records: list[dict[str, Any]]) -> None:
         ):
             write_table(frame, stage / f"{NAME}{suffix}")
         text = markdown(outcomes, methods, _truth_sentence(tables), claims)
-        (stage / f"{NAME}.md").write_text(text, encoding="utf-8")
+        (stage / f"{NAME}-summary.md").write_text(text, encoding="utf-8")
         facts = {"runs": session.runs, "claims": [asdict(claim) for claim in claims], "note": DISCLAIMER}
         write_origin(stage / f"{NAME}.json", session.command, session.seed, **facts)
     _show(session, tables, outcomes, methods, claims)
@@ -106,24 +106,14 @@ def method_table(methods: pd.DataFrame) -> Any:
     """How the methods fared against the truth, for a terminal."""
     from rich.table import Table
 
-    names = (
-        "method",
-        "rules",
-        "samples",
-        "certified",
-        "model rejected",
-        "found the best",
-        "certified, wrong",
-        "regret",
-    )
+    from surefoot.experiments.bolus_tables import SHARES
+
+    names = ("method", "rules", "samples", *SHARES.values(), "regret")
     table = Table(*names, title="Against the truth (regret in worst-case reward: mean, most)", title_justify="left")
     for row in methods.to_dict("records"):
-        rejected = row["model_rejected"]
-        shares = ["untestable" if rejected is None or rejected != rejected else f"{100 * rejected:.0f} %"]
-        shares += [f"{100 * row[column]:.0f} %" for column in ("found", "certified_wrong")]
-        certified = f"{100 * row['certified']:.0f} %"
+        shares = (f"{100 * row[column]:.0f} %" for column in SHARES)
         regret = f"{row['regret']:.2f}, {row['regret_most']:.2f}"
-        table.add_row(str(row["method"]), str(row["rules"]), f"{row['samples']:,.0f}", certified, *shares, regret)
+        table.add_row(str(row["method"]), str(row["rules"]), f"{row['samples']:,.0f}", *shares, regret)
     return table
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import altair as alt
@@ -25,7 +26,7 @@ def outcomes_chart(summary: pd.DataFrame) -> Any:
                 mean, deviation = row[f"{prefix}{metric}"], row[f"{prefix}{metric}_sd"]
                 if mean is not None and mean == mean:
                     place = {"case": row["case"], "method": row["method"], "source": source, "metric": TITLES[metric]}
-                    rows.append(place | {"mean": mean, "low": mean - deviation, "high": mean + deviation})
+                    rows.append(place | {"mean": mean, **_bar(metric, mean, deviation)})
     panels = [[_panel(pd.DataFrame(rows), case, TITLES[metric]) for metric in METRICS] for case in CASES]
     chart = alt.vconcat(*(alt.hconcat(*row) for row in panels))
     title = {
@@ -33,6 +34,12 @@ def outcomes_chart(summary: pd.DataFrame) -> Any:
         "subtitle": ["mean and standard deviation over patients and runs", DISCLAIMER],
     }
     return chart.properties(title=title, config=alt.Config(**config()))
+
+
+def _bar(metric: str, mean: float, deviation: float) -> dict[str, float]:
+    """One standard deviation to either side, as far as the metric goes."""
+    most = math.inf if metric == "risk" else 100.0
+    return {"low": max(mean - deviation, 0.0), "high": min(mean + deviation, most)}
 
 
 def _panel(rows: pd.DataFrame, case: str, metric: str) -> Any:
@@ -64,7 +71,7 @@ def regret_chart(choices: pd.DataFrame) -> Any:
         x=alt.X("patient:N", sort=None, title=None, axis=alt.Axis(labelAngle=-90)),
         y=alt.Y("method:N", sort=names, title=None, axis=alt.Axis(labelLimit=160)),
     )
-    scale = alt.Scale(type="sqrt", scheme="oranges")
+    scale = alt.Scale(type="sqrt", range=["#fdf6ef", "#a63603"])
     cells = base.mark_rect(stroke="#ffffff").encode(
         color=alt.Color("regret:Q", scale=scale, legend=alt.Legend(title="regret")),
         tooltip=["patient:N", "method:N", alt.Tooltip("regret:Q", format=".2f")],
@@ -72,7 +79,7 @@ def regret_chart(choices: pd.DataFrame) -> Any:
     found = base.transform_filter("datum.regret == 0").mark_text(text="✓", color=GREY)
     title = {
         "text": "How far each choice is from the best worst case",
-        "subtitle": "✓: always the best setting; the truth is found by exhaustive simulation",
+        "subtitle": "a tick: the best setting every time; the truth is found by exhaustive simulation",
     }
     chart = alt.layer(cells, found).properties(width=alt.Step(22), height=alt.Step(28), title=title)
     return chart.properties(config=alt.Config(**config()))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from surefoot.experiments.bolus_evaluation import METRICS
+from surefoot.experiments.bolus_tables import SHARES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,26 +36,15 @@ def _outcomes(rows: pd.DataFrame) -> str:
 
 
 def _methods(methods: pd.DataFrame) -> str:
-    heads = ("method", "rules", "mean pulls", "median", "certified", "model rejected", "found", "certified, wrong")
-    lines: list[tuple[str, ...]] = [(*heads, "mean regret", "most")]
+    lines: list[tuple[str, ...]] = [
+        ("method", "rules", "mean pulls", "median", *SHARES.values(), "mean regret", "most")
+    ]
     for row in methods.to_dict("records"):
-        shares = (_share(row[name]) for name in ("certified", "model_rejected", "found", "certified_wrong"))
         pulls = (f"{row['samples']:,.0f}", f"{row['samples_median']:,.0f}")
-        lines.append(
-            (
-                str(row["method"]),
-                str(row["rules"]),
-                *pulls,
-                *shares,
-                f"{row['regret']:.2f}",
-                f"{row['regret_most']:.2f}",
-            )
-        )
+        shares = (f"{100 * row[column]:.0f} %" for column in SHARES)
+        regrets = (f"{row['regret']:.2f}", f"{row['regret_most']:.2f}")
+        lines.append((str(row["method"]), str(row["rules"]), *pulls, *shares, *regrets))
     return _table(lines)
-
-
-def _share(value: Any) -> str:
-    return "untestable" if value is None or value != value else f"{100 * value:.0f} %"
 
 
 def _table(lines: list[tuple[str, ...]]) -> str:

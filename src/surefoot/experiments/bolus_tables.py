@@ -22,6 +22,15 @@ PAPER = {
     (CASES[1], ROBUST_RAGE.label): ((3.60, 2.98), (2.57, 7.07), (10.62, 12.22), (86.81, 14.10)),
 }
 
+# Columns of the methods' table that are shares of the choices, and what people read.
+SHARES = {
+    "certified": "certified",
+    "model_rejected": "model rejected",
+    "model_untestable": "untestable",
+    "found": "found the best",
+    "certified_wrong": "certified, wrong",
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Tables:
@@ -85,7 +94,8 @@ def method_summary(choices: pd.DataFrame) -> pd.DataFrame:
                 "samples": chosen["samples"].mean(),
                 "samples_median": chosen["samples"].median(),
                 "certified": chosen["certified"].mean(),
-                "model_rejected": chosen["model_rejected"].mean() if chosen["lack_of_fit"].notna().any() else None,
+                "model_rejected": chosen["model_rejected"].mean(),
+                "model_untestable": chosen["lack_of_fit"].isna().mean(),
                 "found": chosen["found"].mean(),
                 "certified_wrong": (chosen["certified"] & ~chosen["found"]).mean(),
                 "regret": chosen["regret"].mean(),
