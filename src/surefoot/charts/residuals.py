@@ -44,7 +44,7 @@ def _template() -> alt.LayerChart:
     band = table("band").mark_rect(color=GREY, opacity=0.13).encode(y=alt.Y("low:Q", title=axis), y2="high:Q")
     zero = table("band").mark_rule(strokeWidth=1).encode(y="zero:Q")
     numbers = [alt.Tooltip(f"{name}:Q", format=".4g") for name in ("fit", "average", "residual")]
-    legend = alt.Legend(orient="bottom", tickCount=3)
+    legend = alt.Legend(orient="bottom", tickCount=3, format="d")
     points = table("residuals").mark_point(filled=True, color=BLUE, opacity=0.75)
     points = points.encode(
         x=alt.X("fit:Q", title="fitted mean reward", scale=alt.Scale(zero=False)),
