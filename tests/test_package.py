@@ -15,7 +15,7 @@ import pytest
 
 from tests.documents import ROOT
 
-SMOKE = """
+EVERYTHING = """
 import importlib, pathlib, pkgutil, sys
 import surefoot as sf
 from surefoot.glucose import all_patients
@@ -25,12 +25,17 @@ for name in sf.__all__:
     getattr(sf, name)
 for module in pkgutil.walk_packages(sf.__path__, "surefoot."):
     importlib.import_module(module.name)
-assert len(all_patients()) == 30
+print(len(all_patients()), "virtual patients")
+"""
+A_RUN = """
+import surefoot as sf
+
 problem = sf.RobustProblem([[1.0, 0.0], [0.0, 1.0]], [[[0.0, 0.0], [0.1, 0.0]]] * 2)
 result = sf.identify(problem, sf.LinearSimulator(problem, [1.0, 0.2], seed=0), delta=0.1, noise=sf.Gaussian(1.0))
-assert result.certified and "surefoot" in result.to_html().lower()
+assert result.certified and result.arm_name in result.to_html()
 print(result.sentence)
 """
+UNCOMPILED = {"NUMBA_DISABLE_JIT": "1"}  # to compile the kernels anew, for this wheel alone, would take long
 
 
 @pytest.fixture(scope="module")
@@ -78,22 +83,26 @@ def test_the_sdist_holds_tests_docs_and_examples(built: Path) -> None:
     assert not [name for name in names if name.endswith(".db") and not name.startswith("tests/data/")]
 
 
-def test_the_package_works_outside_the_repository(installed: Path, tmp_path: Path) -> None:
-    assert "has the best worst case" in _run(installed / "python", "-c", SMOKE, folder=tmp_path)
+def test_everything_can_be_imported_outside_the_repository(installed: Path, tmp_path: Path) -> None:
+    assert _run(installed / "python", "-c", EVERYTHING, folder=tmp_path) == "30 virtual patients\n"
+
+
+def test_a_problem_is_solved_outside_the_repository(installed: Path, tmp_path: Path) -> None:
+    assert "has the best worst case" in _run(installed / "python", "-c", A_RUN, folder=tmp_path, **UNCOMPILED)
 
 
 def test_the_commands_work_outside_the_repository(installed: Path, tmp_path: Path) -> None:
     program = installed / "surefoot"
     assert "cite" in _run(program, "--help", folder=tmp_path)
     _run(program, "init", folder=tmp_path)
-    assert "95 % confidence" in _run(program, "run", "-q", "--processes", "1", folder=tmp_path)
-    assert "study.html" in _run(program, "report", folder=tmp_path)
+    assert "95 % confidence" in _run(program, "run", "-q", "--processes", "1", folder=tmp_path, **UNCOMPILED)
+    assert "study.html" in _run(program, "report", folder=tmp_path, **UNCOMPILED)
     assert (tmp_path / "study.html").stat().st_size > 10_000
 
 
-def _run(*command: object, folder: Path | None = None) -> str:
+def _run(*command: object, folder: Path | None = None, **variables: str) -> str:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    environment |= {"OMP_NUM_THREADS": "1", "NUMBA_DISABLE_JIT": "1"}  # compiling anew for each wheel would take long
+    environment |= {"OMP_NUM_THREADS": "1", **variables}
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd=folder, env=environment)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout
