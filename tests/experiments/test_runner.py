@@ -11,12 +11,19 @@ from typing import Any
 import pytest
 
 from surefoot.errors import InputError
+from surefoot.experiments import journal
 from surefoot.experiments.journal import FOLDER
 from surefoot.experiments.runner import Job, Session, Stopped
 from tests.experiments import toy_jobs
 from tests.study.cluster import Cluster
 
 ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(autouse=True)
+def _code_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Saving a source file while the tests run must not look like another program."""
+    monkeypatch.setattr(journal, "code_digest", lambda: "the same")
 
 
 def jobs(count: int, *arguments: Any) -> list[Job]:
@@ -92,9 +99,11 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     program = (
         "import sys\n"
         "from pathlib import Path\n"
+        "from surefoot.experiments import journal\n"
         "from surefoot.experiments.runner import Interrupted, Session\n"
         "from tests.experiments import toy_jobs\n"
         "from tests.experiments.test_runner import jobs\n"
+        "journal.code_digest = lambda: 'the same'\n"
         "if __name__ == '__main__':\n"
         "    try:\n"
         f"        with Session(out=Path({str(out)!r}), processes=2) as session:\n"
