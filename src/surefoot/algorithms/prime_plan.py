@@ -12,7 +12,7 @@ from surefoot.statistics import Array
 
 LOOKS = 38
 GROWTH = 1.25
-SLOPE = 0.1
+SLOPE = 0.02
 TRUST = 8.0  # phases before this many units of data count less: their rivals are chosen from little
 FIRST_EPOCH_SHARE = 0.98
 
