@@ -56,15 +56,7 @@ def _executor(dask: str | None, processes: int | None) -> Iterator[Any]:
     if dask is None:
         yield processes
         return
-    from surefoot.errors import InputError
+    from surefoot.study.executors import dask_client
 
-    try:
-        from distributed import Client
-    except ImportError:
-        raise InputError("--dask needs Dask: pip install 'surefoot[dask]'") from None
-    try:
-        client: Any = Client(dask, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError) as error:
-        raise InputError(f"no Dask scheduler answers at {dask} ({error}): start one with `dask scheduler`") from None
-    with client:
+    with dask_client(dask) as client:
         yield client

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, Protocol
 
-from surefoot.errors import InputError
+from surefoot.study.executors import dask_client
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -47,16 +47,7 @@ class Cluster:
     """A Dask cluster; it gives the jobs of a dead worker to another by itself."""
 
     def __init__(self, address: str) -> None:
-        try:
-            from distributed import Client
-        except ImportError:
-            raise InputError("--dask needs Dask: pip install 'surefoot[dask]'") from None
-        try:
-            self._client: Any = Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
-        except (OSError, ValueError) as error:
-            raise InputError(
-                f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`"
-            ) from None
+        self._client = dask_client(address)
         self._futures: list[Any] = []
 
     def submit_all(self, function: Callable[..., Any], jobs: list[tuple[Any, ...]]) -> list[Any]:

@@ -159,6 +159,18 @@ class DaskWorkers(Workers):
         return False  # Dask cannot tell what has begun, and would throw away what is running
 
 
+def dask_client(address: str) -> Any:
+    """A client of the Dask cluster whose scheduler listens there; the caller closes it."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("--dask needs Dask: pip install 'surefoot[dask]'") from None
+    try:
+        return Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise InputError(f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`") from None
+
+
 def workers_from(executor: Any, max_in_flight: int | None = None) -> Workers:
     """The workers that the caller's choice of executor means."""
     if executor is None or executor == "processes":
