@@ -30,7 +30,7 @@ def evidence() -> None:
     gain, delay = problem.parameters.T
     quality = 3.0 * gain - gain**2 - 1.5 * gain * delay - 0.5 * delay
     theta, *_ = np.linalg.lstsq(problem.features, quality, rcond=None)
-    simulator = sf.LinearSimulator(problem, theta, noise=0.9, seed=7)
+    simulator = sf.LinearSimulator(problem, theta, noise=0.9, seed=8)
     result = sf.identify(problem, simulator, delta=0.05, noise=sf.Gaussian())
     chart = evidence_chart(result, rivals=5, title=f"Why it stopped: {result.sentence}")
     IMAGES.mkdir(exist_ok=True)
