@@ -17,7 +17,7 @@ from surefoot.design.finishing import Rivals, finishing_design
 from surefoot.design.rounding import round_design
 from surefoot.statistics import Array, Counts, information
 
-MOST_RIVALS = 128  # the most pressing ones; the rest are settled on the way
+MOST_RIVALS = 64  # the most pressing ones; the rest are settled on the way
 HOPE = 0.6  # look as far ahead as this probability of finishing needs
 DOUBT = 0.3  # how much of the gaps' own uncertainty counts
 EXPLORATION = 0.1

@@ -21,9 +21,12 @@ from surefoot.design.types import FloatArray, IntArray
 
 RIDGE = 1e-9
 NEGLIGIBLE = 1e-3  # weights below this share of the largest are dropped between rounds
-PRICED_IN = 40
+IN_USE = 0.02  # weights above this share of the largest stay in the working set
+PRICED_IN = 30
+SETTLED = 1e-5  # hazard below which a rival no longer steers
 ROUNDS = 3
 NEWTON_STEPS = 25
+RELATIVE = 0.1  # far from finishing, when the gradient is steep, a rough design is good enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +49,7 @@ class Rivals:
 
 
 def finishing_design(rows: FloatArray, start: FloatArray, rivals: Rivals, tolerance: float = 0.1) -> FloatArray:
-    """(n_pairs,) weights whose log-probability to finish is within about `tolerance` of the best.
+    """(n_pairs,) weights whose log-probability to finish is about `tolerance` below the best when near the end.
 
     Args:
         rows: (n_pairs, dimension) what a pull of each pair measures.
@@ -65,7 +68,8 @@ def finishing_design(rows: FloatArray, start: FloatArray, rivals: Rivals, tolera
         weights[work] = np.where(share > NEGLIGIBLE * share.max(), share, 0.0)
         weights /= weights.sum()
         gradient = gradient_of(rows, weights, rivals)
-        if gradient.max() - weights @ gradient < 2 * tolerance:
+        mean = float(weights @ gradient)
+        if gradient.max() - mean < 2 * tolerance * max(1.0, RELATIVE * mean):
             break
     return weights
 
@@ -91,7 +95,7 @@ def _working_set(weights: FloatArray, gradient: FloatArray) -> IntArray:
     """Pairs in use and those that promise most."""
     promising = np.argpartition(-gradient, min(PRICED_IN, len(gradient) - 1))[:PRICED_IN]
     promising = promising[gradient[promising] > 0.7 * (weights @ gradient)]
-    return np.union1d(np.flatnonzero(weights > NEGLIGIBLE * weights.max()), promising)
+    return np.union1d(np.flatnonzero(weights > IN_USE * weights.max()), promising)
 
 
 @njit(cache=True)
@@ -200,7 +204,7 @@ def _derivatives(
                 product[i, j] += white_rows[i, a] * white_rows[j, a]
     for k in range(len(gaps)):
         hazard = math.exp(-(scores[k] ** 2) / 2 - 0.5 * math.log(2 * math.pi) - _log_normal(scores[k]))
-        if hazard < 1e-12:
+        if hazard < SETTLED:
             continue
         root = math.sqrt(pulls) / spreads[k]
         slope = root * gaps[k] / 2 / squares[k] ** 1.5
@@ -278,7 +282,7 @@ def _newton(
         for i in range(n):
             mean += weights[i] * gradient[i]
         gap = gradient.max() - mean
-        if gap < tolerance:
+        if gap < tolerance * max(1.0, RELATIVE * mean):
             return
         barrier = min(0.25 * barrier, 0.3 * gap / n)
         _newton_direction(weights, gradient, curvature, barrier, direction)
