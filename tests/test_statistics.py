@@ -89,6 +89,15 @@ class TestLackOfFit:
         p_values = [lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(s, counts)).p_value for s in range(800)]
         assert stats.kstest(np.array(p_values, dtype=float), "uniform").pvalue > 1e-3
 
+    def test_known_scales_keep_it_within_its_level_and_need_no_replicates(self) -> None:
+        counts = np.array([3, 0, 2, 5, 1, 4, 2, 0, 3, 1, 2, 6])
+        ones = np.ones(12)
+        p_values = np.array([lack_of_fit(PROBLEM.pairs, ones, simulated(s, counts), True).p_value for s in range(800)])
+        for level in (0.01, 0.1, 0.3):
+            assert stats.binom.sf((p_values < level).sum() - 1, 800, level) > 1e-3
+        single = [lack_of_fit(PROBLEM.pairs, ones, simulated(s, np.ones(12, dtype=np.int64)), True) for s in range(400)]
+        assert stats.kstest([test.p_value for test in single], "uniform").pvalue > 1e-3
+
     def test_it_is_small_when_the_rewards_bend(self) -> None:
         p_values = [
             lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(s, 25 * COUNTS, bend=1.0)).p_value for s in range(20)

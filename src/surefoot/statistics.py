@@ -109,33 +109,48 @@ class FitTest:
     samples: int
 
 
-def lack_of_fit(rows: Array, scales: Array, outcome: Outcome) -> FitTest:
+def lack_of_fit(rows: Array, scales: Array, outcome: Outcome, scales_known: bool = False) -> FitTest:
     """Exact F test of the linear model within one phase (Gaussian noise, scales right up to a factor).
 
     The pairs' means deviate from the fit with k − rank degrees of freedom; the replicates give the noise
     with N − k. Both are independent of the estimate of θ and, as a ratio, of the total residual; so the test
     stays exact however the algorithm used those to decide when to stop.
+
+    If Gaussian scales are known, the misfit itself is at most χ² and independent of the estimate too: a small phase
+    with hardly any replicates can then refute the model. The p-value is twice the smaller of the two.
     """
     pulled = np.flatnonzero(outcome.counts)
     counts = outcome.counts[pulled]
     samples = int(counts.sum())
-    fit_freedom, pure_freedom = len(pulled) - rows.shape[1], samples - len(pulled)
-    if fit_freedom <= 0 and len(pulled) < 2:
+    if len(pulled) < 2:
         return FitTest(None, samples)
     root = np.sqrt(counts)
     design = rows[pulled] * root[:, None]
     target = outcome.sums[pulled] / (root * scales[pulled])
     solution, rank = _solve(design, target)
-    fit_freedom = len(pulled) - rank
-    pure = float((outcome.scatter[pulled] / scales[pulled] ** 2).sum())
+    fit_freedom, pure_freedom = len(pulled) - rank, samples - len(pulled)
     misfit = float(((target - design @ solution) ** 2).sum())
-    rounding = ROUNDING**2 * float((target**2).sum())
-    if fit_freedom <= 0 or pure_freedom <= 0 or max(pure, misfit) <= rounding:
+    pure = float((outcome.scatter[pulled] / scales[pulled] ** 2).sum())
+    if fit_freedom <= 0:
         return FitTest(None, samples)
+    against_replicates = _against_replicates(misfit, fit_freedom, pure, pure_freedom, float((target**2).sum()))
+    if not scales_known:
+        return FitTest(against_replicates, samples)
+    against_scale = float(special.chdtrc(fit_freedom, misfit))
+    if against_replicates is None:
+        return FitTest(against_scale, samples)
+    return FitTest(min(1.0, 2 * min(against_replicates, against_scale)), samples)
+
+
+def _against_replicates(misfit: float, fit_freedom: int, pure: float, pure_freedom: int, size: float) -> float | None:
+    """p-value of the F test; None where replicates are missing or rounding is all that is left."""
+    rounding = ROUNDING**2 * size
+    if pure_freedom <= 0 or max(pure, misfit) <= rounding:
+        return None
     if pure <= rounding:  # a simulator without noise: whatever does not fit is certain
-        return FitTest(0.0, samples)
+        return 0.0
     ratio = (misfit / fit_freedom) / (pure / pure_freedom)
-    return FitTest(float(special.fdtrc(fit_freedom, pure_freedom, ratio)), samples)
+    return float(special.fdtrc(fit_freedom, pure_freedom, ratio))
 
 
 def combine(tests: list[FitTest]) -> float | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from surefoot.algorithms.result import ModelCheck, PhaseRecord, Result, StopReason
 from surefoot.confidence import self_normalised_radius
 from surefoot.errors import InputError
-from surefoot.noise import Noise
+from surefoot.noise import Gaussian, Noise
 from surefoot.problem import RobustProblem
 from surefoot.statistics import (
     Array,
@@ -166,7 +166,8 @@ class Algorithm(ABC):
         self.freedom = self.freedom + np.maximum(outcome.counts - 1, 0)
         if self.first_information is None:
             self.first_information = information(self.rows, self.counts)
-        self._fits = [*self._fits, lack_of_fit(self.rows, self.scales, outcome)]
+        scales_known = isinstance(self.settings.noise, Gaussian) and self.settings.noise.known
+        self._fits = [*self._fits, lack_of_fit(self.rows, self.scales, outcome, scales_known)]
         self.learn(outcome)
         self._pending = None
         self.history = [*self.history, self._record(phase)]
