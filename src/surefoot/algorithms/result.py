@@ -76,7 +76,7 @@ class ModelCheck:
         def say(p: float | None) -> str:
             return "untestable" if p is None else f"p = {p:.3g}"
 
-        verdict = "rejected" if self.rejected else "not rejected"
+        verdict = "not tested" if self.lack_of_fit is None else "rejected" if self.rejected else "not rejected"
         return f"linear model {verdict} ({say(self.lack_of_fit)}); equal variances {say(self.equal_variances)}"
 
 
