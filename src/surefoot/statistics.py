@@ -12,6 +12,7 @@ from surefoot.errors import InputError
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
+SILENT = 20  # so many replicates without any scatter are no chance, even of a coin
 ROUNDING = 1e-12  # relative size of what rounding leaves in a fit without noise
 
 
@@ -148,7 +149,7 @@ def _against_replicates(misfit: float, fit_freedom: int, pure: float, pure_freed
     if pure_freedom <= 0 or max(pure, misfit) <= rounding:
         return None
     if pure <= rounding:  # a simulator without noise: whatever does not fit is certain
-        return 0.0
+        return 0.0 if pure_freedom >= SILENT else None
     ratio = (misfit / fit_freedom) / (pure / pure_freedom)
     return float(special.fdtrc(fit_freedom, pure_freedom, ratio))
 
