@@ -40,6 +40,9 @@ $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (a minute or two, once)"
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev,dask]'
+	@echo "compiling the numerical kernels (half a minute, once; Numba keeps them on disk)"
+	@$(BIN)/python examples/quickstart.py > /dev/null 2>&1
+	@$(BIN)/python -c "from surefoot import glucose; glucose.simulate('adult#001', glucose.Calculator.baseline('adult#001'), glucose.diet('low'), 0, statistics=['magni_risk', 'lbgi', 'hbgi'])" > /dev/null 2>&1
 	@touch $(READY)
 
 clean:
