@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,17 +60,21 @@ def problem_from_frame(frame: pd.DataFrame, features: str | FeatureMap) -> Robus
     )
 
 
-def read_csv(path: str | Path) -> pd.DataFrame:
-    """Read a CSV so that numbers come back as they were written."""
+def read_csv(path: str | Path, names: Collection[str] = ("arm", "perturbation")) -> pd.DataFrame:
+    """Read a CSV so that numbers come back as they were written.
+
+    Args:
+        names: columns that stay text whatever is in them: an arm called 1 is not called 1.0.
+    """
     if not Path(path).is_file():
-        raise InputError(f"there is no file {str(path)!r}: give the path of a CSV with a column 'arm'")
+        raise InputError(f"there is no file {str(path)!r}: give the path of a CSV table")
     try:
         frame = pd.read_csv(path, dtype=str)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise InputError(
             f"{str(path)!r} is not a CSV table ({error}): give comma-separated columns with a header"
         ) from None
-    for name in set(frame.columns) - {"arm", "perturbation"}:
+    for name in set(frame.columns) - set(names):
         with contextlib.suppress(ValueError):  # text stays text, for an error that can show it
             frame[name] = [float(entry) for entry in frame[name]]  # Python reads every digit, pandas not always
     return frame

@@ -71,9 +71,22 @@ def test_a_box_has_all_its_corners(tmp_path: Path) -> None:
     assert len(found) == 8
 
 
+def test_a_relative_box_keeps_the_percentage_as_written(tmp_path: Path) -> None:
+    problem = configure(tmp_path, BASE + ARMS + 'perturbations.box = { gain = "7%" }').problem()
+    assert problem.perturbation_names[:2] == ["gain=-7%", "gain=7%"]
+    assert problem.parameters[:2, 0].tolist() == [1.0 - 0.07, 1.0 + 0.07]
+
+
 def test_a_box_for_some_parameters(tmp_path: Path) -> None:
     found = pairs_of(tmp_path, ARMS + "perturbations.box = { delay = 0.1 }")
     assert [values for arm, _, values in found if arm == "gentle"] == [[1.0, 1.9], [1.0, 2.1]]
+
+
+def test_names_in_a_csv_stay_as_they_are_written(tmp_path: Path) -> None:
+    (tmp_path / "arms.csv").write_text("name,gain\n1,0.1\n02,4\n")
+    (tmp_path / "p.csv").write_text("arm,name,gain\n1,7,0\n02,8,0\n")
+    problem = configure(tmp_path, BASE + 'arms.csv = "arms.csv"\nperturbations.csv = "p.csv"').problem()
+    assert (problem.arm_names, problem.perturbation_names) == (["1", "02"], ["7", "8"])
 
 
 def test_perturbations_from_csv_for_one_arm_or_all(tmp_path: Path) -> None:
@@ -113,6 +126,7 @@ MISTAKES: list[tuple[str, str]] = [
     ("arms.list = [{ a = 1 }, { b = 1 }]", r"arms: entry 1 has parameters \['b'\], the first has \['a'\]"),
     ("arms.list = [{ a = 1 }, { a = 'x' }]", r"arms: a of entry 1 is 'x': give a finite number"),
     ("arms.grid = { a = { from = 0, to = 1, steps = 1 } }", r"arms.grid.a.steps: given 1; it should be greater"),
+    ("arms.grid = { a = { form = 0, to = 1, steps = 2 } }", r"arms.grid.a.form: is not known .*; did you mean from\?"),
     (ARMS + "simulator = {}", r"simulator: .*needs exactly one of python and command"),
     (ARMS + "simulator = { python = 'a:b', time_limit = 3 }", r"has time_limit, which is for a command"),
     (ARMS + "simulator = { command = 'x {gian}' }", r"a field {gian}, but a pull has only"),

@@ -17,10 +17,11 @@ from surefoot.noise import Gaussian, Noise, SubGaussian
 from surefoot.problem import RobustProblem
 from surefoot.study.command import CommandSimulator, simulator_from
 from surefoot.study.pull import Pull
-from surefoot.study.space import Arms, Features, Perturbations, Section, build_problem
+from surefoot.study.space import Arms, Features, Perturbations, Section, Steps, build_problem
 from surefoot.study.study import Study
 
 Positive = Annotated[float, Field(gt=0)]
+TYPE_NAMES = {"float", "int", "str", "Steps"}  # those that stand in the paths of Pydantic's errors
 
 
 class NoiseSection(Section):
@@ -259,12 +260,10 @@ def _is_type_name(part: int | str) -> bool:
     return isinstance(part, str) and (part.startswith(("list[", "function-", "constrained-")) or part in TYPE_NAMES)
 
 
-TYPE_NAMES = {"float", "int", "str", "Steps"}
-
-
 def _keys_at(path: list[str]) -> list[str]:
     """The keys that a section may have."""
-    model: type[BaseModel] = Config
+    if path[:2] == ["arms", "grid"]:
+        return _keys(Steps)
     sections: dict[str, type[BaseModel]] = {
         "noise": NoiseSection,
         "arms": Arms,
@@ -272,6 +271,8 @@ def _keys_at(path: list[str]) -> list[str]:
         "simulator": SimulatorSection,
         "run": RunSection,
     }
-    if path:
-        model = sections.get(path[0], Config)
-    return sorted(field.alias or name for name, field in model.model_fields.items())
+    return _keys(sections.get(path[0], Config) if path else Config)
+
+
+def _keys(section: type[BaseModel]) -> list[str]:
+    return sorted(field.alias or name for name, field in section.model_fields.items())

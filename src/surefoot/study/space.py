@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Features = Literal["given", "linear", "quadratic", "tabular"]
+NAMES = ("name", "arm")  # keys of an entry that are no parameters
 
 
 def _finite(value: float) -> float:
@@ -115,7 +115,7 @@ def read_offset(value: float | str) -> tuple[float, bool]:
 
 def _check_offsets(entry: dict[str, Any], where: str) -> None:
     for key, value in entry.items():
-        if key not in ("name", "arm"):
+        if key not in NAMES:
             try:
                 read_offset(value)
             except InputError as error:
@@ -192,7 +192,7 @@ def _read_perturbations(given: Perturbations, names: list[str], arm_names: list[
 
 
 def _row(entry: dict[str, Any]) -> _Row:
-    offsets = {key: value for key, value in entry.items() if key not in ("name", "arm")}
+    offsets = {key: value for key, value in entry.items() if key not in NAMES}
     name, arm = entry.get("name"), entry.get("arm")
     return _Row(str(name or _label(offsets) or "none"), offsets, None if arm is None else str(arm))
 
@@ -204,8 +204,9 @@ def _corners(box: dict[str, float | str]) -> list[_Row]:
         number, relative = read_offset(radius)
         if number < 0:
             raise InputError(f"perturbations.box: {name} is {radius!r}: a half-width must be ≥ 0")
-        ends: Sequence[float] = (-number, number) if number else (0.0,)
-        sides.append([(name, f"{100 * end!r}%" if relative else end) for end in ends])
+        far: float | str = str(radius).strip().removeprefix("+") if relative else number
+        near: float | str = f"-{far}" if relative else -number
+        sides.append([(name, near), (name, far)] if number else [(name, 0.0)])
     return [_Row(_label(dict(corner)) or "none", dict(corner)) for corner in itertools.product(*sides)]
 
 
@@ -221,7 +222,7 @@ def _label(entry: dict[str, Any]) -> str:
     def show(value: Any) -> str:
         return f"{value:g}" if isinstance(value, int | float) else str(value)
 
-    return ", ".join(f"{key}={show(value)}" for key, value in entry.items() if key not in ("name", "arm"))
+    return ", ".join(f"{key}={show(value)}" for key, value in entry.items() if key not in NAMES)
 
 
 def _number(value: Any, what: str) -> float:
@@ -238,7 +239,7 @@ def _table(path: Path, what: str) -> pd.DataFrame:
     from surefoot.tables import read_csv
 
     try:
-        return read_csv(path)
+        return read_csv(path, names=NAMES)
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
 
