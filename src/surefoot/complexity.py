@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from surefoot.arrays import Array
 from surefoot.design.separation import exact_separation, paper_separation
-from surefoot.design.types import Design, FloatArray
+from surefoot.design.types import Design
 from surefoot.errors import InputError
 from surefoot.problem import RobustProblem
 
@@ -65,12 +66,12 @@ class Complexity:
         return self.paper_design.lower_bound, self.paper_design.value
 
     @property
-    def allocation(self) -> FloatArray:
+    def allocation(self) -> Array:
         """(n_pairs,) the shares of pulls that attain H*."""
         return self.exact_design.weights
 
     @property
-    def paper_allocation(self) -> FloatArray:
+    def paper_allocation(self) -> Array:
         """(n_pairs,) the shares of pulls of the paper's oracle (`eq:oracle`)."""
         return self.paper_design.weights
 
@@ -136,7 +137,7 @@ class Complexity:
 
 
 def complexity(
-    problem: RobustProblem, theta: ArrayLike, tolerance: float = 1e-4, rows: FloatArray | None = None
+    problem: RobustProblem, theta: ArrayLike, tolerance: float = 1e-4, rows: Array | None = None
 ) -> Complexity:
     """The sample complexity of telling the best arm under θ from all others.
 
@@ -155,7 +156,7 @@ def complexity(
     return Complexity(best, gap, exact, paper, problem.dimension, problem.n_pairs, scale)
 
 
-def _largest_scale(pairs: FloatArray, rows: FloatArray) -> float:
+def _largest_scale(pairs: Array, rows: Array) -> float:
     """The largest ratio of a pair to what its pull measures; pairs that are never measured do not count."""
     lengths = np.linalg.norm(rows, axis=1)
     measured = lengths > 0.0

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from surefoot.arrays import Array, IntArray
 from surefoot.noise import Gaussian, Noise
 
-Array = NDArray[np.float64]
 SINGULAR = 1e-13
 
 
@@ -29,7 +28,7 @@ def valid_spending(delta: float, look: int) -> float:
     return 6 * delta / (math.pi**2 * look**2)
 
 
-def one_sided_events(offsets: NDArray[np.int64]) -> int:
+def one_sided_events(offsets: IntArray) -> int:
     """(|X| − 1)·max|Y|: how many differences must not deviate upwards for a look to be right.
 
     For a wrong arm x' to beat x*, the *true worst* pair z' of x' must beat some pair z of x*, though

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from surefoot.arrays import Array
 from surefoot.errors import InputError
 
-Array = NDArray[np.float64]
 FeatureMap = Callable[[Array], Array]
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from surefoot.arrays import Array
 from surefoot.errors import InputError
 
 
@@ -25,7 +26,7 @@ class Noise:
     def known(self) -> bool:
         return self.scale is not None
 
-    def scales(self, n_pairs: int) -> NDArray[np.float64]:
+    def scales(self, n_pairs: int) -> Array:
         """(n_pairs,) the scale of each pair; ones where it is unknown (and then equal)."""
         given = np.asarray(1.0 if self.scale is None else self.scale, dtype=np.float64)
         if given.ndim and given.shape != (n_pairs,):

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError, SurefootWarning
-from surefoot.features import Array, FeatureMap, feature_map, feature_names
+from surefoot.features import FeatureMap, feature_map, feature_names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +32,7 @@ class _Grouped:
     """Pairs sorted by arm, with duplicates within an arm merged."""
 
     parameters: Array
-    offsets: NDArray[np.int64]
+    offsets: IntArray
     perturbation_names: list[str]
 
 
@@ -199,7 +200,7 @@ class RobustProblem:
         return int(self.pairs.shape[1])
 
     @cached_property
-    def arm_of_pair(self) -> NDArray[np.int64]:
+    def arm_of_pair(self) -> IntArray:
         """(n_pairs,) the arm that owns each pair."""
         return np.repeat(np.arange(self.n_arms), np.diff(self.offsets))
 
@@ -227,7 +228,7 @@ class RobustProblem:
         """(n_arms,) the smallest of the given (n_pairs,) values within each arm."""
         return np.minimum.reduceat(values, self.offsets[:-1])
 
-    def worst_pairs(self, theta: ArrayLike) -> NDArray[np.int64]:
+    def worst_pairs(self, theta: ArrayLike) -> IntArray:
         """(n_arms,) the pair at which each arm is worst."""
         means = self.pair_means(theta)
         return np.array([self.offsets[a] + np.argmin(means[self.pairs_of(a)]) for a in range(self.n_arms)])
@@ -429,7 +430,7 @@ def _corners(radius: Array) -> Array:
     return np.array(np.meshgrid(*sides, indexing="ij")).reshape(len(radius), -1).T
 
 
-def _refuse_twin_arms(features: Array, offsets: NDArray[np.int64], names: list[str]) -> None:
+def _refuse_twin_arms(features: Array, offsets: IntArray, names: list[str]) -> None:
     seen: dict[bytes, int] = {}
     for arm in range(len(offsets) - 1):
         key = np.unique(features[offsets[arm] : offsets[arm + 1]] + 0.0, axis=0).tobytes()

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.algorithms import Algorithm, Result, Settings, algorithm_from
+from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian, Noise
 from surefoot.problem import RobustProblem
-from surefoot.statistics import Array, Counts, Outcome, Phase
+from surefoot.statistics import Counts, Outcome, Phase
 
 Family = Literal["gaussian", "uniform", "rademacher"]
 LARGE = 10_000

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
+from surefoot.arrays import Array as Array  # also importable from here
+from surefoot.arrays import IntArray
 from surefoot.errors import InputError
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
+Counts = IntArray
 SILENT = 20  # so many replicates without any scatter are no chance, even of a coin
 ROUNDING = 1e-12  # relative size of what rounding leaves in a fit without noise
 
@@ -68,7 +69,7 @@ class Outcome:
         return cls(phase, counts.astype(np.int64), sums, scatter.astype(np.float64))
 
 
-def information(rows: Array, counts: NDArray[np.float64] | Counts) -> Array:
+def information(rows: Array, counts: Array | Counts) -> Array:
     """(d, d) Σ counts_z z zᵀ over the pairs that were pulled."""
     pulled = np.flatnonzero(counts)
     used = rows[pulled]

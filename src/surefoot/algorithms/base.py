@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.algorithms.result import ModelCheck, PhaseRecord, Result, StopReason
+from surefoot.arrays import Array
 from surefoot.confidence import self_normalised_radius
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian, Noise
 from surefoot.problem import RobustProblem
 from surefoot.statistics import (
-    Array,
     Counts,
     FitTest,
     Outcome,

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from surefoot.algorithms.comparisons import Comparisons
-from surefoot.statistics import Array, Counts
+from surefoot.arrays import Array
+from surefoot.statistics import Counts
 
 Choice = Callable[[Comparisons, int], int]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from surefoot.arrays import Array, IntArray
 from surefoot.design.whitening import whiten
 from surefoot.problem import RobustProblem
-from surefoot.statistics import Array, Counts, information
+from surefoot.statistics import Counts, information
 
 SINGULAR = 1e-11  # eigenvalues of A, relative to its largest, in coordinates of size one
 UNSEEN = 1e-8
@@ -27,7 +27,7 @@ class Comparisons:
         unseen: (n_pairs, dimension − rank) the part of the pairs that no pull measured.
     """
 
-    offsets: NDArray[np.int64]
+    offsets: IntArray
     means: Array
     located: Array
     unseen: Array
@@ -45,7 +45,7 @@ class Comparisons:
             widths[np.linalg.norm(self.unseen, axis=1) > UNSEEN] = np.inf
         return np.asarray(widths)
 
-    def among(self, arms: NDArray[np.int64]) -> Comparisons:
+    def among(self, arms: IntArray) -> Comparisons:
         """The same comparisons, of these arms only."""
         chosen = np.concatenate([np.arange(self.offsets[a], self.offsets[a + 1]) for a in arms])
         offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[arms])])
@@ -67,7 +67,7 @@ class Comparisons:
         shrink = (1 - 1 / np.sqrt(1 + gained)) * pulls / gained  # (I + n r rᵀ)^(−1/2) = I − shrink · r rᵀ
         return replace(self, located=self.located - np.outer(self.located @ measured, shrink * measured))
 
-    def clearance(self, winners: NDArray[np.int64]) -> Array:
+    def clearance(self, winners: IntArray) -> Array:
         """(n_winners, n_arms) min over the winner's z of max over the loser's z' of (z − z')ᵀθ̂ / ‖z − z'‖_{A⁻¹}.
 
         The winner beats the loser at threshold c if this exceeds c: *every* pair of the winner is above *some*
@@ -83,7 +83,7 @@ class Comparisons:
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         return np.minimum.reduceat(above_some, starts, axis=0)
 
-    def upper_gaps(self, rows: NDArray[np.int64], radius: float) -> Array:
+    def upper_gaps(self, rows: IntArray, radius: float) -> Array:
         """(n_rows, n_pairs) the largest (z' − z)ᵀθ that the ellipsoid allows, z of the rows and z' of all pairs.
 
         Equal pairs give ∞: there is nothing to learn about their difference.
@@ -91,7 +91,7 @@ class Comparisons:
         errors = _distances(self.located, rows)
         return np.where(errors > 0, self.means[None, :] - self.means[rows, None] + radius * errors, np.inf)
 
-    def _ratios(self, rows: NDArray[np.int64]) -> Array:
+    def _ratios(self, rows: IntArray) -> Array:
         """(n_rows, n_pairs) standardised differences; equal pairs give 0, unmeasured differences −∞."""
         gaps = self.means[rows, None] - self.means[None, :]
         errors = _distances(self.located, rows)
@@ -105,7 +105,7 @@ class Comparisons:
 class Frame:
     """Pairs and what a pull of each measures, in coordinates that do not depend on the units of the features."""
 
-    offsets: NDArray[np.int64]
+    offsets: IntArray
     pairs: Array
     rows: Array
     scales: Array
@@ -125,6 +125,6 @@ class Frame:
         return Comparisons(self.offsets, located @ (inverse_root.T @ b), located, self.pairs @ vectors[:, ~seen])
 
 
-def _distances(points: Array, rows: NDArray[np.int64]) -> Array:
+def _distances(points: Array, rows: IntArray) -> Array:
     difference = points[rows, None, :] - points[None, :, :]
     return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", difference, difference)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from weakref import WeakKeyDictionary
 
+from surefoot.arrays import Array
 from surefoot.design.g_optimal import g_optimal
 from surefoot.design.types import Design
 from surefoot.problem import RobustProblem
-from surefoot.statistics import Array
 
 MOST_REMEMBERED = 256
 _REMEMBERED: WeakKeyDictionary[RobustProblem, dict[Hashable, Design]] = WeakKeyDictionary()

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from surefoot.algorithms.comparisons import Comparisons
 from surefoot.algorithms.designs import noise_key, remembered
 from surefoot.algorithms.static_allocation import StaticAllocation
+from surefoot.arrays import Array
 from surefoot.confidence import paper_threshold, union_threshold
 from surefoot.design.separation import paper_separation
 from surefoot.errors import InputError
-from surefoot.statistics import Array
 
 
 @dataclass(eq=False)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.arrays import Array, IntArray
 from surefoot.problem import RobustProblem
-from surefoot.statistics import Array, Counts
+from surefoot.statistics import Counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +127,7 @@ class Result:
     samples: int
     certified: bool
     reason: StopReason
-    candidates: NDArray[np.int64]
+    candidates: IntArray
     theta: Array
     pair_means: Array
     pair_widths: Array

@@ -12,10 +12,11 @@ from surefoot.algorithms.base import MOST_PULLS, Algorithm
 from surefoot.algorithms.comparisons import Frame
 from surefoot.algorithms.designs import g_weights, noise_key, remembered
 from surefoot.algorithms.result import StopReason
+from surefoot.arrays import Array
 from surefoot.confidence import one_sided_events, paper_spending, paper_threshold, union_threshold, valid_spending
 from surefoot.design.robust_xy import robust_xy
 from surefoot.design.rounding import round_design, rounding_minimum
-from surefoot.statistics import Array, Counts, Outcome
+from surefoot.statistics import Counts, Outcome
 
 
 @dataclass(eq=False)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from surefoot.algorithms.designs import g_weights
 from surefoot.algorithms.static_allocation import StaticAllocation
-from surefoot.statistics import Array
+from surefoot.arrays import Array
 
 
 @dataclass(eq=False)

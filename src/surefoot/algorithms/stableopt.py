@@ -13,10 +13,11 @@ from surefoot.algorithms.batches import decided
 from surefoot.algorithms.comparisons import Comparisons, Frame
 from surefoot.algorithms.designs import g_weights
 from surefoot.algorithms.result import StopReason
+from surefoot.arrays import Array
 from surefoot.confidence import self_normalised_radius
 from surefoot.design.rounding import round_design
 from surefoot.errors import InputError
-from surefoot.statistics import Array, Counts, Outcome, information
+from surefoot.statistics import Counts, Outcome, information
 
 
 @dataclass(eq=False)

@@ -10,9 +10,10 @@ import numpy as np
 from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.comparisons import Comparisons, Frame
 from surefoot.algorithms.result import StopReason
+from surefoot.arrays import Array
 from surefoot.confidence import one_sided_events, paper_threshold, union_threshold, valid_spending
 from surefoot.design.rounding import round_design
-from surefoot.statistics import Array, Counts, Outcome
+from surefoot.statistics import Counts, Outcome
 
 
 class StaticAllocation(Algorithm):

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from surefoot.algorithms.static_allocation import StaticAllocation
-from surefoot.statistics import Array
+from surefoot.arrays import Array
 
 
 @dataclass(eq=False)

@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
+from surefoot.arrays import Array, IntArray
 from surefoot.design.small_problem import Blocks
-from surefoot.design.types import FloatArray, IntArray
 from surefoot.errors import InputError
 
 CHUNK_ENTRIES = 4_000_000
@@ -36,13 +36,13 @@ class Comparison:
         scales: (n_arms,) see above.
     """
 
-    pairs: FloatArray
+    pairs: Array
     offsets: IntArray
     apexes: IntArray
     rivals: IntArray
-    apex_values: FloatArray
-    rival_values: FloatArray
-    scales: FloatArray
+    apex_values: Array
+    rival_values: Array
+    scales: Array
 
     @cached_property
     def members(self) -> IntArray:
@@ -67,7 +67,7 @@ class Comparison:
         """(n_apexes,) the arm of each apex."""
         return np.searchsorted(self.offsets, self.apexes, side="right").astype(np.int64) - 1
 
-    def vertex_ratios(self, whitener: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+    def vertex_ratios(self, whitener: Array) -> Iterator[tuple[int, Array]]:
         """Yield (first apex, (n_chunk, n_rivals) min over the rival's pairs of ‖z − z'‖²_{A⁻¹} / gap₊²)."""
         members = self.members
         sizes = np.diff(self.offsets)[self.rivals]
@@ -91,9 +91,7 @@ class Comparison:
             lowest[own[part, None] == self.rivals] = 0.0
             yield first, lowest
 
-    def _divide_by_gaps(
-        self, ratios: FloatArray, apex_values: FloatArray, values: FloatArray, scales: FloatArray
-    ) -> None:
+    def _divide_by_gaps(self, ratios: Array, apex_values: Array, values: Array, scales: Array) -> None:
         gaps = apex_values[:, None] - values
         positive = gaps > self.smallest_gap
         gaps *= scales
@@ -117,19 +115,17 @@ class Equal(Comparison):
     """A comparison whose gaps are all 1: the robust XY criterion."""
 
     @classmethod
-    def among(cls, pairs: FloatArray, offsets: IntArray, arms: IntArray) -> Equal:
+    def among(cls, pairs: Array, offsets: IntArray, arms: IntArray) -> Equal:
         """Every pair of the given arms against every other given arm."""
         apexes = _ranges(offsets[arms], offsets[arms + 1])[0]
         scales = np.ones(offsets.size - 1)
         return cls(pairs, offsets, apexes, arms, np.ones(apexes.size), np.zeros(len(pairs)), scales)
 
-    def _divide_by_gaps(
-        self, ratios: FloatArray, apex_values: FloatArray, values: FloatArray, scales: FloatArray
-    ) -> None:
+    def _divide_by_gaps(self, ratios: Array, apex_values: Array, values: Array, scales: Array) -> None:
         return
 
 
-def squared_lengths(rows: FloatArray) -> FloatArray:
+def squared_lengths(rows: Array) -> Array:
     """(n_rows,) ‖row‖²."""
     return np.asarray(np.einsum("ij,ij->i", rows, rows))
 

@@ -12,10 +12,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.arrays import Array, IntArray
 from surefoot.design.block_distance import announce_compilation, solve_blocks
 from surefoot.design.comparison import Comparison, squared_lengths
 from surefoot.design.small_problem import Blocks
-from surefoot.design.types import FloatArray, IntArray
 
 HULL_CHUNK = 512
 EVERY_BLOCK = 1 << 60
@@ -35,18 +35,18 @@ class Prices:
 
     value: float
     blocks: IntArray
-    criteria: FloatArray
+    criteria: Array
     candidates: int
 
 
 class Family(Protocol):
     """What the working-set solver needs to know about its blocks."""
 
-    def price(self, whitener: FloatArray, threshold: float, limit: int) -> Prices:
+    def price(self, whitener: Array, threshold: float, limit: int) -> Prices:
         """The worst criterion, and at most `limit` blocks whose criterion is above the threshold."""
         ...
 
-    def blocks(self, identities: IntArray, whitener: FloatArray) -> Blocks:
+    def blocks(self, identities: IntArray, whitener: Array) -> Blocks:
         """The rows and gaps of these blocks (a choice among rows is made at the whitener)."""
         ...
 
@@ -54,14 +54,14 @@ class Family(Protocol):
 class Directions:
     """Fixed directions v with gap 1: the criterion is vᵀA⁻¹v."""
 
-    def __init__(self, directions: FloatArray) -> None:
+    def __init__(self, directions: Array) -> None:
         self.directions = directions
 
-    def price(self, whitener: FloatArray, threshold: float, limit: int) -> Prices:
+    def price(self, whitener: Array, threshold: float, limit: int) -> Prices:
         whitened = self.directions @ whitener.T
         return _worst(np.einsum("ij,ij->i", whitened, whitened), threshold, limit)
 
-    def blocks(self, identities: IntArray, whitener: FloatArray) -> Blocks:
+    def blocks(self, identities: IntArray, whitener: Array) -> Blocks:
         return Blocks(self.directions[identities], np.ones(identities.size), np.arange(identities.size + 1))
 
 
@@ -71,13 +71,13 @@ class Vertices:
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
 
-    def price(self, whitener: FloatArray, threshold: float, limit: int) -> Prices:
+    def price(self, whitener: Array, threshold: float, limit: int) -> Prices:
         prices = _gather(self.comparison, whitener, threshold, limit)
         if prices.value == np.inf:
             raise self.comparison.tie(int(prices.blocks[0]))
         return prices
 
-    def blocks(self, identities: IntArray, whitener: FloatArray) -> Blocks:
+    def blocks(self, identities: IntArray, whitener: Array) -> Blocks:
         """One row a block: the rival's pair that is smallest now. Any fixed choice is an upper bound elsewhere."""
         everything = self.comparison.rows_of(identities)
         ratios = squared_lengths(everything.rows @ whitener.T)
@@ -102,7 +102,7 @@ class Hulls:
         self._left_out = np.empty(0, dtype=np.int64)
         self._strict = np.empty(0, dtype=np.int64)
 
-    def price(self, whitener: FloatArray, threshold: float, limit: int) -> Prices:
+    def price(self, whitener: Array, threshold: float, limit: int) -> Prices:
         """As every family; the value is an upper bound if more than `limit` blocks are above the threshold."""
         candidates = _gather(self.comparison, whitener, threshold, EVERY_BLOCK)
         keep = ~np.isin(candidates.blocks, self._left_out)
@@ -122,7 +122,7 @@ class Hulls:
         chosen = np.argsort(-values, kind="stable")[:limit]
         return Prices(worst, found[chosen], values[chosen], order.size)
 
-    def _above(self, identities: IntArray, whitener: FloatArray, threshold: float) -> tuple[IntArray, FloatArray]:
+    def _above(self, identities: IntArray, whitener: Array, threshold: float) -> tuple[IntArray, Array]:
         """Those of the blocks that are above the threshold and have a strict alternative, with their criteria."""
         distance = distances(self.blocks(identities, whitener), whitener)
         with np.errstate(divide="ignore"):
@@ -133,7 +133,7 @@ class Hulls:
             raise self.comparison.tie(int(identities[above[np.argmax(criteria[above])]]))
         return identities[above], criteria[above]
 
-    def _in_hull(self, identities: IntArray, whitener: FloatArray) -> NDArray[np.bool_]:
+    def _in_hull(self, identities: IntArray, whitener: Array) -> NDArray[np.bool_]:
         """Which of the blocks to leave out; each block is looked at once.
 
         A block whose gaps are all positive is strict: its rows lie on one side of a plane through 0.
@@ -148,11 +148,11 @@ class Hulls:
         self._strict = np.concatenate([self._strict, new[~inside]])
         return np.isin(identities, new[inside])
 
-    def blocks(self, identities: IntArray, whitener: FloatArray) -> Blocks:
+    def blocks(self, identities: IntArray, whitener: Array) -> Blocks:
         return self.comparison.rows_of(identities)
 
 
-def apex_in_hull(blocks: Blocks, whitener: FloatArray) -> NDArray[np.bool_]:
+def apex_in_hull(blocks: Blocks, whitener: Array) -> NDArray[np.bool_]:
     """(n_blocks,) whether 0 is a convex combination of the block's rows."""
     if blocks.count == 0:
         return np.zeros(0, dtype=np.bool_)
@@ -161,7 +161,7 @@ def apex_in_hull(blocks: Blocks, whitener: FloatArray) -> NDArray[np.bool_]:
     return np.asarray(distances(equal, whitener) * longest > 1.0 / HULL_TOLERANCE)
 
 
-def distances(blocks: Blocks, whitener: FloatArray) -> FloatArray:
+def distances(blocks: Blocks, whitener: Array) -> Array:
     """(n_blocks,) the squared distance of each block's alternatives; 0 where no gap is positive."""
     announce_compilation()
     dimension = whitener.shape[0]
@@ -173,7 +173,7 @@ def distances(blocks: Blocks, whitener: FloatArray) -> FloatArray:
     return distance
 
 
-def _gather(comparison: Comparison, whitener: FloatArray, threshold: float, limit: int) -> Prices:
+def _gather(comparison: Comparison, whitener: Array, threshold: float, limit: int) -> Prices:
     """Blocks by their vertex criterion."""
     worst, count, blocks, criteria = 0.0, 0, [], []
     for first, ratios in comparison.vertex_ratios(whitener):
@@ -191,7 +191,7 @@ def _gather(comparison: Comparison, whitener: FloatArray, threshold: float, limi
     return Prices(worst, identities[order].astype(np.int64), values[order], count)
 
 
-def _worst(criteria: FloatArray, threshold: float, limit: int) -> Prices:
+def _worst(criteria: Array, threshold: float, limit: int) -> Prices:
     above = np.flatnonzero(criteria > threshold)
     worst = above[np.argsort(-criteria[above])[:limit]].astype(np.int64)
     return Prices(float(criteria.max()), worst, criteria[worst], above.size)

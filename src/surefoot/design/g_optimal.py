@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
+from surefoot.arrays import Array, IntArray
 from surefoot.design.small_problem import whitener_of
-from surefoot.design.types import Design, FloatArray, IntArray
+from surefoot.design.types import Design
 from surefoot.design.whitening import whiten
 from surefoot.design.working_set import extreme_rows
 from surefoot.problem import RobustProblem
@@ -29,7 +30,7 @@ def g_design(problem: RobustProblem, tolerance: float = 1e-3) -> Design:
     return g_optimal(problem.pairs, tolerance)
 
 
-def g_optimal(rows: FloatArray, tolerance: float = 1e-3) -> Design:
+def g_optimal(rows: Array, tolerance: float = 1e-3) -> Design:
     """The G-optimal design over measurement rows.
 
     Args:
@@ -54,7 +55,7 @@ def g_optimal(rows: FloatArray, tolerance: float = 1e-3) -> Design:
     return _finished(measured, atoms, weights, tolerance)
 
 
-def _d_optimal(rows: FloatArray, weights: FloatArray, tolerance: float) -> tuple[FloatArray, FloatArray]:
+def _d_optimal(rows: Array, weights: Array, tolerance: float) -> tuple[Array, Array]:
     """D-optimal weights (they sum to d) on a few rows, and the variance of each row under them."""
     weights = 0.9 * weights + 0.1 * weights.mean()
     costs = np.full(weights.size, FIRST_COST)
@@ -77,13 +78,13 @@ def _d_optimal(rows: FloatArray, weights: FloatArray, tolerance: float) -> tuple
     return weights, variances
 
 
-def _inverse_root(rows: FloatArray, weights: FloatArray) -> FloatArray:
+def _inverse_root(rows: Array, weights: Array) -> Array:
     whitener = whitener_of((rows.T * weights) @ rows)
     assert whitener is not None, "positive weights on rows of full rank"
     return whitener
 
 
-def _variances(rows: FloatArray, atoms: FloatArray, weights: FloatArray) -> FloatArray:
+def _variances(rows: Array, atoms: Array, weights: Array) -> Array:
     whitener = _inverse_root(atoms, weights)
     variances = np.empty(len(rows))
     for first in range(0, len(rows), 10_000):
@@ -92,9 +93,7 @@ def _variances(rows: FloatArray, atoms: FloatArray, weights: FloatArray) -> Floa
     return variances
 
 
-def _exchange(
-    atoms: IntArray, weights: FloatArray, variances: FloatArray, everywhere: FloatArray
-) -> tuple[IntArray, FloatArray]:
+def _exchange(atoms: IntArray, weights: Array, variances: Array, everywhere: Array) -> tuple[IntArray, Array]:
     """Drop rows that carry nothing, add the rows with the largest variance."""
     dimension = 2 * round(weights.sum())
     kept = (weights > DROP * weights.max()) | (variances > 0.95)
@@ -104,7 +103,7 @@ def _exchange(
     return np.concatenate([atoms[kept], new]).astype(np.int64), start
 
 
-def _finished(rows: FloatArray, atoms: IntArray, weights: FloatArray, tolerance: float) -> Design:
+def _finished(rows: Array, atoms: IntArray, weights: Array, tolerance: float) -> Design:
     """Exact zeros for weights too small to matter, within the tolerance."""
     dimension = rows.shape[1]
     for cut in (1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-7, 0.0):

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
+from surefoot.arrays import Array
 from surefoot.design.small_problem import Geometry, SmallProblem
-from surefoot.design.types import FloatArray
 
 LONGEST_STEP = 0.95
 MAX_ITERATIONS = 80
@@ -29,14 +29,14 @@ RIDGE = 1e-13
 class SmallSolution:
     """The best weights found, the best proof (multipliers and the geometry they go with), and what each certifies."""
 
-    weights: FloatArray
-    multipliers: FloatArray
+    weights: Array
+    multipliers: Array
     proof: Geometry
     value: float
     bound: float
 
     @property
-    def epsilon(self) -> FloatArray:
+    def epsilon(self) -> Array:
         """(n_blocks, dimension) the minimisers ε_k of the proof."""
         return self.proof.epsilon @ self.proof.whitener
 
@@ -49,7 +49,7 @@ class SmallSolution:
             self.bound, self.multipliers, self.proof = bound, iterate.multipliers, iterate.geometry
 
 
-def solve(problem: SmallProblem, weights: FloatArray, multipliers: FloatArray, tolerance: float) -> SmallSolution:
+def solve(problem: SmallProblem, weights: Array, multipliers: Array, tolerance: float) -> SmallSolution:
     """Follow the central path from positive weights and multipliers until the certified gap is below the tolerance."""
     iterate = Iterate.start(problem, weights, multipliers)
     best = SmallSolution(iterate.weights, iterate.multipliers, iterate.geometry, np.inf, 0.0)
@@ -69,7 +69,7 @@ class Iterate:
         geometry: at λ.
     """
 
-    def __init__(self, primal: FloatArray, dual: FloatArray, geometry: Geometry) -> None:
+    def __init__(self, primal: Array, dual: Array, geometry: Geometry) -> None:
         self.primal, self.dual, self.geometry = primal, dual, geometry
         self.split = len(geometry.atoms)
         self.weights, self.slacks = primal[: self.split], primal[self.split :]
@@ -77,7 +77,7 @@ class Iterate:
         self.load = geometry.squares @ self.multipliers
 
     @classmethod
-    def start(cls, problem: SmallProblem, weights: FloatArray, multipliers: FloatArray) -> Iterate:
+    def start(cls, problem: SmallProblem, weights: Array, multipliers: Array) -> Iterate:
         """Scale both so that all constraints hold strictly."""
         geometry = problem.geometry(weights)
         assert geometry is not None, "the start must have full rank"
@@ -103,7 +103,7 @@ class Iterate:
         d_primal, d_dual = newton.direction(target)
         return self._move(problem, d_primal, d_dual)
 
-    def _centre(self, d_primal: FloatArray, d_dual: FloatArray) -> float:
+    def _centre(self, d_primal: Array, d_dual: Array) -> float:
         """The complementarity to aim at: Mehrotra's guess, but no faster than feasibility can follow."""
         now = float(self.primal @ self.dual)
         primal = self.primal + min(1.0, _longest(self.primal, d_primal)) * d_primal
@@ -115,7 +115,7 @@ class Iterate:
             shrink = max(shrink, lag / (lag + PATIENCE))
         return shrink * now / self.primal.size
 
-    def _move(self, problem: SmallProblem, d_primal: FloatArray, d_dual: FloatArray) -> bool:
+    def _move(self, problem: SmallProblem, d_primal: Array, d_dual: Array) -> bool:
         step = min(1.0, LONGEST_STEP * _longest(self.primal, d_primal))
         for _ in range(20):
             primal = self.primal + step * d_primal
@@ -133,10 +133,10 @@ class NewtonSystem:
     """The Newton system of one iterate, reduced to the weights and factorised."""
 
     iterate: Iterate
-    factor: FloatArray
-    ratio: FloatArray
-    dual_residual: FloatArray
-    primal_residual: FloatArray
+    factor: Array
+    ratio: Array
+    dual_residual: Array
+    primal_residual: Array
 
     @classmethod
     def at(cls, iterate: Iterate) -> NewtonSystem | None:
@@ -155,7 +155,7 @@ class NewtonSystem:
         dual_residual = 1.0 - iterate.load - iterate.costs
         return cls(iterate, factor, ratio, dual_residual, geometry.distance - iterate.slacks - 1.0)
 
-    def direction(self, target: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def direction(self, target: Array) -> tuple[Array, Array]:
         """The step towards primal · dual = target."""
         iterate, split, squares = self.iterate, self.iterate.split, self.iterate.geometry.squares
         pull = target / iterate.primal - iterate.dual
@@ -166,7 +166,7 @@ class NewtonSystem:
         return d_primal, pull - self.ratio * d_primal
 
 
-def _longest(values: FloatArray, change: FloatArray) -> float:
+def _longest(values: Array, change: Array) -> float:
     """How far the change can be followed before a value reaches zero."""
     steepest = float((change / values).min())
     return -1.0 / steepest if steepest < 0.0 else np.inf

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from surefoot.design.types import FloatArray
+from surefoot.arrays import Array
 
 DEPENDENT = 1e-10
 MOST_ROWS = 500  # above this the eigenvalues would take longer than the design
 
 
-def purified(whitened: FloatArray, weights: FloatArray) -> FloatArray:
+def purified(whitened: Array, weights: Array) -> Array:
     """Weights with the same A and the same sum on linearly independent rows.
 
     Args:
@@ -30,7 +30,7 @@ def purified(whitened: FloatArray, weights: FloatArray) -> FloatArray:
     return weights * _cancel(_kernel(gram))
 
 
-def _kernel(gram: FloatArray) -> FloatArray:
+def _kernel(gram: Array) -> Array:
     """(n_rows, n_dependences) relative changes of the weights that change nothing else."""
     _, indefinite = lapack.dpotrf(gram - DEPENDENT * np.diag(gram.diagonal()), lower=1)
     if not indefinite:
@@ -40,7 +40,7 @@ def _kernel(gram: FloatArray) -> FloatArray:
     return np.asarray(vectors[:, values < DEPENDENT] * scale[:, None])
 
 
-def _cancel(kernel: FloatArray) -> FloatArray:
+def _cancel(kernel: Array) -> Array:
     """Factors for the weights, from 1 to exact zeros, one for each dependence."""
     factors = np.ones(len(kernel))
     while kernel.shape[1]:
@@ -56,7 +56,7 @@ def _cancel(kernel: FloatArray) -> FloatArray:
     return factors
 
 
-def _without(kernel: FloatArray, row: int) -> FloatArray:
+def _without(kernel: Array, row: int) -> Array:
     """The dependences that leave a row alone: one fewer."""
     pivot = int(np.argmax(np.abs(kernel[row])))
     rest = np.delete(kernel, pivot, axis=1) - np.outer(

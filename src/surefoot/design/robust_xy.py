@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from surefoot.arrays import Array, IntArray
 from surefoot.design.comparison import Equal
 from surefoot.design.families import Directions, Hulls, Vertices
 from surefoot.design.sparsity import sparse
-from surefoot.design.types import Design, FloatArray, IntArray
+from surefoot.design.types import Design
 from surefoot.design.vertex_descent import descend
 from surefoot.design.whitening import whiten
 from surefoot.design.working_set import solve_certified
@@ -22,10 +23,10 @@ def robust_xy_design(problem: RobustProblem, arms: ArrayLike | None = None, tole
 
 
 def robust_xy(
-    pairs: FloatArray,
+    pairs: Array,
     offsets: IntArray,
     arms: ArrayLike | None = None,
-    rows: FloatArray | None = None,
+    rows: Array | None = None,
     tolerance: float = 1e-2,
 ) -> Design:
     """Minimise max over x, y, x' ≠ x of *min over y'* of ‖x − y − (x' − y')‖²_{A⁻¹}.
@@ -57,7 +58,7 @@ def robust_xy(
     return Design(found.weights, found.value, min(found.bound, found.value))
 
 
-def xy_optimal(directions: FloatArray, rows: FloatArray, tolerance: float = 1e-3) -> Design:
+def xy_optimal(directions: Array, rows: Array, tolerance: float = 1e-3) -> Design:
     """The convex XY problem: minimise the largest vᵀA⁻¹v over given directions v.
 
     Args:

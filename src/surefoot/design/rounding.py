@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from surefoot.design.types import FloatArray, IntArray
+from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 
 
@@ -48,7 +48,7 @@ def rounding_minimum(weights: ArrayLike, epsilon: float) -> int:
     return math.ceil(2 * np.count_nonzero(_checked(weights)) / epsilon - 1e-9)
 
 
-def _apportion(shares: FloatArray, n: int) -> IntArray:
+def _apportion(shares: Array, n: int) -> IntArray:
     counts = np.ceil((n - shares.size / 2) * shares).astype(np.int64)
     missing = n - int(counts.sum())
     if missing > 0:  # the smallest count/share gains one, again and again
@@ -60,13 +60,13 @@ def _apportion(shares: FloatArray, n: int) -> IntArray:
     return counts
 
 
-def _times_chosen(ratios: FloatArray, n: int) -> IntArray:
+def _times_chosen(ratios: Array, n: int) -> IntArray:
     """How often each row holds one of the n smallest entries; the first rows among equals."""
     smallest = np.argsort(ratios, axis=None, kind="stable")[:n]
     return np.bincount(smallest // ratios.shape[1], minlength=len(ratios))
 
 
-def _checked(weights: ArrayLike) -> FloatArray:
+def _checked(weights: ArrayLike) -> Array:
     shares = np.asarray(weights, dtype=np.float64)
     if shares.ndim != 1 or not np.isfinite(shares).all() or (shares < 0).any() or not shares.sum() > 0:
         raise InputError(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from surefoot.arrays import Array, IntArray
 from surefoot.design.comparison import Comparison
 from surefoot.design.families import Hulls, Vertices
 from surefoot.design.sparsity import sparse
-from surefoot.design.types import Design, FloatArray, IntArray
+from surefoot.design.types import Design
 from surefoot.design.vertex_descent import descend
 from surefoot.design.whitening import whiten
 from surefoot.design.working_set import solve_certified
@@ -16,14 +17,14 @@ from surefoot.errors import InputError
 
 
 def exact_separation(
-    pairs: FloatArray,
+    pairs: Array,
     offsets: IntArray,
-    theta: FloatArray,
+    theta: Array,
     leader: int | None = None,
     rivals: ArrayLike | None = None,
-    rows: FloatArray | None = None,
+    rows: Array | None = None,
     tolerance: float = 1e-4,
-    emphasis: FloatArray | None = None,
+    emphasis: Array | None = None,
     start: Design | None = None,
 ) -> Design:
     """The design with the smallest characteristic time H* for telling the leader from its rivals.
@@ -50,14 +51,14 @@ def exact_separation(
 
 
 def paper_separation(
-    pairs: FloatArray,
+    pairs: Array,
     offsets: IntArray,
-    theta: FloatArray,
+    theta: Array,
     leader: int | None = None,
     rivals: ArrayLike | None = None,
-    rows: FloatArray | None = None,
+    rows: Array | None = None,
     tolerance: float = 1e-4,
-    emphasis: FloatArray | None = None,
+    emphasis: Array | None = None,
     start: Design | None = None,
 ) -> Design:
     """The paper's oracle design (`eq:oracle`), whose value is H_R at the returned weights.
@@ -72,14 +73,14 @@ def paper_separation(
 
 
 def leader_design(
-    pairs: FloatArray,
+    pairs: Array,
     offsets: IntArray,
-    theta: FloatArray,
+    theta: Array,
     leader: int,
     rivals: ArrayLike,
-    rows: FloatArray | None = None,
+    rows: Array | None = None,
     tolerance: float = 0.05,
-    emphasis: FloatArray | None = None,
+    emphasis: Array | None = None,
     start: Design | None = None,
 ) -> Design:
     """A good design for telling the leader from given rivals, fast at 100 000 pairs (see `exact_separation`)."""
@@ -87,14 +88,14 @@ def leader_design(
 
 
 def _compare(
-    pairs: FloatArray,
+    pairs: Array,
     offsets: IntArray,
-    theta: FloatArray,
+    theta: Array,
     leader: int | None,
     rivals: ArrayLike | None,
-    rows: FloatArray | None,
-    emphasis: FloatArray | None,
-) -> tuple[FloatArray, Comparison]:
+    rows: Array | None,
+    emphasis: Array | None,
+) -> tuple[Array, Comparison]:
     """Whitened measurement rows, and the comparison of the leader's pairs with its rivals."""
     n_arms = offsets.size - 1
     _check(pairs, theta, leader, rows, emphasis, n_arms)
@@ -108,11 +109,11 @@ def _compare(
 
 
 def _check(
-    pairs: FloatArray,
-    theta: FloatArray,
+    pairs: Array,
+    theta: Array,
     leader: int | None,
-    rows: FloatArray | None,
-    emphasis: FloatArray | None,
+    rows: Array | None,
+    emphasis: Array | None,
     n_arms: int,
 ) -> None:
     if np.shape(theta) != pairs.shape[1:] or not np.isfinite(theta).all():

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import lapack
 
+from surefoot.arrays import Array, IntArray
 from surefoot.design.block_distance import announce_compilation, solve_blocks
-from surefoot.design.types import FloatArray, IntArray
 
 RANGE_FLOOR = 1e-10  # eigenvalues below this share of the largest are zero
 
@@ -23,8 +23,8 @@ class Blocks:
         starts: (n_blocks + 1,) where each block's rows begin.
     """
 
-    rows: FloatArray
-    gaps: FloatArray
+    rows: Array
+    gaps: Array
     starts: IntArray
 
     @property
@@ -47,13 +47,13 @@ class Geometry:
         owner: the block of each basis row.
     """
 
-    whitener: FloatArray
-    atoms: FloatArray
-    distance: FloatArray
-    epsilon: FloatArray
-    response: FloatArray
-    squares: FloatArray
-    basis: FloatArray
+    whitener: Array
+    atoms: Array
+    distance: Array
+    epsilon: Array
+    response: Array
+    squares: Array
+    basis: Array
     owner: IntArray
 
     def scaled(self, factor: float) -> Geometry:
@@ -67,7 +67,7 @@ class Geometry:
             epsilon=self.epsilon * root,
         )
 
-    def curvature(self, multipliers: FloatArray) -> FloatArray:
+    def curvature(self, multipliers: Array) -> Array:
         """(n_atoms, n_atoms) the Hessian of −Σ w_k f_k, without its part along each gradient.
 
         With Π_k the projection off the block's active rows it is 2 Σ w_k diag(c_k) R Π_k Rᵀ diag(c_k), c_k = R ε_k. The
@@ -85,14 +85,14 @@ class Geometry:
 class SmallProblem:
     """Given atoms (rows that may be pulled) and given blocks."""
 
-    def __init__(self, atoms: FloatArray, blocks: Blocks) -> None:
+    def __init__(self, atoms: Array, blocks: Blocks) -> None:
         announce_compilation()
         self.atoms = atoms
         self.blocks = blocks
         self._warm = np.zeros(blocks.gaps.size)
         self._capacity = int(np.minimum(np.diff(blocks.starts), atoms.shape[1] + 1).sum())
 
-    def geometry(self, weights: FloatArray) -> Geometry | None:
+    def geometry(self, weights: Array) -> Geometry | None:
         """Solve every block at these weights; None if the information matrix is numerically singular."""
         whitener = whitener_of((self.atoms.T * weights) @ self.atoms)
         if whitener is None:
@@ -107,7 +107,7 @@ class SmallProblem:
         return Geometry(whitener, atoms, distance, epsilon, response, response * response, basis[:used], owner[:used])
 
 
-def whitener_of(information: FloatArray) -> FloatArray | None:
+def whitener_of(information: Array) -> Array | None:
     """T with A⁻¹ = TᵀT, or None if A is not positive definite."""
     factor, failed = lapack.dpotrf(information, lower=1)
     if failed:
@@ -116,7 +116,7 @@ def whitener_of(information: FloatArray) -> FloatArray | None:
     return None if failed else np.ascontiguousarray(inverse)
 
 
-def spectral_whitener(information: FloatArray) -> FloatArray:
+def spectral_whitener(information: Array) -> Array:
     """T with A⁻¹ = TᵀT; directions outside the range of A get a huge length instead of an infinite one."""
     values, vectors = np.linalg.eigh(information)
     values = np.maximum(values, RANGE_FLOOR * values[-1])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from surefoot.arrays import Array, IntArray
 from surefoot.design.families import EVERY_BLOCK, Family
 from surefoot.design.purification import purified
 from surefoot.design.small_problem import spectral_whitener
-from surefoot.design.types import FloatArray, IntArray
 from surefoot.design.working_set import Certified, WorkingSet
 
 CUTS = (3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
@@ -16,7 +16,7 @@ WASTE = 2.0  # more support than this times the core is worth another try
 POLISHING_ROUNDS = 3
 
 
-def sparse(rows: FloatArray, family: Family, found: Certified, tolerance: float) -> Certified:
+def sparse(rows: Array, family: Family, found: Certified, tolerance: float) -> Certified:
     """Exact zeros wherever they cost no more than the tolerance, or next to nothing if that is used up."""
     within = found.bound * (1.0 + tolerance)
     allowed = within if found.value <= within else found.value * (1.0 + 0.1 * tolerance)
@@ -36,7 +36,7 @@ def sparse(rows: FloatArray, family: Family, found: Certified, tolerance: float)
 
 
 def _polished(
-    rows: FloatArray, family: Family, best: Certified, core: IntArray, allowed: float, tolerance: float
+    rows: Array, family: Family, best: Certified, core: IntArray, allowed: float, tolerance: float
 ) -> Certified:
     """The best design on the core rows alone, if that is good enough: many tiny weights may add up."""
     if np.linalg.matrix_rank(rows[core]) < rows.shape[1]:
@@ -53,7 +53,7 @@ def _polished(
     return Certified(weights, value, best.bound, best.rounds) if value <= allowed else best
 
 
-def _cut(rows: FloatArray, weights: FloatArray, cut: float) -> FloatArray:
+def _cut(rows: Array, weights: Array, cut: float) -> Array:
     """Without the weights below a share of the largest, on as few rows as carry the same information."""
     support = np.flatnonzero(weights > cut * weights.max())
     kept = weights[support] / weights[support].sum()
@@ -63,7 +63,7 @@ def _cut(rows: FloatArray, weights: FloatArray, cut: float) -> FloatArray:
     return np.asarray(concentrated / concentrated.sum())
 
 
-def value_at(rows: FloatArray, family: Family, weights: FloatArray, threshold: float = 0.0) -> float:
+def value_at(rows: Array, family: Family, weights: Array, threshold: float = 0.0) -> float:
     """The family's criterion at these weights, exactly if it is above the threshold."""
     support = np.flatnonzero(weights)
     information = (rows[support].T * weights[support]) @ rows[support]

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from surefoot.arrays import Array
+from surefoot.arrays import IntArray as IntArray
+
+FloatArray = Array  # its older name
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +24,7 @@ class Design:
         lower_bound: no weights whatever have a criterion below this.
     """
 
-    weights: FloatArray
+    weights: Array
     value: float
     lower_bound: float
 

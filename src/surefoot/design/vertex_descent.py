@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from surefoot.arrays import Array
 from surefoot.design.families import Vertices
 from surefoot.design.sparsity import sparse, value_at
-from surefoot.design.types import FloatArray
 from surefoot.design.working_set import Certified, WorkingSet
 
 MAX_ROUNDS = 60
@@ -18,7 +18,7 @@ PATIENCE = 3  # rounds without progress: new blocks and rows may still come in
 MANY_ROWS = 2_000  # above this, one start must do
 
 
-def descend(rows: FloatArray, family: Vertices, tolerance: float, hull: Certified) -> Certified:
+def descend(rows: Array, family: Vertices, tolerance: float, hull: Certified) -> Certified:
     """The best design found from the hull relaxation's, from halfway to the uniform one, and from afar.
 
     The lower bound is the relaxation's: a bound for one fixed choice would not be valid here.
@@ -33,14 +33,14 @@ def descend(rows: FloatArray, family: Vertices, tolerance: float, hull: Certifie
     return sparse(rows, family, best, tolerance)
 
 
-def _starts(hull: FloatArray) -> list[FloatArray | None]:
+def _starts(hull: Array) -> list[Array | None]:
     if hull.size > MANY_ROWS:
         return [hull]
     support = hull > 0.0
     return [hull, 0.5 * hull + 0.5 * support / np.count_nonzero(support), None]
 
 
-def _from(rows: FloatArray, family: Vertices, tolerance: float, start: FloatArray | None, bound: float) -> Certified:
+def _from(rows: Array, family: Vertices, tolerance: float, start: Array | None, bound: float) -> Certified:
     working = WorkingSet(rows, family, tolerance, start)
     slow = 0
     for _ in range(MAX_ROUNDS):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.design.types import FloatArray
+from surefoot.arrays import Array
 from surefoot.errors import InputError
 
 SMALLEST_EIGENVALUE = 1e-13
 
 
-def whiten(pairs: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+def whiten(pairs: Array, rows: Array) -> tuple[Array, Array]:
     """Pairs and measurement rows after the linear map that makes the mean of r rᵀ the identity.
 
     Every criterion here is invariant under an invertible linear map of the features (pairs, rows and directions map
@@ -27,7 +27,7 @@ def whiten(pairs: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]
     return np.ascontiguousarray(pairs @ transform), np.ascontiguousarray(rows @ transform)
 
 
-def _deficient(rows: FloatArray) -> InputError:
+def _deficient(rows: Array) -> InputError:
     return InputError(
         f"the {len(rows)} pairs do not span all {rows.shape[1]} dimensions, so some parameters can never be estimated: "
         "give coordinates of their span (RobustProblem does that)"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surefoot.arrays import Array, IntArray
 from surefoot.design.families import Family
 from surefoot.design.interior_point import solve
 from surefoot.design.small_problem import SmallProblem, spectral_whitener, whitener_of
-from surefoot.design.types import FloatArray, IntArray
 
 ALL_ATOMS = 150  # up to so many rows, all are in from the start
 MAX_ROUNDS = 80
@@ -24,7 +24,7 @@ FIRST_BLOCKS = 40
 class Certified:
     """Weights over all rows with the family's criterion at them and a proven lower bound."""
 
-    weights: FloatArray
+    weights: Array
     value: float
     bound: float
     rounds: int
@@ -33,7 +33,7 @@ class Certified:
 class WorkingSet:
     """The state of the outer loop: which rows may be pulled, which blocks are watched."""
 
-    def __init__(self, rows: FloatArray, family: Family, tolerance: float, start: FloatArray | None = None) -> None:
+    def __init__(self, rows: Array, family: Family, tolerance: float, start: Array | None = None) -> None:
         self.rows, self.family, self.tolerance = rows, family, tolerance
         self.dimension = rows.shape[1]
         self.atoms, self.weights = _first_atoms(rows, start)
@@ -45,12 +45,12 @@ class WorkingSet:
         self.nearly_complete = self.atoms.size == len(rows) and prices.candidates <= 2 * limit
         self.extend_blocks(prices.blocks[prices.criteria > NEGLIGIBLE * prices.value])
 
-    def whitener(self) -> FloatArray:
+    def whitener(self) -> Array:
         atoms = self.rows[self.atoms]
         whitener = whitener_of((atoms.T * self.weights) @ atoms)
         return spectral_whitener((atoms.T * self.weights) @ atoms) if whitener is None else whitener
 
-    def _spread(self) -> FloatArray:
+    def _spread(self) -> Array:
         weights = np.zeros(len(self.rows))
         weights[self.atoms] = self.weights
         return weights
@@ -68,7 +68,7 @@ class WorkingSet:
         self.weights = np.concatenate([self.weights, np.zeros(new.size)])
         return int(new.size)
 
-    def solve_small(self, tolerance: float) -> FloatArray:
+    def solve_small(self, tolerance: float) -> Array:
         """Solve the small problem; returns (n_blocks, dimension) the minimisers ε that carry its proof."""
         problem = SmallProblem(self.rows[self.atoms], self.family.blocks(self.identities, self.whitener()))
         start = 0.9 * self.weights + 0.1 / self.weights.size
@@ -78,7 +78,7 @@ class WorkingSet:
         self.small_value = solution.value
         return solution.epsilon
 
-    def price_atoms(self, epsilon: FloatArray, limit: int) -> tuple[float, IntArray]:
+    def price_atoms(self, epsilon: Array, limit: int) -> tuple[float, IntArray]:
         """The lower bound that the multipliers prove over *all* rows, and the rows that hold it down most."""
         heavy = self.multipliers > 1e-7 * self.multipliers.max()
         multipliers = self.multipliers[heavy]
@@ -107,7 +107,7 @@ class WorkingSet:
         return self.extend_blocks(prices.blocks) + self.extend_atoms(rows)
 
 
-def solve_certified(rows: FloatArray, family: Family, tolerance: float, start: FloatArray | None = None) -> Certified:
+def solve_certified(rows: Array, family: Family, tolerance: float, start: Array | None = None) -> Certified:
     """Minimise the family's worst criterion over all designs, to a proven relative gap."""
     working = WorkingSet(rows, family, tolerance, start)
     if working.identities.size == 0:  # no rival can ever win: nothing to learn
@@ -132,7 +132,7 @@ def _not_in(candidates: IntArray, known: IntArray) -> IntArray:
     return np.array([candidate for candidate in candidates.tolist() if candidate not in seen], dtype=np.int64)
 
 
-def _first_atoms(rows: FloatArray, start: FloatArray | None) -> tuple[IntArray, FloatArray]:
+def _first_atoms(rows: Array, start: Array | None) -> tuple[IntArray, Array]:
     """All rows if they are few; else extreme rows in every direction, with what the start supports."""
     if len(rows) <= ALL_ATOMS:
         atoms = np.arange(len(rows))
@@ -146,7 +146,7 @@ def _first_atoms(rows: FloatArray, start: FloatArray | None) -> tuple[IntArray, 
     return atoms.astype(np.int64), weights
 
 
-def extreme_rows(rows: FloatArray) -> IntArray:
+def extreme_rows(rows: Array) -> IntArray:
     """Some rows that span the space well: the longest ones, and in turn the longest outside the span so far."""
     dimension = rows.shape[1]
     lengths = np.einsum("ij,ij->i", rows, rows)
@@ -158,7 +158,7 @@ def extreme_rows(rows: FloatArray) -> IntArray:
     return np.union1d(longest[pivots], leading).astype(np.int64)
 
 
-def _pivots(rows: FloatArray) -> IntArray:
+def _pivots(rows: Array) -> IntArray:
     """Rows in the order of a pivoted orthogonalisation, as long as something is left; both ends of each direction."""
     chosen: list[int] = []
     rest = rows.copy()

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 from surefoot.glucose.calculator import Calculator
 from surefoot.glucose.meals import Diet, Scenario
 from surefoot.glucose.patients import Patient, Patients, object_array, patient_array
 from surefoot.glucose.sensor import Sensor
 
-Array = NDArray[np.float64]
 Words = NDArray[np.uint64]
 Scenarios = Scenario | Diet | Sequence[Scenario | Diet] | NDArray[Any]
 Seeds = int | np.random.SeedSequence | Sequence[int] | Sequence[np.random.SeedSequence] | NDArray[Any]
@@ -27,7 +27,7 @@ class Group:
 
     patient: Patient
     scenario: Scenario
-    lanes: NDArray[np.int64]
+    lanes: IntArray
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _meals(plan: Scenario | Diet, patient: Patient) -> Scenario:
     return plan.scenario(patient) if isinstance(plan, Diet) else plan
 
 
-def _numbered(values: list[Any]) -> tuple[list[Any], NDArray[np.int64]]:
+def _numbered(values: list[Any]) -> tuple[list[Any], IntArray]:
     """The distinct values and, for each value, which of them it is.
 
     Comparing patients is slow and most lanes share the very same objects: those are told apart first.

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.glucose.patients import UNITS_TO_PMOL, Patients, patient_array
-
-Array = NDArray[np.float64]
 
 CARB_RULE, CORRECTION_RULE = 500.0, 1800.0
 PUMP_INCREMENT = 0.05  # pmol/min: the reference rounds after converting to pmol, so it hardly shows

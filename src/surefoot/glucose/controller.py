@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.glucose.batch import lane_seeds
 from surefoot.glucose.calculator import pump_rate
@@ -22,8 +23,6 @@ from surefoot.glucose.model import fresh_patient
 from surefoot.glucose.patients import Patient, find_patient
 from surefoot.glucose.sensor import Sensor, find_sensor, spline_weights
 from surefoot.glucose.states import advance_window
-
-Array = NDArray[np.float64]
 
 
 class Observation(NamedTuple):

@@ -12,9 +12,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from surefoot.arrays import Array, IntArray
 from surefoot.glucose.sensor import KNOTS_A_BLOCK, Sensor
 
-Array = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -48,7 +48,7 @@ def fill_normals(words: Words, normals: Array) -> None:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def errors_from_normals(
-    normals: Array, wanted: NDArray[np.int64], sensor: Sensor, weights: Array, samples_a_block: int, errors: Array
+    normals: Array, wanted: IntArray, sensor: Sensor, weights: Array, samples_a_block: int, errors: Array
 ) -> None:
     """Turn normals into the wanted sensor errors; `sensor_errors` is the same in plain NumPy.
 

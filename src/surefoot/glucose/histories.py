@@ -7,13 +7,12 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 from surefoot.glucose.metrics import score
 from surefoot.glucose.sensor import Sensor
 
-Array = NDArray[np.float64]
 Statistic = Literal["min", "max", "time_below", "time_in_range", "time_above", "lbgi", "hbgi", "magni_risk"]
 
 
@@ -58,7 +57,7 @@ class Histories:
         carbohydrates: Meals announced, g/min; 0 in column 0.
     """
 
-    minutes: NDArray[np.int64]
+    minutes: IntArray
     bg: Array
     cgm: Array
     insulin: Array

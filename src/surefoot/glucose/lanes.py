@@ -15,15 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from surefoot.arrays import Array, IntArray
 from surefoot.glucose.calculator import bolus_units, pump_rate
 from surefoot.glucose.model import FROZEN
 from surefoot.glucose.patients import Physiology
 from surefoot.glucose.responses import POINTS, Responses
-
-Array = NDArray[np.float64]
-Points = NDArray[np.int64]
 
 WIDTH = 16
 ROW, TWO_ROWS, THREE_ROWS = np.uint64(WIDTH), np.uint64(2 * WIDTH), np.uint64(3 * WIDTH)
@@ -50,7 +47,7 @@ class Block(NamedTuple):
     now: Array
     mean: Array
     rates: Array
-    since: Points
+    since: IntArray
     use: Array
     make: Array
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.glucose.patients import Patient
 
@@ -77,7 +77,7 @@ class Scenario:
             _whole(days * MINUTES_A_DAY, "horizon"),
         )
 
-    def announced(self) -> NDArray[np.float64]:
+    def announced(self) -> Array:
         """Grams that begin at each minute, (horizon,)."""
         amounts = np.zeros(self.horizon)
         amounts[list(self.minutes)] = self.grams

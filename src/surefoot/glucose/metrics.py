@@ -9,11 +9,10 @@ import math
 
 import numpy as np
 from numba import njit, vectorize
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from surefoot.arrays import Array
 from surefoot.errors import InputError
-
-Array = NDArray[np.float64]
 
 LOW, HIGH = 70.0, 180.0  # mg/dL: the target range, both ends included
 LOWEST_SCORED = 1.0  # mg/dL

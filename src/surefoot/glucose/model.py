@@ -19,12 +19,10 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from surefoot.arrays import Array
 from surefoot.glucose.meals import EATING_RATE
 from surefoot.glucose.patients import UNITS_TO_PMOL, Physiology
-
-Array = NDArray[np.float64]
 
 N_STATES = 13
 PLANNED, EATEN_BEFORE, TAKEN, LAST_STOMACH = range(4)  # what the kernel remembers of the meal

@@ -12,14 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from surefoot.arrays import Array, IntArray
 from surefoot.glucose.calculator import pump_rate
 from surefoot.glucose.meals import Scenario
 from surefoot.glucose.model import LAST_STOMACH, TAKEN, eat, emptying_rate
 from surefoot.glucose.patients import UNITS_TO_PMOL, Patient, Physiology
-
-Array = NDArray[np.float64]
 
 POINTS = 4  # a minute
 FINE = 4  # steps from one point to the next while eating
@@ -46,7 +44,7 @@ class Responses(NamedTuple):
     basal_make: Array
     bolus_use: Array
     bolus_make: Array
-    windows: NDArray[np.int64]
+    windows: IntArray
     grams: Array
 
 
@@ -59,7 +57,7 @@ def responses(patient: Patient, scenario: Scenario, window: int) -> Responses:
     return Responses(appearance, *insulin_responses(patient, scenario.horizon, window), windows, grams)
 
 
-def boluses(scenario: Scenario, window: int) -> tuple[NDArray[np.int64], Array]:
+def boluses(scenario: Scenario, window: int) -> tuple[IntArray, Array]:
     """When boluses run and for how many grams: the window after the one in which the meal was announced."""
     eaten = scenario.announced().reshape(-1, window).sum(axis=1)[:-1]
     meals = np.flatnonzero(eaten > 0)

@@ -11,16 +11,14 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.glucose.patients import figures
 
 KNOT_MINUTES = 15
 KNOTS_A_BLOCK = 10  # intervals; the last knot of a block is the first of the next
 BLOCK_MINUTES = KNOT_MINUTES * KNOTS_A_BLOCK
-
-Array = NDArray[np.float64]
 
 
 class Sensor(NamedTuple):

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 from surefoot.glucose.batch import Batch, Group, Scenarios, Seeds, make_batch
 from surefoot.glucose.calculator import Calculator, pump_rate
@@ -23,7 +24,6 @@ from surefoot.glucose.responses import boluses, responses
 from surefoot.glucose.sensor import Sensor, find_sensor, spline_weights
 from surefoot.glucose.states import run_states
 
-Array = NDArray[np.float64]
 Reading = Literal["cgm", "bg"]
 Kernel = Literal["lanes", "states"]
 
@@ -66,7 +66,7 @@ class _Run:
     bg: Array
     instant: Array
     rates: Array
-    windows: NDArray[np.int64]
+    windows: IntArray
 
 
 @overload
@@ -213,7 +213,7 @@ def _run(call: _Call, group: Group, errors: Array) -> _Run:
     return _Run(bg, instant, rates, windows)
 
 
-def _at_boluses(call: _Call, group: Group) -> NDArray[np.int64]:
+def _at_boluses(call: _Call, group: Group) -> IntArray:
     """Which sensor errors the calculator meets: at the two ends of each meal's window.
 
     The reference draws one error for the record at minute 0, then one for the controller: the sample that ends
@@ -223,7 +223,7 @@ def _at_boluses(call: _Call, group: Group) -> NDArray[np.int64]:
     return np.stack([windows, windows + 1], axis=1).ravel()
 
 
-def _errors(call: _Call, group: Group, wanted: NDArray[np.int64]) -> Array:
+def _errors(call: _Call, group: Group, wanted: IntArray) -> Array:
     """Sensor errors of the group's lanes, (n_lanes, n_wanted)."""
     sensor, count = call.sensor, call.sensor.normals_needed(call.batch.horizon)
     if call.normals is not None:

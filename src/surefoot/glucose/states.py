@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from surefoot.arrays import Array, IntArray
 from surefoot.glucose.calculator import pump_rate
 from surefoot.glucose.lanes import bolus_rate
 from surefoot.glucose.model import LAST_STOMACH, N_STATES, advance_minute
 from surefoot.glucose.patients import Physiology
-
-Array = NDArray[np.float64]
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -46,7 +44,7 @@ def run_states(
     initial: Array,
     announced: Array,
     basal: float,
-    windows: NDArray[np.int64],
+    windows: IntArray,
     grams: Array,
     settings: Array,
     errors: Array,
