@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from surefoot.algorithms.prime_coordinates import Coordinates
+from surefoot.algorithms.prime_rivals import clearest_vertices
 from surefoot.design.finishing import Rivals, finishing_design
 from surefoot.design.rounding import round_design
 from surefoot.statistics import Array, Counts, information
@@ -161,43 +162,29 @@ def _standing(
     held: Array,
     design: Array,
 ) -> Standing:
-    pairs, rows = coordinates.pairs, coordinates.rows
-    own, _ = coordinates.pairs_of(np.array([leader]))
-    theirs, starts = coordinates.pairs_of(rivals)
+    pairs, rows, offsets = coordinates.pairs, coordinates.rows, coordinates.offsets
+    own = np.arange(offsets[leader], offsets[leader + 1])
+    chosen, lengths = np.empty((len(own), len(rivals)), dtype=np.int64), np.empty((len(own), len(rivals)))
     means = pairs @ theta
-    gaps = means[own][:, None] - means[theirs]
-    lengths = _distances(pairs, information(rows, design), own, theirs)
-    ratio = gaps / lengths
-    chosen = _first_at(ratio, np.maximum.reduceat(ratio, starts[:-1], axis=1), starts)
-    row = np.arange(len(own))[:, None]
-    doubts = _distances(pairs, information(rows, past), own, theirs)[row, chosen]
-    directions = (pairs[own][:, None, :] - pairs[theirs[chosen]]).reshape(-1, coordinates.dimension)
-    differ = np.linalg.norm(directions, axis=1) > 1e-9 * np.linalg.norm(pairs, axis=1).max()
+    clearest_vertices(_whitened(pairs, information(rows, design)), means, own, rivals, offsets, chosen, lengths)
+    directions = (pairs[own][:, None, :] - pairs[chosen]).reshape(-1, coordinates.dimension)
+    gaps = (means[own][:, None] - means[chosen]).ravel()
     standing = Standing(
         directions,
-        np.maximum(gaps[row, chosen], 1e-9 * np.abs(gaps).max() + 1e-300).ravel(),
-        doubts.ravel(),
-        lengths[row, chosen].ravel(),
+        np.maximum(gaps, 1e-9 * np.abs(gaps).max() + 1e-300),
+        np.linalg.norm(_whitened(directions, information(rows, past)), axis=1),
+        lengths.ravel(),
         held[rivals].T.ravel(),
     )
-    return standing.take(np.flatnonzero(differ))
+    differ = np.linalg.norm(directions, axis=1) > 1e-9 * coordinates.sizes.max()
+    return standing if differ.all() else standing.take(np.flatnonzero(differ))
 
 
-def _distances(pairs: Array, matrix: Array, own: NDArray[np.int64], theirs: NDArray[np.int64]) -> Array:
-    """(n_own, n_theirs) ‖z − z'‖ in the norm of the matrix's inverse, a little ridge where it is singular."""
+def _whitened(points: Array, matrix: Array) -> Array:
+    """The points where the norm of the matrix's inverse becomes length; a little ridge in case it is singular."""
     ridge = 1e-9 * np.trace(matrix) / len(matrix)
     factor = np.linalg.cholesky(matrix + ridge * np.eye(len(matrix)))
-    mine, others = np.linalg.solve(factor, pairs[own].T), np.linalg.solve(factor, pairs[theirs].T)
-    squares = (mine**2).sum(0)[:, None] + (others**2).sum(0) - 2 * mine.T @ others
-    floor = 1e-12 * ((mine**2).sum(0)[:, None] + (others**2).sum(0)) + 1e-300
-    return np.asarray(np.sqrt(np.maximum(squares, floor)))
-
-
-def _first_at(ratio: Array, best: Array, starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(n_own, n_rivals) where each rival's best ratio stands first."""
-    hit = ratio == np.repeat(best, np.diff(starts), axis=1)
-    place = np.where(hit, np.arange(ratio.shape[1]), ratio.shape[1])
-    return np.minimum.reduceat(place, starts[:-1], axis=1)
+    return np.ascontiguousarray(np.linalg.solve(factor, points.T).T)
 
 
 def _horizon(standing: Standing, look: Look, rate: float) -> float:
@@ -218,9 +205,7 @@ def _most_pressing(scores: Array) -> NDArray[np.int64]:
 
 def _relength(standing: Standing, rows: Array, weights: Array) -> Standing:
     """The same comparisons under other weights."""
-    matrix = information(rows, weights)
-    factor = np.linalg.cholesky(matrix + 1e-9 * np.trace(matrix) / len(matrix) * np.eye(len(matrix)))
-    lengths = np.linalg.norm(np.linalg.solve(factor, standing.directions.T), axis=0)
+    lengths = np.linalg.norm(_whitened(standing.directions, information(rows, weights)), axis=1)
     return Standing(standing.directions, standing.gaps, standing.doubts, lengths, standing.held)
 
 

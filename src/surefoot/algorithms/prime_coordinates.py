@@ -18,21 +18,17 @@ class Coordinates:
         pairs: (n_pairs, dimension) the points that are compared.
         rows: (n_pairs, dimension) pairs divided by their noise scales, as measured.
         offsets: (n_arms + 1,) where each arm's pairs begin.
+        sizes: (n_pairs,) lengths of the pairs.
     """
 
     pairs: Array
     rows: Array
     offsets: NDArray[np.int64]
+    sizes: Array
 
     @property
     def dimension(self) -> int:
         return int(self.pairs.shape[1])
-
-    def pairs_of(self, arms: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The pairs of these arms one after the other, and where each arm's begin."""
-        starts = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[arms])]).astype(np.int64)
-        shift = np.repeat(self.offsets[arms] - starts[:-1], np.diff(starts))
-        return np.arange(starts[-1]) + shift, starts
 
 
 def coordinates_for(pairs: Array, scales: Array, offsets: NDArray[np.int64]) -> Coordinates:
@@ -41,4 +37,5 @@ def coordinates_for(pairs: Array, scales: Array, offsets: NDArray[np.int64]) -> 
     size = np.linalg.norm(rows, axis=0)
     left, singular, right = np.linalg.svd(rows / size, full_matrices=False)
     transform = (right.T / singular) / size[:, None] * np.sqrt(len(rows))
-    return Coordinates(np.asarray(pairs @ transform), np.asarray(left * np.sqrt(len(rows))), offsets)
+    points = np.asarray(pairs @ transform)
+    return Coordinates(points, np.asarray(left * np.sqrt(len(rows))), offsets, np.linalg.norm(points, axis=1))

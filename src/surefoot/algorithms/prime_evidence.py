@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from scipy import special
 
 from surefoot.algorithms.prime_coordinates import Coordinates
-from surefoot.design.block_distance import solve_blocks
+from surefoot.algorithms.prime_rivals import clearest_points
 from surefoot.statistics import Array, Counts, Outcome
 
 RANGE_TOLERANCE = 1e-11  # singular values of a phase's design below this share of the largest are taken as zero
 ROUNDING = 1e-13
-OUTSIDE = 1e-9  # a direction with this share of its length outside the range is not measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,76 +48,28 @@ class PhaseTests:
         self.freedom = int(counts.sum()) - self.rank
         self.root = right[: self.rank].T / singular[: self.rank]
         self.whitened = coordinates.pairs @ self.root
-        self.squares = np.einsum("ij,ij->i", self.whitened, self.whitened)
         self.hidden = coordinates.pairs @ right[self.rank :].T
-        self.sizes = np.linalg.norm(coordinates.pairs, axis=1)
         self.comparisons: list[Comparison] = []
 
     def add(self, challenger: int, arms: NDArray[np.int64], theta: Array) -> None:
         """Choose, for each pair z' of the challenger and each arm, the point of its hull that z' should beat most."""
-        own, _ = self.coordinates.pairs_of(np.array([challenger]))
-        theirs, starts = self.coordinates.pairs_of(arms)
-        means = self.coordinates.pairs @ theta
-        directions = np.zeros((len(own), len(arms), self.rank))
-        lengths = np.full((len(own), len(arms)), np.inf)
-        expected = np.zeros((len(own), len(arms)))
-        for k, pair in enumerate(own):
-            gaps = means[pair] - means[theirs]
-            difference = self.whitened[pair] - self.whitened[theirs]
-            squared = np.einsum("ij,ij->i", difference, difference)
-            usable = self._usable(pair, theirs, squared)
-            point, gap = self._rival_points(difference, gaps, squared, usable, starts)
-            length = np.linalg.norm(point, axis=1)
-            seen = length > 0
-            directions[k, seen] = point[seen] / length[seen, None]
-            lengths[k, seen] = length[seen]
-            expected[k, seen] = gap[seen]
-        self.comparisons.append(Comparison(challenger, np.asarray(arms), directions, lengths, expected))
-
-    def _usable(self, pair: int, others: NDArray[np.int64], squared: Array) -> NDArray[np.bool_]:
-        distinct = np.asarray(squared > 1e-18 * (self.squares[pair] + self.squares[others]))
-        if not self.hidden.shape[1]:
-            return distinct
-        outside = np.linalg.norm(self.hidden[pair] - self.hidden[others], axis=1)
-        return np.asarray(distinct & (outside <= OUTSIDE * (self.sizes[pair] + self.sizes[others])))
-
-    def _rival_points(
-        self, difference: Array, gaps: Array, squared: Array, usable: NDArray[np.bool_], starts: NDArray[np.int64]
-    ) -> tuple[Array, Array]:
-        """(n_arms_tested, rank) z' minus each arm's rival, the best vertex or a better hull point, and its gap."""
-        ratio = np.where(usable, gaps / np.sqrt(np.where(usable, squared, 1.0)), -np.inf)
-        best = np.maximum.reduceat(ratio, starts[:-1])
-        first = np.flatnonzero(ratio == np.repeat(best, np.diff(starts)))
-        arm_of = np.searchsorted(starts, first, side="right") - 1
-        _, chosen = np.unique(arm_of, return_index=True)
-        points = np.where(np.isfinite(best)[:, None], difference[first[chosen]], 0.0)
-        expected = gaps[first[chosen]]
-        several = np.flatnonzero((np.diff(starts) > 1) & (best > 0))
-        if len(several):
-            points[several], expected[several] = self._hull_points(difference, gaps, usable, starts, several)
-        return points, expected
-
-    def _hull_points(
-        self,
-        difference: Array,
-        gaps: Array,
-        usable: NDArray[np.bool_],
-        starts: NDArray[np.int64],
-        blocks: NDArray[np.int64],
-    ) -> tuple[Array, Array]:
-        members = np.concatenate(
-            [np.arange(starts[b], starts[b + 1])[usable[starts[b] : starts[b + 1]]] for b in blocks]
+        offsets = self.coordinates.offsets
+        own = np.arange(offsets[challenger], offsets[challenger + 1])
+        directions = np.empty((len(own), len(arms), self.rank))
+        lengths, expected = np.empty((len(own), len(arms))), np.empty((len(own), len(arms)))
+        clearest_points(
+            self.whitened,
+            self.hidden,
+            self.coordinates.sizes,
+            self.coordinates.pairs @ theta,
+            own,
+            arms,
+            offsets,
+            directions,
+            lengths,
+            expected,
         )
-        sizes = np.add.reduceat(usable.astype(np.int64), starts[:-1])[blocks]
-        bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        rows = np.ascontiguousarray(difference[members])
-        multipliers, distance = np.zeros(len(rows)), np.empty(len(blocks))
-        epsilon = np.empty((len(blocks), self.rank))
-        basis, owner = np.empty((len(rows) + 1, self.rank)), np.empty(len(rows) + 1, dtype=np.int64)
-        solve_blocks(rows, gaps[members], bounds, multipliers, distance, epsilon, basis, owner)
-        shares = multipliers / np.repeat(np.add.reduceat(multipliers, bounds[:-1]), sizes)
-        points = np.add.reduceat(rows * shares[:, None], bounds[:-1], axis=0)
-        return np.asarray(points), np.asarray(np.add.reduceat(gaps[members] * shares, bounds[:-1]))
+        self.comparisons.append(Comparison(challenger, arms, directions, lengths, expected))
 
     def statistics(
         self, outcome: Outcome, theta: Array, scales: Array, known: bool, tolerance: float

@@ -101,7 +101,7 @@ def _settle(
 
 
 @njit(cache=True)
-def _nearest(
+def nearest(
     rows: FloatArray,
     gaps: FloatArray,
     y: FloatArray,
@@ -251,7 +251,7 @@ def solve_blocks(
         for j in range(begin, end):
             scaled[j - begin] = gaps[j] * unit
         y = multipliers[begin:end]
-        count = _nearest(rows[begin:end], scaled, y, passive, factor, trial, u)
+        count = nearest(rows[begin:end], scaled, y, passive, factor, trial, u)
         total, squared = 0.0, 0.0
         for i in range(count):
             total += y[passive[i]] * gaps[begin + passive[i]]
