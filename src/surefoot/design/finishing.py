@@ -26,6 +26,9 @@ PRICED_IN = 30
 SETTLED = 1e-5  # hazard below which a rival no longer steers
 ROUNDS = 3
 NEWTON_STEPS = 25
+CENTRED = 0.3  # how far each step aims from the boundary, as a share of the gap
+SHORT_OF_ZERO = 0.95  # how far towards zero a step may take a weight or slack
+STRAYED = 100.0
 RELATIVE = 0.1  # far from finishing, when the gradient is steep, a rough design is good enough
 
 
@@ -223,13 +226,18 @@ def _derivatives(
 
 @njit(cache=True)
 def _newton_direction(
-    weights: FloatArray, gradient: FloatArray, curvature: FloatArray, barrier: float, direction: FloatArray
+    weights: FloatArray,
+    slacks: FloatArray,
+    gradient: FloatArray,
+    curvature: FloatArray,
+    barrier: float,
+    direction: FloatArray,
 ) -> None:
-    """Newton's step of the barrier problem along the simplex, written in place."""
+    """The primal–dual step of the barrier problem along the simplex, written in place."""
     n = len(weights)
     trace = 0.0
     for i in range(n):
-        curvature[i, i] += barrier / weights[i] ** 2
+        curvature[i, i] += slacks[i] / weights[i]
         trace += curvature[i, i]
     diagonal = np.empty(n)
     for i in range(n):
@@ -258,6 +266,20 @@ def _newton_direction(
 
 
 @njit(cache=True)
+def _move_slacks(
+    weights: FloatArray, slacks: FloatArray, direction: FloatArray, barrier: float, change: FloatArray
+) -> None:
+    """Slacks follow the weights' direction, linearly from slack · weight = barrier, and stay positive."""
+    step = 1.0
+    for i in range(len(weights)):
+        change[i] = barrier / weights[i] - slacks[i] - slacks[i] / weights[i] * direction[i]
+        if change[i] < 0:
+            step = min(step, -SHORT_OF_ZERO * slacks[i] / change[i])
+    for i in range(len(weights)):
+        slacks[i] += step * change[i]
+
+
+@njit(cache=True)
 def _newton(
     rows: FloatArray,
     weights: FloatArray,
@@ -268,14 +290,13 @@ def _newton(
     pulls: float,
     tolerance: float,
 ) -> None:
-    """Log-barrier Newton on the simplex, in place; the gradient gives the gap that ends it."""
+    """Primal–dual interior point on the simplex, in place; the gradient gives the gap that ends it."""
     n, dimension = rows.shape
     factor, whitened = np.empty((dimension, dimension)), np.empty((len(gaps), dimension))
     squares, scores = np.empty(len(gaps)), np.empty(len(gaps))
     gradient, curvature = np.empty(n), np.empty((n, n))
-    direction, trial = np.empty(n), np.empty(n)
+    direction, trial, slacks = np.empty(n), np.empty(n), np.zeros(n)
     value = _value(rows, weights, directions, gaps, needs, spreads, pulls, factor, whitened, squares, scores)
-    barrier = np.inf
     for _ in range(NEWTON_STEPS):
         _derivatives(rows, factor, whitened, squares, scores, gaps, spreads, pulls, gradient, curvature)
         mean = 0.0
@@ -284,14 +305,17 @@ def _newton(
         gap = gradient.max() - mean
         if gap < tolerance * max(1.0, RELATIVE * mean):
             return
-        barrier = min(0.25 * barrier, 0.3 * gap / n)
-        _newton_direction(weights, gradient, curvature, barrier, direction)
+        barrier = CENTRED * gap / n
+        for i in range(n):  # a slack that has strayed far would spoil the step: at the start all are 0
+            central = barrier / weights[i]
+            slacks[i] = central if slacks[i] == 0.0 else min(max(slacks[i], central / STRAYED), central * STRAYED)
+        _newton_direction(weights, slacks, gradient, curvature, barrier, direction)
         base, rise, step = value, 0.0, 1.0
         for i in range(n):
             base += barrier * math.log(weights[i])
             rise += (gradient[i] + barrier / weights[i]) * direction[i]
             if direction[i] < 0:
-                step = min(step, -0.95 * weights[i] / direction[i])
+                step = min(step, -SHORT_OF_ZERO * weights[i] / direction[i])
         moved = False
         for _ in range(12):
             for i in range(n):
@@ -301,9 +325,10 @@ def _newton(
             for i in range(n):
                 reached += barrier * math.log(trial[i])
             if reached >= base + 1e-4 * step * rise:
-                weights[:] = trial
                 moved = True
                 break
             step /= 2
         if not moved:
             return
+        _move_slacks(weights, slacks, direction, barrier, gradient)
+        weights[:] = trial
