@@ -28,7 +28,7 @@ def command(
     """Say how many pulls and hours to expect, for a range of gaps between the best two arms."""
     from surefoot.errors import InputError
     from surefoot.study.config import StudyConfig
-    from surefoot.study.plan import GAPS, forecast
+    from surefoot.study.plan import GAPS, expected_costs
 
     if gap and min(gap) <= 0:
         raise InputError(f"--gap {min(gap)} is not above 0: the best arm must be better than the second")
@@ -39,7 +39,7 @@ def command(
         f"{problem.features.shape[1]} features of rank {problem.dimension}"
     )
     algorithm = config.values.algorithm.build()
-    _print(config, list(forecast(problem, config.settings, algorithm, gap or GAPS)), seconds / workers)
+    _print(config, list(expected_costs(problem, config.settings, algorithm, gap or GAPS)), seconds / workers)
 
 
 def _print(config: StudyConfig, costs: list[Cost], seconds: float) -> None:

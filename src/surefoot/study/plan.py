@@ -10,9 +10,9 @@ import numpy as np
 from surefoot.algorithms import Algorithm, Settings, algorithm_from
 from surefoot.complexity import complexity
 from surefoot.errors import InputError
-from surefoot.noise import Gaussian
+from surefoot.noise import Gaussian, Noise
 from surefoot.problem import RobustProblem
-from surefoot.simulate import LinearSimulator
+from surefoot.simulate import LinearSimulator, identify
 from surefoot.statistics import Array
 
 GAPS = (2.0, 1.0, 0.5, 0.2, 0.1)
@@ -27,7 +27,7 @@ class Cost:
         gap: in standard deviations of the noise.
         hardness: H*, in pulls.
         lower_bound: no algorithm with this confidence needs fewer pulls on average.
-        pulls: by the name of the algorithm, as counted in simulated runs; None: it did not stop within its budget.
+        pulls: by the name of the algorithm, as counted in simulated runs; None: most of them ended without an answer.
     """
 
     gap: float
@@ -36,7 +36,7 @@ class Cost:
     pulls: dict[str, float | None]
 
 
-def forecast(
+def expected_costs(
     problem: RobustProblem,
     settings: Settings,
     algorithm: Algorithm,
@@ -51,20 +51,14 @@ def forecast(
     if problem.n_arms < 2:
         raise InputError("the problem has a single arm: nothing has to be pulled")
     generator = np.random.default_rng(np.random.SeedSequence(seed))
-    known = Settings(
-        delta=settings.delta,
-        noise=settings.noise if settings.noise.known else Gaussian(1.0),
-        tolerance=0.0,
-        on_misfit="ignore",
-    )
-    scale = float(np.mean(known.noise.scales(problem.n_pairs)))
-    thetas = [_unit_gap_theta(problem, generator) * scale for _ in range(draws)]
-    rows = problem.pairs / known.noise.scales(problem.n_pairs)[:, None]
-    hardness = [complexity(problem, theta, 1e-2, rows) for theta in thetas]
+    noise = settings.noise if settings.noise.known else Gaussian(1.0)
+    scales = noise.scales(problem.n_pairs)
+    thetas = [_unit_gap_theta(problem, generator) * float(np.mean(scales)) for _ in range(draws)]
+    hardness = [complexity(problem, theta, 1e-2, problem.pairs / scales[:, None]) for theta in thetas]
     contestants = {algorithm.name: algorithm} | {name: algorithm_from(name) for name in ALTERNATIVES}
     for gap in gaps:
         counted = {
-            name: [_pulls(problem, known, contestant, gap * theta, generator) for theta in thetas]
+            name: [_pulls(problem, contestant, settings.delta, noise, gap * theta, generator) for theta in thetas]
             for name, contestant in contestants.items()
         }
         yield Cost(
@@ -77,24 +71,29 @@ def forecast(
 
 def _unit_gap_theta(problem: RobustProblem, generator: np.random.Generator) -> Array:
     """(dimension,) random, with robust gap 1; whitened, so that every direction of the features counts alike."""
+    whitening = np.linalg.pinv(problem.pairs) * np.sqrt(problem.n_pairs)
     for _ in range(100):
-        whitening = np.linalg.pinv(problem.pairs) * np.sqrt(problem.n_pairs)
         theta = whitening @ generator.standard_normal(problem.n_pairs)
-        gap = np.sort(problem.robust_values(theta))[-1] - np.sort(problem.robust_values(theta))[-2]
+        second, best = np.sort(problem.robust_values(theta))[-2:]
+        gap = best - second
         if gap > 1e-6 * np.abs(theta).max():
             return np.asarray(theta / gap)
     raise InputError("two arms are best together for every parameter: remove arms whose pairs are those of another")
 
 
 def _pulls(
-    problem: RobustProblem, settings: Settings, algorithm: Algorithm, theta: Array, generator: np.random.Generator
+    problem: RobustProblem,
+    algorithm: Algorithm,
+    delta: float,
+    noise: Noise,
+    theta: Array,
+    generator: np.random.Generator,
 ) -> float:
-    noise = settings.noise.scales(problem.n_pairs)
-    simulator = LinearSimulator(problem, theta, noise, seed=np.random.SeedSequence(int(generator.integers(2**63))))
-    run = algorithm.start(problem, settings)
-    while phase := run.next_phase():
-        run.update(simulator.pull(phase))
-    return float(run.samples) if run.result.certified else np.inf
+    """Pulls of one simulated run; infinitely many if it ends without an answer."""
+    seed = np.random.SeedSequence(int(generator.integers(2**63)))
+    simulator = LinearSimulator(problem, theta, noise.scales(problem.n_pairs), seed)
+    result = identify(problem, simulator, algorithm, delta=delta, noise=noise, on_misfit="ignore")
+    return float(result.samples) if result.certified else np.inf
 
 
 def _median(values: list[float]) -> float | None:
