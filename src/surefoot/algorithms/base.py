@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Self
@@ -187,6 +188,14 @@ class Algorithm(ABC):
         return least_squares(self.rows, self.counts, self.sums, self.scales)
 
     @property
+    def relative_variance(self) -> float | None:
+        """Of the noise, relative to `scales`: 1 if these are known, else from replicates; None without any."""
+        if self.settings.noise.known:
+            return 1.0
+        freedom = float(self.freedom.sum())
+        return float(self.scatter.sum()) / freedom if freedom else None
+
+    @property
     def result(self) -> Result:
         """The answer as it stands now."""
         reason = self._stop or StopReason.RUNNING
@@ -298,11 +307,8 @@ class Algorithm(ABC):
         return np.asarray(scale * radius * np.linalg.norm(whitened, axis=0))
 
     def _relative_scale(self) -> float | None:
-        """The noise relative to `scales`: 1 if it is known, else from replicates; None without any."""
-        freedom = float(self.freedom.sum())
-        if self.settings.noise.known:
-            return 1.0
-        return float(np.sqrt(self.scatter.sum() / freedom)) if freedom else None
+        variance = self.relative_variance
+        return None if variance is None else math.sqrt(variance)
 
     def _standard_errors(self) -> Array:
         """(n_pairs,) of the pairs' averages; NaN where nothing was pulled or the noise is not known yet."""

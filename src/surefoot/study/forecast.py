@@ -32,16 +32,11 @@ def expected_left(run: Algorithm) -> float | None:
     except (InputError, np.linalg.LinAlgError):
         return None
     squared_boundary = run.boundary**2 if run.boundary is not None else 2 * math.log(1 / run.settings.delta)
-    left = squared_boundary * design.value * _variance(run) - run.samples
+    variance = 1.0 if run.relative_variance is None else run.relative_variance
+    left = squared_boundary * design.value * variance - run.samples
     return max(left, 0.0) if math.isfinite(left) else None
 
 
 def left_now(expected: float | None, phase_pulls: int, phase_told: int) -> float | None:
     """The forecast of the phase's beginning, less what was told since; a phase that has begun is pulled to its end."""
     return None if expected is None else max(expected - phase_told, float(phase_pulls - phase_told))
-
-
-def _variance(run: Algorithm) -> float:
-    """The noise relative to the scale the rows are divided by: 1 if that is known."""
-    freedom = float(run.freedom.sum())
-    return 1.0 if run.settings.noise.known or not freedom else float(run.scatter.sum()) / freedom
