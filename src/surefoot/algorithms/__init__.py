@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from surefoot.algorithms.base import Algorithm, Settings
+from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.result import ModelCheck, PhaseRecord, Result, StopReason
+from surefoot.algorithms.settings import Settings
 from surefoot.errors import InputError
 
 __all__ = [

@@ -5,17 +5,18 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import fields
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.algorithms.result import ModelCheck, PhaseRecord, Result, StopReason
+from surefoot.algorithms.settings import Settings
 from surefoot.arrays import Array
 from surefoot.confidence import self_normalised_radius
 from surefoot.errors import InputError
-from surefoot.noise import Gaussian, Noise
+from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
 from surefoot.statistics import (
     Counts,
@@ -31,50 +32,6 @@ from surefoot.statistics import (
 
 MISFIT_LEVEL = 0.001
 MOST_PULLS = 2**52  # counts stay exact as floating-point numbers
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What every run is asked for.
-
-    Attributes:
-        delta: the probability with which a certified answer may be wrong.
-        noise: what is known about the noise.
-        confidence: "valid" (what the proofs need) or "paper" (the paper's rules to the letter).
-        tolerance: an arm this close to the best robust value is good enough.
-        budget: no more pulls than this.
-        on_misfit: "reject" withholds the certificate when the linear model is rejected; "ignore" does not.
-    """
-
-    delta: float
-    noise: Noise
-    confidence: Literal["valid", "paper"] = "valid"
-    tolerance: float = 0.0
-    budget: int | None = None
-    on_misfit: Literal["reject", "ignore"] = "reject"
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.delta, int | float) and 0 < self.delta < 1):
-            raise InputError(
-                f"delta={self.delta!r} is not a probability between 0 and 1: 0.05 means sure in 95 of 100 runs"
-            )
-        if not isinstance(self.noise, Noise):
-            raise InputError(
-                f"noise={self.noise!r} does not say what is known about the noise: give surefoot.Gaussian(scale), "
-                "surefoot.Gaussian() if the scale is unknown, or surefoot.SubGaussian(scale)"
-            )
-        if self.confidence not in ("valid", "paper"):
-            raise InputError(f'confidence={self.confidence!r} is not known: choose "valid" or "paper"')
-        if not (_number(self.tolerance) and self.tolerance >= 0):
-            raise InputError(f"tolerance={self.tolerance!r} must be a number ≥ 0, in the unit of the rewards")
-        if self.budget is not None and not (_number(self.budget) and self.budget == int(self.budget) >= 0):
-            raise InputError(f"budget={self.budget!r} must be a whole number of pulls ≥ 0, or None")
-        if self.on_misfit not in ("reject", "ignore"):
-            raise InputError(f'on_misfit={self.on_misfit!r} is not known: choose "reject" or "ignore"')
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer) and bool(np.isfinite(value))
 
 
 class Algorithm(ABC):

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.algorithms.settings import Settings
 from surefoot.arrays import Array, IntArray
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from surefoot.algorithms.base import Settings
 
 
 class StopReason(Enum):
