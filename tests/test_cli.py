@@ -116,6 +116,12 @@ def test_init_replaces_nothing(folder: Path, capsys: pytest.CaptureFixture[str])
     assert not Path("study.toml").exists()
 
 
+def test_init_makes_the_folder(folder: Path) -> None:
+    surefoot("init", "new/wing.toml")
+    assert Path("new/wing.toml").exists()
+    assert Path("new", init.SIMULATOR_NAME).exists()
+
+
 def test_a_plan_is_made_before_anything_is_spent(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     surefoot("init")
     surefoot("plan", "study.toml", "--gap", "1", "--gap", "0.5", "--seconds-per-pull", "3600")
@@ -252,16 +258,16 @@ def told() -> int:
 
 def test_export_in_three_formats(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("study.toml").write_text(BY_HAND + 'direction = "minimize"\n')
-    Path("results.csv").write_text("pull,reward\n0,0.1\n1,0.30000000000000004\n")
+    Path("results.csv").write_text("pull,reward\n0,1e-17\n1,0.30000000000000004\n")
     surefoot("tell", "results.csv")
-    for name in ("out.csv", "out.parquet", "out.json"):
+    for name in ("new/out.csv", "new/out.parquet", "new/out.json"):
         surefoot("export", "-o", name)
-    table = pd.read_csv("out.csv")
-    assert table["reward"].tolist()[:2] == [0.1, 0.30000000000000004]
-    assert pd.read_parquet("out.parquet")["arm"].tolist() == table["arm"].tolist()
-    document = json.loads(Path("out.json").read_text())
+    table = pd.read_csv("new/out.csv")
+    assert table["reward"].tolist()[:2] == [1e-17, 0.30000000000000004]
+    assert pd.read_parquet("new/out.parquet")["arm"].tolist() == table["arm"].tolist()
+    document = json.loads(Path("new/out.json").read_text())
     assert document["direction"] == "minimize"
-    assert [pull["reward"] for pull in document["pulls"]][:2] == pytest.approx([0.1, 0.3], rel=1e-15)
+    assert [pull["reward"] for pull in document["pulls"]][:3] == [1e-17, 0.30000000000000004, None]
     assert document["result"]["certified"] is False
     surefoot("export", "-o", "out.xls", code=2)
     assert "choose .csv, .parquet, .json" in capsys.readouterr().err

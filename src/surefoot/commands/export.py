@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,8 @@ import typer
 from surefoot.commands.locate import StudyArgument, study_file
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from surefoot.study import StudyReader
 
 
@@ -28,6 +31,7 @@ def command(
     if output.suffix not in writers:
         raise InputError(f"{output} ends in {output.suffix!r}: choose {', '.join(writers)}")
     with StudyReader(study_file(study)) as reader:
+        output.parent.mkdir(parents=True, exist_ok=True)
         writers[output.suffix](reader, output)
         print(f"{output}: {reader.status().told} rewards of {reader.name}")
 
@@ -46,10 +50,15 @@ def _write_json(reader: StudyReader, output: Path) -> None:
         "created": reader.created,
         "configuration": reader.configuration,
         "result": _result(reader),
-        "phases": json.loads(reader.phases().to_json(orient="records")),
-        "pulls": json.loads(reader.pulls().to_json(orient="records", double_precision=15)),
+        "phases": _records(reader.phases()),
+        "pulls": _records(reader.pulls()),
     }
     output.write_text(json.dumps(document, indent=1))
+
+
+def _records(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:
+    """The rows with every digit (pandas' own JSON keeps at most 15 decimals); None where there is nothing."""
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
 def _result(reader: StudyReader) -> dict[str, Any]:

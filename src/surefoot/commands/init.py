@@ -83,6 +83,7 @@ def command(
     for file in (path, simulator):
         if file.exists():
             raise InputError(f"{file} exists already and is left as it is: choose another folder or name")
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(CONFIGURATION.format(file=path.name, module=simulator.stem), encoding="utf-8")
     simulator.write_text(SIMULATOR, encoding="utf-8")
     print(f"wrote {path} and {simulator}; try `surefoot plan {path}`, then `surefoot run {path}`")
