@@ -36,6 +36,16 @@ def test_rewards_of_pairs_that_were_not_pulled_are_refused() -> None:
     run.update(good)
 
 
+def test_outcomes_of_another_length_are_refused() -> None:
+    problem, _ = instance = random_robust(4, 3, 3)
+    run = RobustStatic().start(problem, settings_for("robust-static"))
+    phase = run.next_phase()
+    assert phase is not None
+    good = LinearSimulator(*instance, seed=0).pull(phase)
+    with pytest.raises(InputError, match=r"sums of shape \(11,\).*the problem has 12 pairs: give one entry for each"):
+        run.update(Outcome(0, good.counts, good.sums[1:], good.scatter))
+
+
 def test_a_run_that_would_never_end_stops_before_counts_lose_their_digits() -> None:
     """Under an exact tie no rule can stop; the run must still end."""
     problem = RobustProblem(np.eye(2), [np.zeros((1, 2))] * 2)

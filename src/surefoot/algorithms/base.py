@@ -153,6 +153,13 @@ class Algorithm(ABC):
         return float(self.scatter.sum()) / freedom if freedom else None
 
     @property
+    def ellipsoid_radius(self) -> float:
+        """β of the self-normalised ellipsoid about the estimate, valid at all looks; ∞ while it cannot be formed."""
+        if self.first_information is None:
+            return math.inf
+        return self_normalised_radius(self.first_information, information(self.rows, self.counts), self.settings.delta)
+
+    @property
     def result(self) -> Result:
         """The answer as it stands now."""
         reason = self._stop or StopReason.RUNNING
@@ -161,20 +168,18 @@ class Algorithm(ABC):
         if reason.certifies and refused:
             reason = StopReason.MODEL_REJECTED
         theta = self.estimate
-        means = self.problem.pairs @ theta
-        widths = self._widths()
         return Result(
             problem=self.problem,
             settings=self.settings,
             algorithm=self.name,
-            arm=self.leader if self.samples else int(np.flatnonzero(self.survivors)[0]) if self.survivors.any() else 0,
+            arm=self.leader,
             samples=self.samples,
             certified=reason.certifies,
             reason=reason,
             candidates=np.flatnonzero(self.survivors),
             theta=theta,
-            pair_means=means,
-            pair_widths=widths,
+            pair_means=self.problem.pairs @ theta,
+            pair_widths=self._widths(),
             pair_averages=np.divide(
                 self.sums, self.counts, out=np.full(self.problem.n_pairs, np.nan), where=self.counts > 0
             ),
@@ -219,18 +224,24 @@ class Algorithm(ABC):
                 f"this outcome is of phase {outcome.phase}, but phase {phase.index} is waiting: "
                 "outcomes come in order, each once"
             )
-        if outcome.counts.shape != phase.counts.shape or (outcome.counts != phase.counts).any():
+        shapes = {name: getattr(outcome, name).shape for name in ("counts", "sums", "scatter")}
+        if any(shape != phase.counts.shape for shape in shapes.values()):
+            raise InputError(
+                f"the outcome has {', '.join(f'{name} of shape {shape}' for name, shape in shapes.items())}, but the "
+                f"problem has {len(phase.counts)} pairs: give one entry for each pair"
+            )
+        if (outcome.counts != phase.counts).any():
             raise InputError(
                 f"phase {phase.index} asked for other pulls than the outcome holds: "
                 "tell exactly the pulls that next_phase() asked for"
             )
-        for values in (outcome.sums, outcome.scatter):
-            if values.shape != phase.counts.shape or not np.isfinite(values).all():
-                bad = int(np.argmax(~np.isfinite(values))) if values.shape == phase.counts.shape else 0
-                raise InputError(
-                    f"the rewards of pair {bad} ({self.problem.describe_pair(bad)}) are not finite numbers: "
-                    "mend the simulator and tell the phase again"
-                )
+        usable = np.isfinite(outcome.sums) & np.isfinite(outcome.scatter)
+        if not usable.all():
+            bad = int(np.argmin(usable))
+            raise InputError(
+                f"the rewards of pair {bad} ({self.problem.describe_pair(bad)}) are not finite numbers: "
+                "mend the simulator and tell the phase again"
+            )
         if outcome.sums[phase.counts == 0].any():
             raise InputError("the outcome holds rewards of pairs that were not pulled: tell only the pulls asked for")
         if (outcome.scatter < 0).any():
@@ -250,17 +261,11 @@ class Algorithm(ABC):
 
     def _widths(self) -> Array:
         """(n_pairs,) simultaneous half-widths for all pairs, looks and any adaptivity; inf where nothing is known."""
-        unknown = np.full(self.problem.n_pairs, np.inf)
-        if self.first_information is None:
-            return unknown
-        total = information(self.rows, self.counts)
-        radius = self_normalised_radius(self.first_information, total, self.settings.delta)
-        if not np.isfinite(radius):
-            return unknown
-        scale = self._relative_scale()
-        if scale is None:
-            return unknown
-        whitened = np.linalg.solve(np.linalg.cholesky(total), self.problem.pairs.T)
+        radius, scale = self.ellipsoid_radius, self._relative_scale()
+        if scale is None or not math.isfinite(radius):
+            return np.full(self.problem.n_pairs, np.inf)
+        root = np.linalg.cholesky(information(self.rows, self.counts))
+        whitened = np.linalg.solve(root, self.problem.pairs.T)
         return np.asarray(scale * radius * np.linalg.norm(whitened, axis=0))
 
     def _relative_scale(self) -> float | None:

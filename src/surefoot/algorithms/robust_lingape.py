@@ -18,9 +18,8 @@ from surefoot.algorithms.comparisons import Comparisons, Frame
 from surefoot.algorithms.designs import g_weights
 from surefoot.algorithms.result import StopReason
 from surefoot.arrays import Array
-from surefoot.confidence import self_normalised_radius
 from surefoot.design.rounding import round_design
-from surefoot.statistics import Counts, Outcome, information
+from surefoot.statistics import Counts, Outcome
 
 
 @dataclass(eq=False)
@@ -54,7 +53,7 @@ class RobustLinGapE(Algorithm):
 
     def learn(self, outcome: Outcome) -> None:
         self.comparisons = self.frame.compare(self.counts, self.sums)
-        self.radius = self._radius()
+        self.radius = self.ellipsoid_radius
         self.leader = int(np.argmax(self.comparisons.robust_values))
         self.evidence = self.comparisons.clearance(np.array([self.leader]))[0]  # eq:11
         self.boundary = self.radius
@@ -64,13 +63,7 @@ class RobustLinGapE(Algorithm):
     def _first_phase(self) -> Counts:
         """Twice the support of λ^G: fixed before any data, it spans all directions and scales the ellipsoid."""
         weights = g_weights(self.problem, self.scales)
-        return round_design(weights, int(min(2.0 * np.count_nonzero(weights), self.remaining)))
-
-    def _radius(self) -> float:
-        if self.first_information is None:
-            return math.inf
-        total = information(self.rows, self.counts)
-        return self_normalised_radius(self.first_information, total, self.settings.delta)
+        return round_design(weights, int(min(2 * len(np.flatnonzero(weights)), self.remaining)))
 
     def _choose(self, comparisons: Comparisons, pulls: int) -> int:
         """The pair whose pulls most reduce the standard error of the clouded direction."""

@@ -14,10 +14,9 @@ from surefoot.algorithms.comparisons import Comparisons, Frame
 from surefoot.algorithms.designs import g_weights
 from surefoot.algorithms.result import StopReason
 from surefoot.arrays import Array
-from surefoot.confidence import self_normalised_radius
 from surefoot.design.rounding import round_design
 from surefoot.errors import InputError
-from surefoot.statistics import Counts, Outcome, information
+from surefoot.statistics import Counts, Outcome
 
 
 @dataclass(eq=False)
@@ -65,15 +64,12 @@ class StableOpt(Algorithm):
 
     def _first_phase(self) -> Counts:
         weights = g_weights(self.problem, self.scales)
-        return round_design(weights, int(min(1.0 * np.count_nonzero(weights), self.remaining)))
+        return round_design(weights, int(min(len(np.flatnonzero(weights)), self.remaining)))
 
     def _beta(self) -> float:
         if self.settings.confidence == "paper":
             return math.sqrt(2 * math.log(self.problem.n_pairs / self.settings.delta))
-        if self.first_information is None:
-            return math.inf
-        total = information(self.rows, self.counts)
-        return self_normalised_radius(self.first_information, total, self.settings.delta)
+        return self.ellipsoid_radius
 
     def _bounds(self, comparisons: Comparisons) -> tuple[Array, Array]:
         """(n_pairs,) lcb and ucb."""
