@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from surefoot.arrays import Array, IntArray
-from surefoot.glucose.calculator import bolus_units, pump_rate
+from surefoot.glucose.closed_loop import ClosedLoop, bolus_rate
 from surefoot.glucose.model import FROZEN
 from surefoot.glucose.patients import Physiology
 from surefoot.glucose.responses import POINTS, Responses
@@ -197,59 +197,18 @@ def advance_window(block: Block, meals: Array, first: int, points: int, p: Physi
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def bolus_rate(
-    grams: float, before: float, now: float, mean: float, errors: Array, setting: Array, limits: Array, window: int
-) -> float:
-    """The pump's rate (U/min) for one lane's bolus.
-
-    Args:
-        grams: The meal.
-        before: BG when the window of the meal began, mg/dL.
-        now: BG at its end.
-        mean: The mean over its minutes: what a controller without a sensor sees.
-        errors: Sensor errors at its beginning and its end, (2,), or empty for a controller that sees the truth.
-        setting: Carb factor, correction factor, target, threshold.
-        limits: Lowest and highest value the sensor shows.
-        window: Minutes in a window.
-    """
-    reading = mean
-    if errors.size > 0:
-        held = min(max(before + errors[0], limits[0]), limits[1])
-        fresh = min(max(now + errors[1], limits[0]), limits[1])
-        reading = ((window - 1) * held + fresh) / window
-    units = bolus_units(grams, reading, setting[0], setting[1], setting[2], setting[3])
-    return float(pump_rate(units / window))
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def run_lanes(
-    p: Physiology,
-    initial: Array,
-    tables: Responses,
-    settings: Array,
-    errors: Array,
-    limits: Array,
-    window: int,
-    bg: Array,
-    instant: Array,
-    rates: Array,
-) -> None:
+def run_lanes(p: Physiology, initial: Array, tables: Responses, loop: ClosedLoop) -> None:
     """Simulate every lane of one patient and scenario.
 
     Args:
         p: The patient's parameters.
         initial: Glucose in plasma, in tissue and under the skin at minute 0, mg/kg, (3,).
         tables: What the lanes share.
-        settings: Carb factor, correction factor, target and threshold of each lane, (n_lanes, 4).
-        errors: Sensor errors at the two ends of each meal's window, (n_lanes, n_boluses, 2 or 0).
-        limits: Lowest and highest value the sensor shows, (2,).
-        window: Minutes between samples.
-        bg: Result: the initial BG, then the mean of each window, mg/dL, (n_lanes, n_samples).
-        instant: Result: BG at each sample's minute, mg/dL, (n_lanes, n_samples).
-        rates: Result: rate of each bolus, U/min, (n_lanes, n_boluses).
+        loop: The lanes; their results are written.
     """
+    bg, instant, rates = loop.bg, loop.instant, loop.rates
     n_lanes, n_samples = bg.shape
-    n_boluses, points = tables.windows.size, POINTS * window
+    n_boluses, points = tables.windows.size, POINTS * loop.window
     block = new_block(n_boluses, points)
     for first in range(0, n_lanes, WIDTH):
         used, active = min(WIDTH, n_lanes - first), 0
@@ -261,9 +220,8 @@ def run_lanes(
                 for lane in range(used):
                     i = first + lane
                     before, now, mean = block.before[lane], block.now[lane], block.mean[lane]
-                    rates[i, active] = block.rates[active * WIDTH + lane] = bolus_rate(
-                        tables.grams[active], before, now, mean, errors[i, active], settings[i], limits, window
-                    )
+                    rate = bolus_rate(loop, i, active, tables.grams[active], before, now, mean)
+                    rates[i, active] = block.rates[active * WIDTH + lane] = rate
                 active += 1
             insulin_action(tables, points, active, points * step, block)
             advance_window(block, tables.appearance, points * step, points, p)

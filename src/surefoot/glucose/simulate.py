@@ -14,6 +14,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 from surefoot.glucose.batch import Batch, Group, Scenarios, Seeds, make_batch
 from surefoot.glucose.calculator import Calculator, pump_rate
+from surefoot.glucose.closed_loop import ClosedLoop
 from surefoot.glucose.draws import errors_from_normals, fill_normals
 from surefoot.glucose.histories import Histories, Statistic, Statistics, shown
 from surefoot.glucose.lanes import WIDTH, run_lanes
@@ -57,16 +58,6 @@ class _Call:
         else:
             with ThreadPoolExecutor(self.threads) as pool:
                 list(pool.map(work, chunks))
-
-
-@dataclass(frozen=True)
-class _Run:
-    """Histories of one group of lanes, before they are joined or scored."""
-
-    bg: Array
-    instant: Array
-    rates: Array
-    windows: IntArray
 
 
 @overload
@@ -182,7 +173,7 @@ def _histories(call: _Call) -> Histories:
         cgm[group.lanes] = shown(sensor, run.instant, errors)
         delivered = np.full((len(group.lanes), size), pump_rate(group.patient.basal))
         delivered[:, 0] = 0.0
-        delivered[:, run.windows + 1] += run.rates
+        delivered[:, boluses(group.scenario, window)[0] + 1] += run.rates
         insulin[group.lanes] = delivered
         carbohydrates[group.lanes, 1:] = group.scenario.announced().reshape(-1, window).mean(axis=1)
 
@@ -192,25 +183,28 @@ def _histories(call: _Call) -> Histories:
     return Histories(minutes, *(array.reshape(shape) for array in (bg, cgm, insulin, carbohydrates)))
 
 
-def _run(call: _Call, group: Group, errors: Array) -> _Run:
+def _run(call: _Call, group: Group, errors: Array) -> ClosedLoop:
     """Simulate one group; `errors` are those at the two ends of every meal's window, in pairs."""
     patient, scenario, window = group.patient, group.scenario, call.sensor.sample_minutes
     windows, grams = boluses(scenario, window)
-    n_lanes, settings = len(group.lanes), call.batch.settings[group.lanes]
-    limits = np.array([call.sensor.lowest, call.sensor.highest])
-    pairs = np.ascontiguousarray(errors).reshape(n_lanes, len(windows), 2)
-    pairs = pairs if call.reading == "cgm" else np.empty((n_lanes, len(windows), 0))
-    bg, instant = np.empty((n_lanes, call.n_samples)), np.empty((n_lanes, call.n_samples))
-    rates = np.empty((n_lanes, len(windows)))
-    results = (settings, pairs, limits, window, bg, instant, rates)
+    n_lanes, n_boluses = len(group.lanes), len(windows)
+    pairs = np.ascontiguousarray(errors).reshape(n_lanes, n_boluses, 2)
+    loop = ClosedLoop(
+        settings=call.batch.settings[group.lanes],
+        errors=pairs if call.reading == "cgm" else np.empty((n_lanes, n_boluses, 0)),
+        limits=np.array([call.sensor.lowest, call.sensor.highest]),
+        window=window,
+        bg=np.empty((n_lanes, call.n_samples)),
+        instant=np.empty((n_lanes, call.n_samples)),
+        rates=np.empty((n_lanes, n_boluses)),
+    )
     initial = np.array(patient.initial_state)
     if call.kernel == "lanes":
         tables = responses(patient, scenario, window)
-        run_lanes(patient.physiology, initial[list(GLUCOSE_STATES)], tables, *results)
+        run_lanes(patient.physiology, initial[list(GLUCOSE_STATES)], tables, loop)
     else:
-        announced = scenario.announced()
-        run_states(patient.physiology, initial, announced, patient.basal, windows, grams, *results)
-    return _Run(bg, instant, rates, windows)
+        run_states(patient.physiology, initial, scenario.announced(), patient.basal, windows, grams, loop)
+    return loop
 
 
 def _at_boluses(call: _Call, group: Group) -> IntArray:

@@ -10,7 +10,7 @@ from numba import njit
 
 from surefoot.arrays import Array, IntArray
 from surefoot.glucose.calculator import pump_rate
-from surefoot.glucose.lanes import bolus_rate
+from surefoot.glucose.closed_loop import ClosedLoop, bolus_rate
 from surefoot.glucose.model import LAST_STOMACH, N_STATES, advance_minute
 from surefoot.glucose.patients import Physiology
 
@@ -46,23 +46,20 @@ def run_states(
     basal: float,
     windows: IntArray,
     grams: Array,
-    settings: Array,
-    errors: Array,
-    limits: Array,
-    window: int,
-    bg: Array,
-    instant: Array,
-    rates: Array,
+    loop: ClosedLoop,
 ) -> None:
-    """Simulate every lane of one patient and scenario; arguments as in `lanes.run_lanes`, and:
+    """Simulate every lane of one patient and scenario.
 
     Args:
+        p: The patient's parameters.
         initial: The 13 states at minute 0.
         announced: Grams that begin at each minute, (horizon,).
         basal: Basal infusion, U/min.
         windows: The window during which each bolus runs, (n_boluses,).
         grams: What each bolus is for, (n_boluses,).
+        loop: The lanes; their results are written.
     """
+    bg, instant, window = loop.bg, loop.instant, loop.window
     work, meal, basal = np.empty((5, N_STATES)), np.empty(4), pump_rate(basal)
     for lane in range(bg.shape[0]):
         x = initial.copy()
@@ -74,9 +71,8 @@ def run_states(
         for step in range(bg.shape[1] - 1):
             insulin = basal
             if bolus < windows.size and windows[bolus] == step:
-                rate = bolus_rate(grams[bolus], before, now, mean, errors[lane, bolus], settings[lane], limits, window)
-                rates[lane, bolus] = rate
-                insulin += rate
+                loop.rates[lane, bolus] = bolus_rate(loop, lane, bolus, grams[bolus], before, now, mean)
+                insulin += loop.rates[lane, bolus]
                 bolus += 1
             before = now
             mean = advance_window(x, meal, announced, step * window, window, insulin, p, work)
