@@ -88,5 +88,6 @@ def test_a_controller_that_asks_for_nonsense_is_told_when():
         simulate_controller("adult#001", lambda now: Action(np.nan if now.minute == 6 else 0.01), Scenario(), 0)
     with pytest.raises(InputError, match="whole number of 3 min windows"):
         simulate_controller("adult#001", lambda now: Action(0.01), Scenario(horizon=100), 0)
-    with pytest.raises(InputError, match="draws in one row"):
-        simulate_controller("adult#001", lambda now: Action(0.01), Scenario(), 0, normals=np.zeros(3))
+    for normals in (np.zeros(3), np.full(101, np.nan)):
+        with pytest.raises(InputError, match="at least 101 finite draws in one row"):
+            simulate_controller("adult#001", lambda now: Action(0.01), Scenario(), 0, normals=normals)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from simglucose.sensor.cgm import CGMSensor
+from simglucose.sensor.noise_gen import CGMNoise
 
 from surefoot.glucose import find_sensor
-from surefoot.glucose.draws import errors_from_normals, fill_normals
-from surefoot.glucose.sensor import sensor_errors, spline_weights
+from surefoot.glucose.draws import fill_normals, sensor_errors
 
 
 def draw(words, count):
@@ -36,12 +37,14 @@ def test_a_lane_s_draws_depend_on_its_seed_alone():
 
 
 @pytest.mark.parametrize("name", ["Dexcom", "GuardianRT", "Navigator"])
-def test_compiled_errors_equal_the_plain_ones(name):
-    sensor, count = find_sensor(name), 300
-    normals = np.random.default_rng(1).normal(size=(3, 1 + 10 * -(-count // sensor.samples_a_block)))
-    expected = sensor_errors(sensor, normals, count)
-    wanted = np.array([0, 17, 49, 50, 51, 299])
-    errors = np.empty((3, len(wanted)))
-    weights = spline_weights(sensor.sample_minutes)
-    errors_from_normals(normals.copy(), wanted, sensor, weights, sensor.samples_a_block, errors)
-    np.testing.assert_allclose(errors, expected[:, wanted], atol=1e-10)
+def test_errors_are_those_of_the_reference_for_the_same_draws(name):
+    sensor, count = find_sensor(name), 400
+    wanted = np.array([0, 17, 29, 30, 31, 49, 50, 149, 150, 151, 399])
+    lanes, expected = [], []
+    for seed in (11, 12):
+        lanes.append(np.random.RandomState(seed).randn(1 + 10 * -(-count // sensor.samples_a_block)))
+        reference = CGMNoise(CGMSensor.withName(name)._params, seed=seed)
+        expected.append(np.array([next(reference) for _ in range(count)]))
+    np.testing.assert_allclose(sensor_errors(sensor, np.array(lanes), np.arange(count)), expected, atol=1e-10)
+    few = sensor_errors(sensor, np.array(lanes), wanted)
+    np.testing.assert_allclose(few, np.array(expected)[:, wanted], atol=1e-10)

@@ -16,12 +16,12 @@ from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.glucose.batch import lane_seeds
 from surefoot.glucose.calculator import pump_rate
-from surefoot.glucose.draws import errors_from_normals, fill_normals
+from surefoot.glucose.draws import fill_normals, sensor_errors
 from surefoot.glucose.histories import Histories, shown
 from surefoot.glucose.meals import Diet, Scenario
 from surefoot.glucose.model import fresh_patient
 from surefoot.glucose.patients import Patient, find_patient
-from surefoot.glucose.sensor import Sensor, find_sensor, spline_weights
+from surefoot.glucose.sensor import Sensor, find_sensor
 from surefoot.glucose.states import advance_window
 
 
@@ -112,16 +112,13 @@ def _delivered(action: Action, minute: int) -> float:
 
 
 def _errors(sensor: Sensor, horizon: int, seed: int | np.random.SeedSequence, given: ArrayLike | None) -> Array:
-    needed, count = sensor.normals_needed(horizon), sensor.samples(horizon) + 1
+    needed = sensor.normals_needed(horizon)
     normals = np.empty((1, needed))
     if given is None:
         fill_normals(lane_seeds(seed, 1), normals)
     else:
         values = np.asarray(given, dtype=np.float64)
-        if values.ndim != 1 or values.size < needed:
-            raise InputError(f"normals has the shape {values.shape}: give at least {needed} draws in one row")
+        if values.ndim != 1 or values.size < needed or not np.isfinite(values).all():
+            raise InputError(f"normals has the shape {values.shape}: give at least {needed} finite draws in one row")
         normals[0] = values[:needed]
-    errors = np.empty((1, count))
-    weights = spline_weights(sensor.sample_minutes)
-    errors_from_normals(normals, np.arange(count), sensor, weights, sensor.samples_a_block, errors)
-    return np.asarray(errors[0])
+    return np.asarray(sensor_errors(sensor, normals, np.arange(sensor.samples(horizon) + 1))[0])

@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from surefoot.arrays import Array, IntArray
-from surefoot.glucose.sensor import KNOTS_A_BLOCK, Sensor
+from surefoot.glucose.sensor import KNOTS_A_BLOCK, Sensor, spline_weights
 
 Words = NDArray[np.uint64]
 
@@ -50,7 +50,7 @@ def fill_normals(words: Words, normals: Array) -> None:
 def errors_from_normals(
     normals: Array, wanted: IntArray, sensor: Sensor, weights: Array, samples_a_block: int, errors: Array
 ) -> None:
-    """Turn normals into the wanted sensor errors; `sensor_errors` is the same in plain NumPy.
+    """Turn normals into the wanted sensor errors.
 
     Args:
         normals: Standard normal draws, (n_lanes, n_normals); overwritten by the knots of the spline.
@@ -73,3 +73,11 @@ def errors_from_normals(
             for k in range(KNOTS_A_BLOCK + 1):
                 error += weights[row, k] * knots[block * KNOTS_A_BLOCK + k]
             errors[lane, place] = error
+
+
+def sensor_errors(sensor: Sensor, normals: Array, wanted: IntArray) -> Array:
+    """The wanted errors (mg/dL) of every lane, (n_lanes, n_wanted); the normals are overwritten."""
+    errors = np.empty((len(normals), len(wanted)))
+    weights = spline_weights(sensor.sample_minutes)
+    errors_from_normals(normals, wanted, sensor, weights, sensor.samples_a_block, errors)
+    return errors

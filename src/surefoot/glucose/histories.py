@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
-from surefoot.glucose.metrics import score
+from surefoot.glucose.metrics import Statistic, score
 from surefoot.glucose.sensor import Sensor
-
-Statistic = Literal["min", "max", "time_below", "time_in_range", "time_above", "lbgi", "hbgi", "magni_risk"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ A collapsed history (BG at or below 0) is scored as BG = 1 mg/dL: risks are then
 from __future__ import annotations
 
 import math
+from typing import Literal, get_args
 
 import numpy as np
 from numba import njit, vectorize
@@ -22,7 +23,8 @@ SYMMETRY_SCALE, SYMMETRY_POWER, SYMMETRY_SHIFT = 1.509, 1.084, 5.381
 # Magni et al. (2007), as in the paper.
 MAGNI_SCALE, MAGNI_POWER, MAGNI_SHIFT = 3.35506, 0.8353, 3.7932
 
-STATISTICS = ("min", "max", "time_below", "time_in_range", "time_above", "lbgi", "hbgi", "magni_risk")
+Statistic = Literal["min", "max", "time_below", "time_in_range", "time_above", "lbgi", "hbgi", "magni_risk"]
+STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 MIN, MAX, BELOW, WITHIN, ABOVE, LBGI, HBGI, MAGNI = range(len(STATISTICS))
 
 

@@ -106,26 +106,3 @@ def _curvatures() -> Array:
     system[0, :3] = 1, -2, 1  # not-a-knot: one cubic across the first two intervals, and the last two
     system[-1, -3:] = 1, -2, 1
     return np.asarray(np.linalg.solve(system, differences), dtype=np.float64)
-
-
-def sensor_errors(sensor: Sensor, normals: Array, count: int) -> Array:
-    """The first `count` errors (mg/dL) that standard normal draws make, in the order they are used.
-
-    Args:
-        sensor: Whose figures to use.
-        normals: Draws, (..., n_normals), as many as `normals_needed` tells.
-        count: Errors wanted.
-    """
-    state = np.array(normals[..., 0])
-    knots = np.empty_like(normals)
-    knots[..., 0] = state
-    for index in range(1, normals.shape[-1]):
-        state = sensor.correlation * (state + normals[..., index])
-        knots[..., index] = state
-    bent = sensor.xi + sensor.lambda_ * np.sinh((knots - sensor.gamma) / sensor.delta)
-    weights = spline_weights(sensor.sample_minutes)
-    blocks = [
-        bent[..., start : start + KNOTS_A_BLOCK + 1] @ weights.T
-        for start in range(0, normals.shape[-1] - 1, KNOTS_A_BLOCK)
-    ]
-    return np.concatenate(blocks, axis=-1)[..., :count]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal, overload
+from typing import Literal, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,14 +15,14 @@ from surefoot.errors import InputError
 from surefoot.glucose.batch import Batch, Group, Scenarios, Seeds, make_batch
 from surefoot.glucose.calculator import Calculator, pump_rate
 from surefoot.glucose.closed_loop import ClosedLoop
-from surefoot.glucose.draws import errors_from_normals, fill_normals
-from surefoot.glucose.histories import Histories, Statistic, Statistics, shown
+from surefoot.glucose.draws import fill_normals, sensor_errors
+from surefoot.glucose.histories import Histories, Statistics, shown
 from surefoot.glucose.lanes import WIDTH, run_lanes
 from surefoot.glucose.meals import MINUTES_A_DAY
-from surefoot.glucose.metrics import STATISTICS, fill_statistics
+from surefoot.glucose.metrics import STATISTICS, Statistic, fill_statistics
 from surefoot.glucose.patients import Patients
 from surefoot.glucose.responses import boluses, responses
-from surefoot.glucose.sensor import Sensor, find_sensor, spline_weights
+from surefoot.glucose.sensor import Sensor, find_sensor
 from surefoot.glucose.states import run_states
 
 Reading = Literal["cgm", "bg"]
@@ -133,8 +133,8 @@ def simulate(
     """
     chosen = find_sensor(sensor)
     batch = make_batch(patients, calculators, scenario, seeds, chosen)
-    _check_choice("reading", reading, ("cgm", "bg"))
-    _check_choice("kernel", kernel, ("lanes", "states"))
+    _check_choice("reading", reading, get_args(Reading))
+    _check_choice("kernel", kernel, get_args(Kernel))
     if threads < 1:
         raise InputError(f"threads is {threads}: give at least 1")
     call = _Call(batch, chosen, reading, kernel, _given_normals(normals, batch, chosen), threads)
@@ -219,16 +219,12 @@ def _at_boluses(call: _Call, group: Group) -> IntArray:
 
 def _errors(call: _Call, group: Group, wanted: IntArray) -> Array:
     """Sensor errors of the group's lanes, (n_lanes, n_wanted)."""
-    sensor, count = call.sensor, call.sensor.normals_needed(call.batch.horizon)
     if call.normals is not None:
         normals = call.normals[group.lanes]
     else:
-        normals = np.empty((len(group.lanes), count))
+        normals = np.empty((len(group.lanes), call.sensor.normals_needed(call.batch.horizon)))
         fill_normals(call.batch.words[group.lanes], normals)
-    errors = np.empty((len(group.lanes), len(wanted)))
-    weights = spline_weights(sensor.sample_minutes)
-    errors_from_normals(normals, wanted, sensor, weights, sensor.samples_a_block, errors)
-    return errors
+    return sensor_errors(call.sensor, normals, wanted)
 
 
 def _given_normals(normals: ArrayLike | None, batch: Batch, sensor: Sensor) -> Array | None:
