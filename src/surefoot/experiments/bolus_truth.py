@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,13 +55,14 @@ def find_truth(dosing: Dosing, source: np.random.SeedSequence, replicates: tuple
         deviations = np.array([values.std(ddof=1) for values in rewards])
         counts = np.array([len(values) for values in rewards])
         margin = width * deviations / np.sqrt(counts)
-        tied = _contenders(problem.worst_of(means - margin), problem.worst_of(means + margin))
+        floors, ceilings = problem.worst_of(means - margin), problem.worst_of(means + margin)
+        tied = np.flatnonzero(ceilings >= floors.max())  # as good as the arm that is surely good, perhaps
         if len(tied) == 1:
             break
-        ceilings = problem.worst_of(means + margin)[problem.arm_of_pair]
-        chosen = np.flatnonzero(np.isin(problem.arm_of_pair, tied) & (means - margin <= ceilings))
+        may_be_worst = means - margin <= ceilings[problem.arm_of_pair]
+        chosen = np.flatnonzero(np.isin(problem.arm_of_pair, tied) & may_be_worst)
     values = problem.worst_of(means)
-    worst = np.array([start + np.argmin(means[start:stop]) for start, stop in _spans(problem.offsets)])
+    worst = np.array([start + np.argmin(means[start:stop]) for start, stop in pairwise(problem.offsets)])
     return Truth(means, deviations, counts, values, worst, int(np.argmax(values)), tied)
 
 
@@ -73,12 +75,3 @@ def _extend(
     fresh = day_rewards(dosing, pairs, source).sum(axis=0)
     for pair, values in zip(chosen.tolist(), np.split(fresh, np.cumsum(missing)[:-1]), strict=True):
         rewards[pair] = np.concatenate([rewards[pair], values])
-
-
-def _contenders(lower: Array, upper: Array) -> NDArray[np.int64]:
-    """Arms whose worst case may be as good as that of the arm that is surely good."""
-    return np.flatnonzero(upper >= lower.max())
-
-
-def _spans(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
-    return list(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True))
