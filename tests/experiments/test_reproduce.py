@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -71,7 +72,7 @@ def test_what_stops_early_ends_with_its_message(
         raise stop
 
     monkeypatch.setattr(reproduce, "_function", lambda name: stopping)
-    monkeypatch.setattr(reproduce.os, "_exit", sys.exit)  # which would end the tests too
+    monkeypatch.setattr(os, "_exit", sys.exit)  # which would end the tests too
     surefoot("unit-sphere", "--out", str(tmp_path), code=code)
     assert capsys.readouterr().err == f"surefoot: {stop}\n"
 

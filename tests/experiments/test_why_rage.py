@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from surefoot.algorithms.designs import g_weights
+from surefoot.experiments import why_rage
 from surefoot.experiments.instances import classic
+from surefoot.experiments.runner import Session
 from surefoot.experiments.synthetic import SPHERE
 from surefoot.experiments.why_rage import Keeping, Looking, Recording, _finished, _hardness, diagnose
 
@@ -57,3 +61,19 @@ def test_the_hardness_of_a_design_is_the_papers_formula() -> None:
     gaps = np.delete(means[best] - means, best)
     expected = max(np.einsum("ij,jk,ik->i", differences, inverse, differences) / gaps**2)
     assert _hardness((problem, theta), weights) == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_table_of_the_documentation_is_printed_and_written(
+    row: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(why_rage, "STUDIED", [(SPHERE, 20)])
+    monkeypatch.setattr(Session, "map", lambda *_: [row, row | {"phases": row["phases"] + 1}])
+    why_rage.why_rage(Session(runs=2, out=tmp_path))
+    written = (tmp_path / "why-rage-summary.md").read_text(encoding="utf-8").splitlines()
+    assert len(written) == 3
+    cells = dict(zip(written[0].split(" | ")[1:], written[2].split(" | ")[1:], strict=True))
+    assert written[2].startswith("| n = 20 |")
+    assert (cells["RAGE"], cells["phases"]) == (f"{row['printed']:,}", f"{row['phases'] + 0.5:.1f}")
+    printed = capsys.readouterr().out
+    assert all(heading in printed for heading in ("Static", "discarded", "n = 20"))
+    assert len(pd.read_parquet(tmp_path / "why-rage.parquet")) == 2

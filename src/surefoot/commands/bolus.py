@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -10,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from surefoot.commands.sessions import running
+
 if TYPE_CHECKING:
     from surefoot.experiments.bolus_patient import Plan
     from surefoot.experiments.runner import Session
-
-STOPPED, INTERRUPTED = 1, 130
 
 
 def command(
@@ -80,18 +79,11 @@ def _one_patient(session: Session, plan: Plan, name: str) -> None:
 
 def _all_patients(session: Session, plan: Plan) -> None:
     from surefoot.experiments.bolus import patient_records, write_and_show
-    from surefoot.experiments.runner import Interrupted, Stopped
 
-    try:
-        with session:
-            records = patient_records(session, plan)
-            write_and_show(session, records)
-            _write(session, records, plan)
-    except Stopped as stop:
-        print(f"surefoot: {stop}", file=sys.stderr, flush=True)
-        if isinstance(stop, Interrupted):
-            os._exit(INTERRUPTED)  # threads of a killed pool must not keep a terminal waiting
-        raise typer.Exit(STOPPED) from None
+    with running(session):
+        records = patient_records(session, plan)
+        write_and_show(session, records)
+        _write(session, records, plan)
 
 
 def _show(record: dict[str, Any], plan: Plan) -> None:
@@ -99,7 +91,7 @@ def _show(record: dict[str, Any], plan: Plan) -> None:
 
     from surefoot.experiments.bolus_problem import DISCLAIMER
     from surefoot.experiments.bolus_report import HEADS, Recommendation, caveats, table_rows
-    from surefoot.experiments.runner import console_for_output
+    from surefoot.experiments.output import console_for_output
 
     console = console_for_output()
     found = Recommendation.of(record)

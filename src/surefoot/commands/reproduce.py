@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -11,9 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from surefoot.commands.sessions import running
 from surefoot.experiments import EXPERIMENTS, GROUPS
-
-STOPPED, INTERRUPTED = 1, 130
 
 
 def command(
@@ -28,7 +26,7 @@ def command(
     """Run an experiment of the paper; stopped in the middle, the same command goes on."""
     names = _chosen(experiment)
     from surefoot.experiments.progress import progress_for
-    from surefoot.experiments.runner import Interrupted, Session, Stopped
+    from surefoot.experiments.runner import Session
 
     session = Session(
         runs=runs,
@@ -39,15 +37,9 @@ def command(
         dask=dask,
         progress=progress_for(sys.stderr, quiet),
     )
-    try:
-        with session:
-            for name in names:
-                _function(name)(session)
-    except Stopped as stop:
-        print(f"surefoot: {stop}", file=sys.stderr, flush=True)
-        if isinstance(stop, Interrupted):
-            os._exit(INTERRUPTED)  # threads of a killed pool must not keep a terminal waiting
-        raise typer.Exit(STOPPED) from None
+    with running(session):
+        for name in names:
+            _function(name)(session)
 
 
 def _chosen(experiment: str) -> tuple[str, ...]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from surefoot.experiments.runner import Job, Session, console_for_output
+from surefoot.experiments.output import console_for_output
+from surefoot.experiments.runner import Job, Session
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from surefoot.experiments.claims import Claim
 
 NAME = "bolus"
-COLUMNS = {"risk": "risk index", "below": "% < 70", "above": "% > 180", "within": "% 70–180"}
 
 
 def bolus(session: Session) -> None:
@@ -33,7 +33,7 @@ def patient_records(session: Session, plan: Plan) -> list[dict[str, Any]]:
     order = ("adult", "adolescent", "child")
     patients = sorted(all_patients(), key=lambda patient: order.index(patient.group))
     jobs = [Job(patient.name, (patient.name, plan)) for patient in patients]
-    return session.map(NAME, study_job, jobs, identity={"plan": asdict(replace(plan, seed=session.seed))})
+    return session.map(NAME, study_job, jobs, identity={"plan": asdict(plan)})
 
 
 def study_job(name: str, plan: Plan) -> dict[str, Any]:
@@ -85,13 +85,14 @@ def _show(session: Session, tables: Tables, outcomes: pd.DataFrame, methods: pd.
     console.print(_truth_sentence(tables), highlight=False)
     console.print("The paper's conclusions, in our figures:")
     for claim in claims:
-        verdict = "[green]holds[/]" if claim.holds else "[red]does not hold[/]"
-        console.print(f"  {verdict}: {claim.text}\n      {claim.numbers}", highlight=False)
+        console.print(claim.markup, highlight=False)
     console.print(f"written to {session.out}/{NAME}*. {DISCLAIMER}", highlight=False)
 
 
 def _outcome_table(title: str, rows: pd.DataFrame) -> Any:
     from rich.table import Table
+
+    from surefoot.experiments.bolus_tables import COLUMNS
 
     table = Table("method", *COLUMNS.values(), title=title, title_justify="left")
     for row in rows.to_dict("records"):

@@ -10,11 +10,9 @@ import pandas as pd
 
 from surefoot.charts.frames import inline
 from surefoot.charts.theme import BLUE, GREY, ORANGE, config
-from surefoot.experiments.bolus_evaluation import CASES, METRICS
+from surefoot.experiments.bolus_evaluation import CASES, METRIC_TITLES, METRICS
 from surefoot.experiments.bolus_methods import LABELS, METHODS, WORST_OF_ALL
 from surefoot.experiments.bolus_problem import DISCLAIMER
-
-TITLES = {"risk": "risk index", "below": "% below 70", "above": "% above 180", "within": "% in 70–180"}
 
 
 def outcomes_chart(summary: pd.DataFrame) -> Any:
@@ -25,9 +23,10 @@ def outcomes_chart(summary: pd.DataFrame) -> Any:
             for metric in METRICS:
                 mean, deviation = row[f"{prefix}{metric}"], row[f"{prefix}{metric}_sd"]
                 if mean is not None and mean == mean:
-                    place = {"case": row["case"], "method": row["method"], "source": source, "metric": TITLES[metric]}
-                    rows.append(place | {"mean": mean, **_bar(metric, mean, deviation)})
-    panels = [[_panel(pd.DataFrame(rows), case, TITLES[metric]) for metric in METRICS] for case in CASES]
+                    place = {"case": row["case"], "method": row["method"], "source": source}
+                    bar = {"metric": METRIC_TITLES[metric], "mean": mean, **_bar(metric, mean, deviation)}
+                    rows.append(place | bar)
+    panels = [[_panel(pd.DataFrame(rows), case, METRIC_TITLES[metric]) for metric in METRICS] for case in CASES]
     chart = alt.vconcat(*(alt.hconcat(*row) for row in panels))
     title = {
         "text": "Five-day outcomes of virtual patients, beside the paper's tables",
@@ -49,7 +48,7 @@ def _panel(rows: pd.DataFrame, case: str, metric: str) -> Any:
         scale=alt.Scale(domain=["ours", "paper"], range=[BLUE, ORANGE]),
         legend=alt.Legend(title=None, orient="bottom"),
     )
-    first = metric == TITLES[METRICS[0]]
+    first = metric == METRIC_TITLES[METRICS[0]]
     y = alt.Y(
         "method:N", sort=[*LABELS, WORST_OF_ALL], title=None, axis=alt.Axis(labels=first, ticks=first, labelLimit=160)
     )

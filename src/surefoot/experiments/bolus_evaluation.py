@@ -12,7 +12,8 @@ from surefoot.glucose import Calculator, diet, lane_seeds, simulate
 
 PLANS = (diet("low", "high", "low", "high", "low"), diet("high", "low", "high", "low", "high"))
 Setting = tuple[float, float]  # CarbF, CorrF
-METRICS = ("risk", "below", "above", "within")
+METRIC_TITLES = {"risk": "risk index", "below": "% below 70", "above": "% above 180", "within": "% in 70–180"}
+METRICS = tuple(METRIC_TITLES)
 CASES = ("as found", "worst case")
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from surefoot.experiments.bolus_evaluation import METRICS
-from surefoot.experiments.bolus_tables import SHARES
+from surefoot.experiments.bolus_tables import COLUMNS, SHARES
+from surefoot.experiments.output import markdown_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,13 +27,13 @@ def markdown(outcomes: pd.DataFrame, methods: pd.DataFrame, truth: str, claims: 
 
 
 def _outcomes(rows: pd.DataFrame) -> str:
-    lines: list[tuple[str, ...]] = [("method", "", "risk index", "% < 70", "% > 180", "% 70–180")]
+    lines: list[tuple[str, ...]] = [("method", "", *COLUMNS.values())]
     for row in rows.to_dict("records"):
         for source, prefix in (("ours", ""), ("paper", "paper_")):
             if row[f"{prefix}risk"] == row[f"{prefix}risk"]:
                 cells = (f"{row[f'{prefix}{m}']:.2f} ± {row[f'{prefix}{m}_sd']:.2f}" for m in METRICS)
                 lines.append((str(row["method"]), source, *cells))
-    return _table(lines)
+    return markdown_table(lines)
 
 
 def _methods(methods: pd.DataFrame) -> str:
@@ -44,9 +45,4 @@ def _methods(methods: pd.DataFrame) -> str:
         shares = (f"{100 * row[column]:.0f} %" for column in SHARES)
         regrets = (f"{row['regret']:.2f}", f"{row['regret_most']:.2f}")
         lines.append((str(row["method"]), str(row["rules"]), *pulls, *shares, *regrets))
-    return _table(lines)
-
-
-def _table(lines: list[tuple[str, ...]]) -> str:
-    rule = tuple("---" for _ in lines[0])
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (lines[0], rule, *lines[1:]))
+    return markdown_table(lines)

@@ -9,13 +9,12 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from surefoot.experiments.bolus_evaluation import CASES, METRICS
+from surefoot.experiments.bolus_evaluation import CASES, METRIC_TITLES, METRICS
 from surefoot.experiments.bolus_methods import CALCULATOR, PRIME_TABULAR, Question
 from surefoot.experiments.bolus_problem import DISCLAIMER
 from surefoot.experiments.bolus_tables import method_summary
 
 MINUTES_A_SAMPLE = 3
-TITLES = {"risk": "risk index", "below": "% below 70", "above": "% above 180", "within": "% in 70–180"}
 
 PAGE = """\
 <!doctype html>
@@ -101,7 +100,7 @@ def table_rows(found: Recommendation) -> list[tuple[str, ...]]:
     return rows
 
 
-HEADS = ("setting", "CarbF", "CorrF", "worst reward", *TITLES.values())
+HEADS = ("setting", "CarbF", "CorrF", "worst reward", *METRIC_TITLES.values())
 
 
 def curve_frames(record: dict[str, Any]) -> dict[str, pd.DataFrame]:

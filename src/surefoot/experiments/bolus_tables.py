@@ -22,6 +22,9 @@ PAPER = {
     (CASES[1], ROBUST_RAGE.label): ((3.60, 2.98), (2.57, 7.07), (10.62, 12.22), (86.81, 14.10)),
 }
 
+# What people read above the metrics in a table that has little room.
+COLUMNS = {"risk": "risk index", "below": "% < 70", "above": "% > 180", "within": "% 70–180"}
+
 # Columns of the methods' table that are shares of the choices, and what people read.
 SHARES = {
     "certified": "certified",

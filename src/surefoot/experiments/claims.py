@@ -24,6 +24,12 @@ class Claim:
     holds: bool
     numbers: str
 
+    @property
+    def markup(self) -> str:
+        """Two lines for a terminal, as rich understands them."""
+        verdict = "[green]holds[/]" if self.holds else "[red]does not hold[/]"
+        return f"  {verdict}: {self.text}\n      {self.numbers}"
+
 
 def irrelevant_dimensions_claims(runs: pd.DataFrame) -> Iterator[Claim]:
     yield from shared_claims(runs)

@@ -1,12 +1,13 @@
-"""Tables, figures and their origin, written whole or not at all."""
+"""What an experiment gives out: files that are written whole or not at all, and tables for people."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import shutil
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,19 @@ def short(number: float) -> str:
     if number >= 999_500:
         return f"{number / 1e6:.2f} M"
     return f"{number / 1e3:.0f} k" if number >= 1e5 else f"{number:,.0f}"
+
+
+def console_for_output() -> Any:
+    """Wide enough for a table where there is no terminal to ask."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=140)
+
+
+def markdown_table(lines: Sequence[Sequence[str]]) -> str:
+    """Rows of cells, the headings first, as Markdown without an end of line."""
+    rule = ["---"] * len(lines[0])
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (lines[0], rule, *lines[1:]))
 
 
 def write_table(frame: pd.DataFrame, stem: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass, field
@@ -130,10 +129,3 @@ class Session:
         return (
             f"{len(journal.results)} jobs are finished and kept, {missing} are left: the same command goes on with them"
         )
-
-
-def console_for_output() -> Any:
-    """Wide enough for a table where there is no terminal to ask."""
-    from rich.console import Console
-
-    return Console() if sys.stdout.isatty() else Console(width=140)

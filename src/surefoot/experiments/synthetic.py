@@ -12,7 +12,8 @@ import numpy as np
 from surefoot.experiments import instances
 from surefoot.experiments.contenders import CONTENDERS, DELTA, ORACLE
 from surefoot.experiments.instances import Instance
-from surefoot.experiments.runner import Job, Session, console_for_output
+from surefoot.experiments.output import console_for_output
+from surefoot.experiments.runner import Job, Session
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,6 +178,5 @@ def _show(session: Session, experiment: Experiment, table: pd.DataFrame, claims:
     console.print(shown)
     console.print("The paper's claims (its own rules, our runs):")
     for claim in claims:
-        verdict = "[green]holds[/]" if claim.holds else "[red]does not hold[/]"
-        console.print(f"  {verdict}: {claim.text}\n      {claim.numbers}", highlight=False)
+        console.print(claim.markup, highlight=False)
     console.print(f"written to {session.out}/{experiment.name}.*", highlight=False)

@@ -6,6 +6,7 @@ The variants are for this diagnosis only. Nothing is proved for them.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,8 @@ from surefoot.confidence import paper_threshold
 from surefoot.design.rounding import round_design, rounding_minimum
 from surefoot.experiments.contenders import DELTA
 from surefoot.experiments.instances import Instance
-from surefoot.experiments.runner import Job, Session, console_for_output
+from surefoot.experiments.output import console_for_output, markdown_table, short, write_origin, write_table
+from surefoot.experiments.runner import Job, Session
 from surefoot.experiments.synthetic import IRRELEVANT, SPHERE
 from surefoot.noise import Gaussian
 from surefoot.simulate import LinearSimulator
@@ -34,6 +36,24 @@ if TYPE_CHECKING:
 
 FINE = 10**7  # pulls by which a design's worth is measured, so that rounding does not show
 STUDIED = [(IRRELEVANT, 5), (IRRELEVANT, 30), *((SPHERE, size) for size in SPHERE.sizes)]
+
+# What people read above each column of the table, where it comes from, and how its mean is written.
+COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "Static": ("static", short),
+    "RAGE": ("printed", short),
+    "no r(ε)": ("without_rounding", short),
+    "looks": ("looking", short),
+    "looks, keeps": ("keeping", short),
+    "phases": ("phases", "{:.1f}".format),
+    "first phase": ("first_phase", short),
+    "arms left": ("left_after_first", "{:.1f}".format),
+    "discarded": ("discarded", short),
+    "‖λ₁‖₀": ("support", short),
+    "r(ε) binds": ("rounding_binds", "{:.1f}".format),
+    "λ^G needs": ("needs_g", short),
+    "λ₁ needs": ("needs_first", short),
+    "best λ needs": ("needs_best", short),
+}
 
 
 @dataclass(eq=False)
@@ -114,18 +134,18 @@ def why_rage(session: Session) -> None:
     """The variants beside each other, and what the designs are worth on these instances."""
     import pandas as pd
 
-    from surefoot.experiments.output import write_origin, write_table
-
     jobs = [
         Job(f"{e.name}/{size}/{run}", (e.name, size, e.seed(session.seed, size, run)), 10 + size)
         for e, size in STUDIED
         for run in range(session.runs)
     ]
     runs = pd.DataFrame(session.map("why-rage", diagnose, jobs))
+    lines = summary(runs)
     with session.folder.staged() as stage:
         write_table(runs, stage / "why-rage")
+        (stage / "why-rage-summary.md").write_text(markdown_table(lines) + "\n", encoding="utf-8")
         write_origin(stage / "why-rage.json", session.command, session.seed, runs=session.runs, delta=DELTA)
-    _show(session, runs)
+    _show(session, lines)
 
 
 def diagnose(name: str, size: int, seed: int) -> dict[str, Any]:
@@ -185,26 +205,21 @@ def _hardness(instance: Instance, weights: Array) -> float:
     return FINE / float(np.delete(clearance, best).min()) ** 2
 
 
-def _show(session: Session, runs: pd.DataFrame) -> None:
+def summary(runs: pd.DataFrame) -> list[list[str]]:
+    """Means over the runs: the headings, then a line an instance."""
+    lines = [["", *COLUMNS]]
+    for experiment, size in STUDIED:
+        chosen = runs[(runs["experiment"] == experiment.name) & (runs["size"] == size)]
+        cells = [shown(float(chosen[column].mean())) for column, shown in COLUMNS.values()]
+        lines.append([f"{experiment.symbol} = {size}", *cells])
+    return lines
+
+
+def _show(session: Session, lines: list[list[str]]) -> None:
     from rich.table import Table
 
-    from surefoot.experiments.output import short
-
-    shown = Table(
-        "instance", "Static", "RAGE", "no r(ε)", "looks", "looks, keeps", "phases", "first", "arms left", "discarded",
-        "‖λ₁‖₀", "r(ε) binds", "λ^G needs", "λ₁ needs", "best needs",
-        title=f"Why Robust RAGE is where it is: means of {session.runs} runs, the paper's rules", title_justify="left",
-    )  # fmt: skip
-    for experiment, size in STUDIED:
-        row = runs[(runs["experiment"] == experiment.name) & (runs["size"] == size)].mean(numeric_only=True)
-        counts = [f"{row['phases']:.1f}", short(row["first_phase"]), f"{row['left_after_first']:.1f}"]
-        shown.add_row(
-            f"{experiment.symbol} = {size}",
-            *(short(row[name]) for name in ("static", "printed", "without_rounding", "looking", "keeping")),
-            *counts,
-            short(row["discarded"]),
-            short(row["support"]),
-            f"{row['rounding_binds']:.1f}",
-            *(short(row[name]) for name in ("needs_g", "needs_first", "needs_best")),
-        )
-    console_for_output().print(shown)
+    title = f"Why Robust RAGE is where it is: means of {session.runs} runs, the paper's rules"
+    table = Table(*lines[0], title=title, title_justify="left", padding=(0, 1, 0, 0))
+    for line in lines[1:]:
+        table.add_row(*line)
+    console_for_output().print(table)
