@@ -9,12 +9,11 @@ import itertools
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from surefoot.arrays import Array, IntArray
 
 
-def g_frank_wolfe(rows: FloatArray, gap: float, seconds: float) -> tuple[FloatArray, float, int]:
+def g_frank_wolfe(rows: Array, gap: float, seconds: float) -> tuple[Array, float, int]:
     """The G design by Frank-Wolfe on log det, with rank-one updates of all scores, until its true gap is reached.
 
     Args:
@@ -48,8 +47,8 @@ def g_frank_wolfe(rows: FloatArray, gap: float, seconds: float) -> tuple[FloatAr
 
 
 def robust_xy_frank_wolfe(
-    pairs: FloatArray, offsets: NDArray[np.int64], change: float = 0.01, max_iterations: int = 10_000
-) -> tuple[FloatArray, float, int]:
+    pairs: Array, offsets: IntArray, change: float = 0.01, max_iterations: int = 10_000
+) -> tuple[Array, float, int]:
     """The robust XY design (`eq:eq14`) as the paper finds it: follow the worst comparison with step 2/(k+2)."""
     n = len(pairs)
     weights, before = np.full(n, 1.0 / n), np.inf
@@ -65,7 +64,7 @@ def robust_xy_frank_wolfe(
     return weights, before, max_iterations
 
 
-def _worst_comparison(pairs: FloatArray, offsets: NDArray[np.int64], inverse: FloatArray) -> tuple[float, FloatArray]:
+def _worst_comparison(pairs: Array, offsets: IntArray, inverse: Array) -> tuple[float, Array]:
     gram = pairs @ inverse @ pairs.T
     squares = np.diag(gram)[:, None] + np.diag(gram) - 2.0 * gram
     arm = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))

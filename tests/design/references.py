@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-Instance = tuple[FloatArray, IntArray, FloatArray]
+from surefoot.arrays import Array, IntArray
+
+Instance = tuple[Array, IntArray, Array]
 
 
 def ragged_instance(seed: int, n_arms: int = 5, dimension: int = 3, most: int = 4, size: float = 0.4) -> Instance:
@@ -30,17 +29,17 @@ def members(offsets: IntArray, arm: int) -> range:
     return range(int(offsets[arm]), int(offsets[arm + 1]))
 
 
-def best_arm(pairs: FloatArray, offsets: IntArray, theta: FloatArray) -> int:
+def best_arm(pairs: Array, offsets: IntArray, theta: Array) -> int:
     return int(np.argmax(np.minimum.reduceat(pairs @ theta, offsets[:-1])))
 
 
-def block_rows(pairs: FloatArray, offsets: IntArray, leader: int) -> list[tuple[int, FloatArray]]:
+def block_rows(pairs: Array, offsets: IntArray, leader: int) -> list[tuple[int, Array]]:
     """(rival, rows z − z') for every pair z of the leader and every rival."""
     rivals = [arm for arm in range(offsets.size - 1) if arm != leader]
     return [(r, pairs[z] - pairs[list(members(offsets, r))]) for z in members(offsets, leader) for r in rivals]
 
 
-def hull_criterion(rows: FloatArray, gaps: FloatArray, information: FloatArray) -> float:
+def hull_criterion(rows: Array, gaps: Array, information: Array) -> float:
     """1 / min{‖ε‖²_A : rows ε ≥ gaps}, by scipy's non-negative least squares on the dual."""
     whitened = np.linalg.solve(np.linalg.cholesky(information), rows.T)
     scale = np.sqrt(np.min((whitened**2).sum(axis=0)[gaps > 0] / gaps[gaps > 0] ** 2))
@@ -51,7 +50,7 @@ def hull_criterion(rows: FloatArray, gaps: FloatArray, information: FloatArray) 
     return float(((whitened @ multipliers) ** 2).sum() / (gaps @ multipliers) ** 2)
 
 
-def exact_criterion(instance: Instance, weights: FloatArray, rows: FloatArray | None = None) -> float:
+def exact_criterion(instance: Instance, weights: Array, rows: Array | None = None) -> float:
     """The criterion of H* at given weights."""
     pairs, offsets, theta = instance
     measured = pairs if rows is None else rows
@@ -60,7 +59,7 @@ def exact_criterion(instance: Instance, weights: FloatArray, rows: FloatArray | 
     return max(hull_criterion(block, block @ theta, information) for _, block in blocks)
 
 
-def paper_criterion(instance: Instance, weights: FloatArray) -> float:
+def paper_criterion(instance: Instance, weights: Array) -> float:
     """The criterion of H_R at given weights, as the paper writes it."""
     pairs, offsets, theta = instance
     inverse = np.linalg.inv((pairs.T * weights) @ pairs)
@@ -72,7 +71,7 @@ def paper_criterion(instance: Instance, weights: FloatArray) -> float:
     return worst
 
 
-def xy_criterion(pairs: FloatArray, offsets: IntArray, weights: FloatArray, arms: list[int]) -> float:
+def xy_criterion(pairs: Array, offsets: IntArray, weights: Array, arms: list[int]) -> float:
     """The criterion of `eq:eq14` at given weights, loop by loop."""
     inverse = np.linalg.inv((pairs.T * weights) @ pairs)
     worst = 0.0
@@ -84,7 +83,7 @@ def xy_criterion(pairs: FloatArray, offsets: IntArray, weights: FloatArray, arms
     return worst
 
 
-def exact_programme(blocks: list[tuple[FloatArray, FloatArray]], rows: FloatArray) -> float:
+def exact_programme(blocks: list[tuple[Array, Array]], rows: Array) -> float:
     """min over designs of the largest hull criterion, as a second-order cone programme solved by Clarabel.
 
     uᵀA⁻¹u ≤ t if and only if u = Σ c_i r_i with Σ c_i²/λ_i ≤ t.
@@ -102,14 +101,14 @@ def exact_programme(blocks: list[tuple[FloatArray, FloatArray]], rows: FloatArra
     return float(problem.value)
 
 
-def exact_reference(instance: Instance, rows: FloatArray | None = None) -> float:
+def exact_reference(instance: Instance, rows: Array | None = None) -> float:
     """H* of an instance by the cone programme."""
     pairs, offsets, theta = instance
     blocks = [(block, block @ theta) for _, block in block_rows(pairs, offsets, best_arm(*instance))]
     return exact_programme(blocks, pairs if rows is None else rows)
 
 
-def matrix_programme(directions: FloatArray, rows: FloatArray) -> float:
+def matrix_programme(directions: Array, rows: Array) -> float:
     """min over designs of the largest vᵀA⁻¹v, as one linear matrix inequality solved by Clarabel."""
     dimension = rows.shape[1]
     weights, bound = cp.Variable(len(rows), nonneg=True), cp.Variable()
@@ -122,11 +121,11 @@ def matrix_programme(directions: FloatArray, rows: FloatArray) -> float:
     return float(problem.value)
 
 
-def random_weights(generator: np.random.Generator, count: int) -> FloatArray:
+def random_weights(generator: np.random.Generator, count: int) -> Array:
     return generator.dirichlet(np.full(count, 0.5)) * 0.99 + 0.01 / count
 
 
-def random_map(generator: np.random.Generator, dimension: int) -> FloatArray:
+def random_map(generator: np.random.Generator, dimension: int) -> Array:
     """An invertible linear map, of condition number up to 1 000."""
     left, _ = np.linalg.qr(generator.normal(size=(dimension, dimension)))
     right, _ = np.linalg.qr(generator.normal(size=(dimension, dimension)))
