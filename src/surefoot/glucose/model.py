@@ -15,7 +15,7 @@ with constant inputs within the minute. The states, in order:
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numba import njit
@@ -156,7 +156,7 @@ def advance_minute(x: Array, meal: Array, announced: float, insulin: float, p: P
     runge_kutta(x, 1000 * eaten, insulin * UNITS_TO_PMOL / p.BW, meal_size, p, steps, work)
 
 
-def fresh_patient(initial_state: Any) -> tuple[Array, Array, Array]:
+def fresh_patient(initial_state: Sequence[float]) -> tuple[Array, Array, Array]:
     """State, memory of the meal and scratch space at minute 0."""
     state = np.array(initial_state, dtype=np.float64)
     meal = np.zeros(4)
