@@ -131,6 +131,19 @@ def test_design_of_a_problem():
     assert robust_xy_design(problem, arms=[0, 1]).value == pytest.approx(0.01, rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("arms", "message"),
+    [
+        ([0, 2], "arms reach from 0 to 2, but arms are numbered 0 to 1"),
+        ([-1, 0], "arms reach from -1 to 0"),
+        ([True, False], "arms has type bool: give the numbers of arms"),
+    ],
+)
+def test_what_is_no_arm_is_refused(arms, message):
+    with pytest.raises(InputError, match=message):
+        robust_xy(E12_PAIRS, E12_OFFSETS, arms=arms)
+
+
 def test_one_candidate_is_refused():
     with pytest.raises(InputError, match="at least two"):
         robust_xy(E12_PAIRS, E12_OFFSETS, arms=[1])

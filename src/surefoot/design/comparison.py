@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array, IntArray
 from surefoot.design.small_problem import Blocks
@@ -123,6 +124,16 @@ class Equal(Comparison):
 
     def _divide_by_gaps(self, ratios: Array, apex_values: Array, values: Array, scales: Array) -> None:
         return
+
+
+def chosen_arms(given: ArrayLike | None, n_arms: int, what: str) -> IntArray:
+    """The arms given, each once and in order, or all of them; what is no number of an arm is refused."""
+    arms = np.unique(np.arange(n_arms) if given is None else np.asarray(given))
+    if arms.size and arms.dtype.kind not in "iu":
+        raise InputError(f"{what} has type {arms.dtype}: give the numbers of arms, 0 for the first")
+    if arms.size and not (arms[0] >= 0 and arms[-1] < n_arms):
+        raise InputError(f"{what} reach from {arms[0]} to {arms[-1]}, but arms are numbered 0 to {n_arms - 1}")
+    return arms.astype(np.int64)
 
 
 def squared_lengths(rows: Array) -> Array:

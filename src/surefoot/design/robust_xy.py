@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.comparison import Equal
+from surefoot.design.comparison import Equal, chosen_arms
 from surefoot.design.families import Directions, Hulls, Vertices
 from surefoot.design.sparsity import sparse
 from surefoot.design.types import Design
@@ -48,9 +47,9 @@ def robust_xy(
     Returns:
         A design whose value is the criterion at its weights.
     """
-    candidates = np.arange(offsets.size - 1) if arms is None else np.unique(np.asarray(arms, dtype=np.int64))
+    candidates = chosen_arms(arms, offsets.size - 1, "arms")
     if candidates.size < 2:
-        raise InputError(f"{candidates.size} candidate arm is given, but a comparison needs at least two")
+        raise InputError(f"the candidates are arms {candidates.tolist()}, but a comparison needs at least two")
     coordinates, measured = whiten(pairs, pairs if rows is None else rows)
     comparison = Equal.among(coordinates, offsets, candidates)
     hull = solve_certified(measured, Hulls(comparison), tolerance)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.comparison import Comparison
+from surefoot.design.comparison import Comparison, chosen_arms
 from surefoot.design.families import Hulls, Vertices
 from surefoot.design.sparsity import sparse
 from surefoot.design.types import Design
@@ -58,16 +58,14 @@ def paper_separation(
     rivals: ArrayLike | None = None,
     rows: Array | None = None,
     tolerance: float = 1e-4,
-    emphasis: Array | None = None,
-    start: Design | None = None,
 ) -> Design:
     """The paper's oracle design (`eq:oracle`), whose value is H_R at the returned weights.
 
     The criterion is not convex: the design is the best one that majorise-minimise found, and the lower bound is the
     exact problem's, which is always below (see `exact_separation` for the arguments).
     """
-    measured, comparison = _compare(pairs, offsets, theta, leader, rivals, rows, emphasis)
-    hull = solve_certified(measured, Hulls(comparison), tolerance, None if start is None else start.weights)
+    measured, comparison = _compare(pairs, offsets, theta, leader, rivals, rows)
+    hull = solve_certified(measured, Hulls(comparison), tolerance)
     found = descend(measured, Vertices(comparison), tolerance, hull)
     return Design(found.weights, found.value, min(found.bound, found.value))
 
@@ -94,7 +92,7 @@ def _compare(
     leader: int | None,
     rivals: ArrayLike | None,
     rows: Array | None,
-    emphasis: Array | None,
+    emphasis: Array | None = None,
 ) -> tuple[Array, Comparison]:
     """Whitened measurement rows, and the comparison of the leader's pairs with its rivals."""
     n_arms = offsets.size - 1
@@ -127,10 +125,8 @@ def _check(
 
 
 def _rivals(n_arms: int, leader: int, rivals: ArrayLike | None) -> IntArray:
-    chosen: IntArray = np.unique(np.asarray(np.arange(n_arms) if rivals is None else rivals, dtype=np.int64))
-    if chosen.size and not (chosen[0] >= 0 and chosen[-1] < n_arms):
-        raise InputError(f"rivals reach from {chosen[0]} to {chosen[-1]}, but arms are numbered 0 to {n_arms - 1}")
-    chosen = chosen[chosen != leader]
-    if chosen.size == 0:
+    arms = chosen_arms(rivals, n_arms, "rivals")
+    others: IntArray = arms[arms != leader]
+    if others.size == 0:
         raise InputError(f"arm {leader} has no rival: give at least one other arm to tell it from")
-    return chosen
+    return others
