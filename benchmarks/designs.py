@@ -100,7 +100,7 @@ def rows() -> Iterator[Row]:
 
 
 def lead(pairs: Array, offsets: IntArray, theta: Array) -> Design:
-    """What PRIME asks for in each phase: the best arm at θ against all others."""
+    """What a forecast asks for after each phase: the best arm at θ against all others."""
     robust = np.minimum.reduceat(pairs @ theta, offsets[:-1])
     return leader_design(pairs, offsets, theta, int(np.argmax(robust)), np.arange(robust.size))
 

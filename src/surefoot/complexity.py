@@ -149,9 +149,9 @@ def complexity(
             (one number, or one a pair); by default scale 1. H* and H_R are then in samples at that noise.
     """
     best, gap = _best_and_gap(problem, theta)
-    parameter = problem.reduced(theta)
-    arguments = (problem.pairs, problem.offsets, parameter, best, None, rows, tolerance)
-    exact, paper = exact_separation(*arguments), paper_separation(*arguments)
+    instance = (problem.pairs, problem.offsets, problem.reduced(theta), best)
+    exact = exact_separation(*instance, rows=rows, tolerance=tolerance)
+    paper = paper_separation(*instance, rows=rows, tolerance=tolerance)
     scale = 1.0 if rows is None else _largest_scale(problem.pairs, rows)
     return Complexity(best, gap, exact, paper, problem.dimension, problem.n_pairs, scale)
 
@@ -166,15 +166,14 @@ def _largest_scale(pairs: Array, rows: Array) -> float:
 def _best_and_gap(problem: RobustProblem, theta: ArrayLike) -> tuple[int, float]:
     if problem.n_arms < 2:
         raise InputError("the problem has a single arm: there is nothing to tell apart, so no samples are needed")
-    values, best = problem.robust_values(theta), problem.best_arm(theta)
-    gap = float(values[best] - np.delete(values, best).max())
-    if not gap > 0.0:
-        tied = [int(arm) for arm in np.flatnonzero(values == values[best])]
+    best, gaps = problem.best_arm(theta), problem.robust_gaps(theta)
+    if not gaps[best] > 0.0:
+        tied = np.flatnonzero(gaps == 0.0).tolist()
         raise InputError(
             f"under theta arms {tied} are equally good, so no number of samples tells them apart: "
             "give a theta with one best arm"
         )
-    return best, gap
+    return best, float(gaps[best])
 
 
 def binary_divergence(delta: float) -> float:
