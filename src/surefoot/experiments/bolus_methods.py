@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from surefoot.algorithms import Result
-from surefoot.experiments.bolus_problem import Array, BolusSimulator, Dosing, branch
+from surefoot.arrays import Array
+from surefoot.experiments.bolus_problem import BolusSimulator, Dosing, branch
 from surefoot.noise import Gaussian
 from surefoot.simulate import identify
 

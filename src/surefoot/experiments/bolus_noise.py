@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from surefoot.experiments.bolus_problem import Array, Dosing, day_rewards
+from surefoot.arrays import Array
+from surefoot.experiments.bolus_problem import Dosing, day_rewards
 
 REPLICATES = 40  # pilot pulls of every pair
 ERROR = 0.05  # a Gaussian pair's scale is below its standard deviation with this probability

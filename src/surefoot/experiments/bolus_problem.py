@@ -8,16 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 from surefoot.glucose import Calculator, Patient, all_patients, diet, find_patient, lane_seeds, simulate
 from surefoot.glucose.calculator import CARB_RULE, CORRECTION_RULE
 from surefoot.glucose.meals import DAY_FACTORS
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Outcome, Phase
-
-Array = NDArray[np.float64]
 
 DISCLAIMER = "Research on virtual patients. Not medical advice, and not a medical device."
 INSULIN_RANGE = (0.75, 1.25)  # TDI of the arms, as shares of the patient's own
@@ -110,7 +108,7 @@ def branch(source: np.random.SeedSequence, number: int) -> np.random.SeedSequenc
     return np.random.SeedSequence(source.entropy, spawn_key=(*source.spawn_key, number))
 
 
-def day_rewards(dosing: Dosing, pairs: NDArray[np.int64], source: np.random.SeedSequence) -> Array:
+def day_rewards(dosing: Dosing, pairs: IntArray, source: np.random.SeedSequence) -> Array:
     """(2, n_pulls) lowest −risk of a low- and of a high-carb day for each pull, noise of its own for every day."""
     carb, correction = dosing.linear.parameters[pairs, 3], dosing.linear.parameters[pairs, 4]
     days = np.array([diet(day) for day in DAYS], dtype=object)[:, None]

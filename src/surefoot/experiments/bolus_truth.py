@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from surefoot.experiments.bolus_problem import Array, Dosing, branch, day_rewards
+from surefoot.arrays import Array, IntArray
+from surefoot.experiments.bolus_problem import Dosing, branch, day_rewards
 
 REPLICATES = (300, 1500, 6000)  # of every pair; then of those that can still matter
 ERROR = 0.05
@@ -32,11 +32,11 @@ class Truth:
 
     means: Array
     deviations: Array
-    replicates: NDArray[np.int64]
+    replicates: IntArray
     values: Array
-    worst_pairs: NDArray[np.int64]
+    worst_pairs: IntArray
     best: int
-    tied: NDArray[np.int64]
+    tied: IntArray
 
     def regret(self, arm: int) -> float:
         """How much worse the arm's worst case is than the best arm's."""
@@ -66,9 +66,7 @@ def find_truth(dosing: Dosing, source: np.random.SeedSequence, replicates: tuple
     return Truth(means, deviations, counts, values, worst, int(np.argmax(values)), tied)
 
 
-def _extend(
-    dosing: Dosing, rewards: list[Array], chosen: NDArray[np.int64], total: int, source: np.random.SeedSequence
-) -> None:
+def _extend(dosing: Dosing, rewards: list[Array], chosen: IntArray, total: int, source: np.random.SeedSequence) -> None:
     """Simulate the chosen pairs until each has `total` rewards."""
     missing = np.array([max(total - len(rewards[pair]), 0) for pair in chosen])
     pairs = np.repeat(chosen, missing)

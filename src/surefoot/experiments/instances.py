@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from surefoot.arrays import Array
 from surefoot.problem import RobustProblem
 
-Array = NDArray[np.float64]
 Instance = tuple[RobustProblem, Array]
 
 PERTURBATIONS = 5

@@ -19,6 +19,7 @@ from surefoot.algorithms.result import StopReason
 from surefoot.algorithms.robust_rage import RobustRage
 from surefoot.algorithms.robust_static import RobustStatic
 from surefoot.algorithms.static_allocation import grown
+from surefoot.arrays import Array
 from surefoot.complexity import complexity
 from surefoot.confidence import paper_threshold
 from surefoot.design.rounding import round_design, rounding_minimum
@@ -29,7 +30,7 @@ from surefoot.experiments.runner import Job, Session
 from surefoot.experiments.synthetic import IRRELEVANT, SPHERE
 from surefoot.noise import Gaussian
 from surefoot.simulate import LinearSimulator
-from surefoot.statistics import Array, Counts, Outcome
+from surefoot.statistics import Counts, Outcome
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from surefoot.algorithms import Result
+from surefoot.arrays import Array
 from surefoot.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def estimated_hardness(result: Result) -> Complexity | None:
         return None
 
 
-def _scales(result: Result) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+def _scales(result: Result) -> Array | None:
     """(n_pairs,) noise scales: as given, or as the replicates say."""
     noise, n_pairs = result.settings.noise, result.problem.n_pairs
     if noise.known:

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from surefoot.arrays import IntArray
 from surefoot.statistics import Phase
 from surefoot.study.storage import StoredPhase
 
@@ -31,7 +31,7 @@ class OpenPhase:
     def planned(cls, phase: Phase, first_pull: int, study_seed: int) -> OpenPhase:
         """A new phase, its pairs in a random order: a drift of the simulator or laboratory meets all of them alike."""
         source = np.random.SeedSequence(study_seed, spawn_key=(phase.index, 1))  # two numbers: no pull's stream
-        grouped: NDArray[np.int64] = np.repeat(np.arange(len(phase.counts)), phase.counts)
+        grouped: IntArray = np.repeat(np.arange(len(phase.counts)), phase.counts)
         pairs = np.random.default_rng(source).permutation(grouped)
         return cls(StoredPhase(phase.index, first_pull, pairs, np.full(len(pairs), np.nan)))
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.algorithms import Algorithm, Settings, algorithm_from
+from surefoot.arrays import Array
 from surefoot.complexity import complexity
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian, Noise
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, identify
-from surefoot.statistics import Array
 
 GAPS = (2.0, 1.0, 0.5, 0.2, 0.1)
 ALTERNATIVES = ("robust-rage", "robust-static")

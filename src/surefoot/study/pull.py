@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from surefoot.arrays import Array
 from surefoot.problem import RobustProblem
 
 
@@ -36,7 +36,7 @@ class Pull:
     arm: str
     perturbation: str
     parameters: dict[str, float]
-    features: NDArray[np.float64]
+    features: Array
     study_seed: int
 
     def __reduce__(self) -> tuple[Any, ...]:

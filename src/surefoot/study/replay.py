@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from surefoot.algorithms import Algorithm, Result
+from surefoot.arrays import Array
 from surefoot.errors import InputError
-from surefoot.statistics import Array
 from surefoot.study.description import Description
 from surefoot.study.storage import StoredPhase
 

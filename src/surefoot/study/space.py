@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.problem import RobustProblem
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[np.float64]
 Features = Literal["given", "linear", "quadratic", "tabular"]
 NAMES = ("name", "arm")  # keys of an entry that are no parameters
 
