@@ -65,6 +65,8 @@ def test_the_folder_is_made_and_used(tmp_path: Path) -> None:
         ("print('done')", {}, "last line of the output must be the reward, but it is 'done'"),
         ("pass", {}, "it is nothing"),
         ("print('{{}}')", {"json_field": "score"}, "no field 'score'"),
+        ("print('diverged')", {"json_field": "score"}, "must be JSON, but it ends in 'diverged'"),
+        ("", {"json_field": "score"}, "must be JSON, but it ends in ''"),
         ('print(\'{{"score": "high"}}\')', {"json_field": "score"}, "'high', not a number"),
         ("import time; time.sleep(60)", {"time_limit": 0.2}, "longer than its time limit of 0.2 s"),
     ],

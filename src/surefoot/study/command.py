@@ -1,4 +1,4 @@
-"""Simulators that are programs: a command with {name} fields in, one number out. No shell is involved."""
+"""Simulators that a configuration names: a command with {name} fields in and one number out, or a Python function."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TAIL = 800  # characters of what a failed program said
 
 @dataclass(frozen=True)
 class CommandSimulator:
-    """Runs a program for each pull.
+    """Runs a program for each pull, without a shell.
 
     Fields in braces are replaced: {seed}, {id}, {arm}, {perturbation}, and each parameter by its name, written so that
     reading it back gives the same number. {{ and }} stand for braces.
@@ -131,10 +131,7 @@ def _last_number(text: str) -> float:
 
 
 def _json_number(text: str, field: str) -> float:
-    try:
-        value: Any = json.loads(text)
-    except json.JSONDecodeError:
-        value = json.loads((text.strip().splitlines() or [""])[-1])
+    value = _json_value(text)
     for key in field.split("."):
         if not isinstance(value, dict) or key not in value:
             raise ValueError(f"the JSON output has no field {field!r}: {text.strip()[:80]!r}")
@@ -142,6 +139,14 @@ def _json_number(text: str, field: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"the JSON field {field!r} is {value!r:.80}, not a number")
     return float(value)
+
+
+def _json_value(text: str) -> Any:
+    """What the text says as a whole or, below other output, in its last line."""
+    for part in (text, *text.strip().splitlines()[-1:]):
+        with contextlib.suppress(json.JSONDecodeError):
+            return json.loads(part)
+    raise ValueError(f"the output, or its last line, must be JSON, but it ends in {text.strip()[-80:]!r}")
 
 
 def simulator_from(reference: str, folder: Path) -> Callable[[Pull], float]:
