@@ -34,9 +34,10 @@ class Status:
         writer: the process that has it open for writing, if any.
         told, asked, failed, lost: pulls with a reward; handed out by `surefoot ask`; given up; that lost a worker ever.
         phase, phase_pulls, phase_told: the phase being pulled.
-        survivors, leader, candidates: after the last complete phase.
+        survivors, leader, candidates, certified, sentence: after the last complete phase.
         expected_left: pulls still needed if the estimates are right.
-        pulls_per_minute: over the last minutes in which rewards came.
+        pulls_per_minute: over the last 200 rewards.
+        last_reward: when it came, in seconds since 1970.
     """
 
     state: str

@@ -3,7 +3,7 @@
 Format 1 is an SQLite database:
 
 - `study`: one row a key, value as JSON: id, name, created, versions, problem, settings, algorithm, options, direction,
-  seed, configuration, state (running, paused or finished) and message (why).
+  seed, configuration, state (running, paused or finished), message (why), and result once it is finished.
 - `phases`: one row a phase; its pulls are `first_pull` to `first_pull + pulls − 1`; `summary` is JSON,
   written when it ends.
 - `pulls`: one row a pull, made when its phase begins; `reward` is as measured, before any change of sign.

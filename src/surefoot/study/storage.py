@@ -1,4 +1,4 @@
-"""Reading and writing a study file: every SQL statement on a study stands here or in schema.py.
+"""Reading and writing a study file. All that changes one stands here or in schema.py; readers ask their own questions.
 
 Durability: the database is in WAL mode with `synchronous = FULL`, so a write that has returned survives both a killed
 process and a power cut (on disks that keep what they report as written). A transaction is all or nothing; a torn
@@ -16,11 +16,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from surefoot.arrays import Array, IntArray
 from surefoot.study import schema
 from surefoot.study.errors import StudyFileError
 from surefoot.study.lock import WriterLock
@@ -41,8 +41,8 @@ class StoredPhase:
 
     index: int
     first_pull: int
-    pairs: NDArray[np.int64]
-    rewards: NDArray[np.float64]
+    pairs: IntArray
+    rewards: Array
 
     @property
     def complete(self) -> bool:
@@ -60,12 +60,6 @@ class ReadStorage:
 
     def close(self) -> None:
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def entries(self) -> dict[str, Any]:
         """Everything in the table `study`."""
@@ -134,9 +128,12 @@ class WriteStorage(ReadStorage):
     def set_entries(self, **entries: Any) -> None:
         """Set values in the table `study`."""
         with self._transaction():
-            self._set(entries)
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO study VALUES (?, ?)",
+                [(key, json.dumps(value)) for key, value in entries.items()],
+            )
 
-    def add_phase(self, index: int, first: int, pairs: NDArray[np.int64]) -> None:
+    def add_phase(self, index: int, first: int, pairs: IntArray) -> None:
         """Store a phase and a row for each of its pulls, all at once."""
         with self._transaction():
             self._connection.execute(
@@ -201,11 +198,6 @@ class WriteStorage(ReadStorage):
         """Let failed pulls be tried again."""
         with self._transaction():
             self._connection.execute("UPDATE pulls SET state = 'waiting' WHERE state = 'failed'")
-
-    def _set(self, entries: dict[str, Any]) -> None:
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO study VALUES (?, ?)", [(key, json.dumps(value)) for key, value in entries.items()]
-        )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
