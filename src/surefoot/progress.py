@@ -45,8 +45,12 @@ class Snapshot:
         return self.expected_left / self.pulls_per_second
 
     def __str__(self) -> str:
-        parts = [f"{self.told} pulls", f"phase {self.phase}: {self.phase_told}/{self.phase_pulls}"]
-        parts.append(f"{self.survivors} arms possible")
+        return f"{self.told} pulls, phase {self.phase}: {self.phase_told}/{self.phase_pulls}, {self.known}"
+
+    @property
+    def known(self) -> str:
+        """What is known of the answer, of what is left, and of trouble, in words."""
+        parts = [f"{self.survivors} arms possible"]
         if self.leader is not None:
             parts.append(f"leading: {self.leader}")
         if self.expected_left is not None:
@@ -120,7 +124,6 @@ class BarProgress:
         self._task: Any = None
 
     def update(self, snapshot: Snapshot) -> None:
-        words = str(snapshot).split(", ", 2)
         if self._task is None:
             self._bar.start()
             self._task = self._bar.add_task("", phase=snapshot.phase, words="")
@@ -129,7 +132,7 @@ class BarProgress:
             total=snapshot.phase_pulls,
             completed=snapshot.phase_told,
             phase=snapshot.phase,
-            words=f"{words[0]}, {words[2]}",
+            words=f"{snapshot.told} pulls, {snapshot.known}",
         )
 
     def close(self) -> None:
