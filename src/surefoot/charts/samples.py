@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import altair as alt
@@ -75,9 +76,8 @@ def _legend() -> alt.Legend:
 def _colours(frame: pd.DataFrame, series: list[str]) -> alt.Scale:
     """Each series takes the next colour of its policy's family."""
     policy = dict(zip(frame["series"], frame["policy"], strict=True))
-    colours = {family: iter(range(10**6)) for family in FAMILIES}
-    chosen = [FAMILIES[policy[s]][next(colours[policy[s]]) % len(FAMILIES[policy[s]])] for s in series]
-    return alt.Scale(domain=series, range=chosen)
+    colours = {family: cycle(shades) for family, shades in FAMILIES.items()}
+    return alt.Scale(domain=series, range=[next(colours[policy[s]]) for s in series])
 
 
 def _shapes(frame: pd.DataFrame, series: list[str]) -> alt.Scale:
