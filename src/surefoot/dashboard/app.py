@@ -26,6 +26,7 @@ from surefoot.dashboard.guard import COOKIE, SIGN_IN, Guard, same, session_of
 from surefoot.dashboard.watch import Watch
 from surefoot.report import assets
 from surefoot.report.drawings import DESCRIPTIONS, safe_json
+from surefoot.report.page import environment
 from surefoot.study import StudyReader
 
 REFRESH = 1.0  # seconds between looks at a study somebody watches
@@ -233,14 +234,7 @@ def _render(template: str, status_code: int = 200, **values: Any) -> Response:
 
 @cache
 def _environment() -> jinja2.Environment:
-    """Templates in which every value is escaped; the report's tables are at hand."""
-    return jinja2.Environment(
-        loader=jinja2.ChoiceLoader(
-            [
-                jinja2.PackageLoader("surefoot.dashboard", "templates"),
-                jinja2.PackageLoader("surefoot.report", "templates"),
-            ]
-        ),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    """As for reports, whose tables are at hand, with the pages of the dashboard."""
+    packages = ("surefoot.dashboard", "surefoot.report")
+    loaders = [jinja2.PackageLoader(package, "templates") for package in packages]
+    return environment().overlay(loader=jinja2.ChoiceLoader(loaders))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import pandas as pd
 
 from surefoot.experiments.bolus_evaluation import CASES, METRIC_TITLES, METRICS
@@ -135,15 +134,20 @@ def write_report(record: dict[str, Any], stage: Path, question: Question, comman
 def _page(record: dict[str, Any], found: Recommendation, pictures: list[str], question: Question, command: str) -> str:
     from markupsafe import Markup
 
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    return environment.from_string(PAGE).render(
-        name=found.name,
-        disclaimer=DISCLAIMER,
-        sentence=found.sentence(question),
-        tables=[_outcome_table(found, record), _method_table(record), _arm_table(found, record)],
-        pictures=[Markup(picture) for picture in pictures],
-        caveats=caveats(record),
-        command=command,
+    from surefoot.report.page import environment
+
+    return (
+        environment()
+        .from_string(PAGE)
+        .render(
+            name=found.name,
+            disclaimer=DISCLAIMER,
+            sentence=found.sentence(question),
+            tables=[_outcome_table(found, record), _method_table(record), _arm_table(found, record)],
+            pictures=[Markup(picture) for picture in pictures],
+            caveats=caveats(record),
+            command=command,
+        )
     )
 
 
