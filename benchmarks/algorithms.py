@@ -16,7 +16,7 @@ from surefoot.simulate import LinearSimulator, identify
 
 REPEATS = 9
 BUDGET = 10_000  # for StableOPT, which does not stop by itself
-PUBLIC_RAGE = {2: 5100, 6: 7800}  # mean samples of public RAGE code on the standard instance, delta 0.05
+PUBLIC_RAGE = {2: 5100, 6: 7800}  # by dimension: mean samples of fiezt/Transductive-Linear-Bandit-Code, delta 0.05
 RUNS = 400
 
 

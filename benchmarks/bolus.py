@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.table import Row, seconds
 from surefoot.experiments.bolus_noise import run_pilot
-from surefoot.experiments.bolus_problem import day_rewards, make_dosing, stream
+from surefoot.experiments.bolus_problem import Dosing, day_rewards, make_dosing, stream
 
 REPLICATES = 10_000
 CHECKED = ("adult#001", "adolescent#004", "child#004")
@@ -50,14 +50,13 @@ def scales() -> Iterator[Row]:
     for name in CHECKED:
         dosing = make_dosing(name)
         pilot = run_pilot(dosing, stream(0, dosing.patient, "pilot"))
-        deviations = np.array([_deviation(name, pair) for pair in range(dosing.linear.n_pairs)])
+        deviations = np.array([_deviation(dosing, pair) for pair in range(dosing.linear.n_pairs)])
         covered, worst = pilot.covered(deviations), float((deviations / pilot.scales).max())
         measured = f"{100 * covered:.0f} % covered; largest deviation / scale {worst:.2f}"
         yield Row(f"noise scales of {name} against {REPLICATES:,} replicates", measured, "reported", True)
 
 
-def _deviation(name: str, pair: int) -> float:
-    dosing = make_dosing(name)
+def _deviation(dosing: Dosing, pair: int) -> float:
     rewards = day_rewards(dosing, np.full(REPLICATES, pair), np.random.SeedSequence(1, spawn_key=(pair,)))
     return float(rewards.sum(axis=0).std(ddof=1))
 

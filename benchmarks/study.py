@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -117,7 +116,7 @@ def help_row() -> Row:
 
 
 def rows() -> Iterator[Row]:
-    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as name:
+    with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         yield cost_row(folder, "serial", "in this process")
         yield cost_row(folder, cores(), f"on {cores()} processes")
