@@ -16,6 +16,7 @@ import pandas as pd
 from surefoot.experiments.bolus_problem import make_dosing
 from surefoot.glucose import Calculator, diet, lane_seeds
 from surefoot.glucose import simulate as simulate_days
+from surefoot.glucose.calculator import CARB_RULE, CORRECTION_RULE
 from surefoot.study import Pull
 
 PATIENT = "adult#001"
@@ -36,7 +37,7 @@ def write_tables(folder: Path) -> None:
     first = problem.offsets[:-1]
     insulin = problem.parameters[first, 2]
     arms = pd.DataFrame(problem.parameters[first], columns=names)
-    arms["CarbF"], arms["CorrF"] = 500 / insulin, 1800 / insulin
+    arms["CarbF"], arms["CorrF"] = CARB_RULE / insulin, CORRECTION_RULE / insulin
     arms.insert(0, "name", problem.arm_names)
     arms.to_csv(folder / "bolus_arms.csv", index=False, lineterminator="\n")
     settings = arms[["CarbF", "CorrF"]].to_numpy()[problem.arm_of_pair]
