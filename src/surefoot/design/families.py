@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.block_distance import announce_compilation, solve_blocks
 from surefoot.design.comparison import Comparison, squared_lengths
 from surefoot.design.small_problem import Blocks
 
@@ -58,8 +57,7 @@ class Directions:
         self.directions = directions
 
     def price(self, whitener: Array, threshold: float, limit: int) -> Prices:
-        whitened = self.directions @ whitener.T
-        return _worst(np.einsum("ij,ij->i", whitened, whitened), threshold, limit)
+        return _worst(squared_lengths(self.directions @ whitener.T), threshold, limit)
 
     def blocks(self, identities: IntArray, whitener: Array) -> Blocks:
         return Blocks(self.directions[identities], np.ones(identities.size), np.arange(identities.size + 1))
@@ -163,14 +161,7 @@ def apex_in_hull(blocks: Blocks, whitener: Array) -> NDArray[np.bool_]:
 
 def distances(blocks: Blocks, whitener: Array) -> Array:
     """(n_blocks,) the squared distance of each block's alternatives; 0 where no gap is positive."""
-    announce_compilation()
-    dimension = whitener.shape[0]
-    capacity = int(np.minimum(np.diff(blocks.starts), dimension + 1).sum())
-    distance, epsilon = np.empty(blocks.count), np.empty((blocks.count, dimension))
-    basis, owner = np.empty((capacity, dimension)), np.empty(capacity, dtype=np.int64)
-    rows = np.ascontiguousarray(blocks.rows @ whitener.T)
-    solve_blocks(rows, blocks.gaps, blocks.starts, np.zeros(len(rows)), distance, epsilon, basis, owner)
-    return distance
+    return blocks.solve(whitener, np.zeros(len(blocks.rows)))[0]
 
 
 def _gather(comparison: Comparison, whitener: Array, threshold: float, limit: int) -> Prices:
@@ -186,8 +177,7 @@ def _gather(comparison: Comparison, whitener: Array, threshold: float, limit: in
         blocks.append(above + first * comparison.rivals.size)
         criteria.append(flat[above])
     identities, values = np.concatenate(blocks), np.concatenate(criteria)
-    order = np.argsort(-values, kind="stable")
-    order = order[:limit]
+    order = np.argsort(-values, kind="stable")[:limit]
     return Prices(worst, identities[order].astype(np.int64), values[order], count)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import lapack
@@ -30,6 +31,26 @@ class Blocks:
     @property
     def count(self) -> int:
         return self.starts.size - 1
+
+    @cached_property
+    def most_active(self) -> int:
+        """At most so many rows are active in all: no more than the dimension and one in each block."""
+        return int(np.minimum(np.diff(self.starts), self.rows.shape[1] + 1).sum())
+
+    def solve(self, whitener: Array, multipliers: Array) -> tuple[Array, Array, Array, IntArray]:
+        """Each block's distance and minimiser ε, with the basis rows and their owners: see `solve_blocks`.
+
+        Args:
+            whitener: (dimension, dimension) T with A⁻¹ = TᵀT; ε and the basis come in its coordinates.
+            multipliers: (n_rows,) where to start (zeros: nowhere); overwritten by the optimal ones.
+        """
+        announce_compilation()
+        dimension = self.rows.shape[1]
+        distance, epsilon = np.empty(self.count), np.empty((self.count, dimension))
+        basis, owner = np.empty((self.most_active, dimension)), np.empty(self.most_active, dtype=np.int64)
+        rows = np.ascontiguousarray(self.rows @ whitener.T)
+        used = solve_blocks(rows, self.gaps, self.starts, multipliers, distance, epsilon, basis, owner)
+        return distance, epsilon, basis[:used], owner[:used]
 
 
 @dataclass(frozen=True)
@@ -86,25 +107,19 @@ class SmallProblem:
     """Given atoms (rows that may be pulled) and given blocks."""
 
     def __init__(self, atoms: Array, blocks: Blocks) -> None:
-        announce_compilation()
         self.atoms = atoms
         self.blocks = blocks
         self._warm = np.zeros(blocks.gaps.size)
-        self._capacity = int(np.minimum(np.diff(blocks.starts), atoms.shape[1] + 1).sum())
 
     def geometry(self, weights: Array) -> Geometry | None:
         """Solve every block at these weights; None if the information matrix is numerically singular."""
         whitener = whitener_of((self.atoms.T * weights) @ self.atoms)
         if whitener is None:
             return None
-        dimension, count = self.atoms.shape[1], self.blocks.count
-        distance, epsilon = np.empty(count), np.empty((count, dimension))
-        basis, owner = np.empty((self._capacity, dimension)), np.empty(self._capacity, dtype=np.int64)
-        rows = np.ascontiguousarray(self.blocks.rows @ whitener.T)
-        used = solve_blocks(rows, self.blocks.gaps, self.blocks.starts, self._warm, distance, epsilon, basis, owner)
+        distance, epsilon, basis, owner = self.blocks.solve(whitener, self._warm)
         atoms = self.atoms @ whitener.T
         response = atoms @ epsilon.T
-        return Geometry(whitener, atoms, distance, epsilon, response, response * response, basis[:used], owner[:used])
+        return Geometry(whitener, atoms, distance, epsilon, response, response * response, basis, owner)
 
 
 def whitener_of(information: Array) -> Array | None:
