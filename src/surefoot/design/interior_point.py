@@ -55,8 +55,10 @@ def solve(problem: SmallProblem, weights: Array, multipliers: Array, tolerance: 
     best = SmallSolution(iterate.weights, iterate.multipliers, iterate.geometry, np.inf, 0.0)
     for _ in range(MAX_ITERATIONS):
         best.improve(iterate)
-        if best.value <= (1.0 + tolerance) * best.bound or not iterate.advance(problem):
+        following = None if best.value <= (1.0 + tolerance) * best.bound else iterate.advance(problem)
+        if following is None:
             break
+        iterate = following
     return best
 
 
@@ -93,15 +95,15 @@ class Iterate:
         value = self.weights.sum() / self.geometry.distance.min()
         return float(value), float(self.multipliers.sum() / self.load.max())
 
-    def advance(self, problem: SmallProblem) -> bool:
-        """One predictor-corrector step; False if no progress is possible any more."""
+    def advance(self, problem: SmallProblem) -> Iterate | None:
+        """One predictor-corrector step; None if no progress is possible any more."""
         newton = NewtonSystem.at(self)
         if newton is None:
-            return False
+            return None
         d_primal, d_dual = newton.direction(np.zeros_like(self.primal))
         target = self._centre(d_primal, d_dual) - d_primal * d_dual
         d_primal, d_dual = newton.direction(target)
-        return self._move(problem, d_primal, d_dual)
+        return self._moved(problem, d_primal, d_dual)
 
     def _centre(self, d_primal: Array, d_dual: Array) -> float:
         """The complementarity to aim at: Mehrotra's guess, but no faster than feasibility can follow."""
@@ -115,17 +117,16 @@ class Iterate:
             shrink = max(shrink, lag / (lag + PATIENCE))
         return shrink * now / self.primal.size
 
-    def _move(self, problem: SmallProblem, d_primal: Array, d_dual: Array) -> bool:
+    def _moved(self, problem: SmallProblem, d_primal: Array, d_dual: Array) -> Iterate | None:
         step = min(1.0, LONGEST_STEP * _longest(self.primal, d_primal))
         for _ in range(20):
             primal = self.primal + step * d_primal
             geometry = problem.geometry(primal[: self.split])
             if geometry is not None and geometry.distance.min() > 0.0:
                 step = min(1.0, LONGEST_STEP * _longest(self.dual, d_dual))
-                Iterate.__init__(self, primal, self.dual + step * d_dual, geometry)
-                return True
+                return Iterate(primal, self.dual + step * d_dual, geometry)
             step *= 0.5
-        return False
+        return None
 
 
 @dataclass(frozen=True)
