@@ -95,9 +95,9 @@ def _variances(rows: Array, atoms: Array, weights: Array) -> Array:
 
 def _exchange(atoms: IntArray, weights: Array, variances: Array, everywhere: Array) -> tuple[IntArray, Array]:
     """Drop rows that carry nothing, add the rows with the largest variance."""
-    dimension = 2 * round(weights.sum())
+    dimension = round(weights.sum())  # what D-optimal weights sum to
     kept = (weights > DROP * weights.max()) | (variances > 0.95)
-    worst = np.argsort(-everywhere)[: 2 * dimension]
+    worst = np.argsort(-everywhere)[: 4 * dimension]
     new = np.setdiff1d(worst[everywhere[worst] > 1.0], atoms)
     start = np.concatenate([weights[kept], np.full(new.size, 0.1 * weights.mean())])
     return np.concatenate([atoms[kept], new]).astype(np.int64), start
