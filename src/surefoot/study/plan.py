@@ -74,8 +74,7 @@ def _unit_gap_theta(problem: RobustProblem, generator: np.random.Generator) -> A
     whitening = np.linalg.pinv(problem.pairs) * np.sqrt(problem.n_pairs)
     for _ in range(100):
         theta = whitening @ generator.standard_normal(problem.n_pairs)
-        second, best = np.sort(problem.robust_values(theta))[-2:]
-        gap = best - second
+        gap = problem.robust_gaps(theta).min()
         if gap > 1e-6 * np.abs(theta).max():
             return np.asarray(theta / gap)
     raise InputError("two arms are best together for every parameter: remove arms whose pairs are those of another")
