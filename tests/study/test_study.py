@@ -256,6 +256,8 @@ def test_a_single_arm_needs_no_pulls(path: Path) -> None:
         assert study.done
         assert study.result.certified
         assert study.ask() == []
+        with pytest.raises(InputError, match="it has asked for no pull"):
+            study.tell(0, 1.0)
 
 
 def test_another_plan_on_replay_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,8 @@ def pull_count(n: Any) -> int:
 def pull_number(number: Any, asked: int) -> int:
     """The number of a pull, if the study has asked for it."""
     if not isinstance(number, numbers.Integral) or isinstance(number, bool) or not 0 <= int(number) < asked:
-        raise InputError(f"there is no pull {number!r} in this study: it has asked for pulls 0 to {asked - 1}")
+        known = f"pulls 0 to {asked - 1}" if asked else "no pull"
+        raise InputError(f"there is no pull {number!r} in this study: it has asked for {known}")
     return int(number)
 
 
