@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from surefoot.arrays import Array
 from surefoot.experiments import bolus_truth
-from surefoot.experiments.bolus_problem import Array, Dosing, make_dosing
+from surefoot.experiments.bolus_problem import Dosing, make_dosing
 from surefoot.experiments.bolus_truth import find_truth
 
 DOSING = make_dosing("adult#001", n_arms=5, n_perturbations=2)
