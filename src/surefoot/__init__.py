@@ -42,14 +42,33 @@ _CONTENTS = {
     "StudyReader": "surefoot.study",
 }
 
-if TYPE_CHECKING:
-    from surefoot.algorithms import Algorithm, Result, Settings, StopReason
-    from surefoot.errors import InputError, SurefootWarning
-    from surefoot.noise import Gaussian, SubGaussian
-    from surefoot.problem import RobustProblem
-    from surefoot.simulate import LinearSimulator, identify
-    from surefoot.statistics import Outcome, Phase
-    from surefoot.study import Study, StudyReader
+if TYPE_CHECKING:  # the same for type checkers; "as" says that a name is meant to be used from here
+    from surefoot.algorithms import Algorithm as Algorithm
+    from surefoot.algorithms import Result as Result
+    from surefoot.algorithms import Settings as Settings
+    from surefoot.algorithms import StopReason as StopReason
+    from surefoot.algorithms.oracle import Oracle as Oracle
+    from surefoot.algorithms.prime import Prime as Prime
+    from surefoot.algorithms.robust_lingape import RobustLinGapE as RobustLinGapE
+    from surefoot.algorithms.robust_rage import RobustRage as RobustRage
+    from surefoot.algorithms.robust_static import RobustStatic as RobustStatic
+    from surefoot.algorithms.stableopt import StableOpt as StableOpt
+    from surefoot.algorithms.uniform import Uniform as Uniform
+    from surefoot.complexity import complexity as complexity
+    from surefoot.design import g_design as g_design
+    from surefoot.design import robust_xy_design as robust_xy_design
+    from surefoot.design import round_design as round_design
+    from surefoot.errors import InputError as InputError
+    from surefoot.errors import SurefootWarning as SurefootWarning
+    from surefoot.noise import Gaussian as Gaussian
+    from surefoot.noise import SubGaussian as SubGaussian
+    from surefoot.problem import RobustProblem as RobustProblem
+    from surefoot.simulate import LinearSimulator as LinearSimulator
+    from surefoot.simulate import identify as identify
+    from surefoot.statistics import Outcome as Outcome
+    from surefoot.statistics import Phase as Phase
+    from surefoot.study import Study as Study
+    from surefoot.study import StudyReader as StudyReader
 
 __all__ = [*_CONTENTS, "__version__"]
 
