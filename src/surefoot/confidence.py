@@ -10,7 +10,7 @@ from scipy import special
 from surefoot.arrays import Array, IntArray
 from surefoot.noise import Gaussian, Noise
 
-SINGULAR = 1e-13
+SINGULAR = 1e-13  # eigenvalues below this share of the largest are zero
 
 
 def paper_threshold(n_pairs: int, delta: float) -> float:
@@ -47,13 +47,13 @@ def union_threshold(events: int, delta: float, noise: Noise) -> float:
     return math.sqrt(2 * math.log(events / delta))
 
 
-def self_normalised_radius(first: Array, total: Array, delta: float, regularisation: float = 1.0) -> float:
+def self_normalised_radius(first: Array, total: Array, delta: float) -> float:
     """β with P(‖θ̂ − θ‖_A ≤ β at all looks) ≥ 1 − δ, however the pulls after the first phase were chosen.
 
-    The method of mixtures (Abbasi-Yadkori, Pál and Szepesvári, 2011) with prior precision V = r·A_first bounds
-    ‖S‖² in the norm of (V + A)⁻¹ by log det(V + A) − log det V + 2 log(1/δ). With κ the largest eigenvalue of
-    A⁻¹A_first, V + A ⪯ (1 + rκ) A, so ‖θ̂ − θ‖²_A = ‖S‖²_{A⁻¹} is at most (1 + rκ) times that. No bound on ‖θ‖ is
-    needed, and κ falls to 0 as data arrive.
+    The method of mixtures (Abbasi-Yadkori, Pál and Szepesvári, 2011) with prior precision V = A_first bounds ‖S‖² in
+    the norm of (V + A)⁻¹ by log det(V + A) − log det V + 2 log(1/δ). With κ the largest eigenvalue of A⁻¹A_first,
+    V + A ⪯ (1 + κ) A, so ‖θ̂ − θ‖²_A = ‖S‖²_{A⁻¹} is at most (1 + κ) times that. No bound on ‖θ‖ is needed, and κ falls
+    to 0 as data arrive.
 
     Args:
         first: (d, d) information of the first phase, whose design is fixed before any data.
@@ -67,5 +67,5 @@ def self_normalised_radius(first: Array, total: Array, delta: float, regularisat
         return math.inf
     whitener = vectors / np.sqrt(values) / units[:, None]
     ratios = np.linalg.eigvalsh(whitener.T @ total @ whitener)  # of A relative to A_first, all ≥ 1
-    growth = np.log1p(ratios / regularisation).sum()
-    return math.sqrt((1 + regularisation / ratios[0]) * (growth + 2 * math.log(1 / delta)))
+    growth = np.log1p(ratios).sum()
+    return math.sqrt((1 + 1 / ratios[0]) * (growth + 2 * math.log(1 / delta)))
