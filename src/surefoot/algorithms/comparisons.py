@@ -12,8 +12,8 @@ from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, information
 
 SINGULAR = 1e-11  # eigenvalues of A, relative to its largest, in coordinates of size one
-UNSEEN = 1e-8
-BLOCK = 2_000_000
+UNSEEN = 1e-8  # a longer part of a pair, in the same coordinates, that no pull measured is more than rounding
+BLOCK = 2_000_000  # numbers in a block of differences
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Comparisons:
 
     def among(self, arms: IntArray) -> Comparisons:
         """The same comparisons, of these arms only."""
-        chosen = np.concatenate([np.arange(self.offsets[a], self.offsets[a + 1]) for a in arms])
+        chosen = self._pairs_of(arms)
         offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[arms])])
         return Comparisons(offsets, self.means[chosen], self.located[chosen], self.unseen[chosen])
 
@@ -73,7 +73,7 @@ class Comparisons:
         The winner beats the loser at threshold c if this exceeds c: *every* pair of the winner is above *some*
         pair of the loser. It is −∞ where that needs a direction nobody measured.
         """
-        rows = np.concatenate([np.arange(self.offsets[a], self.offsets[a + 1]) for a in winners])
+        rows = self._pairs_of(winners)
         sizes = np.diff(self.offsets)[winners]
         above_some = np.empty((len(rows), len(self.offsets) - 1))
         step = max(1, BLOCK // max(self.located.size + self.unseen.size, 1))
@@ -90,6 +90,9 @@ class Comparisons:
         """
         errors = _distances(self.located, rows)
         return np.where(errors > 0, self.means[None, :] - self.means[rows, None] + radius * errors, np.inf)
+
+    def _pairs_of(self, arms: IntArray) -> IntArray:
+        return np.concatenate([np.arange(self.offsets[a], self.offsets[a + 1]) for a in arms])
 
     def _ratios(self, rows: IntArray) -> Array:
         """(n_rows, n_pairs) standardised differences; equal pairs give 0, unmeasured differences −∞."""

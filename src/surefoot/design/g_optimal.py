@@ -11,13 +11,15 @@ import numpy as np
 from scipy.linalg import lapack
 
 from surefoot.arrays import Array, IntArray
+from surefoot.design.comparison import squared_lengths
 from surefoot.design.small_problem import whitener_of
 from surefoot.design.types import Design
 from surefoot.design.whitening import whiten
 from surefoot.design.working_set import extreme_rows
 from surefoot.problem import RobustProblem
 
-FEW_ROWS = 150
+FEW_ROWS = 150  # up to so many, all are in from the start
+CHUNK_ROWS = 10_000
 MAX_ROUNDS = 60
 MAX_ITERATIONS = 60
 DROP = 1e-9  # a share of the largest weight
@@ -87,9 +89,9 @@ def _inverse_root(rows: Array, weights: Array) -> Array:
 def _variances(rows: Array, atoms: Array, weights: Array) -> Array:
     whitener = _inverse_root(atoms, weights)
     variances = np.empty(len(rows))
-    for first in range(0, len(rows), 10_000):
-        whitened = rows[first : first + 10_000] @ whitener.T
-        variances[first : first + 10_000] = np.einsum("ij,ij->i", whitened, whitened)
+    for first in range(0, len(rows), CHUNK_ROWS):
+        part = slice(first, first + CHUNK_ROWS)
+        variances[part] = squared_lengths(rows[part] @ whitener.T)
     return variances
 
 

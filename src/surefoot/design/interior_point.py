@@ -20,9 +20,9 @@ from surefoot.design.small_problem import Geometry, SmallProblem
 
 LONGEST_STEP = 0.95
 MAX_ITERATIONS = 80
-PATIENCE = 30.0
+PATIENCE = 30.0  # the larger, the less the path slows down when multipliers lag behind
 FEASIBLE = 1.1  # how far inside its constraints the start lies
-RIDGE = 1e-13
+RIDGE = 1e-13  # relative: against rounding errors on the diagonal
 
 
 @dataclass

@@ -18,6 +18,7 @@ NEGLIGIBLE = 1e-4  # blocks below this share of the worst do not come in at the 
 PIVOT_ROWS = 20  # times the dimension: among so many longest rows the first ones are chosen
 FIRST_TOLERANCE = 0.1  # as long as rows and blocks are missing, no finer
 FIRST_BLOCKS = 40
+CHUNK_ROWS = 20_000
 
 
 @dataclass
@@ -83,8 +84,8 @@ class WorkingSet:
         heavy = self.multipliers > 1e-7 * self.multipliers.max()
         multipliers = self.multipliers[heavy]
         load = np.zeros(len(self.rows))
-        for first in range(0, len(self.rows), 20_000):
-            part = slice(first, first + 20_000)
+        for first in range(0, len(self.rows), CHUNK_ROWS):
+            part = slice(first, first + CHUNK_ROWS)
             load[part] = ((self.rows[part] @ epsilon[heavy].T) ** 2) @ multipliers
         inside = load[self.atoms].max()
         above = np.flatnonzero(load > inside * (1.0 + 1e-9))
