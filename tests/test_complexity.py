@@ -47,7 +47,7 @@ def test_gap_and_best_arm():
     assert result.worst_case == pytest.approx(4 * 4 / 0.16)
 
 
-def test_worst_case_is_attained_by_pairs_all_alike():
+def test_worst_case_is_twice_what_two_orthogonal_arms_need():
     """Two orthogonal arms: H_R = 4/Δ² is half of 4d/Δ²."""
     result = complexity(orthogonal_problem(2), [0.5, 0.0])
     assert result.paper == pytest.approx(16.0, rel=1e-3)

@@ -8,7 +8,6 @@ from scipy import stats
 
 from surefoot.algorithms import StopReason, robust_rage
 from surefoot.algorithms.robust_rage import RobustRage
-from surefoot.confidence import paper_spending, valid_spending
 from surefoot.design import g_optimal, robust_xy, round_design, rounding_minimum
 from surefoot.experiments.instances import Instance, classic, random_robust, unit_sphere
 from surefoot.noise import Gaussian, SubGaussian
@@ -61,15 +60,6 @@ def test_it_is_algorithm_1_line_by_line(confidence: str) -> None:
     assert run.next_phase() is None
     assert run.result.arm == survivors[0] == problem.best_arm(theta)
     assert t > 2
-
-
-def test_what_the_phases_spend() -> None:
-    """The paper's δ/t² sums to 1.64 δ; the valid policy's shares sum to δ."""
-    paper = sum(paper_spending(0.05, t) for t in range(1, 100_001))
-    valid = sum(valid_spending(0.05, t) for t in range(1, 100_001))
-    assert paper == pytest.approx(0.05 * math.pi**2 / 6, rel=1e-4)
-    assert paper > 1.6 * 0.05
-    assert 0.9999 * 0.05 < valid <= 0.05
 
 
 def test_the_papers_design_can_leave_it_blind() -> None:

@@ -36,18 +36,6 @@ def test_is_the_efficient_apportionment(weights, n):
     assert (np.abs(counts - np.ceil((n - shares.size / 2) * shares)) <= shares.size).all()
 
 
-@given(weights_lists, st.integers(1, 500))
-def test_each_count_is_within_one_of_its_share_of_a_common_quota(weights, n):
-    shares = weights / weights.sum()
-    support = shares > 0
-    if n < support.sum():
-        return
-    counts, shares = round_design(weights, n)[support], shares[support]
-    quota = np.min(counts / shares)
-    assert (counts >= quota * shares * (1 - 1e-9)).all()
-    assert (counts <= quota * shares * (1 + 1e-9) + 1).all()
-
-
 @given(weights_lists, st.floats(0.01, 1.0))
 def test_efficiency_from_the_paper_s_minimum_on(weights, epsilon):
     n = rounding_minimum(weights, epsilon)
