@@ -174,6 +174,16 @@ def test_pulls_are_handed_out_once_and_listed_again_on_demand(folder: Path, caps
     assert "handed out" in capsys.readouterr().err
 
 
+def test_names_are_shown_as_they_are(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arms = 'arms.list = [{ name = "[/slow]", dose = 1.0 }, { name = ":x:", dose = 3.0 }]'
+    text = BY_HAND.replace("arms.grid = { dose = [1.0, 3.0] }", arms)
+    Path("study.toml").write_text('name = "[bold] bread"\n' + text)
+    surefoot("ask", "-n", "20")
+    surefoot("status")
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in ("[/slow]", ":x:", "[bold] bread"))
+
+
 def test_rows_without_a_reward_wait(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("study.toml").write_text(BY_HAND)
     Path("results.csv").write_text("pull,reward\n0,1.5\n1,\n")

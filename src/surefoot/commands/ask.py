@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.commands.locate import StudyOption, open_study
+from surefoot.commands.terminal import print_table
 
 if TYPE_CHECKING:
     from surefoot.study import Pull, Study
@@ -55,11 +56,10 @@ def _write_csv(study: Study, pulls: list[Pull]) -> None:
 
 
 def _print_table(study: Study, pulls: list[Pull]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("pull", "arm", "perturbation", *study.problem.parameter_names, "seed")
     for pull in pulls:
         values = [f"{value:g}" for value in pull.parameters.values()]
         table.add_row(str(pull.id), pull.arm, pull.perturbation, *values, str(pull.seed))
-    Console().print(table)
+    print_table(table)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from surefoot.commands.terminal import print_table
+
 if TYPE_CHECKING:
     from surefoot.study.config import StudyConfig
     from surefoot.study.plan import Cost
@@ -43,7 +45,6 @@ def command(
 
 
 def _print(config: StudyConfig, costs: list[Cost], seconds: float) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from surefoot.progress import duration
@@ -60,7 +61,7 @@ def _print(config: StudyConfig, costs: list[Cost], seconds: float) -> None:
             *("no answer" if cost.pulls[name] is None else f"{cost.pulls[name]:.4g}" for name in algorithms),
             "" if first is None else duration(first * seconds),
         )
-    Console().print(table)
+    print_table(table)
     print(
         f"Pulls at delta = {config.values.delta:g}, medians of simulated runs with random rewards; the gap is that "
         "between the worst cases of the best two arms.\n"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from surefoot.commands.locate import StudyArgument, study_file
+from surefoot.commands.terminal import print_table
 
 if TYPE_CHECKING:
     from surefoot.study.reader import Status, StudyReader
@@ -27,7 +28,6 @@ def command(
 
 
 def _print(reader: StudyReader, status: Status) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from surefoot.progress import duration
@@ -49,4 +49,4 @@ def _print(reader: StudyReader, status: Status) -> None:
     table.add_row("answer", status.sentence or "none yet")
     if status.message and status.state == "paused":
         table.add_row("message", status.message)
-    Console().print(table)
+    print_table(table)

@@ -1,0 +1,15 @@
+"""Tables in a terminal, with whatever words users chose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def print_table(table: Table) -> None:
+    """Print names and messages as they are: rich would take [brackets] for markup, and :words: for pictures."""
+    from rich.console import Console
+
+    Console(markup=False, emoji=False).print(table)
