@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from surefoot.arrays import Array
 from surefoot.problem import RobustProblem
-from surefoot.statistics import Array
 
 
 def beats(problem: RobustProblem, theta: Array, A: Array, c: float, winner: int, loser: int, strict: bool) -> bool:

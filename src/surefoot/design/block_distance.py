@@ -14,18 +14,16 @@ from pathlib import Path
 import numpy as np
 from numba import njit
 
-from surefoot.design.types import FloatArray, IntArray
+from surefoot.arrays import Array, IntArray
 
 log = logging.getLogger("surefoot")
 
-ENTERING = 1e-12
-DEPENDENT = 1e-13
+ENTERING = 1e-12  # a row whose slope is below this, relative to its size, has nothing to gain
+DEPENDENT = 1e-13  # what is left of a row off the span of the others, relative: less is rounding
 
 
 @njit(cache=True)
-def _solve_passive(
-    rows: FloatArray, gaps: FloatArray, passive: IntArray, count: int, factor: FloatArray, out: FloatArray
-) -> bool:
+def _solve_passive(rows: Array, gaps: Array, passive: IntArray, count: int, factor: Array, out: Array) -> bool:
     """Solve (V Vᵀ + g gᵀ) y = g on the passive rows by Cholesky; False if they are dependent."""
     dimension = rows.shape[1]
     for i in range(count):
@@ -59,13 +57,13 @@ def _solve_passive(
 
 @njit(cache=True)
 def _settle(
-    rows: FloatArray,
-    gaps: FloatArray,
+    rows: Array,
+    gaps: Array,
     passive: IntArray,
     count: int,
-    y: FloatArray,
-    factor: FloatArray,
-    trial: FloatArray,
+    y: Array,
+    factor: Array,
+    trial: Array,
 ) -> int:
     """Move y to the optimum on its passive rows, dropping rows that would turn negative; -1 if they are dependent."""
     while count > 0:
@@ -102,13 +100,13 @@ def _settle(
 
 @njit(cache=True)
 def nearest(
-    rows: FloatArray,
-    gaps: FloatArray,
-    y: FloatArray,
+    rows: Array,
+    gaps: Array,
+    y: Array,
     passive: IntArray,
-    factor: FloatArray,
-    trial: FloatArray,
-    u: FloatArray,
+    factor: Array,
+    trial: Array,
+    u: Array,
 ) -> int:
     """Non-negative least squares from a warm start y; returns how many rows are passive (those with y > 0)."""
     size, dimension = rows.shape
@@ -159,11 +157,11 @@ def nearest(
 
 @njit(cache=True)
 def _complement(
-    rows: FloatArray,
+    rows: Array,
     passive: IntArray,
     count: int,
-    unit: FloatArray,
-    basis: FloatArray,
+    unit: Array,
+    basis: Array,
     owner: IntArray,
     written: int,
     block: int,
@@ -200,13 +198,13 @@ def _complement(
 
 @njit(cache=True)
 def solve_blocks(
-    rows: FloatArray,
-    gaps: FloatArray,
+    rows: Array,
+    gaps: Array,
     starts: IntArray,
-    multipliers: FloatArray,
-    distance: FloatArray,
-    epsilon: FloatArray,
-    basis: FloatArray,
+    multipliers: Array,
+    distance: Array,
+    epsilon: Array,
+    basis: Array,
     owner: IntArray,
 ) -> int:
     """Solve every block; the outputs are written in place.

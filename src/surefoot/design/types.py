@@ -11,7 +11,7 @@ import numpy as np
 from surefoot.arrays import Array
 from surefoot.arrays import IntArray as IntArray
 
-FloatArray = Array  # its older name
+FloatArray = Array  # its older name, which finishing.py still uses
 
 
 @dataclass(frozen=True, eq=False)
