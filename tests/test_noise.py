@@ -14,6 +14,13 @@ def test_one_scale_or_one_for_each_pair() -> None:
     assert SubGaussian([1.0, 2.0, 3.0]).scales(3).tolist() == [1.0, 2.0, 3.0]
 
 
+def test_the_callers_array_is_copied() -> None:
+    scale = np.ones(2)
+    noise = Gaussian(scale)
+    scale[:] = -1.0
+    assert noise.scales(2).tolist() == [1.0, 1.0]
+
+
 def test_an_unknown_scale_counts_as_one() -> None:
     assert not Gaussian().known
     assert Gaussian(1.0).known

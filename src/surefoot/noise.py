@@ -76,7 +76,7 @@ def noise_from_dict(data: dict[str, Any]) -> Noise:
 
 def _positive(scale: ArrayLike) -> ArrayLike:
     try:
-        array = np.asarray(scale, dtype=np.float64)
+        array = np.array(scale, dtype=np.float64)  # a copy: the caller may change theirs
     except (TypeError, ValueError):
         array = np.empty(0)
     if array.ndim > 1 or array.size == 0 or not (np.isfinite(array).all() and (array > 0).all()):
