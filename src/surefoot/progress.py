@@ -126,7 +126,7 @@ class BarProgress:
     def update(self, snapshot: Snapshot) -> None:
         if self._task is None:
             self._bar.start()
-            self._task = self._bar.add_task("", phase=snapshot.phase, words="")
+            self._task = self._bar.add_task("", total=snapshot.phase_pulls, phase=snapshot.phase, words="")
         self._bar.update(
             self._task,
             total=snapshot.phase_pulls,
