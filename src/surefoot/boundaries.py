@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, special
 
-Array = NDArray[np.float64]
+from surefoot.arrays import Array
+
 Weights = tuple[float, ...]
 
 LOWEST = -8.5  # a standardised walk is below this with probability 1e-17

@@ -73,3 +73,33 @@ def test_one_direction_gives_the_c_optimal_design() -> None:
     rivals = Rivals(direction, np.ones(1), np.full(1, 2.0), np.ones(1), 60.0)
     found = finishing_design(np.eye(3), np.full(3, 1 / 3), rivals, tolerance=1e-5)
     assert found == pytest.approx(np.array([0.6, 0.2, 0.2]), abs=0.01)
+
+
+def test_whitened_points_are_as_long_as_the_inverse_norm_says() -> None:
+    generator = np.random.default_rng(1)
+    root, points = generator.standard_normal((5, 5)), generator.standard_normal((7, 5))
+    matrix = root @ root.T
+    expected = np.einsum("ki,ij,kj->k", points, np.linalg.inv(matrix), points)
+    assert (finishing.whitened(points, matrix) ** 2).sum(axis=1) == pytest.approx(expected, rel=1e-5)
+
+
+def test_directions_that_nothing_measures_are_long_but_finite() -> None:
+    found = finishing.whitened(np.eye(2), np.diag([1.0, 0.0]))
+    assert found[0, 0] == pytest.approx(1.0)
+    assert 1e3 < found[1, 1] < 1e6
+
+
+def test_the_mean_gradient_is_the_gain_of_more_pulls() -> None:
+    rows, rivals = problem(3)
+    weights = np.random.default_rng(3).dirichlet(np.ones(len(rows)))
+    more = Rivals(rivals.directions, rivals.gaps, rivals.needs, rivals.spreads, rivals.pulls * (1 + 1e-6))
+    gain = (log_probability(rows, weights, more) - log_probability(rows, weights, rivals)) / 1e-6
+    assert weights @ finishing.gradient_of(rows, weights, rivals) == pytest.approx(gain, rel=1e-3)
+
+
+def test_no_pulls_are_wasted_beyond_the_tolerance() -> None:
+    for seed in range(20):
+        rows, rivals = problem(seed, n=60, d=6, rivals=25)
+        weights = finishing_design(rows, np.full(60, 1 / 60), rivals)
+        gradient = finishing.gradient_of(rows, weights, rivals)
+        assert gradient.max() <= 1.02 * max(weights @ gradient, finishing.FLAT)

@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.designs import g_weights
-from surefoot.algorithms.prime_allocation import Look, allocate, check_pulls, counts_for
+from surefoot.algorithms.prime_allocation import Look, allocate, check_pulls, counts_for, mended
 from surefoot.algorithms.prime_coordinates import coordinates_for
 from surefoot.algorithms.prime_evidence import Evidence, PhaseTests
 from surefoot.algorithms.prime_plan import continuation, first_plan
 from surefoot.algorithms.result import StopReason
+from surefoot.arrays import Array, IntArray
+from surefoot.design.finishing import whitened
 from surefoot.design.rounding import round_design
-from surefoot.statistics import Array, Counts, Outcome, least_squares
+from surefoot.statistics import Counts, Outcome, information, least_squares
 
 UNIT_PER_DIMENSION = 5
 PILOT_PER_DIMENSION = 2
@@ -58,11 +60,12 @@ class Prime(Algorithm):
         if self.look == len(self.schedule.sizes):
             self._next_epoch()
         theta, ranked = self.theta, self._ranked(self.theta)
+        known = whitened(self.coordinates.pairs, information(self.coordinates.rows, self.counts))
         self.leader = int(ranked[0])
-        counts = self._counts(theta, ranked[1:])
+        counts = self._counts(theta, known, ranked[1:])
         if counts is None:
             return StopReason.BUDGET
-        self.tests = PhaseTests(self.coordinates, counts)
+        self.tests = PhaseTests(self.coordinates, counts, known)
         self.tests.add(self.leader, np.sort(ranked[1:]), theta)
         self.tests.add(int(ranked[1]), ranked[:1], theta)
         return counts
@@ -89,13 +92,13 @@ class Prime(Algorithm):
         counts = round_design(self.spread, int(min(PILOT_PER_DIMENSION * dimension, self.remaining)))
         return counts + check_pulls(counts, int(min(dimension + 1, self.remaining - counts.sum())))
 
-    def _ranked(self, theta: Array) -> NDArray[np.int64]:
+    def _ranked(self, theta: Array) -> IntArray:
         """Surviving arms, best estimated worst case first."""
         alive = np.flatnonzero(self.survivors)
         values = self.problem.worst_of(self.coordinates.pairs @ theta)[alive]
         return alive[np.argsort(-values, kind="stable")]
 
-    def _counts(self, theta: Array, rivals: NDArray[np.int64]) -> Counts | None:
+    def _counts(self, theta: Array, known: Array, rivals: IntArray) -> Counts | None:
         plan = self.schedule
         look = Look(
             variance=float(plan.variances[self.look]),
@@ -104,9 +107,9 @@ class Prime(Algorithm):
             boundary=float(plan.boundary[self.look]),
             units=self.units,
         )
-        self.weights, pulls = allocate(
+        self.weights, pulls, target = allocate(
             self.coordinates,
-            self.counts,
+            known,
             theta,
             self.leader,
             rivals,
@@ -117,7 +120,10 @@ class Prime(Algorithm):
         )
         least = 1 if self.settings.noise.known else self.problem.dimension + LEAST_FREEDOM
         pulls = int(min(max(pulls, least), self.remaining))
-        return counts_for(self.weights, pulls, self.spread, self.counts, self.units) if pulls >= least else None
+        if pulls < least:
+            return None
+        counts = counts_for(self.weights, pulls, self.spread, self.counts, self.units)
+        return counts if target is None else mended(counts, self.coordinates.rows, target)
 
     def _look(self, outcome: Outcome, tests: PhaseTests) -> None:
         weight = float(self.schedule.weights[self.look])

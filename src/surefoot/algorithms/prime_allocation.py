@@ -9,25 +9,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 from surefoot.algorithms.prime_coordinates import Coordinates
 from surefoot.algorithms.prime_rivals import clearest_vertices
-from surefoot.design.finishing import Rivals, finishing_design
+from surefoot.arrays import Array, IntArray
+from surefoot.design.finishing import Rivals, finishing_design, gradient_of, whitened
 from surefoot.design.rounding import round_design
-from surefoot.statistics import Array, Counts, information
+from surefoot.statistics import Counts, information
 
 MOST_RIVALS = 64  # the most pressing ones; the rest are settled on the way
 HOPE = 0.6  # look as far ahead as this probability of finishing needs
+AHEAD = np.linspace(0.0, 1.0, 24)  # from the next look to a thousand times the data, on a log scale
 DOUBT = 0.3  # how much of the gaps' own uncertainty counts
-EXPLORATION = 0.1
-EXPLORED = 20.0  # units of data after which exploration's share falls
-SMALLEST_SHARE = 0.02  # weights below this share of the largest are rounding noise
+EXPLORATION = 0.07
+EXPLORED = 30.0  # units of data after which exploration's share falls
 SIZES = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5])
-CHECKS = 2  # pulls a phase at least, on pairs that a wrong model would get wrong
-GOLDEN = 0.6180339887498949
 PATIENCE = 0.7  # what another phase costs, in planned phases
+CHECKS = 2  # pulls a phase at least, on pairs that a wrong model would get wrong
+MISSED = 10.0  # a pair whose pull is worth this many times the average one may not go without
+GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,7 @@ class Standing:
     lengths: Array
     held: Array
 
-    def take(self, chosen: NDArray[np.int64]) -> Standing:
+    def take(self, chosen: IntArray) -> Standing:
         return Standing(
             self.directions[chosen], self.gaps[chosen], self.doubts[chosen], self.lengths[chosen], self.held[chosen]
         )
@@ -91,37 +93,35 @@ class Standing:
 
 def allocate(
     coordinates: Coordinates,
-    past: Counts,
+    known: Array,
     theta: Array,
     leader: int,
-    rivals: NDArray[np.int64],
+    rivals: IntArray,
     held: Array,
     start: Array,
     spread: Array,
     look: Look,
-) -> tuple[Array, int]:
-    """Weights over the pairs, and how many pulls to make.
+) -> tuple[Array, int, Rivals | None]:
+    """Weights over the pairs, how many pulls to make, and the rivals that they are meant to settle, if any.
 
     Args:
-        past: (n_pairs,) pulls so far.
+        known: (n_pairs, dimension) pairs where distance is the standard deviation of a gap estimated on past data.
         theta: estimate on past data.
         held: (n_arms, n_leader_pairs) evidence so far.
         start: (n_pairs,) the last phase's weights.
         spread: (n_pairs,) λ^G.
     """
     design = 0.9 * start + 0.1 * spread
-    standing = _standing(coordinates, past, theta, leader, rivals, held, design)
+    standing = _standing(coordinates, known, theta, leader, rivals, held, design)
     if not len(standing.gaps):  # the leader shares every pair that matters: nothing to steer by
-        return spread, round(look.size)
+        return spread, round(look.size), None
     rate = look.size / look.weight
     horizon = _horizon(standing, look, rate)
     pressing = standing.take(_most_pressing(standing.scores(look, horizon, horizon * rate)))
     pulls = horizon * rate
     target = Rivals(pressing.directions, pressing.gaps, pressing.needs(look, horizon), pressing.spreads(pulls), pulls)
     weights = finishing_design(coordinates.rows, design, target)
-    weights = np.where(weights >= SMALLEST_SHARE * weights.max(), weights, 0.0)
-    weights /= weights.sum()
-    return weights, _pulls(_relength(pressing, coordinates.rows, weights), look)
+    return weights, _pulls(_relength(pressing, coordinates.rows, weights), look), target
 
 
 def counts_for(weights: Array, pulls: int, spread: Array, past: Counts, units: float) -> Counts:
@@ -129,11 +129,32 @@ def counts_for(weights: Array, pulls: int, spread: Array, past: Counts, units: f
 
     Half of that share follows λ^G, to learn θ; half goes round all pairs, so that a wrong model can be noticed.
     """
-    share = EXPLORATION * min(1.0, float(np.sqrt(EXPLORED / max(units, 1e-9))))
+    share = EXPLORATION * min(1.0, EXPLORED / max(units, 1e-9))
     explored = min(max(round(share * pulls), CHECKS), pulls // 2)
-    main = round_design(weights, pulls - explored)
+    main = round_design(_worth_a_pull(weights, pulls), pulls - explored)
     wanted = (spread + 1 / len(spread)) / 2 * share * (past.sum() + pulls)
     return main + _most_wanted(wanted - past - main, explored)
+
+
+def _worth_a_pull(weights: Array, pulls: int) -> Array:
+    """Without the weights that amount to less than half a pull, the largest at least."""
+    return np.where(weights >= min(0.5 / pulls, weights.max()), weights, 0.0)
+
+
+def mended(counts: Counts, rows: Array, target: Rivals) -> Counts:
+    """Give a pull to each pair without which some rival would go all but unmeasured.
+
+    Such a pair may have had a tiny weight that rounding took away: the gradient shows how much it is missed.
+    """
+    counts = counts.copy()
+    for _ in range(rows.shape[1]):
+        gradient = gradient_of(rows, counts / counts.sum(), target)
+        missed = int(np.argmax(gradient))
+        if gradient[missed] <= MISSED * (counts @ gradient) / counts.sum():
+            break
+        counts[np.argmax(counts)] -= 1
+        counts[missed] += 1
+    return counts
 
 
 def check_pulls(counts: Counts, pulls: int) -> Counts:
@@ -149,30 +170,27 @@ def _most_wanted(wanted: Array, pulls: int) -> Counts:
     counts = whole.astype(np.int64)
     scattered = (np.arange(len(wanted)) * GOLDEN) % 1.0
     order = np.lexsort((scattered, -np.round(wanted - whole, 3)))
-    counts[order[: pulls - int(counts.sum())]] += 1
+    everywhere, left = divmod(pulls - int(counts.sum()), len(counts))
+    counts += everywhere
+    counts[order[:left]] += 1
     return counts
 
 
 def _standing(
-    coordinates: Coordinates,
-    past: Counts,
-    theta: Array,
-    leader: int,
-    rivals: NDArray[np.int64],
-    held: Array,
-    design: Array,
+    coordinates: Coordinates, known: Array, theta: Array, leader: int, rivals: IntArray, held: Array, design: Array
 ) -> Standing:
-    pairs, rows, offsets = coordinates.pairs, coordinates.rows, coordinates.offsets
+    pairs, offsets = coordinates.pairs, coordinates.offsets
     own = np.arange(offsets[leader], offsets[leader + 1])
     chosen, lengths = np.empty((len(own), len(rivals)), dtype=np.int64), np.empty((len(own), len(rivals)))
     means = pairs @ theta
-    clearest_vertices(_whitened(pairs, information(rows, design)), means, own, rivals, offsets, chosen, lengths)
+    reach = whitened(pairs, information(coordinates.rows, design))
+    clearest_vertices(reach, means, own, rivals, offsets, chosen, lengths)
     directions = (pairs[own][:, None, :] - pairs[chosen]).reshape(-1, coordinates.dimension)
     gaps = (means[own][:, None] - means[chosen]).ravel()
     standing = Standing(
         directions,
         np.maximum(gaps, 1e-9 * np.abs(gaps).max() + 1e-300),
-        np.linalg.norm(_whitened(directions, information(rows, past)), axis=1),
+        np.linalg.norm(known[own][:, None, :] - known[chosen], axis=2).ravel(),
         lengths.ravel(),
         held[rivals].T.ravel(),
     )
@@ -180,24 +198,17 @@ def _standing(
     return standing if differ.all() else standing.take(np.flatnonzero(differ))
 
 
-def _whitened(points: Array, matrix: Array) -> Array:
-    """The points where the norm of the matrix's inverse becomes length; a little ridge in case it is singular."""
-    ridge = 1e-9 * np.trace(matrix) / len(matrix)
-    factor = np.linalg.cholesky(matrix + ridge * np.eye(len(matrix)))
-    return np.ascontiguousarray(np.linalg.solve(factor, points.T).T)
-
-
 def _horizon(standing: Standing, look: Look, rate: float) -> float:
     """The least weight ahead at which finishing is likely enough, or where it is likeliest."""
     near = standing.scores(look, look.variance + look.weight, (look.variance + look.weight) * rate)
     pressing = standing.take(_most_pressing(near))
-    ahead = np.geomspace(look.weight, 1000 * (look.variance + look.weight), 24)
+    ahead = look.weight * (1000 * (1 + look.variance / look.weight)) ** AHEAD
     chance = special.log_ndtr(pressing.scores(look, ahead[:, None], ahead[:, None] * rate)).sum(axis=1)
     likely = np.flatnonzero(chance >= np.log(HOPE))
     return float(ahead[likely[0]] if len(likely) else ahead[np.argmax(chance)])
 
 
-def _most_pressing(scores: Array) -> NDArray[np.int64]:
+def _most_pressing(scores: Array) -> IntArray:
     if len(scores) <= MOST_RIVALS:
         return np.arange(len(scores))
     return np.argpartition(scores, MOST_RIVALS)[:MOST_RIVALS]
@@ -205,7 +216,7 @@ def _most_pressing(scores: Array) -> NDArray[np.int64]:
 
 def _relength(standing: Standing, rows: Array, weights: Array) -> Standing:
     """The same comparisons under other weights."""
-    lengths = np.linalg.norm(_whitened(standing.directions, information(rows, weights)), axis=1)
+    lengths = np.linalg.norm(whitened(standing.directions, information(rows, weights)), axis=1)
     return Standing(standing.directions, standing.gaps, standing.doubts, lengths, standing.held)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from surefoot.statistics import Array
+from surefoot.arrays import Array, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +22,7 @@ class Coordinates:
 
     pairs: Array
     rows: Array
-    offsets: NDArray[np.int64]
+    offsets: IntArray
     sizes: Array
 
     @property
@@ -31,7 +30,7 @@ class Coordinates:
         return int(self.pairs.shape[1])
 
 
-def coordinates_for(pairs: Array, scales: Array, offsets: NDArray[np.int64]) -> Coordinates:
+def coordinates_for(pairs: Array, scales: Array, offsets: IntArray) -> Coordinates:
     """Whiten by columns first, so that features of very different size lose no digits, then by directions."""
     rows = pairs / scales[:, None]
     size = np.linalg.norm(rows, axis=0)

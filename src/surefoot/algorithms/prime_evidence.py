@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from surefoot.algorithms.prime_coordinates import Coordinates
 from surefoot.algorithms.prime_rivals import clearest_points
-from surefoot.statistics import Array, Counts, Outcome
+from surefoot.arrays import Array, IntArray
+from surefoot.statistics import Counts, Outcome
 
 RANGE_TOLERANCE = 1e-11  # singular values of a phase's design below this share of the largest are taken as zero
 ROUNDING = 1e-13
@@ -30,7 +30,7 @@ class Comparison:
     """
 
     challenger: int
-    arms: NDArray[np.int64]
+    arms: IntArray
     directions: Array
     lengths: Array
     expected: Array
@@ -39,7 +39,13 @@ class Comparison:
 class PhaseTests:
     """What a phase with these counts can measure, and the comparisons it will be used for."""
 
-    def __init__(self, coordinates: Coordinates, counts: Counts) -> None:
+    def __init__(self, coordinates: Coordinates, counts: Counts, known: Array | None = None) -> None:
+        """Set up the tests of a phase.
+
+        Args:
+            counts: (n_pairs,) its pulls.
+            known: (n_pairs, dimension) pairs where distance is the standard deviation of a gap estimated on past data.
+        """
         self.coordinates, self.counts = coordinates, counts
         pulled = np.flatnonzero(counts)
         design = coordinates.rows[pulled] * np.sqrt(counts[pulled])[:, None]
@@ -49,16 +55,17 @@ class PhaseTests:
         self.root = right[: self.rank].T / singular[: self.rank]
         self.whitened = coordinates.pairs @ self.root
         self.hidden = coordinates.pairs @ right[self.rank :].T
+        self.cautious = self.whitened if known is None else np.hstack([self.whitened, known])
         self.comparisons: list[Comparison] = []
 
-    def add(self, challenger: int, arms: NDArray[np.int64], theta: Array) -> None:
+    def add(self, challenger: int, arms: IntArray, theta: Array) -> None:
         """Choose, for each pair z' of the challenger and each arm, the point of its hull that z' should beat most."""
         offsets = self.coordinates.offsets
         own = np.arange(offsets[challenger], offsets[challenger + 1])
         directions = np.empty((len(own), len(arms), self.rank))
         lengths, expected = np.empty((len(own), len(arms))), np.empty((len(own), len(arms)))
         clearest_points(
-            self.whitened,
+            self.cautious,
             self.hidden,
             self.coordinates.sizes,
             self.coordinates.pairs @ theta,
@@ -107,7 +114,7 @@ class PhaseTests:
 class Evidence:
     """The walks W(x) = Σ_ℓ min over z' in Z_ℓ of the sum of √w T over the phases in which ℓ challenged x."""
 
-    def __init__(self, offsets: NDArray[np.int64]) -> None:
+    def __init__(self, offsets: IntArray) -> None:
         self.sizes = np.diff(offsets)
         self.blocks: dict[int, Array] = {}
         self.eased: dict[int, Array] = {}

@@ -10,10 +10,10 @@ from surefoot.boundaries import gaussian_boundary, mixture_boundary
 from surefoot.noise import Noise, SubGaussian
 from surefoot.statistics import Array
 
-LOOKS = 38
-GROWTH = 1.25
+LOOKS = 74
+GROWTH = 1.12
 SLOPE = 0.02
-TRUST = 8.0  # phases before this many units of data count less: their rivals are chosen from little
+TRUST = 12.0  # phases before this many units of data count less: their rivals are chosen from little
 FIRST_EPOCH_SHARE = 0.98
 
 

@@ -14,22 +14,23 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from scipy import special
 
+from surefoot.arrays import Array, IntArray
 from surefoot.design.block_distance import announce_compilation
-from surefoot.design.types import FloatArray, IntArray
 
 RIDGE = 1e-9
-NEGLIGIBLE = 1e-3  # weights below this share of the largest are dropped between rounds
+NEGLIGIBLE = 1e-7  # weights below this share of the largest are dropped between rounds
 IN_USE = 0.02  # weights above this share of the largest stay in the working set
 PRICED_IN = 30
+PROMISING = 0.4  # a pair whose gradient is below this share of the mean is not priced in
 SETTLED = 1e-5  # hazard below which a rival no longer steers
+FLAT = 0.01  # where the mean gradient is below this, finishing is as good as certain
 ROUNDS = 3
 NEWTON_STEPS = 25
 CENTRED = 0.3  # how far each step aims from the boundary, as a share of the gap
 SHORT_OF_ZERO = 0.95  # how far towards zero a step may take a weight or slack
-STRAYED = 100.0
-RELATIVE = 0.1  # far from finishing, when the gradient is steep, a rough design is good enough
+STRAYED = 100.0  # slacks this many times off the central path are brought back
+REORDERED = {"reassoc", "contract"}  # sums may be taken in another order: vector units then work on them
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,20 +45,21 @@ class Rivals:
         pulls: how many pulls ahead to look.
     """
 
-    directions: FloatArray
-    gaps: FloatArray
-    needs: FloatArray
-    spreads: FloatArray
+    directions: Array
+    gaps: Array
+    needs: Array
+    spreads: Array
     pulls: float
 
 
-def finishing_design(rows: FloatArray, start: FloatArray, rivals: Rivals, tolerance: float = 0.1) -> FloatArray:
-    """(n_pairs,) weights whose log-probability to finish is about `tolerance` below the best when near the end.
+def finishing_design(rows: Array, start: Array, rivals: Rivals, tolerance: float = 0.01) -> Array:
+    """(n_pairs,) weights most likely to settle all rivals.
 
     Args:
         rows: (n_pairs, dimension) what a pull of each pair measures.
         start: (n_pairs,) weights to start from, spanning.
         rivals: what has to be settled.
+        tolerance: how many more pulls, as a share, the weights may need than the best ones would.
     """
     announce_compilation()
     weights = np.asarray(start / start.sum())
@@ -72,33 +74,43 @@ def finishing_design(rows: FloatArray, start: FloatArray, rivals: Rivals, tolera
         weights /= weights.sum()
         gradient = gradient_of(rows, weights, rivals)
         mean = float(weights @ gradient)
-        if gradient.max() - mean < 2 * tolerance * max(1.0, RELATIVE * mean):
+        if gradient.max() - mean <= 2 * tolerance * max(mean, FLAT):
             break
     return weights
 
 
-def gradient_of(rows: FloatArray, weights: FloatArray, rivals: Rivals) -> FloatArray:
-    """(n_pairs,) derivative of the log-probability: its largest entry minus weights @ gradient bounds the gain left."""
-    information = (rows.T * weights) @ rows
-    information.flat[:: len(information) + 1] += RIDGE * np.trace(information) / len(information)
-    solved = np.linalg.solve(information, rivals.directions.T)
-    squares = np.einsum("kd,dk->k", rivals.directions, solved)
-    scores = (np.sqrt(rivals.pulls / squares) * rivals.gaps - rivals.needs) / rivals.spreads
-    hazard = np.exp(-(scores**2) / 2 - special.log_ndtr(scores)) / np.sqrt(2 * np.pi)
-    slope = hazard * np.sqrt(rivals.pulls) / rivals.spreads * rivals.gaps / 2 * squares**-1.5
-    return np.asarray((rows @ solved) ** 2 @ slope)
+def gradient_of(rows: Array, weights: Array, rivals: Rivals) -> Array:
+    """(n_pairs,) derivative of the log-probability in each weight.
+
+    As the log-probability is concave, the largest entry minus weights @ gradient bounds the gain left. And weights @
+    gradient is what one per cent more pulls would gain, per cent: their ratio is the share of pulls that can be saved.
+    """
+    gradient = np.empty(len(rows))
+    _gradient(rows, weights, *_fields(rivals), gradient)
+    return gradient
 
 
-def _fields(rivals: Rivals) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
+def whitened(points: Array, matrix: Array) -> Array:
+    """The points where the norm of the matrix's inverse becomes length; a little ridge in case it is singular."""
+    factor = matrix + RIDGE * np.trace(matrix) / len(matrix) * np.eye(len(matrix))
+    if not _cholesky(factor):
+        raise ArithmeticError("an information matrix is not positive definite: do pairs hold numbers that overflow?")
+    out = np.empty(points.shape)
+    _whiten(factor, np.ascontiguousarray(points), out)
+    return out
+
+
+def _fields(rivals: Rivals) -> tuple[Array, Array, Array, Array, float]:
     directions = np.ascontiguousarray(rivals.directions)
     return directions, rivals.gaps, rivals.needs, rivals.spreads, float(rivals.pulls)
 
 
-def _working_set(weights: FloatArray, gradient: FloatArray) -> IntArray:
+def _working_set(weights: Array, gradient: Array) -> IntArray:
     """Pairs in use and those that promise most."""
+    wanted = weights > IN_USE * weights.max()
     promising = np.argpartition(-gradient, min(PRICED_IN, len(gradient) - 1))[:PRICED_IN]
-    promising = promising[gradient[promising] > 0.7 * (weights @ gradient)]
-    return np.union1d(np.flatnonzero(weights > IN_USE * weights.max()), promising)
+    wanted[promising[gradient[promising] > PROMISING * (weights @ gradient)]] = True
+    return np.flatnonzero(wanted)
 
 
 @njit(cache=True)
@@ -112,8 +124,8 @@ def _log_normal(t: float) -> float:
 # Plain loops on purpose: array expressions and linear-algebra calls would take four times as long to compile.
 
 
-@njit(cache=True)
-def _cholesky(matrix: FloatArray) -> bool:
+@njit(cache=True, fastmath=REORDERED)
+def _cholesky(matrix: Array) -> bool:
     """Replace the lower triangle by the Cholesky factor; False if the matrix is not positive definite."""
     n = len(matrix)
     for i in range(n):
@@ -130,8 +142,8 @@ def _cholesky(matrix: FloatArray) -> bool:
     return True
 
 
-@njit(cache=True)
-def _whiten(factor: FloatArray, vectors: FloatArray, out: FloatArray) -> None:
+@njit(cache=True, fastmath=REORDERED)
+def _whiten(factor: Array, vectors: Array, out: Array) -> None:
     """Each row of out becomes L⁻¹ times that row of vectors."""
     for k in range(len(vectors)):
         for a in range(len(factor)):
@@ -141,25 +153,27 @@ def _whiten(factor: FloatArray, vectors: FloatArray, out: FloatArray) -> None:
             out[k, a] = total / factor[a, a]
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=REORDERED)
 def _value(
-    rows: FloatArray,
-    weights: FloatArray,
-    directions: FloatArray,
-    gaps: FloatArray,
-    needs: FloatArray,
-    spreads: FloatArray,
+    rows: Array,
+    weights: Array,
+    directions: Array,
+    gaps: Array,
+    needs: Array,
+    spreads: Array,
     pulls: float,
-    factor: FloatArray,
-    whitened: FloatArray,
-    squares: FloatArray,
-    scores: FloatArray,
+    factor: Array,
+    whitened: Array,
+    squares: Array,
+    scores: Array,
 ) -> float:
     """The log-probability; Cholesky factor, whitened directions, squared lengths and scores are written in place."""
     n, dimension = rows.shape
     factor[:, :] = 0.0
     trace = 0.0
     for i in range(n):
+        if weights[i] == 0.0:
+            continue
         for a in range(dimension):
             scaled = weights[i] * rows[i, a]
             trace += scaled * rows[i, a]
@@ -181,18 +195,18 @@ def _value(
     return value
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=REORDERED)
 def _derivatives(
-    rows: FloatArray,
-    factor: FloatArray,
-    whitened: FloatArray,
-    squares: FloatArray,
-    scores: FloatArray,
-    gaps: FloatArray,
-    spreads: FloatArray,
+    rows: Array,
+    factor: Array,
+    whitened: Array,
+    squares: Array,
+    scores: Array,
+    gaps: Array,
+    spreads: Array,
     pulls: float,
-    gradient: FloatArray,
-    curvature: FloatArray,
+    gradient: Array,
+    curvature: Array,
 ) -> None:
     """The gradient and minus the Hessian of the log-probability, written in place."""
     n, dimension = rows.shape
@@ -206,7 +220,7 @@ def _derivatives(
             for a in range(dimension):
                 product[i, j] += white_rows[i, a] * white_rows[j, a]
     for k in range(len(gaps)):
-        hazard = math.exp(-(scores[k] ** 2) / 2 - 0.5 * math.log(2 * math.pi) - _log_normal(scores[k]))
+        hazard = _hazard(scores[k])
         if hazard < SETTLED:
             continue
         root = math.sqrt(pulls) / spreads[k]
@@ -225,13 +239,53 @@ def _derivatives(
 
 
 @njit(cache=True)
+def _hazard(score: float) -> float:
+    """The derivative of log Φ."""
+    return math.exp(-(score**2) / 2 - 0.5 * math.log(2 * math.pi) - _log_normal(score))
+
+
+@njit(cache=True, fastmath=REORDERED)
+def _gradient(
+    rows: Array,
+    weights: Array,
+    directions: Array,
+    gaps: Array,
+    needs: Array,
+    spreads: Array,
+    pulls: float,
+    gradient: Array,
+) -> None:
+    """The gradient at any number of pairs, written in place."""
+    dimension, rivals = rows.shape[1], len(gaps)
+    factor, solved = np.empty((dimension, dimension)), np.empty((rivals, dimension))
+    squares, scores = np.empty(rivals), np.empty(rivals)
+    gradient[:] = 0.0
+    if _value(rows, weights, directions, gaps, needs, spreads, pulls, factor, solved, squares, scores) == -np.inf:
+        return
+    for k in range(rivals):
+        hazard = _hazard(scores[k])
+        if hazard < SETTLED:
+            continue
+        slope = hazard * math.sqrt(pulls) / spreads[k] * gaps[k] / 2 / squares[k] ** 1.5
+        for a in range(dimension - 1, -1, -1):
+            for b in range(a + 1, dimension):
+                solved[k, a] -= factor[b, a] * solved[k, b]
+            solved[k, a] /= factor[a, a]
+        for i in range(len(rows)):
+            leverage = 0.0
+            for a in range(dimension):
+                leverage += rows[i, a] * solved[k, a]
+            gradient[i] += slope * leverage * leverage
+
+
+@njit(cache=True, fastmath=REORDERED)
 def _newton_direction(
-    weights: FloatArray,
-    slacks: FloatArray,
-    gradient: FloatArray,
-    curvature: FloatArray,
+    weights: Array,
+    slacks: Array,
+    gradient: Array,
+    curvature: Array,
     barrier: float,
-    direction: FloatArray,
+    direction: Array,
 ) -> None:
     """The primal–dual step of the barrier problem along the simplex, written in place."""
     n = len(weights)
@@ -266,9 +320,7 @@ def _newton_direction(
 
 
 @njit(cache=True)
-def _move_slacks(
-    weights: FloatArray, slacks: FloatArray, direction: FloatArray, barrier: float, change: FloatArray
-) -> None:
+def _move_slacks(weights: Array, slacks: Array, direction: Array, barrier: float, change: Array) -> None:
     """Slacks follow the weights' direction, linearly from slack · weight = barrier, and stay positive."""
     step = 1.0
     for i in range(len(weights)):
@@ -281,12 +333,12 @@ def _move_slacks(
 
 @njit(cache=True)
 def _newton(
-    rows: FloatArray,
-    weights: FloatArray,
-    directions: FloatArray,
-    gaps: FloatArray,
-    needs: FloatArray,
-    spreads: FloatArray,
+    rows: Array,
+    weights: Array,
+    directions: Array,
+    gaps: Array,
+    needs: Array,
+    spreads: Array,
     pulls: float,
     tolerance: float,
 ) -> None:
@@ -303,7 +355,7 @@ def _newton(
         for i in range(n):
             mean += weights[i] * gradient[i]
         gap = gradient.max() - mean
-        if gap < tolerance * max(1.0, RELATIVE * mean):
+        if gap <= tolerance * max(mean, FLAT):
             return
         barrier = CENTRED * gap / n
         for i in range(n):  # a slack that has strayed far would spoil the step: at the start all are 0

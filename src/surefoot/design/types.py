@@ -8,10 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from surefoot.arrays import Array
-from surefoot.arrays import IntArray as IntArray
-
-FloatArray = Array  # its older name, which finishing.py still uses
+from surefoot.arrays import Array, IntArray
 
 
 @dataclass(frozen=True, eq=False)
