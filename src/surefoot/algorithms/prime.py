@@ -59,9 +59,8 @@ class Prime(Algorithm):
             return self._pilot()
         if self.look == len(self.schedule.sizes):
             self._next_epoch()
-        theta, ranked = self.theta, self._ranked(self.theta)
+        theta, ranked = self.theta, self.ranked
         known = whitened(self.coordinates.pairs, information(self.coordinates.rows, self.counts))
-        self.leader = int(ranked[0])
         counts = self._counts(theta, known, ranked[1:])
         if counts is None:
             return StopReason.BUDGET
@@ -74,8 +73,8 @@ class Prime(Algorithm):
         if self.tests is not None:
             self._look(outcome, self.tests)
         self.theta = least_squares(self.coordinates.rows, self.counts, self.sums, self.scales)
-        ranked = self._ranked(self.theta)
-        self.leader = int(ranked[0]) if len(ranked) else self.leader
+        self.ranked = self._ranked(self.theta)
+        self.leader = int(self.ranked[0]) if len(self.ranked) else self.leader
 
     def _finished(self) -> StopReason | None:
         alive = int(self.survivors.sum())

@@ -214,11 +214,13 @@ def _derivatives(
     _whiten(factor, rows, white_rows)
     gradient[:] = 0.0
     curvature[:, :] = 0.0
-    product = np.zeros((n, n))
+    product = np.empty((n, n))
     for i in range(n):
         for j in range(i + 1):
+            total = 0.0
             for a in range(dimension):
-                product[i, j] += white_rows[i, a] * white_rows[j, a]
+                total += white_rows[i, a] * white_rows[j, a]
+            product[i, j] = total
     for k in range(len(gaps)):
         hazard = _hazard(scores[k])
         if hazard < SETTLED:
@@ -228,10 +230,11 @@ def _derivatives(
         bend = 2 * hazard * slope
         outer = hazard * (scores[k] + hazard) * slope * slope - 1.5 * hazard * slope / squares[k]
         for i in range(n):
-            leverage[i] = 0.0
+            total = 0.0
             for a in range(dimension):
-                leverage[i] += white_rows[i, a] * whitened[k, a]
-            gradient[i] += hazard * slope * leverage[i] * leverage[i]
+                total += white_rows[i, a] * whitened[k, a]
+            leverage[i] = total
+            gradient[i] += hazard * slope * total * total
         for i in range(n):
             for j in range(i + 1):
                 both = leverage[i] * leverage[j]
