@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from surefoot.algorithms.prime_coordinates import Coordinates
-from surefoot.algorithms.prime_rivals import clearest_vertices
+from surefoot.algorithms.prime_rivals import clearest_points
 from surefoot.arrays import Array, IntArray
 from surefoot.design.finishing import Rivals, finishing_design, gradient_of, whitened
 from surefoot.design.rounding import round_design
@@ -56,7 +56,7 @@ class Standing:
     """What past data say about the leader's comparisons: one entry for each (leader's pair, rival arm).
 
     Attributes:
-        directions: (n, dimension) leader's pair minus the rival's most telling pair.
+        directions: (n, dimension) leader's pair minus the rival's most telling point.
         gaps: (n,) estimated gaps, positive.
         doubts: (n,) standard deviations of those gaps.
         lengths: (n,) ‖direction‖ under the design in hand.
@@ -111,8 +111,7 @@ def allocate(
         start: (n_pairs,) the last phase's weights.
         spread: (n_pairs,) λ^G.
     """
-    design = 0.9 * start + 0.1 * spread
-    standing = _standing(coordinates, known, theta, leader, rivals, held, design)
+    standing = _standing(coordinates, known, theta, leader, rivals, held, start, look.size)
     if not len(standing.gaps):  # the leader shares every pair that matters: nothing to steer by
         return spread, round(look.size), None
     rate = look.size / look.weight
@@ -120,7 +119,7 @@ def allocate(
     pressing = standing.take(_most_pressing(standing.scores(look, horizon, horizon * rate)))
     pulls = horizon * rate
     target = Rivals(pressing.directions, pressing.gaps, pressing.needs(look, horizon), pressing.spreads(pulls), pulls)
-    weights = finishing_design(coordinates.rows, design, target)
+    weights = finishing_design(coordinates.rows, start, target)
     return weights, _pulls(_relength(pressing, coordinates.rows, weights), look), target
 
 
@@ -177,21 +176,40 @@ def _most_wanted(wanted: Array, pulls: int) -> Counts:
 
 
 def _standing(
-    coordinates: Coordinates, known: Array, theta: Array, leader: int, rivals: IntArray, held: Array, design: Array
+    coordinates: Coordinates,
+    known: Array,
+    theta: Array,
+    leader: int,
+    rivals: IntArray,
+    held: Array,
+    design: Array,
+    pulls: float,
 ) -> Standing:
-    pairs, offsets = coordinates.pairs, coordinates.offsets
+    """How the leader stands, if a phase of so many pulls follows this design."""
+    pairs, offsets, dimension = coordinates.pairs, coordinates.offsets, coordinates.dimension
     own = np.arange(offsets[leader], offsets[leader + 1])
-    chosen, lengths = np.empty((len(own), len(rivals)), dtype=np.int64), np.empty((len(own), len(rivals)))
-    means = pairs @ theta
     reach = whitened(pairs, information(coordinates.rows, design))
-    clearest_vertices(reach, means, own, rivals, offsets, chosen, lengths)
-    directions = (pairs[own][:, None, :] - pairs[chosen]).reshape(-1, coordinates.dimension)
-    gaps = (means[own][:, None] - means[chosen]).ravel()
+    carried = np.hstack([pairs, reach, known])
+    differences, gaps = np.empty((len(own), len(rivals), 3 * dimension)), np.empty((len(own), len(rivals)))
+    clearest_points(
+        np.hstack([reach / np.sqrt(pulls), known]),
+        dimension,
+        np.empty((len(pairs), 0)),
+        coordinates.sizes,
+        pairs @ theta,
+        own,
+        rivals,
+        offsets,
+        carried,
+        differences,
+        gaps,
+    )
+    directions, ahead, behind = np.split(differences.reshape(-1, 3 * dimension), 3, axis=1)
     standing = Standing(
         directions,
-        np.maximum(gaps, 1e-9 * np.abs(gaps).max() + 1e-300),
-        np.linalg.norm(known[own][:, None, :] - known[chosen], axis=2).ravel(),
-        lengths.ravel(),
+        np.maximum(gaps.ravel(), 1e-9 * np.abs(gaps).max() + 1e-300),
+        np.linalg.norm(behind, axis=1),
+        np.linalg.norm(ahead, axis=1),
         held[rivals].T.ravel(),
     )
     differ = np.linalg.norm(directions, axis=1) > 1e-9 * coordinates.sizes.max()

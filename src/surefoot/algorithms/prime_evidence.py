@@ -62,21 +62,23 @@ class PhaseTests:
         """Choose, for each pair z' of the challenger and each arm, the point of its hull that z' should beat most."""
         offsets = self.coordinates.offsets
         own = np.arange(offsets[challenger], offsets[challenger + 1])
-        directions = np.empty((len(own), len(arms), self.rank))
-        lengths, expected = np.empty((len(own), len(arms))), np.empty((len(own), len(arms)))
+        differences, gaps = np.empty((len(own), len(arms), self.rank)), np.empty((len(own), len(arms)))
         clearest_points(
             self.cautious,
+            self.rank,
             self.hidden,
             self.coordinates.sizes,
             self.coordinates.pairs @ theta,
             own,
             arms,
             offsets,
-            directions,
-            lengths,
-            expected,
+            self.whitened,
+            differences,
+            gaps,
         )
-        self.comparisons.append(Comparison(challenger, arms, directions, lengths, expected))
+        lengths = np.linalg.norm(differences, axis=2)
+        lengths[lengths == 0] = np.inf
+        self.comparisons.append(Comparison(challenger, arms, differences / lengths[:, :, None], lengths, gaps))
 
     def statistics(
         self, outcome: Outcome, theta: Array, scales: Array, known: bool, tolerance: float

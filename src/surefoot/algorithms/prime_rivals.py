@@ -16,105 +16,70 @@ OUTSIDE = 1e-9  # a direction with this share of its length outside the range is
 
 
 @njit(cache=True)
-def clearest_vertices(
-    whitened: Array, means: Array, own: IntArray, arms: IntArray, offsets: IntArray, chosen: IntArray, lengths: Array
-) -> None:
-    """For each of the challenger's pairs and each arm, the arm's pair with the largest gap / distance.
-
-    Args:
-        whitened: (n_pairs, dimension) pairs in coordinates where distance is the norm that counts.
-        means: (n_pairs,) estimated rewards.
-        own: (n_own,) the challenger's pairs.
-        arms: (n_tested,) the arms.
-        offsets: (n_arms + 1,) where each arm's pairs begin.
-        chosen: (n_own, n_tested) out: the pairs.
-        lengths: (n_own, n_tested) out: their distances, positive also where the two points are the same.
-    """
-    dimension = whitened.shape[1]
-    for k in range(len(own)):
-        pair = own[k]
-        for a in range(len(arms)):
-            best = -np.inf
-            for other in range(offsets[arms[a]], offsets[arms[a] + 1]):
-                squared, size = 0.0, 1e-300
-                for c in range(dimension):
-                    squared += (whitened[pair, c] - whitened[other, c]) ** 2
-                    size += whitened[pair, c] ** 2 + whitened[other, c] ** 2
-                length = np.sqrt(max(squared, 1e-12 * size))
-                ratio = (means[pair] - means[other]) / length
-                if ratio > best:
-                    best, chosen[k, a], lengths[k, a] = ratio, other, length
-
-
-@njit(cache=True)
 def clearest_points(
     cautious: Array,
+    rank: int,
     hidden: Array,
     sizes: Array,
     means: Array,
     own: IntArray,
     arms: IntArray,
     offsets: IntArray,
-    directions: Array,
-    lengths: Array,
-    expected: Array,
+    carried: Array,
+    differences: Array,
+    gaps: Array,
 ) -> None:
     """For each of the challenger's pairs z' and each arm, the point of the arm's hull with the largest gap / distance.
 
-    Distance counts what the phase will measure and, in further columns, how well the gap is known: a point that looks
-    best only because its gap is a guess would be beaten less clearly than hoped.
+    Distance counts what pulls to come will measure and, in further columns, how well the gap is known: a point that
+    looks best only because its gap is a guess would be beaten less clearly than hoped.
 
     Args:
-        cautious: (n_pairs, rank + further) pairs; in the first columns, distance is a gap's standard deviation in this
-            phase, in the others on past data.
-        hidden: (n_pairs, dimension − rank) their parts that the phase does not measure.
+        cautious: (n_pairs, rank + further) pairs; in the first columns, distance is a gap's standard deviation on pulls
+            to come, in the others on past data.
+        hidden: (n_pairs, dimension − rank) their parts that those pulls do not measure.
         sizes: (n_pairs,) lengths of the pairs themselves.
-        means, own, arms, offsets: as above.
-        directions: (n_own, n_tested, rank) out: z' − rival at length 1; zeros where no point is measured.
-        lengths: (n_own, n_tested) out: ‖z' − rival‖ in this phase; inf where no point is measured.
-        expected: (n_own, n_tested) out: its gap.
+        means: (n_pairs,) estimated rewards.
+        own: (n_own,) the challenger's pairs.
+        arms: (n_tested,) the arms.
+        offsets: (n_arms + 1,) where each arm's pairs begin.
+        carried: (n_pairs, width) the pairs in whatever coordinates the answer is wanted in.
+        differences: (n_own, n_tested, width) out: z' − rival in those coordinates; zeros where no point is measured.
+        gaps: (n_own, n_tested) out: its estimated gap.
     """
-    rank, width = directions.shape[2], cautious.shape[1]
-    most = np.int64(1)
+    width, most = cautious.shape[1], np.int64(1)
     for arm in arms:
         most = max(most, offsets[arm + 1] - offsets[arm])
-    rows, gaps, scaled, multipliers = np.empty((most, width)), np.empty(most), np.empty(most), np.empty(most)
+    rows, beaten, scaled, shares = np.empty((most, width)), np.empty(most), np.empty(most), np.empty(most)
+    members, passive = np.empty(most, dtype=np.int64), np.empty(width + 2, dtype=np.int64)
     factor, trial, point = np.empty((width + 2, width + 2)), np.empty(width + 2), np.empty(width)
-    passive = np.empty(width + 2, dtype=np.int64)
     for k in range(len(own)):
         for a in range(len(arms)):
-            directions[k, a], lengths[k, a], expected[k, a] = 0.0, np.inf, 0.0
+            differences[k, a], gaps[k, a] = 0.0, 0.0
             count, best, clearest = np.int64(0), np.int64(-1), -np.inf
             for other in range(offsets[arms[a]], offsets[arms[a] + 1]):
                 length = _difference(cautious, rank, hidden, sizes, own[k], other, rows[count])
                 if length == 0.0:
                     continue
-                gaps[count] = means[own[k]] - means[other]
-                if gaps[count] > clearest * length:
-                    clearest, best = gaps[count] / length, count
+                members[count], beaten[count] = other, means[own[k]] - means[other]
+                if beaten[count] > clearest * length:
+                    clearest, best = beaten[count] / length, count
                 count += 1
             if count == 0:
                 continue
-            multipliers[:count] = 0.0
+            shares[:count] = 0.0
             if count > 1 and clearest > 0.0:
                 for j in range(count):  # the best vertex at gap 1: the active-set method works at this scale
-                    scaled[j] = gaps[j] / clearest
-                nearest(rows[:count], scaled[:count], multipliers[:count], passive, factor, trial, point)
+                    scaled[j] = beaten[j] / clearest
+                nearest(rows[:count], scaled[:count], shares[:count], passive, factor, trial, point)
             else:
-                multipliers[best] = 1.0
-            total, gap, squared = 0.0, 0.0, 0.0
+                shares[best] = 1.0
+            total = shares[:count].sum()
             for j in range(count):
-                total += multipliers[j]
-                gap += multipliers[j] * gaps[j]
-            for c in range(rank):
-                point[c] = 0.0
-                for j in range(count):
-                    point[c] += multipliers[j] * rows[j, c]
-                squared += point[c] ** 2
-            if squared > 0.0:
-                directions[k, a] = point[:rank] / np.sqrt(squared)
-                lengths[k, a] = np.sqrt(squared) / total
-                expected[k, a] = gap / total
+                share = shares[j] / total
+                gaps[k, a] += share * beaten[j]
+                for c in range(carried.shape[1]):
+                    differences[k, a, c] += share * (carried[own[k], c] - carried[members[j], c])
 
 
 @njit(cache=True)

@@ -63,8 +63,11 @@ def finishing_design(rows: Array, start: Array, rivals: Rivals, tolerance: float
     """
     announce_compilation()
     weights = np.asarray(start / start.sum())
-    gradient = gradient_of(rows, weights, rivals)
     for _ in range(ROUNDS):
+        gradient = gradient_of(rows, weights, rivals)
+        mean = float(weights @ gradient)
+        if gradient.max() - mean <= 2 * tolerance * max(mean, FLAT):
+            break
         work = _working_set(weights, gradient)
         share = np.maximum(weights[work], 1e-4 / len(work))
         share /= share.sum()
@@ -72,10 +75,6 @@ def finishing_design(rows: Array, start: Array, rivals: Rivals, tolerance: float
         weights = np.zeros(len(rows))
         weights[work] = np.where(share > NEGLIGIBLE * share.max(), share, 0.0)
         weights /= weights.sum()
-        gradient = gradient_of(rows, weights, rivals)
-        mean = float(weights @ gradient)
-        if gradient.max() - mean <= 2 * tolerance * max(mean, FLAT):
-            break
     return weights
 
 
