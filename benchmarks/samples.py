@@ -194,7 +194,7 @@ def _against_the_lower_bound(every: pd.DataFrame) -> Iterator[Row]:
             f"PRIME: samples / (2 kl(δ, 1−δ) H*), {family} {', '.join(map(str, sizes))}, {runs[family, sizes[0]]} runs"
         )
         measured = ", ".join(f"{ratio[family, size]:.2f} ± {error[family, size]:.2f}" for size in sizes)
-        yield Row(work, measured, f"≤ {target}", max(ratio[family, size] for size in sizes) <= target)
+        yield Row(work, measured, f"≤ {target}", bool(max(ratio[family, size] for size in sizes) <= target))
 
 
 def _where_the_hull_helps(found: pd.DataFrame) -> Row:
