@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from surefoot.design import finishing
+from surefoot.design import finishing, finishing_kernels
 from surefoot.design.finishing import Rivals, finishing_design
 
 
@@ -33,9 +33,11 @@ def derivatives(rows: np.ndarray, weights: np.ndarray, rivals: Rivals) -> tuple[
     directions, gaps, needs, spreads, pulls = finishing._fields(rivals)
     (n, d), k = rows.shape, len(gaps)
     factor, whitened, squares, scores = np.empty((d, d)), np.empty((k, d)), np.empty(k), np.empty(k)
-    finishing._value(rows, weights, directions, gaps, needs, spreads, pulls, factor, whitened, squares, scores)
+    finishing_kernels.evaluate(
+        rows, weights, directions, gaps, needs, spreads, pulls, factor, whitened, squares, scores
+    )
     gradient, lower = np.empty(n), np.empty((n, n))
-    finishing._derivatives(rows, factor, whitened, squares, scores, gaps, spreads, pulls, gradient, lower)
+    finishing_kernels.differentiate(rows, factor, whitened, squares, scores, gaps, spreads, pulls, gradient, lower)
     assert gradient == pytest.approx(finishing.gradient_of(rows, weights, rivals), abs=1e-4 * gradient.max())
     return gradient, lower + np.tril(lower, -1).T
 
@@ -102,4 +104,4 @@ def test_no_pulls_are_wasted_beyond_the_tolerance() -> None:
         rows, rivals = problem(seed, n=60, d=6, rivals=25)
         weights = finishing_design(rows, np.full(60, 1 / 60), rivals)
         gradient = finishing.gradient_of(rows, weights, rivals)
-        assert gradient.max() <= 1.02 * max(weights @ gradient, finishing.FLAT)
+        assert gradient.max() <= 1.02 * max(weights @ gradient, finishing_kernels.FLAT)
