@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from surefoot.algorithms.prime_coordinates import Coordinates
-from surefoot.algorithms.prime_rivals import clearest_points
+from surefoot.algorithms.prime_rivals import rival_points
 from surefoot.arrays import Array, IntArray
 from surefoot.design.finishing import Rivals, finishing_design, gradient_of, whitened
 from surefoot.design.rounding import round_design
@@ -186,25 +186,13 @@ def _standing(
     pulls: float,
 ) -> Standing:
     """How the leader stands, if a phase of so many pulls follows this design."""
-    pairs, offsets, dimension = coordinates.pairs, coordinates.offsets, coordinates.dimension
-    own = np.arange(offsets[leader], offsets[leader + 1])
+    pairs = coordinates.pairs
     reach = whitened(pairs, information(coordinates.rows, design))
+    cautious = np.hstack([reach / np.sqrt(pulls), known])
+    nothing_hidden = np.empty((len(pairs), 0))
     carried = np.hstack([pairs, reach, known])
-    differences, gaps = np.empty((len(own), len(rivals), 3 * dimension)), np.empty((len(own), len(rivals)))
-    clearest_points(
-        np.hstack([reach / np.sqrt(pulls), known]),
-        dimension,
-        np.empty((len(pairs), 0)),
-        coordinates.sizes,
-        pairs @ theta,
-        own,
-        rivals,
-        offsets,
-        carried,
-        differences,
-        gaps,
-    )
-    directions, ahead, behind = np.split(differences.reshape(-1, 3 * dimension), 3, axis=1)
+    differences, gaps = rival_points(coordinates, leader, rivals, theta, cautious, nothing_hidden, carried)
+    directions, ahead, behind = np.split(differences.reshape(-1, carried.shape[1]), 3, axis=1)
     standing = Standing(
         directions,
         np.maximum(gaps.ravel(), 1e-9 * np.abs(gaps).max() + 1e-300),

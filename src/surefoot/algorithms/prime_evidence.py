@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from surefoot.algorithms.prime_coordinates import Coordinates
-from surefoot.algorithms.prime_rivals import clearest_points
+from surefoot.algorithms.prime_rivals import rival_points
 from surefoot.arrays import Array, IntArray
 from surefoot.statistics import Counts, Outcome
 
@@ -60,21 +60,8 @@ class PhaseTests:
 
     def add(self, challenger: int, arms: IntArray, theta: Array) -> None:
         """Choose, for each pair z' of the challenger and each arm, the point of its hull that z' should beat most."""
-        offsets = self.coordinates.offsets
-        own = np.arange(offsets[challenger], offsets[challenger + 1])
-        differences, gaps = np.empty((len(own), len(arms), self.rank)), np.empty((len(own), len(arms)))
-        clearest_points(
-            self.cautious,
-            self.rank,
-            self.hidden,
-            self.coordinates.sizes,
-            self.coordinates.pairs @ theta,
-            own,
-            arms,
-            offsets,
-            self.whitened,
-            differences,
-            gaps,
+        differences, gaps = rival_points(
+            self.coordinates, challenger, arms, theta, self.cautious, self.hidden, self.whitened
         )
         lengths = np.linalg.norm(differences, axis=2)
         lengths[lengths == 0] = np.inf

@@ -8,11 +8,46 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from surefoot.algorithms.prime_coordinates import Coordinates
 from surefoot.arrays import Array, IntArray
 from surefoot.design.block_distance import nearest
 
 SAME = 1e-18  # squared distance between two points, as a share of their squared sizes, that is rounding
 OUTSIDE = 1e-9  # a direction with this share of its length outside the range is not measured
+
+
+def rival_points(
+    coordinates: Coordinates,
+    challenger: int,
+    arms: IntArray,
+    theta: Array,
+    cautious: Array,
+    hidden: Array,
+    carried: Array,
+) -> tuple[Array, Array]:
+    """(n_own, n_tested, width) the challenger's pairs minus each arm's clearest point, and (n_own, n_tested) its gap.
+
+    Args:
+        theta: estimate on past data.
+        cautious, hidden, carried: as in `clearest_points`.
+    """
+    own = np.arange(coordinates.offsets[challenger], coordinates.offsets[challenger + 1])
+    differences = np.empty((len(own), len(arms), carried.shape[1]))
+    gaps = np.empty((len(own), len(arms)))
+    clearest_points(
+        cautious,
+        coordinates.dimension - hidden.shape[1],
+        hidden,
+        coordinates.sizes,
+        coordinates.pairs @ theta,
+        own,
+        arms,
+        coordinates.offsets,
+        carried,
+        differences,
+        gaps,
+    )
+    return differences, gaps
 
 
 @njit(cache=True)

@@ -48,7 +48,7 @@ def finishing_design(rows: Array, start: Array, rivals: Rivals, tolerance: float
 
     Args:
         rows: (n_pairs, dimension) what a pull of each pair measures.
-        start: (n_pairs,) weights to start from, spanning.
+        start: (n_pairs,) weights to start from; kept if they are good enough.
         rivals: what has to be settled.
         tolerance: how many more pulls, as a share, the weights may need than the best ones would.
     """
