@@ -57,14 +57,15 @@ def test_each_of_two_tied_arms_is_eliminated_with_probability_at_most_delta(mode
 
 @pytest.mark.statistical
 @pytest.mark.usefixtures("few_looks")
+@pytest.mark.parametrize("arms", [[0, 1, 2, 2, 2], [0, 0, 1, 1, 1], [0, 1, 1, 2, 2]])
 @pytest.mark.parametrize("model", MODELS)
-def test_ties_with_hulls_and_changing_challengers(model: str) -> None:
+def test_ties_with_hulls_and_changing_challengers(model: str, arms: list[int]) -> None:
+    """Four tied pairs and a better one: rivals mix arms, pairs settle one by one, challengers change."""
     noise, draws = MODELS[model]
     pairs = [[1.0, 0.0, 0.2], [0.0, 1.0, 0.1], [0.5, 0.5, -0.3], [1.0, 1.0, 0.0], [0.2, 0.8, 0.4]]
-    tied = sf.RobustProblem.from_pairs(pairs, [0, 1, 2, 2, 2])
     delta, runs = 0.2, 1000
     settings = sf.Settings(delta=delta, noise=noise, budget=8 + 3 * 21)
-    eliminated = eliminations(tied, [1.0, 1.0, 0.0], settings, draws, runs)
+    eliminated = eliminations(sf.RobustProblem.from_pairs(pairs, arms), [1.0, 1.0, 0.0], settings, draws, runs)
     assert (stats.binom.sf(eliminated - 1, runs, delta) > LEVEL).all()
 
 

@@ -65,8 +65,8 @@ class Prime(Algorithm):
         if counts is None:
             return StopReason.BUDGET
         self.tests = PhaseTests(self.coordinates, counts, known)
-        self.tests.add(self.leader, np.sort(ranked[1:]), theta)
-        self.tests.add(int(ranked[1]), ranked[:1], theta)
+        self.tests.add(self.leader, np.sort(ranked[1:]), theta, self.settings.tolerance)
+        self.tests.add(int(ranked[1]), ranked[:1], theta, self.settings.tolerance)
         return counts
 
     def learn(self, outcome: Outcome) -> None:
@@ -140,6 +140,7 @@ class Prime(Algorithm):
             for leader in self.walks.blocks:
                 crossed = self.walks.eased_walk(leader) / root >= self.boundary
                 self.near[leader] = self.near.get(leader, np.zeros(len(crossed), dtype=bool)) | crossed
+        self.walks.settle(self.boundary * root)
 
     def _within_tolerance(self) -> int | None:
         """An arm that every other survivor has been shown not to beat by more than the tolerance."""

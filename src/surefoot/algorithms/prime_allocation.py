@@ -107,7 +107,7 @@ def allocate(
     Args:
         known: (n_pairs, dimension) pairs where distance is the standard deviation of a gap estimated on past data.
         theta: estimate on past data.
-        held: (n_arms, n_leader_pairs) evidence so far.
+        held: (n_arms, n_leader_pairs) evidence so far, infinite where settled.
         start: (n_pairs,) the last phase's weights.
         spread: (n_pairs,) λ^G.
     """
@@ -191,7 +191,7 @@ def _standing(
     cautious = np.hstack([reach / np.sqrt(pulls), known])
     nothing_hidden = np.empty((len(pairs), 0))
     carried = np.hstack([pairs, reach, known])
-    differences, gaps = rival_points(coordinates, leader, rivals, theta, cautious, nothing_hidden, carried)
+    differences, gaps, _ = rival_points(coordinates, leader, rivals, theta, cautious, nothing_hidden, carried)
     directions, ahead, behind = np.split(differences.reshape(-1, carried.shape[1]), 3, axis=1)
     standing = Standing(
         directions,
@@ -200,8 +200,8 @@ def _standing(
         np.linalg.norm(ahead, axis=1),
         held[rivals].T.ravel(),
     )
-    differ = np.linalg.norm(directions, axis=1) > 1e-9 * coordinates.sizes.max()
-    return standing if differ.all() else standing.take(np.flatnonzero(differ))
+    open_ = np.isfinite(standing.held) & (np.linalg.norm(directions, axis=1) > 1e-9 * coordinates.sizes.max())
+    return standing if open_.all() else standing.take(np.flatnonzero(open_))
 
 
 def _horizon(standing: Standing, look: Look, rate: float) -> float:

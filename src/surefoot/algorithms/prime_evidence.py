@@ -27,6 +27,7 @@ class Comparison:
             zeros where the phase measures no usable direction.
         lengths: (n_challenger_pairs, n_arms_tested) their lengths ‖z' − rival‖ before; inf where unusable.
         expected: (n_challenger_pairs, n_arms_tested) gaps along them at the estimate from past data.
+        against: (n_challenger_pairs, n_arms_tested) the arm's share in the rival: as much of a tolerance counts.
     """
 
     challenger: int
@@ -34,6 +35,7 @@ class Comparison:
     directions: Array
     lengths: Array
     expected: Array
+    against: Array
 
 
 class PhaseTests:
@@ -58,14 +60,15 @@ class PhaseTests:
         self.cautious = self.whitened if known is None else np.hstack([self.whitened, known])
         self.comparisons: list[Comparison] = []
 
-    def add(self, challenger: int, arms: IntArray, theta: Array) -> None:
-        """Choose, for each pair z' of the challenger and each arm, the point of its hull that z' should beat most."""
-        differences, gaps = rival_points(
-            self.coordinates, challenger, arms, theta, self.cautious, self.hidden, self.whitened
+    def add(self, challenger: int, arms: IntArray, theta: Array, tolerance: float = 0.0) -> None:
+        """Choose, for each pair z' of the challenger and each arm, the point that z' should beat most clearly."""
+        differences, gaps, against = rival_points(
+            self.coordinates, challenger, arms, theta, self.cautious, self.hidden, self.whitened, tolerance
         )
         lengths = np.linalg.norm(differences, axis=2)
         lengths[lengths == 0] = np.inf
-        self.comparisons.append(Comparison(challenger, arms, differences / lengths[:, :, None], lengths, gaps))
+        directions = differences / lengths[:, :, None]
+        self.comparisons.append(Comparison(challenger, arms, directions, lengths, gaps, against))
 
     def statistics(
         self, outcome: Outcome, theta: Array, scales: Array, known: bool, tolerance: float
@@ -81,7 +84,7 @@ class PhaseTests:
         results = []
         for comparison in self.comparisons:
             plain = (comparison.directions @ projected + comparison.expected / comparison.lengths) / sigma
-            eased = plain + tolerance / (sigma * comparison.lengths)
+            eased = plain + tolerance * comparison.against / (sigma * comparison.lengths)
             if not known:
                 plain, eased = _normal_score(plain, self.freedom), _normal_score(eased, self.freedom)
             results.append((plain, eased))
@@ -101,7 +104,11 @@ class PhaseTests:
 
 
 class Evidence:
-    """The walks W(x) = Σ_ℓ min over z' in Z_ℓ of the sum of √w T over the phases in which ℓ challenged x."""
+    """The walks W(x) = Σ_ℓ min over z' in Z_ℓ of the sum of √w T over the phases in which ℓ challenged x.
+
+    A pair z' is settled against x once the sum would cross with z' as its challenger's worst pair, whatever those of
+    the other challengers are. Settled pairs leave the minimum: their sums become infinite.
+    """
 
     def __init__(self, offsets: IntArray) -> None:
         self.sizes = np.diff(offsets)
@@ -115,6 +122,13 @@ class Evidence:
             block = store.setdefault(comparison.challenger, np.zeros(shape))
             block[comparison.arms] += np.sqrt(weight) * values.T
 
+    def settle(self, level: float) -> None:
+        """Settle the pairs that reach this level against arms that do not."""
+        for store in (self.blocks, self.eased):
+            for challenger, block in store.items():
+                held = self._held(challenger, block)
+                block[(held >= level) & (held.min(axis=1) < level)[:, None]] = np.inf
+
     @property
     def walk(self) -> Array:
         """(n_arms,) W(x)."""
@@ -122,16 +136,17 @@ class Evidence:
 
     def eased_walk(self, leader: int) -> Array:
         """(n_arms,) W(x; leader): with the tolerance counted in the leader's favour."""
-        if leader not in self.blocks:
-            return self.walk
-        return np.asarray(self.walk - self.blocks[leader].min(axis=1) + self.eased[leader].min(axis=1))
+        return self._held(leader, self.eased[leader]).min(axis=1) if leader in self.eased else self.walk
 
     def held_by(self, challenger: int) -> Array:
         """(n_arms, n_challenger_pairs) evidence as each pair of the challenger sees it: what more of it adds to."""
-        own = self.blocks.get(challenger)
-        if own is None:
-            return np.repeat(self.walk[:, None], int(self.sizes[challenger]), axis=1)
-        return np.asarray((self.walk - own.min(axis=1))[:, None] + own)
+        block = self.blocks.get(challenger)
+        return self._held(challenger, np.zeros((len(self.sizes), self.sizes[challenger])) if block is None else block)
+
+    def _held(self, challenger: int, block: Array) -> Array:
+        """(n_arms, n_challenger_pairs) this block and the others' minima."""
+        others = (b.min(axis=1) for other, b in self.blocks.items() if other != challenger)
+        return np.asarray(sum(others, np.zeros(len(self.sizes)))[:, None] + block)
 
 
 def _normal_score(t: Array, freedom: int) -> Array:
