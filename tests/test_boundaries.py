@@ -74,7 +74,7 @@ def test_the_adversary_of_that_check_is_real() -> None:
 def test_levels_of_all_epochs_sum_to_delta(noise: Gaussian | SubGaussian, monkeypatch: pytest.MonkeyPatch) -> None:
     spent = []
 
-    def recorded(weights: tuple[float, ...], delta: float, slope: float) -> np.ndarray:
+    def recorded(weights: tuple[float, ...], delta: float, strictness: tuple[float, ...]) -> np.ndarray:
         spent.append(delta)
         return np.ones(len(weights))
 

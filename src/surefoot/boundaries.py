@@ -22,15 +22,15 @@ SHARES = (0.3, 0.5, 0.7, 0.85, 1.0)  # below 0.3 a step is narrower than the qua
 
 
 @lru_cache(maxsize=64)
-def gaussian_boundary(weights: Weights, delta: float, slope: float = 0.0) -> Array:
-    """c_t = √(a + slope·log(V_t / V_1)) with a such that a Gaussian walk ever crosses with probability exactly δ.
+def gaussian_boundary(weights: Weights, delta: float, strictness: Weights = ()) -> Array:
+    """c_t = √(a + strictness_t) with a such that a Gaussian walk ever crosses with probability exactly δ.
 
     Args:
         weights: variances of the planned steps.
         delta: the error to spend over all looks.
-        slope: 0 is Pocock's constant boundary; above 0, early looks are cheaper and late ones dearer.
+        strictness: at least 0 for every look; none is Pocock's constant boundary.
     """
-    shape = slope * np.log(np.cumsum(weights) / weights[0])
+    shape = np.array(strictness or (0.0,) * len(weights))
 
     def excess(level: float) -> float:
         return crossing_probability(weights, np.sqrt(level + shape)) - delta
@@ -85,16 +85,16 @@ def worst_crossing_probability(weights: Weights, boundary: Array) -> float:
 
 
 @lru_cache(maxsize=64)
-def mixture_boundary(weights: Weights, delta: float, slope: float = 0.0) -> Array:
+def mixture_boundary(weights: Weights, delta: float, strictness: Weights = ()) -> Array:
     """c_t for sub-Gaussian noise: where the mixture martingale Σ_k π_k exp(η_k W − η_k² V / 2) reaches 1/δ.
 
     It starts at 1, so by Ville's inequality it ever reaches 1/δ with probability at most δ. The mixing weights π solve
-    a linear programme: the lowest level a such that every look crosses at or below √(a + slope·log(V_t / V_1)).
+    a linear programme: the lowest level a such that every look crosses at or below √(a + strictness_t).
     """
     variances = np.cumsum(weights)
     roots = np.sqrt(variances)
     rates = np.geomspace(1.0 / roots[-1], 8.0 / roots[0], MIXTURE_RATES)
-    shape = slope * np.log(variances / variances[0])
+    shape = np.array(strictness or (0.0,) * len(weights))
 
     def best_mixture(level: float) -> tuple[float, Array]:
         """The largest log of the smallest look's mixture at this level, and the mixture."""
@@ -114,20 +114,15 @@ def mixture_boundary(weights: Weights, delta: float, slope: float = 0.0) -> Arra
 
 
 def _maximin(gain: Array) -> tuple[float, Array]:
-    """The mixture π that makes the smallest entry of gain @ π largest, and that entry."""
+    """The mixture π that makes the smallest entry of gain @ π largest, and that entry.
+
+    Of the least total p ≥ 0 with gain @ p ≥ 1: scaled to 1, it is π.
+    """
     n_looks, n_rates = gain.shape
-    solved = optimize.linprog(
-        np.append(np.zeros(n_rates), -1.0),
-        A_ub=np.column_stack([-gain, np.ones(n_looks)]),
-        b_ub=np.zeros(n_looks),
-        A_eq=np.append(np.ones(n_rates), 0.0)[None],
-        b_eq=[1.0],
-        bounds=[(0, None)] * (n_rates + 1),
-        method="highs",
-    )
+    solved = optimize.linprog(np.ones(n_rates), A_ub=-gain, b_ub=-np.ones(n_looks), method="highs")
     if solved.x is None:
         raise ArithmeticError(f"the linear programme for the mixture boundary failed: {solved.message}")
-    mixture = np.maximum(solved.x[:-1], 0.0)
+    mixture = np.maximum(solved.x, 0.0)
     mixture /= mixture.sum()
     return float((gain @ mixture).min()), mixture
 

@@ -92,6 +92,7 @@ def test_directions_outside_the_range_say_nothing() -> None:
     plain, eased = tests.statistics(outcome, past, np.ones(3), True, 0.5)[0]
     assert plain[0, 0] != 0.0
     assert plain[0, 1] == 0.0
+    assert eased is not None
     assert eased[0, 1] == 0.0
 
 

@@ -72,8 +72,8 @@ class PhaseTests:
 
     def statistics(
         self, outcome: Outcome, theta: Array, scales: Array, known: bool, tolerance: float
-    ) -> list[tuple[Array, Array]]:
-        """For each comparison T, and T eased by the tolerance: arrays (n_challenger_pairs, n_arms_tested).
+    ) -> list[tuple[Array, Array | None]]:
+        """For each comparison T, and T eased by the tolerance if there is one: (n_challenger_pairs, n_arms_tested).
 
         Only what the phase adds to past estimate θ is projected: rewards far from zero then keep their digits. With an
         unknown scale, T is a t statistic on this phase's own residual, mapped to a normal one.
@@ -81,14 +81,15 @@ class PhaseTests:
         surprise = (outcome.sums - outcome.counts * (self.coordinates.pairs @ theta)) / scales
         projected = self.root.T @ (self.coordinates.rows.T @ surprise)
         sigma = 1.0 if known else np.sqrt(self._residual(outcome, surprise, projected, scales) / self.freedom)
-        results = []
+        results: list[tuple[Array, Array | None]] = []
         for comparison in self.comparisons:
             plain = (comparison.directions @ projected + comparison.expected / comparison.lengths) / sigma
-            eased = plain + tolerance * comparison.against / (sigma * comparison.lengths)
-            if not known:
-                plain, eased = _normal_score(plain, self.freedom), _normal_score(eased, self.freedom)
-            results.append((plain, eased))
+            eased = plain + tolerance * comparison.against / (sigma * comparison.lengths) if tolerance > 0 else None
+            results.append((self._score(plain, known), None if eased is None else self._score(eased, known)))
         return results
+
+    def _score(self, t: Array, known: bool) -> Array:
+        return t if known else _normal_score(t, self.freedom)
 
     def _residual(self, outcome: Outcome, surprise: Array, projected: Array, scales: Array) -> float:
         """The phase's residual sum of squares: scatter within pairs, and misfit of their means.
@@ -115,19 +116,21 @@ class Evidence:
         self.blocks: dict[int, Array] = {}
         self.eased: dict[int, Array] = {}
 
-    def add(self, weight: float, comparison: Comparison, plain: Array, eased: Array) -> None:
+    def add(self, weight: float, comparison: Comparison, plain: Array, eased: Array | None) -> None:
         """Count one phase's statistics with √weight."""
         shape = (len(self.sizes), plain.shape[0])
         for store, values in ((self.blocks, plain), (self.eased, eased)):
-            block = store.setdefault(comparison.challenger, np.zeros(shape))
-            block[comparison.arms] += np.sqrt(weight) * values.T
+            if values is not None:
+                block = store.setdefault(comparison.challenger, np.zeros(shape))
+                block[comparison.arms] += np.sqrt(weight) * values.T
 
     def settle(self, level: float) -> None:
         """Settle the pairs that reach this level against arms that do not."""
         for store in (self.blocks, self.eased):
             for challenger, block in store.items():
-                held = self._held(challenger, block)
-                block[(held >= level) & (held.min(axis=1) < level)[:, None]] = np.inf
+                if block.shape[1] > 1:
+                    held = self._held(challenger, block)
+                    block[(held >= level) & (held.min(axis=1) < level)[:, None]] = np.inf
 
     @property
     def walk(self) -> Array:
@@ -145,8 +148,9 @@ class Evidence:
 
     def _held(self, challenger: int, block: Array) -> Array:
         """(n_arms, n_challenger_pairs) this block and the others' minima."""
-        others = (b.min(axis=1) for other, b in self.blocks.items() if other != challenger)
-        return np.asarray(sum(others, np.zeros(len(self.sizes)))[:, None] + block)
+        own = self.blocks.get(challenger)
+        others = self.walk if own is None else self.walk - own.min(axis=1)
+        return np.asarray(others[:, None] + block)
 
 
 def _normal_score(t: Array, freedom: int) -> Array:

@@ -12,8 +12,11 @@ from surefoot.statistics import Array
 
 LOOKS = 74
 GROWTH = 1.12
-SLOPE = 0.02
 TRUST = 12.0  # phases before this many units of data count less: their rivals are chosen from little
+STRICT = (
+    6.0  # looks before this many units have a higher boundary: few runs end there, later looks get their share of δ
+)
+STRICTNESS = 2.0  # added to c² for each factor e that they come before it
 FIRST_EPOCH_SHARE = 0.98
 
 
@@ -52,5 +55,6 @@ def continuation(epoch: int, units_so_far: float, delta: float, noise: Noise) ->
 
 def _with_boundary(sizes: Array, weights: Array, delta: float, noise: Noise) -> Plan:
     solve = mixture_boundary if isinstance(noise, SubGaussian) else gaussian_boundary
-    boundary = solve(tuple(weights.tolist()), delta, SLOPE)
+    strictness = STRICTNESS * np.maximum(np.log(STRICT / np.cumsum(sizes)), 0.0)
+    boundary = solve(tuple(weights.tolist()), delta, tuple(strictness.tolist()))
     return Plan(sizes, weights, np.concatenate([[0.0], np.cumsum(weights)]), boundary)
