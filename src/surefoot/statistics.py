@@ -105,10 +105,14 @@ class FitTest:
     Attributes:
         p_value: uniform if the model holds; None where replicates or extra pairs are too few to tell.
         samples: rewards in the phase, its weight among the phases.
+        squares: residual sum of squares about the fit, relative to the scales.
+        freedom: its degrees of freedom.
     """
 
     p_value: float | None
     samples: int
+    squares: float = 0.0
+    freedom: int = 0
 
 
 def lack_of_fit(rows: Array, scales: Array, outcome: Outcome, scales_known: bool = False) -> FitTest:
@@ -124,8 +128,6 @@ def lack_of_fit(rows: Array, scales: Array, outcome: Outcome, scales_known: bool
     pulled = np.flatnonzero(outcome.counts)
     counts = outcome.counts[pulled]
     samples = int(counts.sum())
-    if len(pulled) < 2:
-        return FitTest(None, samples)
     root = np.sqrt(counts)
     design = rows[pulled] * root[:, None]
     target = outcome.sums[pulled] / (root * scales[pulled])
@@ -133,15 +135,13 @@ def lack_of_fit(rows: Array, scales: Array, outcome: Outcome, scales_known: bool
     fit_freedom, pure_freedom = len(pulled) - rank, samples - len(pulled)
     misfit = float(((target - design @ solution) ** 2).sum())
     pure = float((outcome.scatter[pulled] / scales[pulled] ** 2).sum())
-    if fit_freedom <= 0:
-        return FitTest(None, samples)
-    against_replicates = _against_replicates(misfit, fit_freedom, pure, pure_freedom, float((target**2).sum()))
-    if not scales_known:
-        return FitTest(against_replicates, samples)
-    against_scale = float(special.chdtrc(fit_freedom, misfit))
-    if against_replicates is None:
-        return FitTest(against_scale, samples)
-    return FitTest(min(1.0, 2 * min(against_replicates, against_scale)), samples)
+    p_value = None
+    if fit_freedom > 0:
+        p_value = _against_replicates(misfit, fit_freedom, pure, pure_freedom, float((target**2).sum()))
+        if scales_known:
+            against_scale = float(special.chdtrc(fit_freedom, misfit))
+            p_value = against_scale if p_value is None else min(1.0, 2 * min(p_value, against_scale))
+    return FitTest(p_value, samples, misfit + pure, samples - rank)
 
 
 def _against_replicates(misfit: float, fit_freedom: int, pure: float, pure_freedom: int, size: float) -> float | None:

@@ -222,6 +222,17 @@ def test_a_right_model_is_rejected_no_more_often_than_its_level() -> None:
     assert stats.binom.sf(rejections - 1, len(p_values), 0.001) > LEVEL
 
 
+@pytest.mark.parametrize("size", [2.0**-10, 2.0**10])
+def test_the_size_of_an_unknown_noise_does_not_matter(size: float) -> None:
+    problem, theta = random_robust(5, 4, 3, rng=np.random.default_rng(3))
+    results = [
+        sf.identify(problem, sf.LinearSimulator(problem, scale * theta, scale, seed=4), delta=0.05, noise=sf.Gaussian())
+        for scale in (1.0, size)
+    ]
+    assert results[0].samples == results[1].samples
+    assert (results[0].counts == results[1].counts).all()
+
+
 def test_unequal_noise_is_noticed() -> None:
     problem, theta = random_robust(5, 4, 3, rng=np.random.default_rng(3))
     scales = np.where(np.arange(problem.n_pairs) % 2 == 0, 0.2, 3.0)

@@ -23,6 +23,7 @@ from surefoot.statistics import Counts, Outcome, information, least_squares
 UNIT_PER_DIMENSION = 5
 PILOT_PER_DIMENSION = 2
 LEAST_REPLICATES = 18  # fewer would leave the check of the model without power
+LEAST_NOISE = 1e-6  # a simulator without noise is planned for as if it had so much, relative to the largest mean
 LEAST_FREEDOM = 10  # residual degrees of freedom of a phase when the noise scale is unknown
 
 
@@ -61,7 +62,7 @@ class Prime(Algorithm):
             self._next_epoch()
         theta, ranked = self.theta, self.ranked
         known = whitened(self.coordinates.pairs, information(self.coordinates.rows, self.counts))
-        counts = self._counts(theta, known, ranked[1:])
+        counts = self._counts(theta / self._noise_scale(), known, ranked[1:])
         if counts is None:
             return StopReason.BUDGET
         self.tests = PhaseTests(self.coordinates, counts, known)
@@ -96,6 +97,14 @@ class Prime(Algorithm):
         alive = np.flatnonzero(self.survivors)
         values = self.problem.worst_of(self.coordinates.pairs @ theta)[alive]
         return alive[np.argsort(-values, kind="stable")]
+
+    def _noise_scale(self) -> float:
+        """Of the noise relative to `scales`, from all residuals so far if it is unknown: for the size of gaps."""
+        if self.settings.noise.known:
+            return 1.0
+        squares, freedom = sum(fit.squares for fit in self._fits), sum(fit.freedom for fit in self._fits)
+        silent = LEAST_NOISE * float(np.abs(self.coordinates.rows @ self.theta).max())
+        return max(float(np.sqrt(squares / max(freedom, 1))), silent) or 1.0
 
     def _counts(self, theta: Array, known: Array, rivals: IntArray) -> Counts | None:
         plan = self.schedule
