@@ -38,7 +38,7 @@ def derivatives(rows: np.ndarray, weights: np.ndarray, rivals: Rivals) -> tuple[
     )
     gradient, lower = np.empty(n), np.empty((n, n))
     finishing_kernels.differentiate(rows, factor, whitened, squares, scores, gaps, spreads, pulls, gradient, lower)
-    assert gradient == pytest.approx(finishing.gradient_of(rows, weights, rivals), abs=1e-4 * gradient.max())
+    assert gradient == pytest.approx(finishing.appraised(rows, weights, rivals)[1], abs=1e-4 * gradient.max())
     return gradient, lower + np.tril(lower, -1).T
 
 
@@ -96,12 +96,12 @@ def test_the_mean_gradient_is_the_gain_of_more_pulls() -> None:
     weights = np.random.default_rng(3).dirichlet(np.ones(len(rows)))
     more = Rivals(rivals.directions, rivals.gaps, rivals.needs, rivals.spreads, rivals.pulls * (1 + 1e-6))
     gain = (log_probability(rows, weights, more) - log_probability(rows, weights, rivals)) / 1e-6
-    assert weights @ finishing.gradient_of(rows, weights, rivals) == pytest.approx(gain, rel=1e-3)
+    assert weights @ finishing.appraised(rows, weights, rivals)[1] == pytest.approx(gain, rel=1e-3)
 
 
 def test_no_pulls_are_wasted_beyond_the_tolerance() -> None:
     for seed in range(20):
         rows, rivals = problem(seed, n=60, d=6, rivals=25)
         weights = finishing_design(rows, np.full(60, 1 / 60), rivals)
-        gradient = finishing.gradient_of(rows, weights, rivals)
+        gradient = finishing.appraised(rows, weights, rivals)[1]
         assert gradient.max() <= 1.02 * max(weights @ gradient, finishing_kernels.FLAT)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.designs import g_weights
-from surefoot.algorithms.prime_allocation import Look, allocate, check_pulls, counts_for, mended
+from surefoot.algorithms.prime_allocation import Look, allocate, check_pulls, counts_for
 from surefoot.algorithms.prime_coordinates import coordinates_for
 from surefoot.algorithms.prime_evidence import Evidence, PhaseTests
 from surefoot.algorithms.prime_plan import continuation, first_plan
@@ -130,8 +130,7 @@ class Prime(Algorithm):
         pulls = int(min(max(pulls, least), self.remaining))
         if pulls < least:
             return None
-        counts = counts_for(self.weights, pulls, self.spread, self.counts, self.units)
-        return counts if target is None else mended(counts, self.coordinates.rows, target)
+        return counts_for(self.weights, pulls, self.spread, self.counts, self.units, self.coordinates.rows, target)
 
     def _look(self, outcome: Outcome, tests: PhaseTests) -> None:
         weight = float(self.schedule.weights[self.look])

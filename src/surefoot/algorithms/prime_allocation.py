@@ -15,7 +15,7 @@ from scipy import special
 from surefoot.algorithms.prime_coordinates import Coordinates
 from surefoot.algorithms.prime_rivals import rival_points
 from surefoot.arrays import Array, IntArray
-from surefoot.design.finishing import Rivals, finishing_design, gradient_of, whitened
+from surefoot.design.finishing import Rivals, appraised, finishing_design, whitened
 from surefoot.design.rounding import round_design
 from surefoot.statistics import Counts, information
 
@@ -28,7 +28,8 @@ EXPLORED = 30.0  # units of data after which exploration's share falls
 SIZES = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5])
 PATIENCE = 0.7  # what another phase costs, in planned phases
 CHECKS = 2  # pulls a phase at least, on pairs that a wrong model would get wrong
-MISSED = 10.0  # a pair whose pull is worth this many times the average one may not go without
+EXCHANGES = 6  # pulls that rounding put wrong, at most
+WORTHWHILE = 1.5  # how many times more a pull has to be worth elsewhere
 GOLDEN = 0.6180339887498949
 
 
@@ -123,7 +124,9 @@ def allocate(
     return weights, _pulls(_relength(pressing, coordinates.rows, weights), look), target
 
 
-def counts_for(weights: Array, pulls: int, spread: Array, past: Counts, units: float) -> Counts:
+def counts_for(
+    weights: Array, pulls: int, spread: Array, past: Counts, units: float, rows: Array, target: Rivals | None
+) -> Counts:
     """Round a phase, giving a share of it to pairs that have been pulled least for what they are worth.
 
     Half of that share follows λ^G, to learn θ; half goes round all pairs, so that a wrong model can be noticed.
@@ -132,7 +135,12 @@ def counts_for(weights: Array, pulls: int, spread: Array, past: Counts, units: f
     explored = min(max(round(share * pulls), CHECKS), pulls // 2)
     main = round_design(_worth_a_pull(weights, pulls), pulls - explored)
     wanted = (spread + 1 / len(spread)) / 2 * share * (past.sum() + pulls)
-    return main + _most_wanted(wanted - past - main, explored)
+    aside = _most_wanted(wanted - past - main, explored)
+    if target is None:
+        return main + aside
+    support = np.flatnonzero((weights > 0) | (main + aside > 0))
+    main[support] = exchanged(main[support], aside[support], rows[support], target)
+    return main + aside
 
 
 def _worth_a_pull(weights: Array, pulls: int) -> Array:
@@ -140,20 +148,25 @@ def _worth_a_pull(weights: Array, pulls: int) -> Array:
     return np.where(weights >= min(0.5 / pulls, weights.max()), weights, 0.0)
 
 
-def mended(counts: Counts, rows: Array, target: Rivals) -> Counts:
-    """Give a pull to each pair without which some rival would go all but unmeasured.
+def exchanged(main: Counts, aside: Counts, rows: Array, target: Rivals) -> Counts:
+    """Move single pulls from where they are worth least to where they are worth most, beside those set aside.
 
-    Such a pair may have had a tiny weight that rounding took away: the gradient shows how much it is missed.
+    Rounding may have taken a tiny weight away without which some rival goes all but unmeasured; the gradient shows it.
     """
-    counts = counts.copy()
-    for _ in range(rows.shape[1]):
-        gradient = gradient_of(rows, counts / counts.sum(), target)
-        missed = int(np.argmax(gradient))
-        if gradient[missed] <= MISSED * (counts @ gradient) / counts.sum():
+    rows, pulls = np.ascontiguousarray(rows), float((main + aside).sum())
+    value, worth = appraised(rows, (main + aside) / pulls, target)
+    for _ in range(EXCHANGES):
+        moved = main.copy()
+        giver = int(np.argmin(np.where(main > 0, worth, np.inf)))
+        moved[giver] -= 1
+        moved[np.argmax(worth)] += 1
+        if worth.max() <= WORTHWHILE * worth[giver] or moved[giver] < 0:
             break
-        counts[np.argmax(counts)] -= 1
-        counts[missed] += 1
-    return counts
+        reached, worth = appraised(rows, (moved + aside) / pulls, target)
+        if reached <= value:
+            break
+        main, value = moved, reached
+    return main
 
 
 def check_pulls(counts: Counts, pulls: int) -> Counts:

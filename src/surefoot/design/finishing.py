@@ -55,7 +55,7 @@ def finishing_design(rows: Array, start: Array, rivals: Rivals, tolerance: float
     announce_compilation()
     weights = np.asarray(start / start.sum())
     for _ in range(ROUNDS):
-        gradient = gradient_of(rows, weights, rivals)
+        _, gradient = appraised(rows, weights, rivals)
         mean = float(weights @ gradient)
         if gradient.max() - mean <= 2 * tolerance * max(mean, FLAT):
             break
@@ -69,15 +69,15 @@ def finishing_design(rows: Array, start: Array, rivals: Rivals, tolerance: float
     return weights
 
 
-def gradient_of(rows: Array, weights: Array, rivals: Rivals) -> Array:
-    """(n_pairs,) derivative of the log-probability in each weight.
+def appraised(rows: Array, weights: Array, rivals: Rivals) -> tuple[float, Array]:
+    """The log-probability, and (n_pairs,) its derivative in each weight.
 
     As the log-probability is concave, the largest entry minus weights @ gradient bounds the gain left. And weights @
     gradient is what one per cent more pulls would gain, per cent: their ratio is the share of pulls that can be saved.
     """
     gradient = np.empty(len(rows))
-    gradient_at(rows, weights, *_fields(rivals), gradient)
-    return gradient
+    value = gradient_at(rows, weights, *_fields(rivals), gradient)
+    return float(value), gradient
 
 
 def whitened(points: Array, matrix: Array) -> Array:

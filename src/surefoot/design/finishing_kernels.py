@@ -163,14 +163,15 @@ def gradient_at(
     spreads: Array,
     pulls: float,
     gradient: Array,
-) -> None:
-    """The gradient at any number of pairs, written in place."""
+) -> float:
+    """The log-probability; its gradient at any number of pairs is written in place."""
     dimension, rivals = rows.shape[1], len(gaps)
     factor, solved = np.empty((dimension, dimension)), np.empty((rivals, dimension))
     squares, scores = np.empty(rivals), np.empty(rivals)
     gradient[:] = 0.0
-    if evaluate(rows, weights, directions, gaps, needs, spreads, pulls, factor, solved, squares, scores) == -np.inf:
-        return
+    value: float = evaluate(rows, weights, directions, gaps, needs, spreads, pulls, factor, solved, squares, scores)
+    if value == -np.inf:
+        return value
     for k in range(rivals):
         hazard = _hazard(scores[k])
         if hazard < SETTLED:
@@ -185,6 +186,7 @@ def gradient_at(
             for a in range(dimension):
                 leverage += rows[i, a] * solved[k, a]
             gradient[i] += slope * leverage * leverage
+    return value
 
 
 @njit(cache=True, fastmath=REORDERED)
