@@ -52,12 +52,13 @@ FAMILIES: dict[str, Callable[[int, np.random.Generator], Instance]] = {
     "irrelevant dimensions": lambda size, rng: _remembered("irrelevant dimensions", size),
     "unit sphere": lambda size, rng: unit_sphere(size, rng=rng),
     "classic": lambda size, rng: _remembered("classic", size),
-    "random robust": lambda size, rng: _hull_helps(rng),
+    "random robust": lambda size, rng: _hull_helps(rng, size, 5),
+    "random robust, d = 10": lambda size, rng: _hull_helps(rng, size, 10),
 }
-TABLE = [("irrelevant dimensions", size) for size in (5, 10, 20, 30)] + [
-    ("unit sphere", size) for size in (10, 20, 50, 100)
-]
+SPHERES = (10, 20, 50, 100)
+TABLE = [("irrelevant dimensions", size) for size in (5, 10, 20, 30)] + [("unit sphere", size) for size in SPHERES]
 MORE = [("classic", 6), ("random robust", 8)]
+ROBUST = [("random robust, d = 10", size) for size in SPHERES]  # of the spheres' sizes: a ratio depends on them
 FIXED = ("irrelevant dimensions", "classic")  # one instance for all runs
 
 
@@ -68,7 +69,7 @@ def rows() -> Iterator[Row]:
     yield from _against_the_oracle(found)
     yield _rage_over_prime(found)
     yield from _against_the_lower_bound(every)
-    yield _where_the_hull_helps(found)
+    yield from _where_the_hull_helps(found)
     yield from _errors(every)
     yield _many_arms()
     yield _small_run()
@@ -78,7 +79,7 @@ def all_runs() -> pd.DataFrame:
     """Every run of every contender on every instance, a row each, and 2 kl(δ, 1 − δ) H* of the instance."""
     jobs = [
         (family, size, first, first + CHUNK)
-        for family, size in reversed([*TABLE, *MORE])
+        for family, size in reversed([*TABLE, *MORE, *ROBUST])
         for first in range(0, RUNS * (1 + EXTRA) if family in FIXED else RUNS, CHUNK)
     ]
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
@@ -95,7 +96,7 @@ def _one_run(family: str, size: int, run: int) -> list[dict[str, Any]]:
     instance_seed, noise_seed = np.random.SeedSequence(2026, spawn_key=key).generate_state(2, np.uint64)
     instance = FAMILIES[family](size, np.random.default_rng(instance_seed))
     where = {"family": family, "size": size, "run": run, "bound": _bound(family, size, instance)}
-    contenders = COMPARED if run < RUNS else (PRIME,)
+    contenders = (PRIME,) if run >= RUNS else (ORACLE, PRIME) if (family, size) in ROBUST else COMPARED
     return [where | {"name": name, **FIELD[name].run(instance, int(noise_seed) >> 1)} for name in contenders]
 
 
@@ -104,16 +105,16 @@ def _remembered(family: str, size: int) -> Instance:
     return irrelevant_dimensions(size) if family == "irrelevant dimensions" else classic(size)
 
 
-def _hull_helps(rng: np.random.Generator) -> Instance:
+def _hull_helps(rng: np.random.Generator, arms: int, d: int) -> Instance:
     """A random instance on which the hull of the perturbations matters: H* < 0.9 H_R, as on most of these."""
     while True:
-        instance = _wide(rng)
+        instance = _wide(rng, arms, d)
         hardness = complexity(*instance, tolerance=1e-3)
         if hardness.exact < 0.9 * hardness.paper:
             return instance
 
 
-def _wide(rng: np.random.Generator, arms: int = 8, perturbations: int = 10, d: int = 5, gap: float = 0.3) -> Instance:
+def _wide(rng: np.random.Generator, arms: int, d: int, perturbations: int = 10, gap: float = 0.3) -> Instance:
     """Arms 0.5 off the line of θ, perturbations as far again: half of them cost the same, so several bind at once."""
     theta = on_sphere(rng, 1, d)[0]
     shortfalls = np.concatenate([[0.0], gap * (1 + 0.5 * np.arange(arms - 1))])
@@ -143,11 +144,11 @@ def _bound_for_all_runs(family: str, size: int) -> float:
     return complexity(*_remembered(family, size), tolerance=1e-3).lower_bound(DELTA)
 
 
-def _ratios(found: pd.DataFrame, name: str, to: str) -> pd.Series[float]:
-    """Mean samples of one contender over those of another, for each instance of the table."""
+def _ratios(found: pd.DataFrame, name: str, to: str, instances: list[tuple[str, int]] = TABLE) -> pd.Series[float]:
+    """Mean samples of one contender over those of another, for each instance."""
     means = found.groupby(["family", "size", "name"])["samples"].mean()
     ratio: pd.Series[float] = means.xs(name, level="name") / means.xs(to, level="name")
-    return ratio.loc[[pair for pair in ratio.index if pair in set(TABLE)]]
+    return ratio.loc[[pair for pair in ratio.index if pair in set(instances)]]
 
 
 def _geometric(values: pd.Series[float]) -> float:
@@ -157,10 +158,10 @@ def _geometric(values: pd.Series[float]) -> float:
 def _means(found: pd.DataFrame) -> Iterator[Row]:
     """The samples behind the ratios."""
     means = found.groupby(["family", "size", "name"])["samples"].mean()
-    for family, size in [*TABLE, *MORE]:
-        row = {name: float(means[family, size, name]) for name in COMPARED}
-        numbers = ", ".join(f"{name.split(' · ')[0]} {value:,.0f}" for name, value in row.items())
-        below = max(row[name] for name in (PRIME, SUB_GAUSSIAN, UNKNOWN)) < row[ORACLE]
+    for family, size in [*TABLE, *MORE, *ROBUST]:
+        row = {name: float(mean) for name, mean in means[family, size].items()}
+        numbers = ", ".join(f"{name.split(' · ')[0]} {row[name]:,.0f}" for name in COMPARED if name in row)
+        below = max(row[name] for name in (PRIME, SUB_GAUSSIAN, UNKNOWN) if name in row) < row[ORACLE]
         yield Row(f"mean samples, {family} {size}, {RUNS} runs", numbers, "all PRIME < Oracle", below)
 
 
@@ -197,12 +198,15 @@ def _against_the_lower_bound(every: pd.DataFrame) -> Iterator[Row]:
         yield Row(work, measured, f"≤ {target}", bool(max(ratio[family, size] for size in sizes) <= target))
 
 
-def _where_the_hull_helps(found: pd.DataFrame) -> Row:
-    means = found[found["family"] == "random robust"].groupby("name")["samples"].mean()
-    ratio = means[PRIME] / means[ORACLE]
+def _where_the_hull_helps(found: pd.DataFrame) -> Iterator[Row]:
+    """On instances of the spheres' sizes, and on smaller ones: the oracle's union over pairs depends on the size."""
     sphere = _geometric(_ratios(found, PRIME, ORACLE).loc["unit sphere"])
-    work = "PRIME: samples / oracle, random robust instances with H* < 0.9 H_R"
-    return Row(work, f"{ratio:.2f}", f"< {sphere:.2f}, that of the unit spheres", bool(ratio < sphere))
+    for instances, what in ((ROBUST, f"d = 10, {', '.join(map(str, SPHERES))} arms"), (MORE[-1:], "d = 5, 8 arms")):
+        ratios = _ratios(found, PRIME, ORACLE, instances)
+        ratio, each = _geometric(ratios), ", ".join(f"{ratio:.2f}" for ratio in ratios)
+        work = f"PRIME: samples / oracle, random robust instances with H* < 0.9 H_R, {what}"
+        measured = f"{ratio:.3f} ({each})" if len(ratios) > 1 else each
+        yield Row(work, measured, f"< {sphere:.3f}, that of the unit spheres", bool(ratio < sphere))
 
 
 def _errors(found: pd.DataFrame) -> Iterator[Row]:

@@ -24,10 +24,10 @@ def remembered(problem: RobustProblem, key: Hashable, solve: Callable[[], Design
     return known[key]
 
 
-def g_weights(problem: RobustProblem, scales: Array) -> Array:
+def g_weights(problem: RobustProblem, scales: Array, tolerance: float = 1e-3) -> Array:
     """(n_pairs,) λ^G of `eq:G-all`, for pulls with these noise scales."""
-    solved = remembered(problem, ("g", noise_key(scales)), lambda: g_optimal(problem.pairs / scales[:, None]))
-    return solved.weights
+    key = ("g", noise_key(scales), tolerance)
+    return remembered(problem, key, lambda: g_optimal(problem.pairs / scales[:, None], tolerance)).weights
 
 
 def noise_key(scales: Array) -> Hashable:

@@ -22,6 +22,7 @@ from surefoot.statistics import Counts, Outcome, information, least_squares
 
 UNIT_PER_DIMENSION = 5
 PILOT_PER_DIMENSION = 2
+SPREAD_TOLERANCE = 0.02  # of λ^G: it only explores
 LEAST_REPLICATES = 18  # fewer would leave the check of the model without power
 LEAST_NOISE = 1e-6  # a simulator without noise is planned for as if it had so much, relative to the largest mean
 LEAST_FREEDOM = 10  # residual degrees of freedom of a phase when the noise scale is unknown
@@ -45,7 +46,7 @@ class Prime(Algorithm):
     def begin(self) -> None:
         dimension = self.problem.dimension
         self.coordinates = coordinates_for(self.problem.pairs, self.scales, self.problem.offsets)
-        self.spread = g_weights(self.problem, self.scales)
+        self.spread = g_weights(self.problem, self.scales, SPREAD_TOLERANCE)
         self.unit = max(UNIT_PER_DIMENSION * dimension, dimension + LEAST_REPLICATES)
         self.weights = self.spread
         self.units = 0.0

@@ -205,15 +205,16 @@ def _standing(
     nothing_hidden = np.empty((len(pairs), 0))
     carried = np.hstack([pairs, reach, known])
     differences, gaps, _ = rival_points(coordinates, leader, rivals, theta, cautious, nothing_hidden, carried)
-    directions, ahead, behind = np.split(differences.reshape(-1, carried.shape[1]), 3, axis=1)
+    parts = differences.reshape(-1, 3, coordinates.dimension)
+    directions, (lengths, ahead, behind) = parts[:, 0], np.sqrt((parts**2).sum(axis=2)).T
     standing = Standing(
         directions,
         np.maximum(gaps.ravel(), 1e-9 * np.abs(gaps).max() + 1e-300),
-        np.linalg.norm(behind, axis=1),
-        np.linalg.norm(ahead, axis=1),
+        behind,
+        ahead,
         held[rivals].T.ravel(),
     )
-    open_ = np.isfinite(standing.held) & (np.linalg.norm(directions, axis=1) > 1e-9 * coordinates.sizes.max())
+    open_ = np.isfinite(standing.held) & (lengths > 1e-9 * coordinates.sizes.max())
     return standing if open_.all() else standing.take(np.flatnonzero(open_))
 
 

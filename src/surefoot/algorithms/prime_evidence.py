@@ -130,7 +130,9 @@ class Evidence:
             for challenger, block in store.items():
                 if block.shape[1] > 1:
                     held = self._held(challenger, block)
-                    block[(held >= level) & (held.min(axis=1) < level)[:, None]] = np.inf
+                    settled = held >= level
+                    if settled.any():
+                        block[settled & ~settled.all(axis=1, keepdims=True)] = np.inf
 
     @property
     def walk(self) -> Array:

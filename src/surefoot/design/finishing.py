@@ -82,7 +82,8 @@ def appraised(rows: Array, weights: Array, rivals: Rivals) -> tuple[float, Array
 
 def whitened(points: Array, matrix: Array) -> Array:
     """The points where the norm of the matrix's inverse becomes length; a little ridge in case it is singular."""
-    factor = matrix + RIDGE * np.trace(matrix) / len(matrix) * np.eye(len(matrix))
+    factor = matrix.copy()
+    factor.ravel()[:: len(matrix) + 1] += RIDGE * matrix.trace() / len(matrix)
     if not factorise(factor):
         raise ArithmeticError("an information matrix is not positive definite: do pairs hold numbers that overflow?")
     out = np.empty(points.shape)
