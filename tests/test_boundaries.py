@@ -54,13 +54,13 @@ def test_the_mixture_is_better_than_a_union_over_the_looks() -> None:
     assert (plan.boundary**2 < 2 * np.log(len(plan.weights) / 0.049)).all()
 
 
-@pytest.mark.parametrize("delta", [0.001, 0.05, 0.2])
+@pytest.mark.parametrize("delta", [0.001, 0.05, 0.15, 0.2, 0.3, 0.6, 0.95])
 def test_phases_that_measure_nothing_cannot_raise_the_crossing_probability(delta: float) -> None:
     first = first_plan(delta, Gaussian(1.0))
     later = continuation(1, float(first.sizes.sum()), delta, Gaussian(1.0))
     for plan, level in ((first, 0.98 * delta), (later, 0.01 * delta)):
         worst = boundaries.worst_crossing_probability(tuple(plan.weights.tolist()), plan.boundary)
-        assert worst <= level * (1 + 1e-4)
+        assert worst <= level * (1 + 1e-6)
 
 
 def test_the_adversary_of_that_check_is_real() -> None:

@@ -86,21 +86,40 @@ class TestLeastSquares:
 class TestLackOfFit:
     def test_its_p_value_is_uniform_when_the_model_holds(self) -> None:
         counts = np.array([3, 0, 2, 5, 1, 4, 2, 0, 3, 1, 2, 6])
-        p_values = [lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(s, counts)).p_value for s in range(800)]
+        p_values = [
+            lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(s, counts)).against_replicates for s in range(800)
+        ]
         assert stats.kstest(np.array(p_values, dtype=float), "uniform").pvalue > 1e-3
 
-    def test_known_scales_keep_it_within_its_level_and_need_no_replicates(self) -> None:
-        counts = np.array([3, 0, 2, 5, 1, 4, 2, 0, 3, 1, 2, 6])
-        ones = np.ones(12)
-        p_values = np.array([lack_of_fit(PROBLEM.pairs, ones, simulated(s, counts), True).p_value for s in range(800)])
+    def test_known_scales_need_no_replicates(self) -> None:
+        single = [
+            lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(s, np.ones(12, dtype=np.int64)), True) for s in range(400)
+        ]
+        assert all(test.against_replicates is None for test in single)
+        assert stats.kstest([test.against_scale for test in single], "uniform").pvalue > 1e-3
+
+    def test_known_scales_keep_many_phases_within_their_level_and_add_power(self) -> None:
+        """Twelve small phases: under a bend the scale finds what the replicates cannot."""
+        counts, ones = np.array([2, 0, 1, 2, 1, 1, 2, 0, 1, 1, 1, 2]), np.ones(12)
+
+        def combined(run: int, bend: float, known: bool) -> float:
+            phases = [simulated(1000 * run + s, counts, bend=bend) for s in range(12)]
+            p_value = combine([lack_of_fit(PROBLEM.pairs, ones, phase, known) for phase in phases])
+            assert p_value is not None
+            return p_value
+
+        right = np.array([combined(run, 0.0, True) for run in range(400)])
         for level in (0.01, 0.1, 0.3):
-            assert stats.binom.sf((p_values < level).sum() - 1, 800, level) > 1e-3
-        single = [lack_of_fit(PROBLEM.pairs, ones, simulated(s, np.ones(12, dtype=np.int64)), True) for s in range(400)]
-        assert stats.kstest([test.p_value for test in single], "uniform").pvalue > 1e-3
+            assert stats.binom.sf((right < level).sum() - 1, 400, level) > 1e-3
+        assert (right < 0.1).sum() > 8  # and not far below: doubled once, not in every phase
+        bent = np.array([[combined(run, 1.0, known) for known in (False, True)] for run in range(60)])
+        caught = (bent < 0.01).mean(axis=0)
+        assert caught[1] > caught[0] + 0.1
 
     def test_it_is_small_when_the_rewards_bend(self) -> None:
         p_values = [
-            lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(s, 25 * COUNTS, bend=1.0)).p_value for s in range(20)
+            lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(s, 25 * COUNTS, bend=1.0)).against_replicates
+            for s in range(20)
         ]
         assert max(p for p in p_values if p is not None) < 1e-6
 
@@ -108,8 +127,8 @@ class TestLackOfFit:
         outcome = simulated(1)
         larger = Outcome(0, outcome.counts, 1e6 * outcome.sums, 1e12 * outcome.scatter)
         ones = np.ones(12)
-        assert lack_of_fit(PROBLEM.pairs, ones, larger).p_value == pytest.approx(
-            lack_of_fit(PROBLEM.pairs, ones, outcome).p_value, rel=1e-6
+        assert lack_of_fit(PROBLEM.pairs, ones, larger).against_replicates == pytest.approx(
+            lack_of_fit(PROBLEM.pairs, ones, outcome).against_replicates, rel=1e-6
         )
 
     @pytest.mark.parametrize(
@@ -121,7 +140,7 @@ class TestLackOfFit:
         ],
     )
     def test_too_little_to_tell(self, counts: np.ndarray) -> None:
-        assert lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(0, counts)).p_value is None
+        assert lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(0, counts)).against_replicates is None
 
 
 class TestCombine:

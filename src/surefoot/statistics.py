@@ -100,17 +100,19 @@ def _solve(design: Array, target: Array) -> tuple[Array, int]:
 
 @dataclass(frozen=True)
 class FitTest:
-    """Lack of fit of one phase: how far the pairs' means are from the linear fit, against their replicates.
+    """Lack of fit of one phase: how far the pairs' means are from the linear fit.
 
     Attributes:
-        p_value: uniform if the model holds; None where replicates or extra pairs are too few to tell.
+        against_replicates: p-value, uniform if the model holds; None where replicates or extra pairs are too few.
         samples: rewards in the phase, its weight among the phases.
+        against_scale: p-value, at least uniform if model and scale hold; None where the scale is not known either.
         squares: residual sum of squares about the fit, relative to the scales.
         freedom: its degrees of freedom.
     """
 
-    p_value: float | None
+    against_replicates: float | None
     samples: int
+    against_scale: float | None = None
     squares: float = 0.0
     freedom: int = 0
 
@@ -122,8 +124,8 @@ def lack_of_fit(rows: Array, scales: Array, outcome: Outcome, scales_known: bool
     with N − k. Both are independent of the estimate of θ and, as a ratio, of the total residual; so the test
     stays exact however the algorithm used those to decide when to stop.
 
-    If Gaussian scales are known, the misfit itself is at most χ² and independent of the estimate too: a small phase
-    with hardly any replicates can then refute the model. The p-value is twice the smaller of the two.
+    If Gaussian scales are known, the misfit itself is at most χ² and independent of the estimate too: phases
+    with hardly any replicates can then refute the model.
     """
     pulled = np.flatnonzero(outcome.counts)
     counts = outcome.counts[pulled]
@@ -135,13 +137,11 @@ def lack_of_fit(rows: Array, scales: Array, outcome: Outcome, scales_known: bool
     fit_freedom, pure_freedom = len(pulled) - rank, samples - len(pulled)
     misfit = float(((target - design @ solution) ** 2).sum())
     pure = float((outcome.scatter[pulled] / scales[pulled] ** 2).sum())
-    p_value = None
+    against_replicates = against_scale = None
     if fit_freedom > 0:
-        p_value = _against_replicates(misfit, fit_freedom, pure, pure_freedom, float((target**2).sum()))
-        if scales_known:
-            against_scale = float(special.chdtrc(fit_freedom, misfit))
-            p_value = against_scale if p_value is None else min(1.0, 2 * min(p_value, against_scale))
-    return FitTest(p_value, samples, misfit + pure, samples - rank)
+        against_replicates = _against_replicates(misfit, fit_freedom, pure, pure_freedom, float((target**2).sum()))
+        against_scale = float(special.chdtrc(fit_freedom, misfit)) if scales_known else None
+    return FitTest(against_replicates, samples, against_scale, misfit + pure, samples - rank)
 
 
 def _against_replicates(misfit: float, fit_freedom: int, pure: float, pure_freedom: int, size: float) -> float | None:
@@ -156,12 +156,19 @@ def _against_replicates(misfit: float, fit_freedom: int, pure: float, pure_freed
 
 
 def combine(tests: list[FitTest]) -> float | None:
-    """One p-value from independent phases: inverse normal, each weighted by its samples."""
-    usable = [test for test in tests if test.p_value is not None]
+    """One p-value from independent phases; twice the smaller one where replicates and known scales both speak."""
+    kinds = ([(t.against_replicates, t.samples) for t in tests], [(t.against_scale, t.samples) for t in tests])
+    p_values = [p for p in map(_inverse_normal, kinds) if p is not None]
+    return min(1.0, len(p_values) * min(p_values)) if p_values else None
+
+
+def _inverse_normal(tests: list[tuple[float | None, int]]) -> float | None:
+    """Independent p-values as normal scores, each weighted by its samples; those that are None are left out."""
+    usable = [(p, samples) for p, samples in tests if p is not None]
     if not usable:
         return None
-    weights = np.sqrt([test.samples for test in usable])
-    scores = -special.ndtri(np.clip([test.p_value for test in usable], 1e-300, 1 - 1e-16))
+    weights = np.sqrt([samples for _, samples in usable])
+    scores = -special.ndtri(np.clip([p for p, _ in usable], 1e-300, 1 - 1e-16))
     return float(special.ndtr(-(weights @ scores) / np.linalg.norm(weights)))
 
 

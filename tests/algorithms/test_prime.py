@@ -34,7 +34,7 @@ def test_errors_stay_within_delta(family: str, model: str) -> None:
 def few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three looks and no design search: the guarantee may not depend on either, and 20 000 runs become affordable."""
 
-    def spread_out(coordinates, known, theta, leader, rivals, held, start, spread, look):  # type: ignore[no-untyped-def]
+    def spread_out(coordinates, known, theta, leader, rivals, held, start, spread, look, fellows):  # type: ignore[no-untyped-def]
         return spread, round(look.size), None
 
     monkeypatch.setattr(prime_plan, "LOOKS", 3)
@@ -67,6 +67,21 @@ def test_ties_with_hulls_and_changing_challengers(model: str, arms: list[int]) -
     settings = sf.Settings(delta=delta, noise=noise, budget=8 + 3 * 21)
     eliminated = eliminations(sf.RobustProblem.from_pairs(pairs, arms), [1.0, 1.0, 0.0], settings, draws, runs)
     assert (stats.binom.sf(eliminated - 1, runs, delta) > LEVEL).all()
+
+
+@pytest.mark.statistical
+@pytest.mark.usefixtures("few_looks")
+@pytest.mark.parametrize("tolerance", [0.0, 0.3])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_ties_with_an_arm_inside_anothers_hull(tolerance: float, offset: float) -> None:
+    """A rival may then be the very point it is compared with: that says nothing, whatever the size of the rewards."""
+    tied = sf.RobustProblem.from_pairs(
+        [[-1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.3, 0.0, 1.0], [0.0, 1.0, 1.0]], [0, 0, 1, 2]
+    )
+    delta, runs = 0.2, 500
+    settings = sf.Settings(delta=delta, noise=sf.Gaussian(1.0), tolerance=tolerance, budget=8 + 3 * 21)
+    eliminated = eliminations(tied, [0.0, -9.0, offset], settings, "gaussian", runs)
+    assert (stats.binom.sf(eliminated[:2] - 1, runs, delta) > LEVEL).all()
 
 
 def eliminations(

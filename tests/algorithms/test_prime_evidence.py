@@ -110,8 +110,7 @@ def test_a_rival_equal_to_the_challengers_pair_says_nothing() -> None:
 
 def comparison(challenger: int, arms: list[int], pairs: int) -> Comparison:
     shape = (pairs, len(arms))
-    zeros, ones = np.zeros(shape), np.ones(shape)
-    return Comparison(challenger, np.array(arms), np.zeros((*shape, 1)), ones, zeros, ones)
+    return Comparison(challenger, np.array(arms), np.zeros((*shape, 1)), np.ones(shape), np.zeros(shape))
 
 
 def test_a_challenger_that_changes_and_comes_back_keeps_one_block() -> None:

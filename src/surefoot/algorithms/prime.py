@@ -50,6 +50,7 @@ class Prime(Algorithm):
         self.unit = max(UNIT_PER_DIMENSION * dimension, dimension + LEAST_REPLICATES)
         self.weights = self.spread
         self.units = 0.0
+        self.fellows = self.settings.tolerance == 0  # a tolerance speaks against other arms, not against fellow pairs
         self.epoch = -1
         self.tests: PhaseTests | None = None
         self._next_epoch()
@@ -67,8 +68,8 @@ class Prime(Algorithm):
         if counts is None:
             return StopReason.BUDGET
         self.tests = PhaseTests(self.coordinates, counts, known)
-        self.tests.add(self.leader, np.sort(ranked[1:]), theta, self.settings.tolerance)
-        self.tests.add(int(ranked[1]), ranked[:1], theta, self.settings.tolerance)
+        self.tests.add(self.leader, np.sort(ranked[1:]), theta, self.fellows)
+        self.tests.add(int(ranked[1]), ranked[:1], theta, self.fellows)
         return counts
 
     def learn(self, outcome: Outcome) -> None:
@@ -126,6 +127,7 @@ class Prime(Algorithm):
             self.weights,
             self.spread,
             look,
+            self.fellows,
         )
         least = 1 if self.settings.noise.known else self.problem.dimension + LEAST_FREEDOM
         pulls = int(min(max(pulls, least), self.remaining))

@@ -13,6 +13,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.statistics import Counts, Outcome
 
 RANGE_TOLERANCE = 1e-11  # singular values of a phase's design below this share of the largest are taken as zero
+SAME_POINT = 1e-12  # a rival this close to z', relative to the largest pair, is z' up to rounding
 ROUNDING = 1e-13
 
 
@@ -27,7 +28,6 @@ class Comparison:
             zeros where the phase measures no usable direction.
         lengths: (n_challenger_pairs, n_arms_tested) their lengths ‖z' − rival‖ before; inf where unusable.
         expected: (n_challenger_pairs, n_arms_tested) gaps along them at the estimate from past data.
-        against: (n_challenger_pairs, n_arms_tested) the arm's share in the rival: as much of a tolerance counts.
     """
 
     challenger: int
@@ -35,7 +35,6 @@ class Comparison:
     directions: Array
     lengths: Array
     expected: Array
-    against: Array
 
 
 class PhaseTests:
@@ -60,15 +59,14 @@ class PhaseTests:
         self.cautious = self.whitened if known is None else np.hstack([self.whitened, known])
         self.comparisons: list[Comparison] = []
 
-    def add(self, challenger: int, arms: IntArray, theta: Array, tolerance: float = 0.0) -> None:
+    def add(self, challenger: int, arms: IntArray, theta: Array, fellows: bool = True) -> None:
         """Choose, for each pair z' of the challenger and each arm, the point that z' should beat most clearly."""
-        differences, gaps, against = rival_points(
-            self.coordinates, challenger, arms, theta, self.cautious, self.hidden, self.whitened, tolerance
+        differences, gaps = rival_points(
+            self.coordinates, challenger, arms, theta, self.cautious, self.hidden, self.whitened, fellows
         )
         lengths = np.linalg.norm(differences, axis=2)
-        lengths[lengths == 0] = np.inf
-        directions = differences / lengths[:, :, None]
-        self.comparisons.append(Comparison(challenger, arms, directions, lengths, gaps, against))
+        lengths[lengths <= SAME_POINT * np.linalg.norm(self.whitened, axis=1).max()] = np.inf
+        self.comparisons.append(Comparison(challenger, arms, differences / lengths[:, :, None], lengths, gaps))
 
     def statistics(
         self, outcome: Outcome, theta: Array, scales: Array, known: bool, tolerance: float
@@ -84,7 +82,7 @@ class PhaseTests:
         results: list[tuple[Array, Array | None]] = []
         for comparison in self.comparisons:
             plain = (comparison.directions @ projected + comparison.expected / comparison.lengths) / sigma
-            eased = plain + tolerance * comparison.against / (sigma * comparison.lengths) if tolerance > 0 else None
+            eased = plain + tolerance / (sigma * comparison.lengths) if tolerance > 0 else None
             results.append((self._score(plain, known), None if eased is None else self._score(eased, known)))
         return results
 

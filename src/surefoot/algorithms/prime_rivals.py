@@ -26,20 +26,17 @@ def rival_points(
     cautious: Array,
     hidden: Array,
     carried: Array,
-    tolerance: float = 0.0,
-) -> tuple[Array, Array, Array]:
-    """The challenger's pairs minus the clearest point against each arm, its gap, and the arm's share in that point.
+    fellows: bool,
+) -> tuple[Array, Array]:
+    """(n_own, n_tested, width) the challenger's pairs minus the clearest points, and (n_own, n_tested) their gaps.
 
     Args:
         theta: estimate on past data.
-        cautious, hidden, carried, tolerance: as in `clearest_points`.
-
-    Returns:
-        Arrays (n_own, n_tested, width), (n_own, n_tested) and (n_own, n_tested).
+        cautious, hidden, carried, fellows: as in `clearest_points`.
     """
     own = np.arange(coordinates.offsets[challenger], coordinates.offsets[challenger + 1])
     differences = np.empty((len(own), len(arms), carried.shape[1]))
-    gaps, against = np.empty((2, len(own), len(arms)))
+    gaps = np.empty((len(own), len(arms)))
     clearest_points(
         cautious,
         coordinates.dimension - hidden.shape[1],
@@ -50,12 +47,11 @@ def rival_points(
         arms,
         coordinates.offsets,
         carried,
-        tolerance,
+        fellows,
         differences,
         gaps,
-        against,
     )
-    return differences, gaps, against
+    return differences, gaps
 
 
 @njit(cache=True)
@@ -69,10 +65,9 @@ def clearest_points(
     arms: IntArray,
     offsets: IntArray,
     carried: Array,
-    tolerance: float,
+    fellows: bool,
     differences: Array,
     gaps: Array,
-    against: Array,
 ) -> None:
     """For each of the challenger's pairs z' and each arm, the point with the largest gap / distance.
 
@@ -89,10 +84,9 @@ def clearest_points(
         arms: (n_tested,) the arms.
         offsets: (n_arms + 1,) where each arm's pairs begin.
         carried: (n_pairs, width) the pairs in whatever coordinates the answer is wanted in.
-        tolerance: added to the gaps to the arm's pairs when points are compared, but not to `gaps`.
+        fellows: whether the point may also be made of the challenger's other pairs.
         differences: (n_own, n_tested, width) out: z' − rival in those coordinates; zeros where no point is measured.
         gaps: (n_own, n_tested) out: its estimated gap.
-        against: (n_own, n_tested) out: how much of the rival is the arm's, the rest is the challenger's.
     """
     width, most = cautious.shape[1], np.int64(1)
     for arm in arms:
@@ -102,20 +96,18 @@ def clearest_points(
     factor, trial, point = np.empty((width + 2, width + 2)), np.empty(width + 2), np.empty(width)
     for k in range(len(own)):
         for a in range(len(arms)):
-            differences[k, a], gaps[k, a], against[k, a] = 0.0, 0.0, 0.0
+            differences[k, a], gaps[k, a] = 0.0, 0.0
             first, beyond = offsets[arms[a]], offsets[arms[a] + 1]
             count, clearest = np.int64(0), -np.inf
             fallback, least = np.int64(-1), -np.inf
-            for index in range(beyond - first + len(own)):
+            for index in range(beyond - first + (len(own) if fellows else 0)):
                 other = first + index if first + index < beyond else own[index - (beyond - first)]
                 length = _difference(cautious, rank, hidden, sizes, own[k], other, rows[count])
                 if length == 0.0:
                     continue
                 members[count], beaten[count] = other, means[own[k]] - means[other]
-                if first <= other < beyond:
-                    beaten[count] += tolerance
-                    if beaten[count] > least * length:
-                        least, fallback = beaten[count] / length, count
+                if first <= other < beyond and beaten[count] > least * length:
+                    least, fallback = beaten[count] / length, count
                 clearest = max(clearest, beaten[count] / length)
                 count += 1
             shares[:count] = 0.0
@@ -130,9 +122,7 @@ def clearest_points(
             total = shares[:count].sum()
             for j in range(count):
                 share = shares[j] / total
-                gaps[k, a] += share * (means[own[k]] - means[members[j]])
-                if first <= members[j] < beyond:
-                    against[k, a] += share
+                gaps[k, a] += share * beaten[j]
                 for c in range(carried.shape[1]):
                     differences[k, a, c] += share * (carried[own[k], c] - carried[members[j], c])
 
