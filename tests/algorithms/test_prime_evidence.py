@@ -41,7 +41,7 @@ def test_rivals_are_the_hull_points_that_are_beaten_most_clearly() -> None:
     tests = phase_tests(problem, 1.0, counts)
     leader = problem.best_arm(theta)
     others = np.delete(np.arange(4), leader)
-    tests.add(leader, others, own_theta(tests, problem, theta))
+    tests.add(leader, others, own_theta(tests, problem, theta), 0.0)
     inverse = np.linalg.inv(2 * problem.pairs.T @ problem.pairs)
     comparison = tests.comparisons[0]
     whitened_theta = np.linalg.solve(tests.root, own_theta(tests, problem, theta))

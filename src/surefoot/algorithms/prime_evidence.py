@@ -59,10 +59,10 @@ class PhaseTests:
         self.cautious = self.whitened if known is None else np.hstack([self.whitened, known])
         self.comparisons: list[Comparison] = []
 
-    def add(self, challenger: int, arms: IntArray, theta: Array, fellows: bool = True) -> None:
+    def add(self, challenger: int, arms: IntArray, theta: Array, caution: float = np.inf) -> None:
         """Choose, for each pair z' of the challenger and each arm, the point that z' should beat most clearly."""
         differences, gaps = rival_points(
-            self.coordinates, challenger, arms, theta, self.cautious, self.hidden, self.whitened, fellows
+            self.coordinates, challenger, arms, theta, self.cautious, self.hidden, self.whitened, caution
         )
         lengths = np.linalg.norm(differences, axis=2)
         lengths[lengths <= SAME_POINT * np.linalg.norm(self.whitened, axis=1).max()] = np.inf

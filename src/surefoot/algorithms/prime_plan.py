@@ -13,9 +13,7 @@ from surefoot.statistics import Array
 LOOKS = 74
 GROWTH = 1.12
 TRUST = 12.0  # phases before this many units of data count less: their rivals are chosen from little
-STRICT = (
-    6.0  # looks before this many units have a higher boundary: few runs end there, later looks get their share of δ
-)
+STRICT = 4.0  # looks before this many units have a higher boundary: few runs end there, and the others gain by it
 STRICTNESS = 2.0  # added to c² for each factor e that they come before it
 FIRST_EPOCH_SHARE = 0.98
 

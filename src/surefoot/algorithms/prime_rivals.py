@@ -26,13 +26,13 @@ def rival_points(
     cautious: Array,
     hidden: Array,
     carried: Array,
-    fellows: bool,
+    caution: float,
 ) -> tuple[Array, Array]:
     """(n_own, n_tested, width) the challenger's pairs minus the clearest points, and (n_own, n_tested) their gaps.
 
     Args:
         theta: estimate on past data.
-        cautious, hidden, carried, fellows: as in `clearest_points`.
+        cautious, hidden, carried, caution: as in `clearest_points`.
     """
     own = np.arange(coordinates.offsets[challenger], coordinates.offsets[challenger + 1])
     differences = np.empty((len(own), len(arms), carried.shape[1]))
@@ -47,7 +47,7 @@ def rival_points(
         arms,
         coordinates.offsets,
         carried,
-        fellows,
+        caution,
         differences,
         gaps,
     )
@@ -65,7 +65,7 @@ def clearest_points(
     arms: IntArray,
     offsets: IntArray,
     carried: Array,
-    fellows: bool,
+    caution: float,
     differences: Array,
     gaps: Array,
 ) -> None:
@@ -84,7 +84,8 @@ def clearest_points(
         arms: (n_tested,) the arms.
         offsets: (n_arms + 1,) where each arm's pairs begin.
         carried: (n_pairs, width) the pairs in whatever coordinates the answer is wanted in.
-        fellows: whether the point may also be made of the challenger's other pairs.
+        caution: how many standard deviations of past data are taken off the gaps to the challenger's own pairs, of which
+            many are guesses near 0. Infinite: these pairs are not used.
         differences: (n_own, n_tested, width) out: z' − rival in those coordinates; zeros where no point is measured.
         gaps: (n_own, n_tested) out: its estimated gap.
     """
@@ -100,13 +101,15 @@ def clearest_points(
             first, beyond = offsets[arms[a]], offsets[arms[a] + 1]
             count, clearest = np.int64(0), -np.inf
             fallback, least = np.int64(-1), -np.inf
-            for index in range(beyond - first + (len(own) if fellows else 0)):
+            for index in range(beyond - first + (len(own) if caution < np.inf else 0)):
                 other = first + index if first + index < beyond else own[index - (beyond - first)]
                 length = _difference(cautious, rank, hidden, sizes, own[k], other, rows[count])
                 if length == 0.0:
                     continue
                 members[count], beaten[count] = other, means[own[k]] - means[other]
-                if first <= other < beyond and beaten[count] > least * length:
+                if other < first or other >= beyond:
+                    beaten[count] -= caution * _doubt(rows[count], rank)
+                elif beaten[count] > least * length:
                     least, fallback = beaten[count] / length, count
                 clearest = max(clearest, beaten[count] / length)
                 count += 1
@@ -122,7 +125,7 @@ def clearest_points(
             total = shares[:count].sum()
             for j in range(count):
                 share = shares[j] / total
-                gaps[k, a] += share * beaten[j]
+                gaps[k, a] += share * (means[own[k]] - means[members[j]])
                 for c in range(carried.shape[1]):
                     differences[k, a, c] += share * (carried[own[k], c] - carried[members[j], c])
 
@@ -141,4 +144,13 @@ def _difference(cautious: Array, rank: int, hidden: Array, sizes: Array, pair: i
         outside += (hidden[pair, c] - hidden[other, c]) ** 2
     if measured <= SAME * size or np.sqrt(outside) > OUTSIDE * (sizes[pair] + sizes[other]):
         return 0.0
+    return float(np.sqrt(squared))
+
+
+@njit(cache=True)
+def _doubt(row: Array, rank: int) -> float:
+    """The length of the further columns: the standard deviation of a gap on past data."""
+    squared = 0.0
+    for c in range(rank, len(row)):
+        squared += row[c] ** 2
     return float(np.sqrt(squared))
