@@ -34,7 +34,7 @@ def test_errors_stay_within_delta(family: str, model: str) -> None:
 def few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three looks and no design search: the guarantee may not depend on either, and 20 000 runs become affordable."""
 
-    def spread_out(coordinates, known, theta, leader, rivals, held, start, spread, look, caution):  # type: ignore[no-untyped-def]
+    def spread_out(coordinates, known, theta, leader, rivals, held, start, spread, look):  # type: ignore[no-untyped-def]
         return spread, round(look.size), None
 
     monkeypatch.setattr(prime_plan, "LOOKS", 3)

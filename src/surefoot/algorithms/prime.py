@@ -24,7 +24,6 @@ UNIT_PER_DIMENSION = 5
 PILOT_PER_DIMENSION = 2
 SPREAD_TOLERANCE = 0.02  # of λ^G: it only explores
 LEAST_REPLICATES = 18  # fewer would leave the check of the model without power
-FELLOW_CAUTION = 2.0  # standard deviations by which a leader's pair must seem to beat another one of its own
 LEAST_NOISE = 1e-6  # a simulator without noise is planned for as if it had so much, relative to the largest mean
 LEAST_FREEDOM = 10  # residual degrees of freedom of a phase when the noise scale is unknown
 
@@ -64,15 +63,12 @@ class Prime(Algorithm):
             self._next_epoch()
         theta, ranked = self.theta, self.ranked
         known = whitened(self.coordinates.pairs, information(self.coordinates.rows, self.counts))
-        scale = self._noise_scale()
-        # a tolerance speaks against other arms, not against fellow pairs
-        caution = FELLOW_CAUTION if self.settings.tolerance == 0 else np.inf
-        counts = self._counts(theta / scale, known, ranked[1:], caution)
+        counts = self._counts(theta / self._noise_scale(), known, ranked[1:])
         if counts is None:
             return StopReason.BUDGET
         self.tests = PhaseTests(self.coordinates, counts, known)
-        self.tests.add(self.leader, np.sort(ranked[1:]), theta, caution * scale)
-        self.tests.add(int(ranked[1]), ranked[:1], theta, caution * scale)
+        self.tests.add(self.leader, np.sort(ranked[1:]), theta)
+        self.tests.add(int(ranked[1]), ranked[:1], theta)
         return counts
 
     def learn(self, outcome: Outcome) -> None:
@@ -111,7 +107,7 @@ class Prime(Algorithm):
         silent = LEAST_NOISE * float(np.abs(self.coordinates.rows @ self.theta).max())
         return max(float(np.sqrt(squares / max(freedom, 1))), silent) or 1.0
 
-    def _counts(self, theta: Array, known: Array, rivals: IntArray, caution: float) -> Counts | None:
+    def _counts(self, theta: Array, known: Array, rivals: IntArray) -> Counts | None:
         plan = self.schedule
         look = Look(
             variance=float(plan.variances[self.look]),
@@ -130,7 +126,6 @@ class Prime(Algorithm):
             self.weights,
             self.spread,
             look,
-            caution,
         )
         least = 1 if self.settings.noise.known else self.problem.dimension + LEAST_FREEDOM
         pulls = int(min(max(pulls, least), self.remaining))

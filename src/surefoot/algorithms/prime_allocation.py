@@ -102,7 +102,6 @@ def allocate(
     start: Array,
     spread: Array,
     look: Look,
-    caution: float,
 ) -> tuple[Array, int, Rivals | None]:
     """Weights over the pairs, how many pulls to make, and the rivals that they are meant to settle, if any.
 
@@ -112,9 +111,8 @@ def allocate(
         held: (n_arms, n_leader_pairs) evidence so far, infinite where settled.
         start: (n_pairs,) the last phase's weights.
         spread: (n_pairs,) λ^G.
-        caution: as in `clearest_points`.
     """
-    standing = _standing(coordinates, known, theta, leader, rivals, held, start, look.size, caution)
+    standing = _standing(coordinates, known, theta, leader, rivals, held, start, look.size)
     if not len(standing.gaps):  # the leader shares every pair that matters: nothing to steer by
         return spread, round(look.size), None
     rate = look.size / look.weight
@@ -199,7 +197,6 @@ def _standing(
     held: Array,
     design: Array,
     pulls: float,
-    caution: float,
 ) -> Standing:
     """How the leader stands, if a phase of so many pulls follows this design."""
     pairs = coordinates.pairs
@@ -207,7 +204,7 @@ def _standing(
     cautious = np.hstack([reach / np.sqrt(pulls), known])
     nothing_hidden = np.empty((len(pairs), 0))
     carried = np.hstack([pairs, reach, known])
-    differences, gaps = rival_points(coordinates, leader, rivals, theta, cautious, nothing_hidden, carried, caution)
+    differences, gaps = rival_points(coordinates, leader, rivals, theta, cautious, nothing_hidden, carried)
     parts = differences.reshape(-1, 3, coordinates.dimension)
     directions, (lengths, ahead, behind) = parts[:, 0], np.sqrt((parts**2).sum(axis=2)).T
     standing = Standing(

@@ -59,10 +59,10 @@ class PhaseTests:
         self.cautious = self.whitened if known is None else np.hstack([self.whitened, known])
         self.comparisons: list[Comparison] = []
 
-    def add(self, challenger: int, arms: IntArray, theta: Array, caution: float = np.inf) -> None:
-        """Choose, for each pair z' of the challenger and each arm, the point that z' should beat most clearly."""
+    def add(self, challenger: int, arms: IntArray, theta: Array) -> None:
+        """Choose, for each pair z' of the challenger and each arm, the point of its hull that z' should beat most."""
         differences, gaps = rival_points(
-            self.coordinates, challenger, arms, theta, self.cautious, self.hidden, self.whitened, caution
+            self.coordinates, challenger, arms, theta, self.cautious, self.hidden, self.whitened
         )
         lengths = np.linalg.norm(differences, axis=2)
         lengths[lengths <= SAME_POINT * np.linalg.norm(self.whitened, axis=1).max()] = np.inf

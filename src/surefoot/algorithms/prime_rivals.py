@@ -1,8 +1,6 @@
-"""Which point a challenger's pair should beat most clearly, if an arm were best and that pair the challenger's worst.
+"""Which point of each arm a challenger's pair should beat most clearly: the best vertex, or a better point of its hull.
 
-It may be any point of the hull of the arm's pairs and of the challenger's own: by the first assumption the challenger's
-worst pair is no better than the arm's pairs, by the second no better than its fellows. Compiled, because a run asks
-this for every (challenger's pair, arm) in every phase.
+Compiled, because a run asks this for every (challenger's pair, arm) in every phase.
 """
 
 from __future__ import annotations
@@ -26,13 +24,12 @@ def rival_points(
     cautious: Array,
     hidden: Array,
     carried: Array,
-    caution: float,
 ) -> tuple[Array, Array]:
-    """(n_own, n_tested, width) the challenger's pairs minus the clearest points, and (n_own, n_tested) their gaps.
+    """(n_own, n_tested, width) the challenger's pairs minus each arm's clearest point, and (n_own, n_tested) its gap.
 
     Args:
         theta: estimate on past data.
-        cautious, hidden, carried, caution: as in `clearest_points`.
+        cautious, hidden, carried: as in `clearest_points`.
     """
     own = np.arange(coordinates.offsets[challenger], coordinates.offsets[challenger + 1])
     differences = np.empty((len(own), len(arms), carried.shape[1]))
@@ -47,7 +44,6 @@ def rival_points(
         arms,
         coordinates.offsets,
         carried,
-        caution,
         differences,
         gaps,
     )
@@ -65,11 +61,10 @@ def clearest_points(
     arms: IntArray,
     offsets: IntArray,
     carried: Array,
-    caution: float,
     differences: Array,
     gaps: Array,
 ) -> None:
-    """For each of the challenger's pairs z' and each arm, the point with the largest gap / distance.
+    """For each of the challenger's pairs z' and each arm, the point of the arm's hull with the largest gap / distance.
 
     Distance counts what pulls to come will measure and, in further columns, how well the gap is known: a point that
     looks best only because its gap is a guess would be beaten less clearly than hoped.
@@ -84,48 +79,40 @@ def clearest_points(
         arms: (n_tested,) the arms.
         offsets: (n_arms + 1,) where each arm's pairs begin.
         carried: (n_pairs, width) the pairs in whatever coordinates the answer is wanted in.
-        caution: how many standard deviations of past data are taken off the gaps to the challenger's own pairs, of which
-            many are guesses near 0. Infinite: these pairs are not used.
         differences: (n_own, n_tested, width) out: z' − rival in those coordinates; zeros where no point is measured.
         gaps: (n_own, n_tested) out: its estimated gap.
     """
     width, most = cautious.shape[1], np.int64(1)
     for arm in arms:
-        most = max(most, offsets[arm + 1] - offsets[arm] + len(own))
+        most = max(most, offsets[arm + 1] - offsets[arm])
     rows, beaten, scaled, shares = np.empty((most, width)), np.empty(most), np.empty(most), np.empty(most)
     members, passive = np.empty(most, dtype=np.int64), np.empty(width + 2, dtype=np.int64)
     factor, trial, point = np.empty((width + 2, width + 2)), np.empty(width + 2), np.empty(width)
     for k in range(len(own)):
         for a in range(len(arms)):
             differences[k, a], gaps[k, a] = 0.0, 0.0
-            first, beyond = offsets[arms[a]], offsets[arms[a] + 1]
-            count, clearest = np.int64(0), -np.inf
-            fallback, least = np.int64(-1), -np.inf
-            for index in range(beyond - first + (len(own) if caution < np.inf else 0)):
-                other = first + index if first + index < beyond else own[index - (beyond - first)]
+            count, best, clearest = np.int64(0), np.int64(-1), -np.inf
+            for other in range(offsets[arms[a]], offsets[arms[a] + 1]):
                 length = _difference(cautious, rank, hidden, sizes, own[k], other, rows[count])
                 if length == 0.0:
                     continue
                 members[count], beaten[count] = other, means[own[k]] - means[other]
-                if other < first or other >= beyond:
-                    beaten[count] -= caution * _doubt(rows[count], rank)
-                elif beaten[count] > least * length:
-                    least, fallback = beaten[count] / length, count
-                clearest = max(clearest, beaten[count] / length)
+                if beaten[count] > clearest * length:
+                    clearest, best = beaten[count] / length, count
                 count += 1
+            if count == 0:
+                continue
             shares[:count] = 0.0
-            if clearest > 0.0:
+            if count > 1 and clearest > 0.0:
                 for j in range(count):  # the best vertex at gap 1: the active-set method works at this scale
                     scaled[j] = beaten[j] / clearest
                 nearest(rows[:count], scaled[:count], shares[:count], passive, factor, trial, point)
-            elif fallback >= 0:  # z' seems behind everywhere: only the arm can still prove to be beaten
-                shares[fallback] = 1.0
             else:
-                continue
+                shares[best] = 1.0
             total = shares[:count].sum()
             for j in range(count):
                 share = shares[j] / total
-                gaps[k, a] += share * (means[own[k]] - means[members[j]])
+                gaps[k, a] += share * beaten[j]
                 for c in range(carried.shape[1]):
                     differences[k, a, c] += share * (carried[own[k], c] - carried[members[j], c])
 
@@ -144,13 +131,4 @@ def _difference(cautious: Array, rank: int, hidden: Array, sizes: Array, pair: i
         outside += (hidden[pair, c] - hidden[other, c]) ** 2
     if measured <= SAME * size or np.sqrt(outside) > OUTSIDE * (sizes[pair] + sizes[other]):
         return 0.0
-    return float(np.sqrt(squared))
-
-
-@njit(cache=True)
-def _doubt(row: Array, rank: int) -> float:
-    """The length of the further columns: the standard deviation of a gap on past data."""
-    squared = 0.0
-    for c in range(rank, len(row)):
-        squared += row[c] ** 2
     return float(np.sqrt(squared))
