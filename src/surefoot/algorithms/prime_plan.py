@@ -10,8 +10,10 @@ from surefoot.boundaries import gaussian_boundary, mixture_boundary
 from surefoot.noise import Noise, SubGaussian
 from surefoot.statistics import Array
 
-LOOKS = 74
+LOOKS = 70
 GROWTH = 1.12
+RISE = 0.25  # units by which the first phases grow, up to
+LARGE = 2.0  # units; from there on by the share above
 TRUST = 12.0  # phases before this many units of data count less: their rivals are chosen from little
 STRICT = 4.0  # looks before this many units have a higher boundary: few runs end there, and the others gain by it
 STRICTNESS = 2.0  # added to c² for each factor e that they come before it
@@ -39,7 +41,7 @@ def first_plan(delta: float, noise: Noise) -> Plan:
     """The looks that nearly every run ends within."""
     sizes = [1.0]
     while len(sizes) < LOOKS:
-        sizes.append(max((GROWTH - 1) * sum(sizes), 1.0))
+        sizes.append(max((GROWTH - 1) * sum(sizes), min(1.0 + RISE * (len(sizes) - 1), LARGE)))
     weights = np.array(sizes) * np.minimum(np.cumsum(sizes) / TRUST, 1.0)
     return _with_boundary(np.array(sizes), np.asarray(weights / weights[0]), FIRST_EPOCH_SHARE * delta, noise)
 
