@@ -19,7 +19,7 @@ from surefoot.design.finishing import Rivals, appraised, finishing_design, white
 from surefoot.design.rounding import round_design
 from surefoot.statistics import Counts, information
 
-MOST_RIVALS = 64  # the most pressing ones; the rest are settled on the way
+MOST_RIVALS = 40  # the most pressing ones; the rest are settled on the way
 HOPE = 0.6  # look as far ahead as this probability of finishing needs
 AHEAD = np.linspace(0.0, 1.0, 24)  # from the next look to a thousand times the data, on a log scale
 DOUBT = 0.3  # how much of the gaps' own uncertainty counts
