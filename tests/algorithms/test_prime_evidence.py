@@ -144,6 +144,6 @@ def test_an_arm_is_out_only_once_every_choice_of_worst_pairs_has_crossed() -> No
             assert crossed.all() or not out
             assert crossed_or_near.all() or not near
             walks.settle(level)
-            assert np.isfinite(walks.walk[:2]).all()
+            assert np.isfinite(walks.walk).all()
         out_in_turn += first.min() + second.min() < level
     assert out_in_turn > 20  # the unluckiest choice crossed at another look than the last one
