@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
+from scipy.linalg import lapack
 
 from surefoot.arrays import Array as Array  # also importable from here
 from surefoot.arrays import IntArray
@@ -14,6 +15,7 @@ from surefoot.errors import InputError
 
 Counts = IntArray
 SILENT = 20  # so many replicates without any scatter are no chance, even of a coin
+RANK_TOLERANCE = 1e-10  # directions that a design measures this much less than its best one are taken as unmeasured
 ROUNDING = 1e-12  # relative size of what rounding leaves in a fit without noise
 
 
@@ -84,18 +86,29 @@ def least_squares(rows: Array, counts: Counts, sums: Array, scales: Array) -> Ar
         counts, sums: (n_pairs,) pulls and summed rewards.
         scales: (n_pairs,) noise scales, by which the sums are divided too.
     """
-    pulled = np.flatnonzero(counts)
-    root = np.sqrt(counts[pulled])
-    solution, _ = _solve(rows[pulled] * root[:, None], sums[pulled] / (root * scales[pulled]))
+    solution, _ = _solve(*_weighted(rows, counts, sums, scales, np.flatnonzero(counts)))
     return solution
 
 
+def _weighted(rows: Array, counts: Counts, sums: Array, scales: Array, pulled: IntArray) -> tuple[Array, Array]:
+    """Rows and means of the pulled pairs, each times √count: their noise has one size."""
+    root = np.sqrt(counts[pulled])
+    return rows[pulled] * root[:, None], sums[pulled] / (root * scales[pulled])
+
+
 def _solve(design: Array, target: Array) -> tuple[Array, int]:
-    """Least squares and the rank, with columns brought to one size first: the units of features do not matter."""
-    sizes = np.linalg.norm(design, axis=0)
+    """Least squares and the rank, with columns brought to one size first: the units of features do not matter.
+
+    LAPACK's complete orthogonal factorisation, called directly: a run asks for this twice a phase.
+    """
+    n, dimension = design.shape
+    sizes = np.sqrt((design * design).sum(axis=0))
     sizes[sizes == 0] = 1.0
-    solution, _, rank, _ = np.linalg.lstsq(design / sizes, target, rcond=1e-10)
-    return np.asarray(solution / sizes), int(rank)
+    padded = np.zeros((max(n, dimension), 1))
+    padded[:n, 0] = target
+    free, workspace = np.zeros(dimension, dtype=np.int32), 2 * min(n, dimension) + 35 * (dimension + 1)
+    _, solution, _, rank, _ = lapack.dgelsy(design / sizes, padded, free, RANK_TOLERANCE, workspace, overwrite_b=True)
+    return np.asarray(solution[:dimension, 0] / sizes), int(rank)
 
 
 @dataclass(frozen=True)
@@ -128,18 +141,16 @@ def lack_of_fit(rows: Array, scales: Array, outcome: Outcome, scales_known: bool
     with hardly any replicates can then refute the model.
     """
     pulled = np.flatnonzero(outcome.counts)
-    counts = outcome.counts[pulled]
-    samples = int(counts.sum())
-    root = np.sqrt(counts)
-    design = rows[pulled] * root[:, None]
-    target = outcome.sums[pulled] / (root * scales[pulled])
+    samples = int(outcome.counts.sum())
+    design, target = _weighted(rows, outcome.counts, outcome.sums, scales, pulled)
     solution, rank = _solve(design, target)
     fit_freedom, pure_freedom = len(pulled) - rank, samples - len(pulled)
-    misfit = float(((target - design @ solution) ** 2).sum())
-    pure = float((outcome.scatter[pulled] / scales[pulled] ** 2).sum())
+    residual = target - design @ solution
+    misfit = float(residual @ residual)
+    pure = float((outcome.scatter / scales**2).sum())
     against_replicates = against_scale = None
     if fit_freedom > 0:
-        against_replicates = _against_replicates(misfit, fit_freedom, pure, pure_freedom, float((target**2).sum()))
+        against_replicates = _against_replicates(misfit, fit_freedom, pure, pure_freedom, float(target @ target))
         against_scale = float(special.chdtrc(fit_freedom, misfit)) if scales_known else None
     return FitTest(against_replicates, samples, against_scale, misfit + pure, samples - rank)
 

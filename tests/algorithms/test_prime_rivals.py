@@ -12,20 +12,23 @@ ARMS = np.array([1, 2])
 OWN = np.arange(3)
 
 
-def points(cautious: np.ndarray, means: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
+def points(measured: np.ndarray, means: np.ndarray, known: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Arm 0's pairs minus the points of the two others, and their gaps."""
-    differences, gaps = np.empty((3, 2, rank)), np.empty((3, 2))
-    measured = np.ascontiguousarray(cautious[:, :rank])
-    sizes, hidden = np.linalg.norm(cautious, axis=1), np.empty((len(means), 0))
-    clearest_points(cautious, rank, hidden, sizes, means, OWN, ARMS, OFFSETS, measured, differences, gaps)
-    return differences, gaps
+    nothing, rank = np.empty((len(means), 0)), measured.shape[1]
+    past = nothing if known is None else known
+    sizes, both = np.linalg.norm(measured, axis=1), np.hstack([measured, past])
+    differences, gaps, lengths = np.empty((3, 2, both.shape[1])), np.empty((3, 2)), np.empty((2, 3, 2))
+    clearest_points(measured, past, nothing, sizes, means, OWN, ARMS, OFFSETS, both, differences, gaps, lengths)
+    assert lengths[0] == pytest.approx(np.linalg.norm(differences[:, :, :rank], axis=2))
+    assert lengths[1] == pytest.approx(np.linalg.norm(differences[:, :, rank:], axis=2))
+    return differences[:, :, :rank], gaps
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_an_arm_of_one_pair_is_compared_at_it(seed: int) -> None:
     generator = np.random.default_rng(seed)
     pairs, means = generator.standard_normal((8, 3)), generator.standard_normal(8)
-    differences, gaps = points(pairs, means, 3)
+    differences, gaps = points(pairs, means)
     assert differences[:, 1] == pytest.approx(pairs[:3] - pairs[7])
     assert gaps[:, 1] == pytest.approx(means[:3] - means[7])
 
@@ -35,7 +38,7 @@ def test_an_arm_ahead_everywhere_is_compared_where_it_is_least_so(seed: int) -> 
     generator = np.random.default_rng(seed)
     pairs, means = generator.standard_normal((8, 3)), generator.uniform(0, 1, 8)
     means[3:7] += 2
-    differences, gaps = points(pairs, means, 3)
+    differences, gaps = points(pairs, means)
     for k in OWN:
         best = int(np.argmax((means[k] - means[3:7]) / np.linalg.norm(pairs[k] - pairs[3:7], axis=1)))
         assert differences[k, 0] == pytest.approx(pairs[k] - pairs[3 + best])
@@ -47,7 +50,7 @@ def test_no_mixture_of_an_arms_pairs_is_beaten_more_clearly(seed: int) -> None:
     generator = np.random.default_rng(seed)
     pairs = generator.standard_normal((8, 3))
     theta = generator.standard_normal(3)
-    differences, gaps = points(pairs, pairs @ theta, 3)
+    differences, gaps = points(pairs, pairs @ theta)
     mixtures = generator.dirichlet(np.full(4, 0.4), 5000)
     for k in OWN:
         v = pairs[k] - mixtures @ pairs[3:7]
@@ -61,10 +64,10 @@ def test_a_gap_that_is_only_a_guess_counts_less() -> None:
     """Two vertices equally far in this phase; the one with the larger gap is hardly known from the past."""
     phase = np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [3.0, 3.0]])
     means = np.array([0.0, 0.0, 0.0, -1.0, -1.2, -1.0, -1.2, -1.0])
-    bold, bold_gap = points(phase, means, 2)
+    bold, bold_gap = points(phase, means)
     unsure = np.zeros((8, 1))
     unsure[[4, 6]] = 9.0
-    wary, wary_gap = points(np.hstack([phase, unsure]), means, 2)
+    wary, wary_gap = points(phase, means, unsure)
     assert bold[0, 0, 1] < bold[0, 0, 0] < 0  # leans towards the larger gap
     assert wary[0, 0, 0] < 10 * wary[0, 0, 1] < 0  # and away from it when it is a guess
     assert bold_gap[0, 0] > wary_gap[0, 0]

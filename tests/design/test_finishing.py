@@ -60,9 +60,12 @@ def test_derivatives_match_finite_differences(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_it_is_as_good_as_a_general_solver(seed: int) -> None:
     rows, rivals = problem(seed)
-    found = finishing_design(rows, np.full(len(rows), 1 / len(rows)), rivals, tolerance=1e-3)
+    found, lengths = finishing_design(rows, np.full(len(rows), 1 / len(rows)), rivals, tolerance=1e-3)
     assert found.sum() == pytest.approx(1.0)
     assert (found >= 0).all()
+    inverse = np.linalg.inv((rows.T * found) @ rows)
+    squares = np.einsum("ki,ij,kj->k", rivals.directions, inverse, rivals.directions)
+    assert lengths == pytest.approx(np.sqrt(squares), rel=1e-5)
     reference = optimize.minimize(
         lambda x: -log_probability(rows, np.exp(x - special.logsumexp(x)), rivals), np.zeros(len(rows)), method="BFGS"
     )
@@ -73,7 +76,7 @@ def test_one_direction_gives_the_c_optimal_design() -> None:
     # Elfving: for orthogonal pairs and v = Σ a_i e_i the best weights are |a_i| / Σ|a|
     direction = np.array([[3.0, -1.0, 1.0]])
     rivals = Rivals(direction, np.ones(1), np.full(1, 2.0), np.ones(1), 60.0)
-    found = finishing_design(np.eye(3), np.full(3, 1 / 3), rivals, tolerance=1e-5)
+    found, _ = finishing_design(np.eye(3), np.full(3, 1 / 3), rivals, tolerance=1e-5)
     assert found == pytest.approx(np.array([0.6, 0.2, 0.2]), abs=0.01)
 
 
@@ -102,6 +105,39 @@ def test_the_mean_gradient_is_the_gain_of_more_pulls() -> None:
 def test_no_pulls_are_wasted_beyond_the_tolerance() -> None:
     for seed in range(20):
         rows, rivals = problem(seed, n=60, d=6, rivals=25)
-        weights = finishing_design(rows, np.full(60, 1 / 60), rivals)
+        weights, _ = finishing_design(rows, np.full(60, 1 / 60), rivals)
         gradient = finishing.appraised(rows, weights, rivals)[1]
         assert gradient.max() <= 1.02 * max(weights @ gradient, finishing_kernels.FLAT)
+
+
+def close_call() -> tuple[np.ndarray, Rivals]:
+    """Two unit vectors; the rival's direction lies almost along the second, and a little along the first."""
+    direction = np.array([[5e-5, 1e-2]])
+    return np.eye(2), Rivals(direction, np.array([1e-4]), np.array([2.0]), np.array([1.0]), 1e5)
+
+
+def test_a_pair_that_rounding_lost_gets_a_pull_back() -> None:
+    rows, rival = close_call()
+    lost, none_aside = np.array([0, 100]), np.array([0, 0])
+    assert finishing.appraised(rows, lost / 100, rival)[1][0] > 1e3 * finishing.appraised(rows, lost / 100, rival)[1][1]
+    assert finishing.exchanged(lost, none_aside, rows, rival).tolist() == [1, 99]
+    assert lost.tolist() == [0, 100]
+    assert finishing.exchanged(lost, np.array([1, 0]), rows, rival).tolist() == [0, 100]
+
+
+def test_counts_that_measure_every_rival_are_left_alone() -> None:
+    rows, rival = close_call()
+    assert finishing.exchanged(np.array([1, 99]), np.array([0, 0]), rows, rival).tolist() == [1, 99]
+
+
+def test_exchanges_make_finishing_likelier_and_keep_the_pulls() -> None:
+    generator = np.random.default_rng(0)
+    rows, directions = generator.standard_normal((12, 3)), generator.standard_normal((5, 3))
+    rivals = Rivals(directions, np.full(5, 0.5), np.full(5, 2.0), np.ones(5), 60.0)
+    for _ in range(20):
+        before, aside = generator.integers(0, 4, 12), generator.integers(0, 2, 12)
+        after = finishing.exchanged(before, aside, rows, rivals)
+        assert after.sum() == before.sum()
+        assert (after >= 0).all()
+        likely = [log_probability(rows, (c + aside) / (c + aside).sum(), rivals) for c in (before, after)]
+        assert likely[1] >= likely[0]

@@ -50,6 +50,12 @@ def test_a_small_case_by_hand():
     assert round_design([0.45, 0.45, 0.1], 5).tolist() == [2, 2, 1]
 
 
+def test_many_pairs_of_which_half_must_gain_are_rounded_at_once():
+    """The worst case: everything is rounded down to 1, and half of the pairs have to gain one."""
+    counts = round_design(np.ones(100_000), 150_000)
+    assert counts.tolist() == [2] * 50_000 + [1] * 50_000
+
+
 def test_fewer_pulls_than_support_go_to_the_largest_weights():
     assert round_design([0.1, 0.4, 0.3, 0.2], 2).tolist() == [0, 1, 1, 0]
 

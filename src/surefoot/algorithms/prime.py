@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.designs import g_weights
-from surefoot.algorithms.prime_allocation import Look, allocate, check_pulls, counts_for
+from surefoot.algorithms.prime_allocation import allocate
 from surefoot.algorithms.prime_coordinates import coordinates_for
 from surefoot.algorithms.prime_evidence import Evidence, PhaseTests
+from surefoot.algorithms.prime_outlook import Look
 from surefoot.algorithms.prime_plan import continuation, first_plan
+from surefoot.algorithms.prime_rounding import check_pulls, counts_for
 from surefoot.algorithms.result import StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.design.finishing import whitened

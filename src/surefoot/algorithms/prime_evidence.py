@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
+from scipy.linalg import lapack
 
 from surefoot.algorithms.prime_coordinates import Coordinates
 from surefoot.algorithms.prime_rivals import rival_points
@@ -13,6 +15,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.statistics import Counts, Outcome
 
 RANGE_TOLERANCE = 1e-11  # singular values of a phase's design below this share of the largest are taken as zero
+WELL_MEASURED = 1e-6  # where no direction is measured this much less than the best one, there is no doubt about any
 SAME_POINT = 1e-12  # a rival this close to z', relative to the largest pair, is z' up to rounding
 ROUNDING = 1e-13
 
@@ -50,22 +53,21 @@ class PhaseTests:
         self.coordinates, self.counts = coordinates, counts
         pulled = np.flatnonzero(counts)
         design = coordinates.rows[pulled] * np.sqrt(counts[pulled])[:, None]
-        _, singular, right = np.linalg.svd(design, full_matrices=len(pulled) < coordinates.dimension)
-        self.rank = int((singular > RANGE_TOLERANCE * singular[0]).sum())
+        self.root, unmeasured = _whitening(design)
+        self.rank = self.root.shape[1]
         self.freedom = int(counts.sum()) - self.rank
-        self.root = right[: self.rank].T / singular[: self.rank]
         self.whitened = coordinates.pairs @ self.root
-        self.hidden = coordinates.pairs @ right[self.rank :].T
-        self.cautious = self.whitened if known is None else np.hstack([self.whitened, known])
+        self.hidden = coordinates.pairs @ unmeasured
+        self.known = np.empty((len(counts), 0)) if known is None else known
+        self.least = SAME_POINT * math.sqrt((self.whitened * self.whitened).sum(axis=1).max())
         self.comparisons: list[Comparison] = []
 
     def add(self, challenger: int, arms: IntArray, theta: Array) -> None:
         """Choose, for each pair z' of the challenger and each arm, the point of its hull that z' should beat most."""
-        differences, gaps = rival_points(
-            self.coordinates, challenger, arms, theta, self.cautious, self.hidden, self.whitened
+        differences, gaps, (lengths, _) = rival_points(
+            self.coordinates, challenger, arms, theta, self.whitened, self.known, self.hidden, self.whitened
         )
-        lengths = np.linalg.norm(differences, axis=2)
-        lengths[lengths <= SAME_POINT * np.linalg.norm(self.whitened, axis=1).max()] = np.inf
+        lengths[lengths <= self.least] = np.inf
         self.comparisons.append(Comparison(challenger, arms, differences / lengths[:, :, None], lengths, gaps))
 
     def statistics(
@@ -102,6 +104,24 @@ class PhaseTests:
         return max(float((outcome.scatter / scales**2).sum() + misfit), (ROUNDING**2) * size, 1e-300)
 
 
+def _whitening(design: Array) -> tuple[Array, Array]:
+    """(dimension, rank) R with RᵀAR = I, A = designᵀdesign, and (dimension, dimension − rank) what A does not measure.
+
+    By a pivoted QR decomposition if that shows the rank to be full beyond doubt, else by singular values.
+    """
+    n, dimension = design.shape
+    if n >= dimension:
+        factors, pivots, *_ = lapack.dgeqp3(design, lwork=32 * (dimension + 1) + 2 * dimension)
+        diagonal = np.abs(factors.diagonal())
+        if diagonal.min() > WELL_MEASURED * diagonal[0]:
+            root = np.empty((dimension, dimension))
+            root[pivots - 1] = np.triu(lapack.dtrtri(factors[:dimension])[0])
+            return root, np.empty((dimension, 0))
+    _, singular, right = np.linalg.svd(design, full_matrices=n < dimension)
+    rank = int((singular > RANGE_TOLERANCE * singular[0]).sum())
+    return right[:rank].T / singular[:rank], right[rank:].T
+
+
 class Evidence:
     """The walks W(x) = Σ_ℓ min over z' in Z_ℓ of the sum of √w T over the phases in which ℓ challenged x.
 
@@ -113,29 +133,32 @@ class Evidence:
         self.sizes = np.diff(offsets)
         self.blocks: dict[int, Array] = {}
         self.eased: dict[int, Array] = {}
+        self._worst: dict[int, Array] = {}
 
     def add(self, weight: float, comparison: Comparison, plain: Array, eased: Array | None) -> None:
         """Count one phase's statistics with √weight."""
-        shape = (len(self.sizes), plain.shape[0])
+        challenger, shape = comparison.challenger, (len(self.sizes), plain.shape[0])
         for store, values in ((self.blocks, plain), (self.eased, eased)):
             if values is not None:
-                block = store.setdefault(comparison.challenger, np.zeros(shape))
-                block[comparison.arms] += np.sqrt(weight) * values.T
+                block = store.setdefault(challenger, np.zeros(shape))
+                block[comparison.arms] += math.sqrt(weight) * values.T
+        self._worst[challenger] = self.blocks[challenger].min(axis=1)
 
     def settle(self, level: float) -> None:
         """Settle the pairs that reach this level against arms that do not."""
         for store in (self.blocks, self.eased):
             for challenger, block in store.items():
-                if block.shape[1] > 1:
-                    held = self._held(challenger, block)
-                    settled = held >= level
-                    if settled.any():
-                        block[settled & ~settled.all(axis=1, keepdims=True)] = np.inf
+                if block.shape[1] == 1:
+                    continue
+                settled = self._held(challenger, block) >= level
+                if settled.any():
+                    block[settled & ~settled.all(axis=1, keepdims=True)] = np.inf
+                    self._worst[challenger] = self.blocks[challenger].min(axis=1)
 
     @property
     def walk(self) -> Array:
         """(n_arms,) W(x)."""
-        return sum((block.min(axis=1) for block in self.blocks.values()), np.zeros(len(self.sizes)))
+        return sum(self._worst.values(), np.zeros(len(self.sizes)))
 
     def eased_walk(self, leader: int) -> Array:
         """(n_arms,) W(x; leader): with the tolerance counted in the leader's favour."""
@@ -148,8 +171,8 @@ class Evidence:
 
     def _held(self, challenger: int, block: Array) -> Array:
         """(n_arms, n_challenger_pairs) this block and the others' minima."""
-        own = self.blocks.get(challenger)
-        others = self.walk if own is None else self.walk - own.min(axis=1)
+        own = self._worst.get(challenger)
+        others = self.walk if own is None else self.walk - own
         return np.asarray(others[:, None] + block)
 
 

@@ -21,22 +21,23 @@ def rival_points(
     challenger: int,
     arms: IntArray,
     theta: Array,
-    cautious: Array,
+    measured: Array,
+    known: Array,
     hidden: Array,
     carried: Array,
-) -> tuple[Array, Array]:
-    """(n_own, n_tested, width) the challenger's pairs minus each arm's clearest point, and (n_own, n_tested) its gap.
+) -> tuple[Array, Array, Array]:
+    """The challenger's pairs minus each arm's clearest point, its gaps and its lengths, as in `clearest_points`.
 
     Args:
         theta: estimate on past data.
-        cautious, hidden, carried: as in `clearest_points`.
+        measured, known, hidden, carried: as there.
     """
     own = np.arange(coordinates.offsets[challenger], coordinates.offsets[challenger + 1])
     differences = np.empty((len(own), len(arms), carried.shape[1]))
-    gaps = np.empty((len(own), len(arms)))
+    gaps, lengths = np.empty((len(own), len(arms))), np.empty((2, len(own), len(arms)))
     clearest_points(
-        cautious,
-        coordinates.dimension - hidden.shape[1],
+        measured,
+        known,
         hidden,
         coordinates.sizes,
         coordinates.pairs @ theta,
@@ -46,14 +47,15 @@ def rival_points(
         carried,
         differences,
         gaps,
+        lengths,
     )
-    return differences, gaps
+    return differences, gaps, lengths
 
 
 @njit(cache=True)
 def clearest_points(
-    cautious: Array,
-    rank: int,
+    measured: Array,
+    known: Array,
     hidden: Array,
     sizes: Array,
     means: Array,
@@ -63,16 +65,17 @@ def clearest_points(
     carried: Array,
     differences: Array,
     gaps: Array,
+    lengths: Array,
 ) -> None:
     """For each of the challenger's pairs z' and each arm, the point of the arm's hull with the largest gap / distance.
 
-    Distance counts what pulls to come will measure and, in further columns, how well the gap is known: a point that
-    looks best only because its gap is a guess would be beaten less clearly than hoped.
+    Distance counts what pulls to come will measure and how well the gap is known: a point that looks best only because
+    its gap is a guess would be beaten less clearly than hoped.
 
     Args:
-        cautious: (n_pairs, rank + further) pairs; in the first columns, distance is a gap's standard deviation on pulls
-            to come, in the others on past data.
-        hidden: (n_pairs, dimension − rank) their parts that those pulls do not measure.
+        measured: (n_pairs, rank) pairs where distance is a gap's standard deviation on pulls to come.
+        known: (n_pairs, any) pairs where distance is its standard deviation on past data.
+        hidden: (n_pairs, dimension − rank) their parts that the pulls to come do not measure.
         sizes: (n_pairs,) lengths of the pairs themselves.
         means: (n_pairs,) estimated rewards.
         own: (n_own,) the challenger's pairs.
@@ -81,8 +84,11 @@ def clearest_points(
         carried: (n_pairs, width) the pairs in whatever coordinates the answer is wanted in.
         differences: (n_own, n_tested, width) out: z' − rival in those coordinates; zeros where no point is measured.
         gaps: (n_own, n_tested) out: its estimated gap.
+        lengths: (2, n_own, n_tested) out: its lengths among `measured` and among `known`.
     """
-    width, most = cautious.shape[1], np.int64(1)
+    rank = measured.shape[1]
+    width = rank + known.shape[1]
+    most = np.int64(1)
     for arm in arms:
         most = max(most, offsets[arm + 1] - offsets[arm])
     rows, beaten, scaled, shares = np.empty((most, width)), np.empty(most), np.empty(most), np.empty(most)
@@ -90,10 +96,10 @@ def clearest_points(
     factor, trial, point = np.empty((width + 2, width + 2)), np.empty(width + 2), np.empty(width)
     for k in range(len(own)):
         for a in range(len(arms)):
-            differences[k, a], gaps[k, a] = 0.0, 0.0
+            differences[k, a], gaps[k, a], lengths[:, k, a] = 0.0, 0.0, 0.0
             count, best, clearest = np.int64(0), np.int64(-1), -np.inf
             for other in range(offsets[arms[a]], offsets[arms[a] + 1]):
-                length = _difference(cautious, rank, hidden, sizes, own[k], other, rows[count])
+                length = _difference(measured, known, hidden, sizes, own[k], other, rows[count])
                 if length == 0.0:
                     continue
                 members[count], beaten[count] = other, means[own[k]] - means[other]
@@ -115,20 +121,28 @@ def clearest_points(
                 gaps[k, a] += share * beaten[j]
                 for c in range(carried.shape[1]):
                     differences[k, a, c] += share * (carried[own[k], c] - carried[members[j], c])
+            for c in range(width):
+                part = 0.0
+                for j in range(count):
+                    part += shares[j] / total * rows[j, c]
+                lengths[0 if c < rank else 1, k, a] += part * part
+            lengths[:, k, a] = np.sqrt(lengths[:, k, a])
 
 
 @njit(cache=True)
-def _difference(cautious: Array, rank: int, hidden: Array, sizes: Array, pair: int, other: int, out: Array) -> float:
+def _difference(measured: Array, known: Array, hidden: Array, sizes: Array, pair: int, other: int, out: Array) -> float:
     """Write pair − other and return its length; 0 where the two are one point or the phase does not measure it."""
-    squared, measured, size, outside = 0.0, 0.0, 0.0, 0.0
-    for c in range(len(out)):
-        out[c] = cautious[pair, c] - cautious[other, c]
+    rank = measured.shape[1]
+    squared, size, outside = 0.0, 0.0, 0.0
+    for c in range(rank):
+        out[c] = measured[pair, c] - measured[other, c]
         squared += out[c] ** 2
-        if c < rank:
-            measured += out[c] ** 2
-            size += cautious[pair, c] ** 2 + cautious[other, c] ** 2
+        size += measured[pair, c] ** 2 + measured[other, c] ** 2
     for c in range(hidden.shape[1]):
         outside += (hidden[pair, c] - hidden[other, c]) ** 2
-    if measured <= SAME * size or np.sqrt(outside) > OUTSIDE * (sizes[pair] + sizes[other]):
+    if squared <= SAME * size or np.sqrt(outside) > OUTSIDE * (sizes[pair] + sizes[other]):
         return 0.0
+    for c in range(known.shape[1]):
+        out[rank + c] = known[pair, c] - known[other, c]
+        squared += out[rank + c] ** 2
     return float(np.sqrt(squared))

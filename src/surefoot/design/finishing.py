@@ -15,13 +15,7 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.design.block_distance import announce_compilation
-from surefoot.design.finishing_kernels import FLAT, RIDGE, factorise, gradient_at, newton, whiten
-
-NEGLIGIBLE = 1e-7  # weights below this share of the largest are dropped between rounds
-IN_USE = 0.02  # weights above this share of the largest stay in the working set
-PRICED_IN = 30
-PROMISING = 0.4  # a pair whose gradient is below this share of the mean is not priced in
-ROUNDS = 3
+from surefoot.design.finishing_kernels import RIDGE, exchange, factorise, gradient_at, improve, whiten
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +37,8 @@ class Rivals:
     pulls: float
 
 
-def finishing_design(rows: Array, start: Array, rivals: Rivals, tolerance: float = 0.01) -> Array:
-    """(n_pairs,) weights most likely to settle all rivals.
+def finishing_design(rows: Array, start: Array, rivals: Rivals, tolerance: float = 0.01) -> tuple[Array, Array]:
+    """(n_pairs,) weights most likely to settle all rivals, and (n_rivals,) the directions' lengths under them.
 
     Args:
         rows: (n_pairs, dimension) what a pull of each pair measures.
@@ -54,19 +48,19 @@ def finishing_design(rows: Array, start: Array, rivals: Rivals, tolerance: float
     """
     announce_compilation()
     weights = np.asarray(start / start.sum())
-    for _ in range(ROUNDS):
-        _, gradient = appraised(rows, weights, rivals)
-        mean = float(weights @ gradient)
-        if gradient.max() - mean <= 2 * tolerance * max(mean, FLAT):
-            break
-        work = _working_set(weights, gradient)
-        share = np.maximum(weights[work], 1e-4 / len(work))
-        share /= share.sum()
-        newton(np.ascontiguousarray(rows[work]), share, *_fields(rivals), tolerance)
-        weights = np.zeros(len(rows))
-        weights[work] = np.where(share > NEGLIGIBLE * share.max(), share, 0.0)
-        weights /= weights.sum()
-    return weights
+    lengths = np.empty(len(rivals.gaps))
+    improve(rows, weights, *_fields(rivals), tolerance, lengths)
+    return weights, lengths
+
+
+def exchanged(main: IntArray, aside: IntArray, rows: Array, rivals: Rivals) -> IntArray:
+    """Move single pulls from where they are worth least to where they are worth most, beside those set aside.
+
+    Rounding may have taken a tiny weight away without which some rival goes all but unmeasured; the gradient shows it.
+    """
+    moved = main.copy()
+    exchange(moved, aside, rows, *_fields(rivals))
+    return moved
 
 
 def appraised(rows: Array, weights: Array, rivals: Rivals) -> tuple[float, Array]:
@@ -75,8 +69,8 @@ def appraised(rows: Array, weights: Array, rivals: Rivals) -> tuple[float, Array
     As the log-probability is concave, the largest entry minus weights @ gradient bounds the gain left. And weights @
     gradient is what one per cent more pulls would gain, per cent: their ratio is the share of pulls that can be saved.
     """
-    gradient = np.empty(len(rows))
-    value = gradient_at(rows, weights, *_fields(rivals), gradient)
+    gradient, lengths = np.empty(len(rows)), np.empty(len(rivals.gaps))
+    value = gradient_at(rows, weights, *_fields(rivals), gradient, lengths)
     return float(value), gradient
 
 
@@ -94,11 +88,3 @@ def whitened(points: Array, matrix: Array) -> Array:
 def _fields(rivals: Rivals) -> tuple[Array, Array, Array, Array, float]:
     directions = np.ascontiguousarray(rivals.directions)
     return directions, rivals.gaps, rivals.needs, rivals.spreads, float(rivals.pulls)
-
-
-def _working_set(weights: Array, gradient: Array) -> IntArray:
-    """Pairs in use and those that promise most."""
-    wanted = weights > IN_USE * weights.max()
-    promising = np.argpartition(-gradient, min(PRICED_IN, len(gradient) - 1))[:PRICED_IN]
-    wanted[promising[gradient[promising] > PROMISING * (weights @ gradient)]] = True
-    return np.flatnonzero(wanted)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from surefoot.arrays import Array
+from surefoot.arrays import Array, IntArray
 
 RIDGE = 1e-9
 SETTLED = 1e-5  # hazard below which a rival no longer steers
@@ -16,11 +16,19 @@ NEWTON_STEPS = 25
 CENTRED = 0.3  # how far each step aims from the boundary, as a share of the gap
 SHORT_OF_ZERO = 0.95  # how far towards zero a step may take a weight or slack
 STRAYED = 100.0  # slacks this many times off the central path are brought back
+ROUNDS = 3
+LEAST_SHARE = 1e-4  # of an even share: where a pair's weight starts at least
+NEGLIGIBLE = 1e-7  # weights below this share of the largest are dropped between rounds
+IN_USE = 0.02  # weights above this share of the largest stay in the working set
+PRICED_IN = 30
+PROMISING = 0.4  # a pair whose gradient is below this share of the mean is not priced in
+EXCHANGES = 6  # pulls that rounding put wrong, at most
+WORTHWHILE = 1.5  # how many times more a pull has to be worth elsewhere
 REORDERED = {"reassoc", "contract"}  # sums may be taken in another order: vector units then work on them
 
 
 @njit(cache=True)
-def _log_normal(t: float) -> float:
+def log_normal(t: float) -> float:
     """log Φ(t), by its asymptotic series far in the lower tail."""
     if t > -30.0:
         return math.log(0.5 * math.erfc(-t / math.sqrt(2.0)))
@@ -97,7 +105,7 @@ def evaluate(
             total += whitened[k, a] * whitened[k, a]
         squares[k] = total
         scores[k] = (math.sqrt(pulls / total) * gaps[k] - needs[k]) / spreads[k]
-        value += _log_normal(scores[k])
+        value += log_normal(scores[k])
     return value
 
 
@@ -150,7 +158,7 @@ def differentiate(
 @njit(cache=True)
 def _hazard(score: float) -> float:
     """The derivative of log Φ."""
-    return math.exp(-(score**2) / 2 - 0.5 * math.log(2 * math.pi) - _log_normal(score))
+    return math.exp(-(score**2) / 2 - 0.5 * math.log(2 * math.pi) - log_normal(score))
 
 
 @njit(cache=True, fastmath=REORDERED)
@@ -163,16 +171,19 @@ def gradient_at(
     spreads: Array,
     pulls: float,
     gradient: Array,
+    lengths: Array,
 ) -> float:
-    """The log-probability; its gradient at any number of pairs is written in place."""
+    """The log-probability; its gradient at any number of pairs and the directions' lengths are written in place."""
     dimension, rivals = rows.shape[1], len(gaps)
     factor, solved = np.empty((dimension, dimension)), np.empty((rivals, dimension))
     squares, scores = np.empty(rivals), np.empty(rivals)
     gradient[:] = 0.0
+    lengths[:] = np.inf
     value: float = evaluate(rows, weights, directions, gaps, needs, spreads, pulls, factor, solved, squares, scores)
     if value == -np.inf:
         return value
     for k in range(rivals):
+        lengths[k] = math.sqrt(squares[k])
         hazard = _hazard(scores[k])
         if hazard < SETTLED:
             continue
@@ -295,3 +306,85 @@ def newton(
             return
         _move_slacks(weights, slacks, direction, barrier, gradient)
         weights[:] = trial
+
+
+@njit(cache=True)
+def _working_set(weights: Array, gradient: Array, mean: float) -> IntArray:
+    """Pairs in use and those that promise most."""
+    in_use, priced_in = weights > IN_USE * weights.max(), np.zeros(len(weights), dtype=np.bool_)
+    for _ in range(min(PRICED_IN, len(weights))):
+        best, most = -1, PROMISING * mean
+        for i in range(len(weights)):
+            if gradient[i] > most and not priced_in[i]:
+                best, most = i, gradient[i]
+        if best < 0:
+            break
+        priced_in[best] = True
+    return np.flatnonzero(in_use | priced_in)
+
+
+@njit(cache=True)
+def improve(
+    rows: Array,
+    weights: Array,
+    directions: Array,
+    gaps: Array,
+    needs: Array,
+    spreads: Array,
+    pulls: float,
+    tolerance: float,
+    lengths: Array,
+) -> None:
+    """Newton's method on the pairs in use and a few that promise most, until no other pair does; in place.
+
+    The directions' lengths under the weights are written too.
+    """
+    gradient = np.empty(len(rows))
+    for left in range(ROUNDS, -1, -1):
+        gradient_at(rows, weights, directions, gaps, needs, spreads, pulls, gradient, lengths)
+        mean = 0.0
+        for i in range(len(weights)):
+            mean += weights[i] * gradient[i]
+        if left == 0 or gradient.max() - mean <= 2 * tolerance * max(mean, FLAT):
+            return
+        work = _working_set(weights, gradient, mean)
+        share = np.maximum(weights[work], LEAST_SHARE / len(work))
+        share /= share.sum()
+        newton(rows[work], share, directions, gaps, needs, spreads, pulls, tolerance)
+        least = NEGLIGIBLE * share.max()
+        weights[:] = 0.0
+        for j in range(len(work)):
+            weights[work[j]] = share[j] if share[j] > least else 0.0
+        weights /= weights.sum()
+
+
+@njit(cache=True)
+def exchange(
+    main: IntArray,
+    aside: IntArray,
+    rows: Array,
+    directions: Array,
+    gaps: Array,
+    needs: Array,
+    spreads: Array,
+    pulls: float,
+) -> None:
+    """Move single pulls of the main ones, in place, while the log-probability rises."""
+    total = float(main.sum() + aside.sum())
+    worth, lengths = np.empty(len(rows)), np.empty(len(gaps))
+    value = gradient_at(rows, (main + aside) / total, directions, gaps, needs, spreads, pulls, worth, lengths)
+    for _ in range(EXCHANGES):
+        giver, taker = -1, np.argmax(worth)
+        for i in range(len(main)):
+            if main[i] > 0 and (giver < 0 or worth[i] < worth[giver]):
+                giver = i
+        if giver < 0 or worth[taker] <= WORTHWHILE * worth[giver]:
+            return
+        main[giver] -= 1
+        main[taker] += 1
+        reached = gradient_at(rows, (main + aside) / total, directions, gaps, needs, spreads, pulls, worth, lengths)
+        if reached <= value:
+            main[giver] += 1
+            main[taker] -= 1
+            return
+        value = reached

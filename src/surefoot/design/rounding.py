@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 
 import numpy as np
@@ -49,28 +50,34 @@ def rounding_minimum(weights: ArrayLike, epsilon: float) -> int:
 
 
 def _apportion(shares: Array, n: int) -> IntArray:
+    """The apportionment above, for positive shares; the first pairs go first among equals."""
     counts = np.ceil((n - shares.size / 2) * shares).astype(np.int64)
     missing = n - int(counts.sum())
     if missing > 0:  # the smallest count/share gains one, again and again
-        ratios = (counts[:, None] + np.arange(missing)) / shares[:, None]
-        counts += _times_chosen(ratios, missing)
+        counts = _raised(counts, shares, missing)
     elif missing < 0:  # the largest (count − 1)/share loses one, again and again
-        ratios = (counts[:, None] - 1 - np.arange(-missing)) / shares[:, None]
-        counts -= _times_chosen(-ratios, -missing)
+        counts = 1 - _raised(1 - counts, shares, -missing)
     return counts
 
 
-def _times_chosen(ratios: Array, n: int) -> IntArray:
-    """How often each row holds one of the n smallest entries; the first rows among equals."""
-    smallest = np.argsort(ratios, axis=None, kind="stable")[:n]
-    return np.bincount(smallest // ratios.shape[1], minlength=len(ratios))
+def _raised(numbers: IntArray, shares: Array, times: int) -> IntArray:
+    """The smallest number/share gains one, that many times."""
+    raised = numbers.copy()
+    queue = list(zip((numbers / shares).tolist(), range(numbers.size), strict=True))
+    heapq.heapify(queue)
+    for _ in range(times):
+        pair = queue[0][1]
+        raised[pair] += 1
+        heapq.heapreplace(queue, (float(raised[pair] / shares[pair]), pair))
+    return raised
 
 
 def _checked(weights: ArrayLike) -> Array:
     shares = np.asarray(weights, dtype=np.float64)
-    if shares.ndim != 1 or not np.isfinite(shares).all() or (shares < 0).any() or not shares.sum() > 0:
+    total = float(shares.sum())
+    if shares.ndim != 1 or not 0.0 < total < math.inf or shares.min() < 0:
         raise InputError(
             f"weights have shape {shares.shape} and range [{np.min(shares, initial=math.inf)}, "
             f"{np.max(shares, initial=-math.inf)}], but one non-negative number for each pair, not all zero, is needed"
         )
-    return np.asarray(shares / shares.sum())
+    return np.asarray(shares / total)

@@ -1,0 +1,41 @@
+"""What PRIME pulls: every phase has the pulls it was given, and some of them check the model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from surefoot.algorithms.prime_rounding import check_pulls, counts_for
+from surefoot.design.finishing import Rivals
+
+
+@pytest.mark.parametrize("pulls", [1, 2, 7, 50, 1000])
+@pytest.mark.parametrize("units", [0.0, 10.0, 1e4])
+def test_a_phase_has_the_pulls_it_was_given(pulls: int, units: float) -> None:
+    generator = np.random.default_rng(pulls)
+    weights, spread = generator.dirichlet(np.full(40, 0.05)), generator.dirichlet(np.ones(40))
+    rivals = Rivals(generator.standard_normal((6, 4)), np.full(6, 0.3), np.full(6, 2.0), np.ones(6), 500.0)
+    past, rows = generator.integers(0, 9, 40), generator.standard_normal((40, 4))
+    counts = counts_for(weights, pulls, spread, past, units, rows, rivals)
+    assert counts.sum() == pulls
+    assert (counts >= 0).all()
+
+
+def test_weights_below_half_a_pull_get_none() -> None:
+    weights = np.array([0.9, 0.096, 0.004])
+    counts = counts_for(weights, 100, np.array([0.5, 0.5, 0.0]), np.array([1000, 1000, 1000]), 1e9, np.eye(3), None)
+    assert counts[2] <= 1  # at most a check of the model
+    assert counts[0] > 80
+
+
+def test_every_phase_pulls_something_off_its_design() -> None:
+    weights = np.array([1.0, 0.0, 0.0, 0.0])
+    counts = counts_for(weights, 60, np.full(4, 0.25), np.array([500, 40, 40, 40]), 1e6, np.eye(4), None)
+    assert counts[1:].sum() == 2
+
+
+def test_checks_go_to_pairs_that_were_left_out() -> None:
+    counts = check_pulls(np.array([3, 0, 2, 0, 0]), 2)
+    assert counts.sum() == 2
+    assert counts[[0, 2]].sum() == 0
+    assert check_pulls(np.array([1, 1]), 5).sum() == 0
