@@ -26,7 +26,7 @@ def allocated(
     coordinates: Coordinates, theta: Array, leader: int, rivals: Array, held: Array
 ) -> tuple[Array, int, Rivals | None]:
     n = len(coordinates.pairs)
-    known = whitened(coordinates.pairs, 10 * coordinates.rows.T @ coordinates.rows)
+    known = whitened(coordinates.pairs, coordinates.rows, np.full(n, 10.0))
     even = np.full(n, 1 / n)
     return allocate(coordinates, known, theta, leader, rivals, held, even, even, LOOK)  # type: ignore[arg-type]
 

@@ -82,14 +82,14 @@ def test_one_direction_gives_the_c_optimal_design() -> None:
 
 def test_whitened_points_are_as_long_as_the_inverse_norm_says() -> None:
     generator = np.random.default_rng(1)
-    root, points = generator.standard_normal((5, 5)), generator.standard_normal((7, 5))
-    matrix = root @ root.T
-    expected = np.einsum("ki,ij,kj->k", points, np.linalg.inv(matrix), points)
-    assert (finishing.whitened(points, matrix) ** 2).sum(axis=1) == pytest.approx(expected, rel=1e-5)
+    rows, weights = generator.standard_normal((9, 5)), generator.dirichlet(np.ones(9))
+    points = generator.standard_normal((7, 5))
+    expected = np.einsum("ki,ij,kj->k", points, np.linalg.inv((rows.T * weights) @ rows), points)
+    assert (finishing.whitened(points, rows, weights) ** 2).sum(axis=1) == pytest.approx(expected, rel=1e-5)
 
 
 def test_directions_that_nothing_measures_are_long_but_finite() -> None:
-    found = finishing.whitened(np.eye(2), np.diag([1.0, 0.0]))
+    found = finishing.whitened(np.eye(2), np.eye(2), np.array([1.0, 0.0]))
     assert found[0, 0] == pytest.approx(1.0)
     assert 1e3 < found[1, 1] < 1e6
 

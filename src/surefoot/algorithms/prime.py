@@ -20,7 +20,7 @@ from surefoot.algorithms.result import StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.design.finishing import whitened
 from surefoot.design.rounding import round_design
-from surefoot.statistics import Counts, Outcome, information, least_squares
+from surefoot.statistics import Counts, Outcome, least_squares
 
 UNIT_PER_DIMENSION = 5
 PILOT_PER_DIMENSION = 2
@@ -64,7 +64,7 @@ class Prime(Algorithm):
         if self.look == len(self.schedule.sizes):
             self._next_epoch()
         theta, ranked = self.theta, self.ranked
-        known = whitened(self.coordinates.pairs, information(self.coordinates.rows, self.counts))
+        known = whitened(self.coordinates.pairs, self.coordinates.rows, self.counts.astype(np.float64))
         counts = self._counts(theta / self._noise_scale(), known, ranked[1:])
         if counts is None:
             return StopReason.BUDGET

@@ -15,7 +15,6 @@ from surefoot.algorithms.prime_outlook import Look, Standing
 from surefoot.algorithms.prime_rivals import rival_points
 from surefoot.arrays import Array, IntArray
 from surefoot.design.finishing import Rivals, finishing_design, whitened
-from surefoot.statistics import information
 
 SAME = 1e-9  # points this close, relative to the largest pair, are not told apart
 
@@ -62,7 +61,7 @@ def _standing(
 ) -> Standing:
     """How the leader stands, if a phase of so many pulls follows this design."""
     pairs = coordinates.pairs
-    reach = whitened(pairs, information(coordinates.rows, design))
+    reach = whitened(pairs, coordinates.rows, design)
     coming, nothing = reach / math.sqrt(pulls), np.empty((len(pairs), 0))
     directions, gaps, (ahead, behind) = rival_points(coordinates, leader, rivals, theta, coming, known, nothing, pairs)
     standing = Standing(

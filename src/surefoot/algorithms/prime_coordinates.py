@@ -36,5 +36,5 @@ def coordinates_for(pairs: Array, scales: Array, offsets: IntArray) -> Coordinat
     size = np.linalg.norm(rows, axis=0)
     left, singular, right = np.linalg.svd(rows / size, full_matrices=False)
     transform = (right.T / singular) / size[:, None] * np.sqrt(len(rows))
-    points = np.asarray(pairs @ transform)
-    return Coordinates(points, np.asarray(left * np.sqrt(len(rows))), offsets, np.linalg.norm(points, axis=1))
+    points, measured = pairs @ transform, np.ascontiguousarray(left) * np.sqrt(len(rows))
+    return Coordinates(points, measured, offsets, np.linalg.norm(points, axis=1))

@@ -146,14 +146,16 @@ class Evidence:
 
     def settle(self, level: float) -> None:
         """Settle the pairs that reach this level against arms that do not."""
+        walk = self.walk
         for store in (self.blocks, self.eased):
             for challenger, block in store.items():
                 if block.shape[1] == 1:
                     continue
-                settled = self._held(challenger, block) >= level
+                settled = (walk - self._worst[challenger])[:, None] + block >= level
                 if settled.any():
                     block[settled & ~settled.all(axis=1, keepdims=True)] = np.inf
                     self._worst[challenger] = self.blocks[challenger].min(axis=1)
+                    walk = self.walk
 
     @property
     def walk(self) -> Array:

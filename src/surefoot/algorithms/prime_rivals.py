@@ -116,17 +116,22 @@ def clearest_points(
             else:
                 shares[best] = 1.0
             total = shares[:count].sum()
+            point[:] = 0.0
             for j in range(count):
+                if shares[j] == 0.0:
+                    continue
                 share = shares[j] / total
                 gaps[k, a] += share * beaten[j]
                 for c in range(carried.shape[1]):
                     differences[k, a, c] += share * (carried[own[k], c] - carried[members[j], c])
-            for c in range(width):
-                part = 0.0
-                for j in range(count):
-                    part += shares[j] / total * rows[j, c]
-                lengths[0 if c < rank else 1, k, a] += part * part
-            lengths[:, k, a] = np.sqrt(lengths[:, k, a])
+                for c in range(width):
+                    point[c] += share * rows[j, c]
+            ahead, behind = 0.0, 0.0
+            for c in range(rank):
+                ahead += point[c] * point[c]
+            for c in range(rank, width):
+                behind += point[c] * point[c]
+            lengths[0, k, a], lengths[1, k, a] = np.sqrt(ahead), np.sqrt(behind)
 
 
 @njit(cache=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.design.block_distance import announce_compilation
-from surefoot.design.finishing_kernels import RIDGE, exchange, factorise, gradient_at, improve, whiten
+from surefoot.design.finishing_kernels import exchange, factorise_information, gradient_at, improve, whiten
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +74,12 @@ def appraised(rows: Array, weights: Array, rivals: Rivals) -> tuple[float, Array
     return float(value), gradient
 
 
-def whitened(points: Array, matrix: Array) -> Array:
-    """The points where the norm of the matrix's inverse becomes length; a little ridge in case it is singular."""
-    factor = matrix.copy()
-    factor.ravel()[:: len(matrix) + 1] += RIDGE * matrix.trace() / len(matrix)
-    if not factorise(factor):
+def whitened(points: Array, rows: Array, weights: Array) -> Array:
+    """The points where length is ‖·‖_{A⁻¹} under weighted rows; a little ridge in case that is singular."""
+    factor, out = np.empty((rows.shape[1], rows.shape[1])), np.empty(points.shape)
+    if not factorise_information(rows, weights, factor):
         raise ArithmeticError("an information matrix is not positive definite: do pairs hold numbers that overflow?")
-    out = np.empty(points.shape)
-    whiten(factor, np.ascontiguousarray(points), out)
+    whiten(factor, points, out)
     return out
 
 

@@ -57,6 +57,25 @@ def factorise(matrix: Array) -> bool:
 
 
 @njit(cache=True, fastmath=REORDERED)
+def factorise_information(rows: Array, weights: Array, factor: Array) -> bool:
+    """Write the Cholesky factor of Σ weight z zᵀ, with a little ridge; False if that is not positive definite."""
+    n, dimension = rows.shape
+    factor[:, :] = 0.0
+    trace = 0.0
+    for i in range(n):
+        if weights[i] == 0.0:
+            continue
+        for a in range(dimension):
+            scaled = weights[i] * rows[i, a]
+            trace += scaled * rows[i, a]
+            for b in range(a + 1):
+                factor[a, b] += scaled * rows[i, b]
+    for a in range(dimension):
+        factor[a, a] += RIDGE * trace / dimension
+    return bool(factorise(factor))
+
+
+@njit(cache=True, fastmath=REORDERED)
 def whiten(factor: Array, vectors: Array, out: Array) -> None:
     """Each row of out becomes L⁻¹ times that row of vectors."""
     for k in range(len(vectors)):
@@ -82,23 +101,10 @@ def evaluate(
     scores: Array,
 ) -> float:
     """The log-probability; Cholesky factor, whitened directions, squared lengths and scores are written in place."""
-    n, dimension = rows.shape
-    factor[:, :] = 0.0
-    trace = 0.0
-    for i in range(n):
-        if weights[i] == 0.0:
-            continue
-        for a in range(dimension):
-            scaled = weights[i] * rows[i, a]
-            trace += scaled * rows[i, a]
-            for b in range(a + 1):
-                factor[a, b] += scaled * rows[i, b]
-    for a in range(dimension):
-        factor[a, a] += RIDGE * trace / dimension
-    if not factorise(factor):
+    if not factorise_information(rows, weights, factor):
         return -np.inf
     whiten(factor, directions, whitened)
-    value = 0.0
+    dimension, value = len(factor), 0.0
     for k in range(len(gaps)):
         total = 0.0
         for a in range(dimension):
@@ -225,13 +231,15 @@ def _newton_direction(
     if factorise(curvature):
         for side in (direction, ones):
             for i in range(n):
+                row, total = curvature[i], side[i]
                 for j in range(i):
-                    side[i] -= curvature[i, j] * side[j]
-                side[i] /= curvature[i, i]
+                    total -= row[j] * side[j]
+                side[i] = total / row[i]
             for i in range(n - 1, -1, -1):
-                for j in range(i + 1, n):
-                    side[i] -= curvature[j, i] * side[j]
-                side[i] /= curvature[i, i]
+                row = curvature[i]
+                side[i] /= row[i]
+                for j in range(i):
+                    side[j] -= row[j] * side[i]
     else:  # rounding made the matrix indefinite: its diagonal still gives an ascent direction
         for i in range(n):
             direction[i] /= diagonal[i]
