@@ -28,6 +28,27 @@ def simulated(seed: int, counts: np.ndarray = COUNTS, bend: float = 0.0) -> Outc
     return simulator.pull(Phase(0, counts))
 
 
+def test_least_squares_of_nothing_is_zero_and_silent(capfd: pytest.CaptureFixture[str]) -> None:
+    rows = PROBLEM.pairs
+    assert least_squares(rows, 0 * COUNTS, np.zeros(len(rows)), np.ones(len(rows))).tolist() == [0.0, 0.0, 0.0]
+    assert capfd.readouterr().out == ""  # LAPACK itself complains about an empty system
+
+
+@pytest.mark.parametrize("pulled", [1, 2, 3, 7, 12])
+@pytest.mark.parametrize("units", [1.0, 1e-7])
+def test_least_squares_are_those_of_numpy(pulled: int, units: float) -> None:
+    """Also with fewer pairs than dimensions, where the least norm decides, and with features of very unlike size."""
+    generator = np.random.default_rng(pulled)
+    rows = PROBLEM.pairs * np.array([1.0, units, 1.0])
+    counts = np.where(np.arange(len(rows)) < pulled, 3, 0)
+    sums, scales = generator.standard_normal(len(rows)) * (counts > 0), generator.uniform(0.5, 2.0, len(rows))
+    root = np.sqrt(counts[:pulled])
+    design, target = rows[:pulled] * root[:, None], sums[:pulled] / (root * scales[:pulled])
+    sizes = np.linalg.norm(design, axis=0)
+    expected = np.linalg.lstsq(design / sizes, target, rcond=1e-10)[0] / sizes
+    assert least_squares(rows, counts, sums, scales) == pytest.approx(expected, rel=1e-9)
+
+
 class TestOutcome:
     def test_single_rewards_are_summed_by_pair(self) -> None:
         outcome = Outcome.from_rewards(2, 4, [1, 3, 1, 1], [1.0, 5.0, 2.0, 6.0])

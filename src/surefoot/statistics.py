@@ -102,6 +102,8 @@ def _solve(design: Array, target: Array) -> tuple[Array, int]:
     LAPACK's complete orthogonal factorisation, called directly: a run asks for this twice a phase.
     """
     n, dimension = design.shape
+    if n == 0:
+        return np.zeros(dimension), 0
     sizes = np.sqrt((design * design).sum(axis=0))
     sizes[sizes == 0] = 1.0
     padded = np.zeros((max(n, dimension), 1))

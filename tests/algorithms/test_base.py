@@ -31,6 +31,8 @@ def test_outcomes_that_do_not_fit_the_phase_are_refused() -> None:
     sums = good.sums + (phase.counts == 0)
     with pytest.raises(InputError, match="rewards of pairs that were not pulled"):
         run.update(Outcome(0, good.counts, sums, good.scatter))
+    with pytest.raises(InputError, match="rewards of pairs that were not pulled"):
+        run.update(Outcome(0, good.counts, good.sums, good.scatter + (phase.counts == 0)))
     with pytest.raises(InputError, match="cannot be negative"):
         run.update(Outcome(0, good.counts, good.sums, good.scatter - 1e9))
     with pytest.raises(InputError, match=r"sums of shape \(11,\).*the problem has 12 pairs: give one entry for each"):

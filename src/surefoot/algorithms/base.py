@@ -242,11 +242,11 @@ class Algorithm(ABC):
                 f"the rewards of pair {bad} ({self.problem.describe_pair(bad)}) are not finite numbers: "
                 "mend the simulator and tell the phase again"
             )
+        if (outcome.scatter < 0).any():
+            raise InputError("the scatter of an outcome is a sum of squares and cannot be negative")
         unpulled = phase.counts == 0
         if outcome.sums[unpulled].any() or outcome.scatter[unpulled].any():
             raise InputError("the outcome holds rewards of pairs that were not pulled: tell only the pulls asked for")
-        if (outcome.scatter < 0).any():
-            raise InputError("the scatter of an outcome is a sum of squares and cannot be negative")
         return phase
 
     def _record(self, phase: Phase) -> PhaseRecord:
