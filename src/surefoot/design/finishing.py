@@ -15,7 +15,8 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.design.block_distance import announce_compilation
-from surefoot.design.finishing_kernels import exchange, factorise_information, gradient_at, improve, whiten
+from surefoot.design.finishing_kernels import factorise_information, gradient_at, whiten
+from surefoot.design.finishing_search import exchange, improve
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,216 @@
+"""The search for the finishing design, compiled: an interior point on the simplex, and single pulls after rounding."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from surefoot.arrays import Array, IntArray
+from surefoot.design.finishing_kernels import FLAT, REORDERED, differentiate, evaluate, factorise, gradient_at
+
+NEWTON_STEPS = 25
+CENTRED = 0.3  # how far each step aims from the boundary, as a share of the gap
+SHORT_OF_ZERO = 0.95  # how far towards zero a step may take a weight or slack
+STRAYED = 100.0  # slacks this many times off the central path are brought back
+ROUNDS = 3
+LEAST_SHARE = 1e-4  # of an even share: where a pair's weight starts at least
+NEGLIGIBLE = 1e-7  # weights below this share of the largest are dropped between rounds
+IN_USE = 0.02  # weights above this share of the largest stay in the working set
+PRICED_IN = 30
+PROMISING = 0.4  # a pair whose gradient is below this share of the mean is not priced in
+EXCHANGES = 6  # pulls that rounding put wrong, at most
+WORTHWHILE = 1.5  # how many times more a pull has to be worth elsewhere
+
+
+@njit(cache=True, fastmath=REORDERED)
+def _newton_direction(
+    weights: Array,
+    slacks: Array,
+    gradient: Array,
+    curvature: Array,
+    barrier: float,
+    direction: Array,
+) -> None:
+    """The primal–dual step of the barrier problem along the simplex, written in place."""
+    n = len(weights)
+    trace = 0.0
+    for i in range(n):
+        curvature[i, i] += slacks[i] / weights[i]
+        trace += curvature[i, i]
+    diagonal = np.empty(n)
+    for i in range(n):
+        curvature[i, i] += 1e-12 * trace / n
+        diagonal[i] = abs(curvature[i, i])
+    ones = np.ones(n)
+    for i in range(n):
+        direction[i] = gradient[i] + barrier / weights[i]
+    if factorise(curvature):
+        for side in (direction, ones):
+            for i in range(n):
+                row, total = curvature[i], side[i]
+                for j in range(i):
+                    total -= row[j] * side[j]
+                side[i] = total / row[i]
+            for i in range(n - 1, -1, -1):
+                row = curvature[i]
+                side[i] /= row[i]
+                for j in range(i):
+                    side[j] -= row[j] * side[i]
+    else:  # rounding made the matrix indefinite: its diagonal still gives an ascent direction
+        for i in range(n):
+            direction[i] /= diagonal[i]
+            ones[i] /= diagonal[i]
+    shift = direction.sum() / ones.sum()
+    for i in range(n):
+        direction[i] -= shift * ones[i]
+
+
+@njit(cache=True)
+def _move_slacks(weights: Array, slacks: Array, direction: Array, barrier: float, change: Array) -> None:
+    """Slacks follow the weights' direction, linearly from slack · weight = barrier, and stay positive."""
+    step = 1.0
+    for i in range(len(weights)):
+        change[i] = barrier / weights[i] - slacks[i] - slacks[i] / weights[i] * direction[i]
+        if change[i] < 0:
+            step = min(step, -SHORT_OF_ZERO * slacks[i] / change[i])
+    for i in range(len(weights)):
+        slacks[i] += step * change[i]
+
+
+@njit(cache=True)
+def newton(
+    rows: Array,
+    weights: Array,
+    directions: Array,
+    gaps: Array,
+    needs: Array,
+    spreads: Array,
+    pulls: float,
+    tolerance: float,
+) -> None:
+    """Primal–dual interior point on the simplex, in place; the gradient gives the gap that ends it."""
+    n, dimension = rows.shape
+    factor, whitened = np.empty((dimension, dimension)), np.empty((len(gaps), dimension))
+    squares, scores = np.empty(len(gaps)), np.empty(len(gaps))
+    gradient, curvature = np.empty(n), np.empty((n, n))
+    direction, trial, slacks = np.empty(n), np.empty(n), np.zeros(n)
+    value = evaluate(rows, weights, directions, gaps, needs, spreads, pulls, factor, whitened, squares, scores)
+    for _ in range(NEWTON_STEPS):
+        differentiate(rows, factor, whitened, squares, scores, gaps, spreads, pulls, gradient, curvature)
+        mean = 0.0
+        for i in range(n):
+            mean += weights[i] * gradient[i]
+        gap = gradient.max() - mean
+        if gap <= tolerance * max(mean, FLAT):
+            return
+        barrier = CENTRED * gap / n
+        for i in range(n):  # a slack that has strayed far would spoil the step: at the start all are 0
+            central = barrier / weights[i]
+            slacks[i] = central if slacks[i] == 0.0 else min(max(slacks[i], central / STRAYED), central * STRAYED)
+        _newton_direction(weights, slacks, gradient, curvature, barrier, direction)
+        base, rise, step = value, 0.0, 1.0
+        for i in range(n):
+            base += barrier * math.log(weights[i])
+            rise += (gradient[i] + barrier / weights[i]) * direction[i]
+            if direction[i] < 0:
+                step = min(step, -SHORT_OF_ZERO * weights[i] / direction[i])
+        moved = False
+        for _ in range(12):
+            for i in range(n):
+                trial[i] = weights[i] + step * direction[i]
+            value = evaluate(rows, trial, directions, gaps, needs, spreads, pulls, factor, whitened, squares, scores)
+            reached = value
+            for i in range(n):
+                reached += barrier * math.log(trial[i])
+            if reached >= base + 1e-4 * step * rise:
+                moved = True
+                break
+            step /= 2
+        if not moved:
+            return
+        _move_slacks(weights, slacks, direction, barrier, gradient)
+        weights[:] = trial
+
+
+@njit(cache=True)
+def _working_set(weights: Array, gradient: Array, mean: float) -> IntArray:
+    """Pairs in use and those that promise most."""
+    in_use, priced_in = weights > IN_USE * weights.max(), np.zeros(len(weights), dtype=np.bool_)
+    for _ in range(min(PRICED_IN, len(weights))):
+        best, most = -1, PROMISING * mean
+        for i in range(len(weights)):
+            if gradient[i] > most and not priced_in[i]:
+                best, most = i, gradient[i]
+        if best < 0:
+            break
+        priced_in[best] = True
+    return np.flatnonzero(in_use | priced_in)
+
+
+@njit(cache=True)
+def improve(
+    rows: Array,
+    weights: Array,
+    directions: Array,
+    gaps: Array,
+    needs: Array,
+    spreads: Array,
+    pulls: float,
+    tolerance: float,
+    lengths: Array,
+) -> None:
+    """Newton's method on the pairs in use and a few that promise most, until no other pair does; in place.
+
+    The directions' lengths under the weights are written too.
+    """
+    gradient = np.empty(len(rows))
+    for left in range(ROUNDS, -1, -1):
+        gradient_at(rows, weights, directions, gaps, needs, spreads, pulls, gradient, lengths)
+        mean = 0.0
+        for i in range(len(weights)):
+            mean += weights[i] * gradient[i]
+        if left == 0 or gradient.max() - mean <= 2 * tolerance * max(mean, FLAT):
+            return
+        work = _working_set(weights, gradient, mean)
+        share = np.maximum(weights[work], LEAST_SHARE / len(work))
+        share /= share.sum()
+        newton(rows[work], share, directions, gaps, needs, spreads, pulls, tolerance)
+        least = NEGLIGIBLE * share.max()
+        weights[:] = 0.0
+        for j in range(len(work)):
+            weights[work[j]] = share[j] if share[j] > least else 0.0
+        weights /= weights.sum()
+
+
+@njit(cache=True)
+def exchange(
+    main: IntArray,
+    aside: IntArray,
+    rows: Array,
+    directions: Array,
+    gaps: Array,
+    needs: Array,
+    spreads: Array,
+    pulls: float,
+) -> None:
+    """Move single pulls of the main ones, in place, while the log-probability rises."""
+    total = float(main.sum() + aside.sum())
+    worth, lengths = np.empty(len(rows)), np.empty(len(gaps))
+    value = gradient_at(rows, (main + aside) / total, directions, gaps, needs, spreads, pulls, worth, lengths)
+    for _ in range(EXCHANGES):
+        giver, taker = -1, np.argmax(worth)
+        for i in range(len(main)):
+            if main[i] > 0 and (giver < 0 or worth[i] < worth[giver]):
+                giver = i
+        if giver < 0 or worth[taker] <= WORTHWHILE * worth[giver]:
+            return
+        main[giver] -= 1
+        main[taker] += 1
+        reached = gradient_at(rows, (main + aside) / total, directions, gaps, needs, spreads, pulls, worth, lengths)
+        if reached <= value:
+            main[giver] += 1
+            main[taker] -= 1
+            return
+        value = reached
