@@ -115,7 +115,9 @@ def clearest_points(
                 nearest(rows[:count], scaled[:count], shares[:count], passive, factor, trial, point)
             else:
                 shares[best] = 1.0
-            total = shares[:count].sum()
+            total = 0.0
+            for j in range(count):
+                total += shares[j]
             point[:] = 0.0
             for j in range(count):
                 if shares[j] == 0.0:

@@ -1,4 +1,7 @@
-"""The search for the finishing design, compiled: an interior point on the simplex, and single pulls after rounding."""
+"""The search for the finishing design, compiled: an interior point on the simplex, and single pulls after rounding.
+
+Plain loops here too: `sum`, `max`, or an array copied into another cost the first user five seconds of compilation.
+"""
 
 from __future__ import annotations
 
@@ -39,13 +42,12 @@ def _newton_direction(
     for i in range(n):
         curvature[i, i] += slacks[i] / weights[i]
         trace += curvature[i, i]
-    diagonal = np.empty(n)
+    diagonal, ones = np.empty(n), np.empty(n)
     for i in range(n):
         curvature[i, i] += 1e-12 * trace / n
         diagonal[i] = abs(curvature[i, i])
-    ones = np.ones(n)
     for i in range(n):
-        direction[i] = gradient[i] + barrier / weights[i]
+        direction[i], ones[i] = gradient[i] + barrier / weights[i], 1.0
     if factorise(curvature):
         for side in (direction, ones):
             for i in range(n):
@@ -62,9 +64,12 @@ def _newton_direction(
         for i in range(n):
             direction[i] /= diagonal[i]
             ones[i] /= diagonal[i]
-    shift = direction.sum() / ones.sum()
+    ahead, along = 0.0, 0.0
     for i in range(n):
-        direction[i] -= shift * ones[i]
+        ahead += direction[i]
+        along += ones[i]
+    for i in range(n):
+        direction[i] -= ahead / along * ones[i]
 
 
 @njit(cache=True)
@@ -99,10 +104,11 @@ def newton(
     value = evaluate(rows, weights, directions, gaps, needs, spreads, pulls, factor, whitened, squares, scores)
     for _ in range(NEWTON_STEPS):
         differentiate(rows, factor, whitened, squares, scores, gaps, spreads, pulls, gradient, curvature)
-        mean = 0.0
+        mean, largest = 0.0, 0.0
         for i in range(n):
             mean += weights[i] * gradient[i]
-        gap = gradient.max() - mean
+            largest = max(largest, gradient[i])
+        gap = largest - mean
         if gap <= tolerance * max(mean, FLAT):
             return
         barrier = CENTRED * gap / n
@@ -131,22 +137,33 @@ def newton(
         if not moved:
             return
         _move_slacks(weights, slacks, direction, barrier, gradient)
-        weights[:] = trial
+        for i in range(n):
+            weights[i] = trial[i]
 
 
 @njit(cache=True)
 def _working_set(weights: Array, gradient: Array, mean: float) -> IntArray:
     """Pairs in use and those that promise most."""
-    in_use, priced_in = weights > IN_USE * weights.max(), np.zeros(len(weights), dtype=np.bool_)
-    for _ in range(min(PRICED_IN, len(weights))):
+    largest, count = 0.0, 0
+    for weight in weights:
+        largest = max(largest, weight)
+    wanted, priced_in = np.empty(len(weights), dtype=np.bool_), np.zeros(len(weights), dtype=np.bool_)
+    for i in range(len(weights)):
+        wanted[i] = weights[i] > IN_USE * largest
+    for _ in range(PRICED_IN):
         best, most = -1, PROMISING * mean
         for i in range(len(weights)):
             if gradient[i] > most and not priced_in[i]:
                 best, most = i, gradient[i]
         if best < 0:
             break
-        priced_in[best] = True
-    return np.flatnonzero(in_use | priced_in)
+        priced_in[best] = wanted[best] = True
+    work = np.empty(len(weights), dtype=np.int64)
+    for i in range(len(weights)):
+        if wanted[i]:
+            work[count] = i
+            count += 1
+    return work[:count]
 
 
 @njit(cache=True)
@@ -168,20 +185,32 @@ def improve(
     gradient = np.empty(len(rows))
     for left in range(ROUNDS, -1, -1):
         gradient_at(rows, weights, directions, gaps, needs, spreads, pulls, gradient, lengths)
-        mean = 0.0
+        mean, largest = 0.0, 0.0
         for i in range(len(weights)):
             mean += weights[i] * gradient[i]
-        if left == 0 or gradient.max() - mean <= 2 * tolerance * max(mean, FLAT):
+            largest = max(largest, gradient[i])
+        if left == 0 or largest - mean <= 2 * tolerance * max(mean, FLAT):
             return
         work = _working_set(weights, gradient, mean)
-        share = np.maximum(weights[work], LEAST_SHARE / len(work))
-        share /= share.sum()
-        newton(rows[work], share, directions, gaps, needs, spreads, pulls, tolerance)
-        least = NEGLIGIBLE * share.max()
+        chosen, share, total = np.empty((len(work), rows.shape[1])), np.empty(len(work)), 0.0
+        for j in range(len(work)):
+            for a in range(rows.shape[1]):
+                chosen[j, a] = rows[work[j], a]
+            share[j] = max(weights[work[j]], LEAST_SHARE / len(work))
+            total += share[j]
+        for j in range(len(work)):
+            share[j] /= total
+        newton(chosen, share, directions, gaps, needs, spreads, pulls, tolerance)
+        largest, total = 0.0, 0.0
+        for j in range(len(work)):
+            largest = max(largest, share[j])
         weights[:] = 0.0
         for j in range(len(work)):
-            weights[work[j]] = share[j] if share[j] > least else 0.0
-        weights /= weights.sum()
+            if share[j] > NEGLIGIBLE * largest:
+                weights[work[j]] = share[j]
+                total += share[j]
+        for j in range(len(work)):
+            weights[work[j]] /= total
 
 
 @njit(cache=True)
@@ -196,21 +225,26 @@ def exchange(
     pulls: float,
 ) -> None:
     """Move single pulls of the main ones, in place, while the log-probability rises."""
-    total = float(main.sum() + aside.sum())
-    worth, lengths = np.empty(len(rows)), np.empty(len(gaps))
-    value = gradient_at(rows, (main + aside) / total, directions, gaps, needs, spreads, pulls, worth, lengths)
-    for _ in range(EXCHANGES):
-        giver, taker = -1, np.argmax(worth)
-        for i in range(len(main)):
-            if main[i] > 0 and (giver < 0 or worth[i] < worth[giver]):
-                giver = i
-        if giver < 0 or worth[taker] <= WORTHWHILE * worth[giver]:
-            return
-        main[giver] -= 1
-        main[taker] += 1
-        reached = gradient_at(rows, (main + aside) / total, directions, gaps, needs, spreads, pulls, worth, lengths)
-        if reached <= value:
+    n, total = len(main), 0
+    for i in range(n):
+        total += main[i] + aside[i]
+    weights, worth, lengths = np.empty(n), np.empty(n), np.empty(len(gaps))
+    value, giver, taker = -np.inf, 0, 0
+    for left in range(EXCHANGES, -1, -1):
+        for i in range(n):
+            weights[i] = (main[i] + aside[i]) / total
+        reached = gradient_at(rows, weights, directions, gaps, needs, spreads, pulls, worth, lengths)
+        if giver != taker and reached <= value:
             main[giver] += 1
             main[taker] -= 1
             return
-        value = reached
+        value, giver, taker = reached, -1, 0
+        for i in range(n):
+            if worth[i] > worth[taker]:
+                taker = i
+            if main[i] > 0 and (giver < 0 or worth[i] < worth[giver]):
+                giver = i
+        if left == 0 or giver < 0 or worth[taker] <= WORTHWHILE * worth[giver]:
+            return
+        main[giver] -= 1
+        main[taker] += 1
