@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from surefoot.design.comparison import Comparison, Equal, squared_lengths
+from surefoot.design.comparison import Comparison, equal_gaps, squared_lengths
 
 PAIRS = np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [0.0, 2.0], [5.0, 5.0]])
 OFFSETS = np.array([0, 2, 3, 5])
@@ -36,7 +36,7 @@ def test_gaps_of_rounding_size_are_none():
 
 
 def test_an_apex_is_never_compared_with_its_own_arm():
-    ((_, ratios),) = Equal.among(PAIRS, OFFSETS, np.array([0, 2])).vertex_ratios(np.eye(2))
+    ((_, ratios),) = equal_gaps(PAIRS, OFFSETS, np.array([0, 2])).vertex_ratios(np.eye(2))
     assert ratios.shape == (4, 2)
     assert ratios[0, 0] == ratios[1, 0] == ratios[2, 1] == ratios[3, 1] == 0.0
     assert ratios[0, 1] == pytest.approx(4.0)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from surefoot.design.comparison import Comparison, Equal
+from surefoot.design.comparison import Comparison, equal_gaps
 from surefoot.design.families import EVERY_BLOCK, Directions, Hulls, Vertices, apex_in_hull
 from surefoot.design.small_problem import Blocks
 from tests.design.references import best_arm, block_rows, hull_criterion, members, ragged_instance
@@ -64,7 +64,7 @@ def test_vertices_choose_the_smallest_row_now(comparison):
 
 def test_equal_gaps_compare_every_pair_with_every_other_arm():
     pairs, offsets, _ = ragged_instance(3)
-    family = Equal.among(pairs, offsets, np.array([0, 2, 4]))
+    family = equal_gaps(pairs, offsets, np.array([0, 2, 4]))
     prices = Vertices(family).price(np.eye(3), 0.0, EVERY_BLOCK)
     expected = []
     for arm in (0, 2, 4):

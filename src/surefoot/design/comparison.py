@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array, IntArray
@@ -46,11 +47,6 @@ class Comparison:
     scales: Array
 
     @cached_property
-    def members(self) -> IntArray:
-        """Indices of the rivals' pairs, rival after rival."""
-        return _ranges(self.offsets[self.rivals], self.offsets[self.rivals + 1])[0]
-
-    @cached_property
     def smallest_gap(self) -> float:
         """Gaps up to this are none."""
         return NO_GAP * max(float(np.abs(self.rival_values).max()), float(np.abs(self.apex_values).max()))
@@ -70,35 +66,31 @@ class Comparison:
 
     def vertex_ratios(self, whitener: Array) -> Iterator[tuple[int, Array]]:
         """Yield (first apex, (n_chunk, n_rivals) min over the rival's pairs of ‖z − z'‖²_{A⁻¹} / gap₊²)."""
-        members = self.members
-        sizes = np.diff(self.offsets)[self.rivals]
-        firsts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+        members, starts = _ranges(self.offsets[self.rivals], self.offsets[self.rivals + 1])
         rival_points, apex_points = self.pairs[members] @ whitener.T, self.pairs[self.apexes] @ whitener.T
         centre = rival_points.mean(axis=0)  # differences do not change, rounding errors shrink
         rival_points -= centre
         apex_points -= centre
         rival_norms, apex_norms = squared_lengths(rival_points), squared_lengths(apex_points)
-        values, scales = self.rival_values[members], np.repeat(self.scales[self.rivals], sizes)
-        own = self.own_arm()
+        values, scales, own = self.rival_values[members], self.scales[self.rivals], self.own_arm()
         step = max(1, CHUNK_ENTRIES // max(1, members.size))
         for first in range(0, self.apexes.size, step):
             part = slice(first, first + step)
-            ratios = apex_points[part] @ (-2.0 * rival_points.T)
-            ratios += apex_norms[part, None]
-            ratios += rival_norms
-            np.maximum(ratios, 0.0, out=ratios)
-            self._divide_by_gaps(ratios, self.apex_values[part], values, scales)
-            lowest = np.minimum.reduceat(ratios, firsts, axis=1)
-            lowest[own[part, None] == self.rivals] = 0.0
+            lowest = np.empty((len(apex_points[part]), self.rivals.size))
+            lowest_ratios(
+                apex_points[part] @ rival_points.T,
+                apex_norms[part],
+                rival_norms,
+                self.apex_values[part],
+                values,
+                scales,
+                starts,
+                own[part],
+                self.rivals,
+                self.smallest_gap,
+                lowest,
+            )
             yield first, lowest
-
-    def _divide_by_gaps(self, ratios: Array, apex_values: Array, values: Array, scales: Array) -> None:
-        gaps = apex_values[:, None] - values
-        positive = gaps > self.smallest_gap
-        gaps *= scales
-        np.square(gaps, out=gaps)
-        np.divide(ratios, gaps, out=ratios, where=positive)
-        ratios[~positive] = np.inf
 
     def rows_of(self, identities: IntArray) -> Blocks:
         """Every row of these blocks: the hull of the rival."""
@@ -112,18 +104,37 @@ class Comparison:
         return Blocks(rows, gaps * np.repeat(self.scales[arms], repeats), starts)
 
 
-class Equal(Comparison):
-    """A comparison whose gaps are all 1: the robust XY criterion."""
+@njit(cache=True)
+def lowest_ratios(
+    products: Array,
+    apex_norms: Array,
+    rival_norms: Array,
+    apex_values: Array,
+    rival_values: Array,
+    scales: Array,
+    starts: IntArray,
+    own: IntArray,
+    rivals: IntArray,
+    smallest_gap: float,
+    lowest: Array,
+) -> None:
+    """From the inner products of apexes and rivals' pairs, each rival's lowest ‖z − z'‖² / gap₊²; 0 for z's own arm."""
+    for i in range(len(lowest)):
+        for r in range(len(rivals)):
+            least = 0.0 if rivals[r] == own[i] else np.inf
+            for j in range(starts[r], starts[r + 1]):
+                gap = apex_values[i] - rival_values[j]
+                if gap > smallest_gap:
+                    square = max(apex_norms[i] - 2 * products[i, j] + rival_norms[j], 0.0)
+                    least = min(least, square / (gap * scales[r]) ** 2)
+            lowest[i, r] = least
 
-    @classmethod
-    def among(cls, pairs: Array, offsets: IntArray, arms: IntArray) -> Equal:
-        """Every pair of the given arms against every other given arm."""
-        apexes = _ranges(offsets[arms], offsets[arms + 1])[0]
-        scales = np.ones(offsets.size - 1)
-        return cls(pairs, offsets, apexes, arms, np.ones(apexes.size), np.zeros(len(pairs)), scales)
 
-    def _divide_by_gaps(self, ratios: Array, apex_values: Array, values: Array, scales: Array) -> None:
-        return
+def equal_gaps(pairs: Array, offsets: IntArray, arms: IntArray) -> Comparison:
+    """Every pair of the given arms against every other given arm, all gaps 1: the robust XY criterion."""
+    apexes = _ranges(offsets[arms], offsets[arms + 1])[0]
+    ones, zeros = np.ones(apexes.size), np.zeros(len(pairs))
+    return Comparison(pairs, offsets, apexes, arms, ones, zeros, np.ones(offsets.size - 1))
 
 
 def chosen_arms(given: ArrayLike | None, n_arms: int, what: str) -> IntArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.comparison import Equal, chosen_arms
+from surefoot.design.comparison import chosen_arms, equal_gaps
 from surefoot.design.families import Directions, Hulls, Vertices
 from surefoot.design.sparsity import sparse
 from surefoot.design.types import Design
@@ -51,7 +51,7 @@ def robust_xy(
     if candidates.size < 2:
         raise InputError(f"the candidates are arms {candidates.tolist()}, but a comparison needs at least two")
     coordinates, measured = whiten(pairs, pairs if rows is None else rows)
-    comparison = Equal.among(coordinates, offsets, candidates)
+    comparison = equal_gaps(coordinates, offsets, candidates)
     hull = solve_certified(measured, Hulls(comparison), tolerance)
     found = descend(measured, Vertices(comparison), tolerance, hull)
     return Design(found.weights, found.value, min(found.bound, found.value))
