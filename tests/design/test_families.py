@@ -34,7 +34,7 @@ def test_hull_and_vertex_prices_match_loops(comparison):
     family, theta = comparison
     transform = whitener()
     information = np.linalg.inv(transform.T @ transform)
-    leader = family.own_arm()[0]
+    leader = family.own_arm[0]
     blocks = block_rows(family.pairs, family.offsets, leader)
     hulls = [hull_criterion(rows, rows @ theta, information) for _, rows in blocks]
     vertices = []

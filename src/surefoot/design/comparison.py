@@ -47,6 +47,16 @@ class Comparison:
     scales: Array
 
     @cached_property
+    def _members(self) -> tuple[IntArray, IntArray]:
+        """Indices of the rivals' pairs, rival after rival, and where each rival's begin among them."""
+        return _ranges(self.offsets[self.rivals], self.offsets[self.rivals + 1])
+
+    @cached_property
+    def own_arm(self) -> IntArray:
+        """(n_apexes,) the arm of each apex."""
+        return np.searchsorted(self.offsets, self.apexes, side="right").astype(np.int64) - 1
+
+    @cached_property
     def smallest_gap(self) -> float:
         """Gaps up to this are none."""
         return NO_GAP * max(float(np.abs(self.rival_values).max()), float(np.abs(self.apex_values).max()))
@@ -55,24 +65,20 @@ class Comparison:
         """The error for a block that no change of θ separates."""
         apex, rival = divmod(identity, self.rivals.size)
         return InputError(
-            f"at this theta arm {self.rivals[rival]} is at least as good as arm {self.own_arm()[apex]} (pair "
+            f"at this theta arm {self.rivals[rival]} is at least as good as arm {self.own_arm[apex]} (pair "
             f"{self.apexes[apex]}), so no number of samples confirms the latter: choose the best arm as leader, and a "
             "theta without ties"
         )
 
-    def own_arm(self) -> IntArray:
-        """(n_apexes,) the arm of each apex."""
-        return np.searchsorted(self.offsets, self.apexes, side="right").astype(np.int64) - 1
-
     def vertex_ratios(self, whitener: Array) -> Iterator[tuple[int, Array]]:
         """Yield (first apex, (n_chunk, n_rivals) min over the rival's pairs of ‖z − z'‖²_{A⁻¹} / gap₊²)."""
-        members, starts = _ranges(self.offsets[self.rivals], self.offsets[self.rivals + 1])
+        members, starts = self._members
         rival_points, apex_points = self.pairs[members] @ whitener.T, self.pairs[self.apexes] @ whitener.T
         centre = rival_points.mean(axis=0)  # differences do not change, rounding errors shrink
         rival_points -= centre
         apex_points -= centre
         rival_norms, apex_norms = squared_lengths(rival_points), squared_lengths(apex_points)
-        values, scales, own = self.rival_values[members], self.scales[self.rivals], self.own_arm()
+        values, scales, own = self.rival_values[members], self.scales[self.rivals], self.own_arm
         step = max(1, CHUNK_ENTRIES // max(1, members.size))
         for first in range(0, self.apexes.size, step):
             part = slice(first, first + step)
