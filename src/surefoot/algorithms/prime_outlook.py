@@ -102,7 +102,7 @@ class Standing:
         return self.gaps, self.lengths, self.doubts, self.held
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def write_scores(
     gaps: Array,
     lengths: Array,
@@ -121,7 +121,7 @@ def write_scores(
         scores[k] = (math.sqrt(pulls) * (gaps[k] / lengths[k]) - need) / spread
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def log_chance(
     gaps: Array,
     lengths: Array,
@@ -141,7 +141,7 @@ def log_chance(
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def first_likely(
     gaps: Array,
     lengths: Array,
@@ -163,7 +163,7 @@ def first_likely(
     return best
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def best_size(
     gaps: Array,
     lengths: Array,

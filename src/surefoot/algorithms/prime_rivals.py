@@ -52,7 +52,7 @@ def rival_points(
     return differences, gaps, lengths
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def clearest_points(
     measured: Array,
     known: Array,
@@ -136,7 +136,7 @@ def clearest_points(
             lengths[0, k, a], lengths[1, k, a] = np.sqrt(ahead), np.sqrt(behind)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _difference(measured: Array, known: Array, hidden: Array, sizes: Array, pair: int, other: int, out: Array) -> float:
     """Write pair − other and return its length; 0 where the two are one point or the phase does not measure it."""
     rank = measured.shape[1]

@@ -22,7 +22,7 @@ ENTERING = 1e-12  # a row whose slope is below this, relative to its size, has n
 DEPENDENT = 1e-13  # what is left of a row off the span of the others, relative: less is rounding
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _solve_passive(rows: Array, gaps: Array, passive: IntArray, count: int, factor: Array, out: Array) -> bool:
     """Solve (V Vᵀ + g gᵀ) y = g on the passive rows by Cholesky; False if they are dependent."""
     dimension = rows.shape[1]
@@ -55,7 +55,7 @@ def _solve_passive(rows: Array, gaps: Array, passive: IntArray, count: int, fact
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _settle(
     rows: Array,
     gaps: Array,
@@ -98,7 +98,7 @@ def _settle(
     return 0
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def nearest(
     rows: Array,
     gaps: Array,
@@ -155,7 +155,7 @@ def nearest(
     return int(count)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _complement(
     rows: Array,
     passive: IntArray,
@@ -196,7 +196,7 @@ def _complement(
     return written
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def solve_blocks(
     rows: Array,
     gaps: Array,

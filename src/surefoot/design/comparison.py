@@ -110,7 +110,7 @@ class Comparison:
         return Blocks(rows, gaps * np.repeat(self.scales[arms], repeats), starts)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def lowest_ratios(
     products: Array,
     apex_norms: Array,

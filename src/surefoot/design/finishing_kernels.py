@@ -15,7 +15,7 @@ FLAT = 0.01  # where the mean gradient is below this, finishing is as good as ce
 REORDERED = {"reassoc", "contract"}  # sums may be taken in another order: vector units then work on them
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def log_normal(t: float) -> float:
     """log Φ(t), by its asymptotic series far in the lower tail."""
     if t > -30.0:
@@ -26,7 +26,7 @@ def log_normal(t: float) -> float:
 # Plain loops on purpose: array expressions and linear-algebra calls would take four times as long to compile.
 
 
-@njit(cache=True, fastmath=REORDERED)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED)
 def factorise(matrix: Array) -> bool:
     """Replace the lower triangle by the Cholesky factor; False if the matrix is not positive definite."""
     n = len(matrix)
@@ -44,7 +44,7 @@ def factorise(matrix: Array) -> bool:
     return True
 
 
-@njit(cache=True, fastmath=REORDERED)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED)
 def factorise_information(rows: Array, weights: Array, factor: Array) -> bool:
     """Write the Cholesky factor of Σ weight z zᵀ, with a little ridge; False if that is not positive definite."""
     n, dimension = rows.shape
@@ -63,7 +63,7 @@ def factorise_information(rows: Array, weights: Array, factor: Array) -> bool:
     return bool(factorise(factor))
 
 
-@njit(cache=True, fastmath=REORDERED)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED)
 def whiten(factor: Array, vectors: Array, out: Array) -> None:
     """Each row of out becomes L⁻¹ times that row of vectors."""
     for k in range(len(vectors)):
@@ -74,7 +74,7 @@ def whiten(factor: Array, vectors: Array, out: Array) -> None:
             out[k, a] = total / factor[a, a]
 
 
-@njit(cache=True, fastmath=REORDERED)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED)
 def evaluate(
     rows: Array,
     weights: Array,
@@ -103,7 +103,7 @@ def evaluate(
     return value
 
 
-@njit(cache=True, fastmath=REORDERED)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED)
 def differentiate(
     rows: Array,
     factor: Array,
@@ -149,13 +149,13 @@ def differentiate(
                 curvature[i, j] += both * (bend * product[i, j] + outer * both)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _hazard(score: float) -> float:
     """The derivative of log Φ."""
     return math.exp(-(score**2) / 2 - 0.5 * math.log(2 * math.pi) - log_normal(score))
 
 
-@njit(cache=True, fastmath=REORDERED)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED)
 def gradient_at(
     rows: Array,
     weights: Array,

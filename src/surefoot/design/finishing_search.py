@@ -27,7 +27,7 @@ EXCHANGES = 6  # pulls that rounding put wrong, at most
 WORTHWHILE = 1.5  # how many times more a pull has to be worth elsewhere
 
 
-@njit(cache=True, fastmath=REORDERED)
+@njit(cache=True, error_model="numpy", fastmath=REORDERED)
 def _newton_direction(
     weights: Array,
     slacks: Array,
@@ -72,7 +72,7 @@ def _newton_direction(
         direction[i] -= ahead / along * ones[i]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _move_slacks(weights: Array, slacks: Array, direction: Array, barrier: float, change: Array) -> None:
     """Slacks follow the weights' direction, linearly from slack · weight = barrier, and stay positive."""
     step = 1.0
@@ -84,7 +84,7 @@ def _move_slacks(weights: Array, slacks: Array, direction: Array, barrier: float
         slacks[i] += step * change[i]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def newton(
     rows: Array,
     weights: Array,
@@ -141,7 +141,7 @@ def newton(
             weights[i] = trial[i]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _working_set(weights: Array, gradient: Array, mean: float) -> IntArray:
     """Pairs in use and those that promise most."""
     largest, count = 0.0, 0
@@ -166,7 +166,7 @@ def _working_set(weights: Array, gradient: Array, mean: float) -> IntArray:
     return work[:count]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def improve(
     rows: Array,
     weights: Array,
@@ -213,7 +213,7 @@ def improve(
             weights[work[j]] /= total
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def exchange(
     main: IntArray,
     aside: IntArray,

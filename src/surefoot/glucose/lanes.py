@@ -184,8 +184,8 @@ def advance_window(block: Block, meals: Array, first: int, points: int, p: Physi
     """
     glucose, before, now, mean = block.glucose, block.before, block.now, block.mean
     use, make = block.use, block.make
-    before[:] = now
-    mean[:] = 0.0
+    for lane in range(np.uint64(mean.size)):
+        before[lane], mean[lane] = now[lane], 0.0
     for k in range(0, points, 2):
         advance_step(glucose, use, make, k, meals[first + k], meals[first + k + 1], meals[first + k + 2], p)
         if (k + 2) % POINTS == 0:
