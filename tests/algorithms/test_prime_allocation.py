@@ -12,7 +12,7 @@ from surefoot.arrays import Array
 from surefoot.design.finishing import Rivals, whitened
 from surefoot.problem import RobustProblem
 
-LOOK = Look(variance=3.0, weight=2.0, size=40.0, boundary=2.9, units=3.0)
+LOOK = Look(variance=3.0, weight=2.0, size=40.0, boundary=2.9)
 
 
 def problem() -> tuple[RobustProblem, Array]:

@@ -22,7 +22,7 @@ def standing(seed: int, n: int = 60, gap: float = 1.0) -> Standing:
 
 
 def look() -> Look:
-    return Look(variance=6.0, weight=2.0, size=40.0, boundary=2.9, units=7.0)
+    return Look(variance=6.0, weight=2.0, size=40.0, boundary=2.9)
 
 
 def scores(comparisons: Standing, ahead: float, pulls: float) -> np.ndarray:
@@ -40,8 +40,8 @@ def test_the_most_pressing_are_those_with_the_least_scores() -> None:
     comparisons = standing(0)
     chosen = comparisons.most_pressing(look(), 5.0)
     assert len(chosen.gaps) == prime_outlook.MOST_RIVALS
-    least = np.sort(scores(comparisons, 5.0, 5.0 * look().rate))[: prime_outlook.MOST_RIVALS]
-    assert np.sort(scores(chosen, 5.0, 5.0 * look().rate)) == pytest.approx(least)
+    least = np.sort(scores(comparisons, 5.0, 5.0 * (look().size / look().weight)))[: prime_outlook.MOST_RIVALS]
+    assert np.sort(scores(chosen, 5.0, 5.0 * (look().size / look().weight))) == pytest.approx(least)
 
 
 def test_few_comparisons_are_all_pressing() -> None:
@@ -50,10 +50,11 @@ def test_few_comparisons_are_all_pressing() -> None:
 
 
 def test_needs_and_spreads_make_up_the_scores() -> None:
-    comparisons, ahead, pulls = standing(1), 4.0, 90.0
-    gains = np.sqrt(pulls) * comparisons.gaps / comparisons.lengths
-    made_up = (gains - comparisons.needs(look(), ahead)) / comparisons.spreads(pulls)
-    assert made_up == pytest.approx(scores(comparisons, ahead, pulls))
+    comparisons, ahead = standing(1), 4.0
+    rivals = comparisons.rivals(look(), ahead)
+    gains = np.sqrt(rivals.pulls) * rivals.gaps / comparisons.lengths
+    assert rivals.pulls == pytest.approx(4.0 / 2.0 * 40.0)
+    assert (gains - rivals.needs) / rivals.spreads == pytest.approx(scores(comparisons, ahead, rivals.pulls))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -61,7 +62,7 @@ def test_needs_and_spreads_make_up_the_scores() -> None:
 def test_the_horizon_is_the_first_weight_with_enough_hope(seed: int, gap: float) -> None:
     comparisons, now = standing(seed, n=20, gap=gap), look()
     ahead = now.weight * (1000 * (1 + now.variance / now.weight)) ** prime_outlook.AHEAD
-    chances = np.array([log_chance(comparisons, weight, weight * now.rate) for weight in ahead])
+    chances = np.array([log_chance(comparisons, weight, weight * (now.size / now.weight)) for weight in ahead])
     hopeful = np.flatnonzero(chances >= np.log(prime_outlook.HOPE))
     expected = ahead[hopeful[0]] if len(hopeful) else ahead[np.argmax(chances)]
     assert comparisons.horizon(now) == pytest.approx(expected)
@@ -69,10 +70,10 @@ def test_the_horizon_is_the_first_weight_with_enough_hope(seed: int, gap: float)
 
 def test_without_hope_the_horizon_is_where_there_is_most() -> None:
     comparisons = standing(0, n=20)
-    blind = Standing(
-        comparisons.directions, 1e-3 * comparisons.gaps, comparisons.doubts, comparisons.lengths, comparisons.held
+    blind = comparisons._replace(gaps=1e-3 * comparisons.gaps)
+    assert log_chance(blind, blind.horizon(look()), blind.horizon(look()) * (look().size / look().weight)) < np.log(
+        prime_outlook.HOPE
     )
-    assert log_chance(blind, blind.horizon(look()), blind.horizon(look()) * look().rate) < np.log(prime_outlook.HOPE)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -82,9 +83,10 @@ def test_the_size_trades_pulls_for_the_chance_of_another_phase(seed: int, gap: f
     chances = np.exp([log_chance(comparisons, now.weight, size * now.size) for size in prime_outlook.SIZES])
     costs = prime_outlook.SIZES + prime_outlook.PATIENCE * (1 - chances)
     factor = prime_outlook.SIZES[np.argmin(costs)] if chances[-1] > prime_outlook.FEEBLE else 1.0
-    assert comparisons.pulls(now, comparisons.lengths) == round(factor * now.size)
+    assert comparisons.pulls(now) == round(factor * now.size)
 
 
 def test_other_lengths_change_the_size_as_they_change_the_chance() -> None:
     comparisons, now = standing(3, n=5, gap=1.5), look()
-    assert comparisons.pulls(now, comparisons.lengths / 5) < comparisons.pulls(now, comparisons.lengths / 1.2)
+    sizes = [comparisons._replace(lengths=comparisons.lengths / factor).pulls(now) for factor in (5.0, 1.2)]
+    assert sizes[0] < sizes[1]

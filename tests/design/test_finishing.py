@@ -30,14 +30,11 @@ def log_probability(rows: np.ndarray, weights: np.ndarray, rivals: Rivals) -> fl
 
 
 def derivatives(rows: np.ndarray, weights: np.ndarray, rivals: Rivals) -> tuple[np.ndarray, np.ndarray]:
-    directions, gaps, needs, spreads, pulls = finishing._fields(rivals)
-    (n, d), k = rows.shape, len(gaps)
+    (n, d), k = rows.shape, len(rivals.gaps)
     factor, whitened, squares, scores = np.empty((d, d)), np.empty((k, d)), np.empty(k), np.empty(k)
-    finishing_kernels.evaluate(
-        rows, weights, directions, gaps, needs, spreads, pulls, factor, whitened, squares, scores
-    )
+    finishing_kernels.evaluate(rows, weights, rivals, factor, whitened, squares, scores)
     gradient, lower = np.empty(n), np.empty((n, n))
-    finishing_kernels.differentiate(rows, factor, whitened, squares, scores, gaps, spreads, pulls, gradient, lower)
+    finishing_kernels.differentiate(rows, factor, whitened, squares, scores, rivals, gradient, lower)
     assert gradient == pytest.approx(finishing.appraised(rows, weights, rivals)[1], abs=1e-4 * gradient.max())
     return gradient, lower + np.tril(lower, -1).T
 

@@ -116,7 +116,6 @@ class Prime(Algorithm):
             weight=float(plan.weights[self.look]),
             size=float(plan.sizes[self.look] * self.unit),
             boundary=float(plan.boundary[self.look]),
-            units=self.units,
         )
         self.weights, pulls, target = allocate(
             self.coordinates,

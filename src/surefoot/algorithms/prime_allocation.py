@@ -43,10 +43,10 @@ def allocate(
     if not len(standing.gaps):  # the leader shares every pair that matters: nothing to steer by
         return spread, round(look.size), None
     horizon = standing.horizon(look)
-    pressing, pulls = standing.most_pressing(look, horizon), horizon * look.rate
-    target = Rivals(pressing.directions, pressing.gaps, pressing.needs(look, horizon), pressing.spreads(pulls), pulls)
+    pressing = standing.most_pressing(look, horizon)
+    target = pressing.rivals(look, horizon)
     weights, lengths = finishing_design(coordinates.rows, start, target)
-    return weights, pressing.pulls(look, lengths), target
+    return weights, pressing._replace(lengths=lengths).pulls(look), target
 
 
 def _standing(

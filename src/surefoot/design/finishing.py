@@ -9,33 +9,14 @@ logarithm of that product is concave, and the largest entry of its gradient boun
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.design.block_distance import announce_compilation
-from surefoot.design.finishing_kernels import factorise_information, gradient_at, whiten
+from surefoot.design.finishing_kernels import Rivals, factorise_information, gradient_at, whiten
 from surefoot.design.finishing_search import exchange, improve
 
-
-@dataclass(frozen=True, eq=False)
-class Rivals:
-    """What a design has to settle.
-
-    Attributes:
-        directions: (n_rivals, dimension) leader's pair minus rival's.
-        gaps: (n_rivals,) estimated gaps along them, positive.
-        needs: (n_rivals,) evidence needed, in standard deviations.
-        spreads: (n_rivals,) standard deviation of the evidence to come, the gap's own uncertainty included.
-        pulls: how many pulls ahead to look.
-    """
-
-    directions: Array
-    gaps: Array
-    needs: Array
-    spreads: Array
-    pulls: float
+__all__ = ["Rivals", "appraised", "exchanged", "finishing_design", "whitened"]
 
 
 def finishing_design(rows: Array, start: Array, rivals: Rivals, tolerance: float = 0.01) -> tuple[Array, Array]:
@@ -50,7 +31,7 @@ def finishing_design(rows: Array, start: Array, rivals: Rivals, tolerance: float
     announce_compilation()
     weights = np.asarray(start / start.sum())
     lengths = np.empty(len(rivals.gaps))
-    improve(rows, weights, *_fields(rivals), tolerance, lengths)
+    improve(rows, weights, rivals, tolerance, lengths)
     return weights, lengths
 
 
@@ -60,7 +41,7 @@ def exchanged(main: IntArray, aside: IntArray, rows: Array, rivals: Rivals) -> I
     Rounding may have taken a tiny weight away without which some rival goes all but unmeasured; the gradient shows it.
     """
     moved = main.copy()
-    exchange(moved, aside, rows, *_fields(rivals))
+    exchange(moved, aside, rows, rivals)
     return moved
 
 
@@ -71,7 +52,7 @@ def appraised(rows: Array, weights: Array, rivals: Rivals) -> tuple[float, Array
     gradient is what one per cent more pulls would gain, per cent: their ratio is the share of pulls that can be saved.
     """
     gradient, lengths = np.empty(len(rows)), np.empty(len(rivals.gaps))
-    value = gradient_at(rows, weights, *_fields(rivals), gradient, lengths)
+    value = gradient_at(rows, weights, rivals, gradient, lengths)
     return float(value), gradient
 
 
@@ -82,8 +63,3 @@ def whitened(points: Array, rows: Array, weights: Array) -> Array:
         raise ArithmeticError("an information matrix is not positive definite: do pairs hold numbers that overflow?")
     whiten(factor, points, out)
     return out
-
-
-def _fields(rivals: Rivals) -> tuple[Array, Array, Array, Array, float]:
-    directions = np.ascontiguousarray(rivals.directions)
-    return directions, rivals.gaps, rivals.needs, rivals.spreads, float(rivals.pulls)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -13,6 +14,24 @@ RIDGE = 1e-9
 SETTLED = 1e-5  # hazard below which a rival no longer steers
 FLAT = 0.01  # where the mean gradient is below this, finishing is as good as certain
 REORDERED = {"reassoc", "contract"}  # sums may be taken in another order: vector units then work on them
+
+
+class Rivals(NamedTuple):
+    """What a design has to settle.
+
+    Attributes:
+        directions: (n_rivals, dimension) leader's pair minus rival's.
+        gaps: (n_rivals,) estimated gaps along them, positive.
+        needs: (n_rivals,) evidence needed, in standard deviations.
+        spreads: (n_rivals,) standard deviation of the evidence to come, the gap's own uncertainty included.
+        pulls: how many pulls ahead to look.
+    """
+
+    directions: Array
+    gaps: Array
+    needs: Array
+    spreads: Array
+    pulls: float
 
 
 @njit(cache=True, error_model="numpy")
@@ -78,11 +97,7 @@ def whiten(factor: Array, vectors: Array, out: Array) -> None:
 def evaluate(
     rows: Array,
     weights: Array,
-    directions: Array,
-    gaps: Array,
-    needs: Array,
-    spreads: Array,
-    pulls: float,
+    rivals: Rivals,
     factor: Array,
     whitened: Array,
     squares: Array,
@@ -91,14 +106,14 @@ def evaluate(
     """The log-probability; Cholesky factor, whitened directions, squared lengths and scores are written in place."""
     if not factorise_information(rows, weights, factor):
         return -np.inf
-    whiten(factor, directions, whitened)
+    whiten(factor, rivals.directions, whitened)
     dimension, value = len(factor), 0.0
-    for k in range(len(gaps)):
+    for k in range(len(rivals.gaps)):
         total = 0.0
         for a in range(dimension):
             total += whitened[k, a] * whitened[k, a]
         squares[k] = total
-        scores[k] = (math.sqrt(pulls / total) * gaps[k] - needs[k]) / spreads[k]
+        scores[k] = (math.sqrt(rivals.pulls / total) * rivals.gaps[k] - rivals.needs[k]) / rivals.spreads[k]
         value += log_normal(scores[k])
     return value
 
@@ -110,9 +125,7 @@ def differentiate(
     whitened: Array,
     squares: Array,
     scores: Array,
-    gaps: Array,
-    spreads: Array,
-    pulls: float,
+    rivals: Rivals,
     gradient: Array,
     curvature: Array,
 ) -> None:
@@ -129,12 +142,12 @@ def differentiate(
             for a in range(dimension):
                 total += white_rows[i, a] * white_rows[j, a]
             product[i, j] = total
-    for k in range(len(gaps)):
+    for k in range(len(rivals.gaps)):
         hazard = _hazard(scores[k])
         if hazard < SETTLED:
             continue
-        root = math.sqrt(pulls) / spreads[k]
-        slope = root * gaps[k] / 2 / squares[k] ** 1.5
+        root = math.sqrt(rivals.pulls) / rivals.spreads[k]
+        slope = root * rivals.gaps[k] / 2 / squares[k] ** 1.5
         bend = 2 * hazard * slope
         outer = hazard * (scores[k] + hazard) * slope * slope - 1.5 * hazard * slope / squares[k]
         for i in range(n):
@@ -159,29 +172,25 @@ def _hazard(score: float) -> float:
 def gradient_at(
     rows: Array,
     weights: Array,
-    directions: Array,
-    gaps: Array,
-    needs: Array,
-    spreads: Array,
-    pulls: float,
+    rivals: Rivals,
     gradient: Array,
     lengths: Array,
 ) -> float:
     """The log-probability; its gradient at any number of pairs and the directions' lengths are written in place."""
-    dimension, rivals = rows.shape[1], len(gaps)
-    factor, solved = np.empty((dimension, dimension)), np.empty((rivals, dimension))
-    squares, scores = np.empty(rivals), np.empty(rivals)
+    dimension, count = rows.shape[1], len(rivals.gaps)
+    factor, solved = np.empty((dimension, dimension)), np.empty((count, dimension))
+    squares, scores = np.empty(count), np.empty(count)
     gradient[:] = 0.0
     lengths[:] = np.inf
-    value: float = evaluate(rows, weights, directions, gaps, needs, spreads, pulls, factor, solved, squares, scores)
+    value: float = evaluate(rows, weights, rivals, factor, solved, squares, scores)
     if value == -np.inf:
         return value
-    for k in range(rivals):
+    for k in range(count):
         lengths[k] = math.sqrt(squares[k])
         hazard = _hazard(scores[k])
         if hazard < SETTLED:
             continue
-        slope = hazard * math.sqrt(pulls) / spreads[k] * gaps[k] / 2 / squares[k] ** 1.5
+        slope = hazard * math.sqrt(rivals.pulls) / rivals.spreads[k] * rivals.gaps[k] / 2 / squares[k] ** 1.5
         for a in range(dimension - 1, -1, -1):
             for b in range(a + 1, dimension):
                 solved[k, a] -= factor[b, a] * solved[k, b]

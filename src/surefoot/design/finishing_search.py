@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.finishing_kernels import FLAT, REORDERED, differentiate, evaluate, factorise, gradient_at
+from surefoot.design.finishing_kernels import FLAT, REORDERED, Rivals, differentiate, evaluate, factorise, gradient_at
 
 NEWTON_STEPS = 25
 CENTRED = 0.3  # how far each step aims from the boundary, as a share of the gap
@@ -88,22 +88,18 @@ def _move_slacks(weights: Array, slacks: Array, direction: Array, barrier: float
 def newton(
     rows: Array,
     weights: Array,
-    directions: Array,
-    gaps: Array,
-    needs: Array,
-    spreads: Array,
-    pulls: float,
+    rivals: Rivals,
     tolerance: float,
 ) -> None:
     """Primal–dual interior point on the simplex, in place; the gradient gives the gap that ends it."""
     n, dimension = rows.shape
-    factor, whitened = np.empty((dimension, dimension)), np.empty((len(gaps), dimension))
-    squares, scores = np.empty(len(gaps)), np.empty(len(gaps))
+    factor, whitened = np.empty((dimension, dimension)), np.empty((len(rivals.gaps), dimension))
+    squares, scores = np.empty(len(rivals.gaps)), np.empty(len(rivals.gaps))
     gradient, curvature = np.empty(n), np.empty((n, n))
     direction, trial, slacks = np.empty(n), np.empty(n), np.zeros(n)
-    value = evaluate(rows, weights, directions, gaps, needs, spreads, pulls, factor, whitened, squares, scores)
+    value = evaluate(rows, weights, rivals, factor, whitened, squares, scores)
     for _ in range(NEWTON_STEPS):
-        differentiate(rows, factor, whitened, squares, scores, gaps, spreads, pulls, gradient, curvature)
+        differentiate(rows, factor, whitened, squares, scores, rivals, gradient, curvature)
         mean, largest = 0.0, 0.0
         for i in range(n):
             mean += weights[i] * gradient[i]
@@ -126,7 +122,7 @@ def newton(
         for _ in range(12):
             for i in range(n):
                 trial[i] = weights[i] + step * direction[i]
-            value = evaluate(rows, trial, directions, gaps, needs, spreads, pulls, factor, whitened, squares, scores)
+            value = evaluate(rows, trial, rivals, factor, whitened, squares, scores)
             reached = value
             for i in range(n):
                 reached += barrier * math.log(trial[i])
@@ -170,11 +166,7 @@ def _working_set(weights: Array, gradient: Array, mean: float) -> IntArray:
 def improve(
     rows: Array,
     weights: Array,
-    directions: Array,
-    gaps: Array,
-    needs: Array,
-    spreads: Array,
-    pulls: float,
+    rivals: Rivals,
     tolerance: float,
     lengths: Array,
 ) -> None:
@@ -184,7 +176,7 @@ def improve(
     """
     gradient = np.empty(len(rows))
     for left in range(ROUNDS, -1, -1):
-        gradient_at(rows, weights, directions, gaps, needs, spreads, pulls, gradient, lengths)
+        gradient_at(rows, weights, rivals, gradient, lengths)
         mean, largest = 0.0, 0.0
         for i in range(len(weights)):
             mean += weights[i] * gradient[i]
@@ -200,7 +192,7 @@ def improve(
             total += share[j]
         for j in range(len(work)):
             share[j] /= total
-        newton(chosen, share, directions, gaps, needs, spreads, pulls, tolerance)
+        newton(chosen, share, rivals, tolerance)
         largest, total = 0.0, 0.0
         for j in range(len(work)):
             largest = max(largest, share[j])
@@ -218,22 +210,18 @@ def exchange(
     main: IntArray,
     aside: IntArray,
     rows: Array,
-    directions: Array,
-    gaps: Array,
-    needs: Array,
-    spreads: Array,
-    pulls: float,
+    rivals: Rivals,
 ) -> None:
     """Move single pulls of the main ones, in place, while the log-probability rises."""
     n, total = len(main), 0
     for i in range(n):
         total += main[i] + aside[i]
-    weights, worth, lengths = np.empty(n), np.empty(n), np.empty(len(gaps))
+    weights, worth, lengths = np.empty(n), np.empty(n), np.empty(len(rivals.gaps))
     value, giver, taker = -np.inf, 0, 0
     for left in range(EXCHANGES, -1, -1):
         for i in range(n):
             weights[i] = (main[i] + aside[i]) / total
-        reached = gradient_at(rows, weights, directions, gaps, needs, spreads, pulls, worth, lengths)
+        reached = gradient_at(rows, weights, rivals, worth, lengths)
         if giver != taker and reached <= value:
             main[giver] += 1
             main[taker] -= 1
