@@ -71,9 +71,11 @@ def test_the_horizon_is_the_first_weight_with_enough_hope(seed: int, gap: float)
 def test_without_hope_the_horizon_is_where_there_is_most() -> None:
     comparisons = standing(0, n=20)
     blind = comparisons._replace(gaps=1e-3 * comparisons.gaps)
-    assert log_chance(blind, blind.horizon(look()), blind.horizon(look()) * (look().size / look().weight)) < np.log(
-        prime_outlook.HOPE
-    )
+    now, chances = look(), []
+    for weight in now.weight * (1000 * (1 + now.variance / now.weight)) ** prime_outlook.AHEAD:
+        chances.append((log_chance(blind, weight, weight * (now.size / now.weight)), weight))
+    assert max(chances)[0] < np.log(prime_outlook.HOPE)
+    assert blind.horizon(now) == pytest.approx(max(chances)[1])
 
 
 @pytest.mark.parametrize("seed", range(6))
