@@ -215,6 +215,7 @@ def test_a_wrong_linear_winner_is_caught(noise: sf.Gaussian) -> None:
         assert result.reason is sf.StopReason.MODEL_REJECTED
         assert "quadratic" in result.reason.value
         assert "tabular" in result.reason.value
+        assert result.sentence.endswith("not certified; 1 arm is still possible.")
         assert sf.identify(linear, Means(means, seed), delta=0.05, noise=noise, on_misfit="ignore").certified
         mended = sf.identify(square, Means(means, seed), delta=0.05, noise=noise, tolerance=0.02)
         assert mended.certified

@@ -172,8 +172,8 @@ class Result:
             policy = "" if self.settings.confidence == "valid" else " (the paper's rules, not proved)"
             sure = f"{100 * (1 - delta):g} % confidence"
             return f"{name} has the best worst case{near}, with {sure} after {self.samples} pulls{policy}."
-        left = len(self.candidates)
-        return f"{name} is the best guess after {self.samples} pulls, not certified; {left} arms are still possible."
+        left = "1 arm is" if len(self.candidates) == 1 else f"{len(self.candidates)} arms are"
+        return f"{name} is the best guess after {self.samples} pulls, not certified; {left} still possible."
 
     def to_frame(self) -> pd.DataFrame:
         """One row a phase: pulls, leader, survivors, evidence against the closest rival, boundary."""
