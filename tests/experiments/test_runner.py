@@ -107,7 +107,7 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
         "if __name__ == '__main__':\n"
         "    try:\n"
         f"        with Session(out=Path({str(out)!r}), processes=2) as session:\n"
-        f"            session.map('toy', toy_jobs.slow_square, jobs(20, {str(notes)!r}))\n"
+        f"            session.map('toy', toy_jobs.held_square, jobs(20, {str(notes)!r}))\n"
         "    except Interrupted as stop:\n"
         "        sys.exit(str(stop))\n"
     )
@@ -131,8 +131,9 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     kept = int(words.split()[1])
     assert 2 <= kept < 20
     before = len(list(notes.iterdir()))
+    notes.with_name("go").touch()
     with Session(out=out, processes=2) as session:
-        results = session.map("toy", toy_jobs.slow_square, jobs(20, str(notes)))
+        results = session.map("toy", toy_jobs.held_square, jobs(20, str(notes)))
     assert [result["square"] for result in results] == [number**2 for number in range(20)]
     assert len(list(notes.iterdir())) - before == 20 - kept
 

@@ -23,8 +23,10 @@ def square_unless_gone(number: int, notes: str) -> dict[str, float | int]:
     return square(number, notes)
 
 
-def slow_square(number: int, notes: str) -> dict[str, float | int]:
-    time.sleep(0.2)
+def held_square(number: int, notes: str) -> dict[str, float | int]:
+    """Once four are finished, the others wait for a file `go` beside the notes."""
+    while len(list(Path(notes).iterdir())) >= 4 and not Path(notes).with_name("go").exists():
+        time.sleep(0.02)
     return square(number, notes)
 
 
