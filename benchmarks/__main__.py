@@ -1,4 +1,6 @@
-"""`python -m benchmarks [names]`: every claim of speed, memory or sample count, measured now on this machine."""
+"""`python -m benchmarks [names]`: every claim of speed, memory or sample count, measured now on
+this machine.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")  # the targets are for one core; must be set before numpy loads
+    # the targets are for one core; must be set before numpy loads
+    os.environ.setdefault(variable, "1")
 
 from rich.console import Console
 from rich.table import Table
@@ -19,7 +22,9 @@ NOT_BENCHMARKS = {"__init__", "__main__", "table", "frank_wolfe"}
 
 
 def main(names: list[str]) -> None:
-    available = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in NOT_BENCHMARKS)
+    available = sorted(
+        path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in NOT_BENCHMARKS
+    )
     unknown = set(names) - set(available)
     if unknown:
         sys.exit(f"unknown benchmark {sorted(unknown)}: choose among {', '.join(available)}")

@@ -1,4 +1,6 @@
-"""What a run of each algorithm costs us, and how many pulls the paper's algorithms need on the standard instance."""
+"""What a run of each algorithm costs us, and how many pulls the paper's algorithms need on the
+standard instance.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ from surefoot.simulate import LinearSimulator, identify
 
 REPEATS = 9
 BUDGET = 10_000  # for StableOPT, which does not stop by itself
-PUBLIC_RAGE = {2: 5100, 6: 7800}  # by dimension: mean samples of fiezt/Transductive-Linear-Bandit-Code, delta 0.05
+PUBLIC_RAGE = {
+    2: 5100,
+    6: 7800,
+}  # by dimension: mean samples of fiezt/Transductive-Linear-Bandit-Code, delta 0.05
 RUNS = 400
 
 
@@ -28,12 +33,18 @@ def rows() -> Iterator[Row]:
 
 
 def _own_time(name: str) -> Row:
-    """Median over fresh problems of one shape, so that no design is remembered from the run before."""
-    instances = [random_robust(15, 5, 10, rng=np.random.default_rng(seed)) for seed in range(REPEATS + 1)]
+    """Median over fresh problems of one shape, so that no design is remembered from the run
+    before.
+    """
+    instances = [
+        random_robust(15, 5, 10, rng=np.random.default_rng(seed)) for seed in range(REPEATS + 1)
+    ]
     times, samples = [], []
     for seed, instance in enumerate(instances):
         begin = time.perf_counter()
-        result = _run(_made(name, instance), instance, seed, budget=BUDGET if name == "stableopt" else None)
+        result = _run(
+            _made(name, instance), instance, seed, budget=BUDGET if name == "stableopt" else None
+        )
         times.append(time.perf_counter() - begin)
         samples.append(result.samples)
     median = statistics.median(times[1:])  # the first run loads compiled code
@@ -43,10 +54,17 @@ def _own_time(name: str) -> Row:
 
 def _standard_instance(d: int, public: int) -> Row:
     instance = classic(d)
-    found = [_run("robust-rage", instance, seed, confidence="paper").samples for seed in range(RUNS)]
+    found = [
+        _run("robust-rage", instance, seed, confidence="paper").samples for seed in range(RUNS)
+    ]
     mean = statistics.mean(found)
     work = f"robust-rage, paper's rules: mean pulls on the standard instance, d = {d}"
-    return Row(work, f"{mean:.0f}", f"public RAGE {public}, to a factor 2", public / 2 <= mean <= 2 * public)
+    return Row(
+        work,
+        f"{mean:.0f}",
+        f"public RAGE {public}, to a factor 2",
+        public / 2 <= mean <= 2 * public,
+    )
 
 
 def _made(name: str, instance: Instance) -> Algorithm:

@@ -1,7 +1,7 @@
 """The dosing experiment: how long it takes, and how far the pilot's noise scales can be trusted.
 
-The time of the whole reproduction counts everything: starting the processes, all 30 patients, tables and figures.
-Compilation is done before, by one patient, whose command is timed apart.
+The time of the whole reproduction counts everything: starting the processes, all 30 patients,
+tables and figures. Compilation is done before, by one patient, whose command is timed apart.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def one_patient() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as cache:
         first = seconds(lambda: _surefoot("bolus", "adult#001", NUMBA_CACHE_DIR=cache), repeats=1)
         again = seconds(lambda: _surefoot("bolus", "adult#001", NUMBA_CACHE_DIR=cache), repeats=2)
-    yield Row("surefoot bolus adult#001, first use (compiles)", f"{first:.1f} s", "< 30 s", first < 30)
+    yield Row(
+        "surefoot bolus adult#001, first use (compiles)", f"{first:.1f} s", "< 30 s", first < 30
+    )
     yield Row("surefoot bolus adult#001", f"{again:.1f} s", "< 30 s", again < 30)
 
 
@@ -42,7 +44,12 @@ def everybody() -> Iterator[Row]:
     took = seconds(lambda: _surefoot("reproduce", "bolus", "--processes", "2"), repeats=1)
     yield Row("surefoot reproduce bolus, 2 processes", f"{took:.0f} s", "< 180 s", took < 180)
     ratio = 3600 * PAPER_HOURS / took
-    yield Row("the same against the paper's 90 h of simulation", f"{ratio:,.0f} ×", "≥ 1 800 ×", ratio >= 1800)
+    yield Row(
+        "the same against the paper's 90 h of simulation",
+        f"{ratio:,.0f} ×",
+        "≥ 1 800 ×",
+        ratio >= 1800,
+    )
 
 
 def scales() -> Iterator[Row]:
@@ -53,18 +60,30 @@ def scales() -> Iterator[Row]:
         deviations = np.array([_deviation(dosing, pair) for pair in range(dosing.linear.n_pairs)])
         covered, worst = pilot.covered(deviations), float((deviations / pilot.scales).max())
         measured = f"{100 * covered:.0f} % covered; largest deviation / scale {worst:.2f}"
-        yield Row(f"noise scales of {name} against {REPLICATES:,} replicates", measured, "reported", True)
+        yield Row(
+            f"noise scales of {name} against {REPLICATES:,} replicates", measured, "reported", True
+        )
 
 
 def _deviation(dosing: Dosing, pair: int) -> float:
-    rewards = day_rewards(dosing, np.full(REPLICATES, pair), np.random.SeedSequence(1, spawn_key=(pair,)))
+    rewards = day_rewards(
+        dosing, np.full(REPLICATES, pair), np.random.SeedSequence(1, spawn_key=(pair,))
+    )
     return float(rewards.sum(axis=0).std(ddof=1))
 
 
 def _surefoot(*arguments: str, **environment: str) -> None:
     with tempfile.TemporaryDirectory() as out:
         subprocess.run(
-            [sys.executable, "-c", "from surefoot.cli import main; main()", *arguments, "--out", out, "--quiet"],
+            [
+                sys.executable,
+                "-c",
+                "from surefoot.cli import main; main()",
+                *arguments,
+                "--out",
+                out,
+                "--quiet",
+            ],
             check=True,
             capture_output=True,
             env={**os.environ, **environment},

@@ -40,7 +40,9 @@ def tell_phase(study: Study, theta: np.ndarray) -> None:
 
 
 def update(watch: Watch) -> str:
-    """All that the server does for one new phase: the numbers of the event, then what the page fetches."""
+    """All that the server does for one new phase: the numbers of the event, then what the page
+    fetches.
+    """
     look = watch.look()
     return json.dumps(words.fields(look)) + json.dumps(words.details(watch, look))
 
@@ -56,7 +58,10 @@ def update_row(study: Study, theta: np.ndarray) -> Row:
         update(watch)
         costs.append(time.process_time() - begin)
     watch.close()
-    cost, work = max(costs), f"update after a phase, {ARMS} arms, {study.told} pulls: server's processor time"
+    cost, work = (
+        max(costs),
+        f"update after a phase, {ARMS} arms, {study.told} pulls: server's processor time",
+    )
     return Row(work, f"{1e3 * cost:.0f} ms", "< 100 ms", cost < 0.1)
 
 
@@ -69,7 +74,9 @@ def idle_row(path: Path) -> Row:
         json.dumps(words.fields(watch.look()))
 
     cost = seconds(look_again)
-    return Row("update between phases: server's time", f"{1e3 * cost:.1f} ms", "< 100 ms", cost < 0.1)
+    return Row(
+        "update between phases: server's time", f"{1e3 * cost:.1f} ms", "< 100 ms", cost < 0.1
+    )
 
 
 def page_row(path: Path) -> Row:
@@ -90,7 +97,9 @@ def browser_row(path: Path) -> Row:
     if chromium is None:
         return Row("study page in Chromium", "no Chromium", "< 1 s", False)
     program = Path(sys.executable).with_name("surefoot")
-    server = subprocess.Popen([program, "dashboard", path, "--port", "0"], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(
+        [program, "dashboard", path, "--port", "0"], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert server.stdout is not None
         address = server.stdout.readline().split()[0]
@@ -98,14 +107,21 @@ def browser_row(path: Path) -> Row:
     finally:
         server.terminate()
         server.wait()
-    return Row("study page in Chromium, until its four charts are drawn", f"{spent:.2f} s", "< 1 s", spent < 1)
+    return Row(
+        "study page in Chromium, until its four charts are drawn",
+        f"{spent:.2f} s",
+        "< 1 s",
+        spent < 1,
+    )
 
 
 def _drawn_after(chromium: str, address: str) -> float:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--headless", "--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--headless", "--no-sandbox"]
+        )
         page = browser.new_page()
         begin = time.perf_counter()
         page.goto(address)

@@ -17,7 +17,14 @@ import numpy as np
 from benchmarks.frank_wolfe import g_frank_wolfe
 from benchmarks.table import Row, seconds
 from surefoot.arrays import Array, IntArray
-from surefoot.design import Design, exact_separation, g_optimal, leader_design, robust_xy, xy_optimal
+from surefoot.design import (
+    Design,
+    exact_separation,
+    g_optimal,
+    leader_design,
+    robust_xy,
+    xy_optimal,
+)
 
 Instance = tuple[Array, IntArray, Array]
 PERTURBATIONS = 5
@@ -25,7 +32,9 @@ SEEDS = range(5)
 
 
 def sphere(n_pairs: int, dimension: int, seed: int = 0) -> Instance:
-    """Arms on the unit sphere, five perturbations of length about 0.3 each, a random θ: (pairs, offsets, theta)."""
+    """Arms on the unit sphere, five perturbations of length about 0.3 each, a random θ: (pairs,
+    offsets, theta).
+    """
     generator = np.random.default_rng(seed)
     arms = generator.normal(size=(n_pairs // PERTURBATIONS, dimension))
     arms /= np.linalg.norm(arms, axis=1, keepdims=True)
@@ -35,7 +44,9 @@ def sphere(n_pairs: int, dimension: int, seed: int = 0) -> Instance:
 
 
 def nearest_directions(pairs: Array, offsets: IntArray) -> Array:
-    """One direction for each pair and each other arm: to the arm's nearest pair under the uniform design."""
+    """One direction for each pair and each other arm: to the arm's nearest pair under the uniform
+    design.
+    """
     root = np.linalg.inv(np.linalg.cholesky(pairs.T @ pairs / len(pairs)))
     points = pairs @ root.T
     directions = []
@@ -86,8 +97,16 @@ def rows() -> Iterator[Row]:
         gap=1e-2,
         seeds=range(2),
     )
-    yield child_row("full robust XY, 1 000 pairs, d = 20", "xy", 1_000, seconds_limit=8.0, megabytes_limit=500)
-    yield child_row("full robust XY, 10 000 pairs, d = 20", "xy", 10_000, seconds_limit=np.inf, megabytes_limit=2_000)
+    yield child_row(
+        "full robust XY, 1 000 pairs, d = 20", "xy", 1_000, seconds_limit=8.0, megabytes_limit=500
+    )
+    yield child_row(
+        "full robust XY, 10 000 pairs, d = 20",
+        "xy",
+        10_000,
+        seconds_limit=np.inf,
+        megabytes_limit=2_000,
+    )
     yield over_seeds(
         "design for one leader against all, 100 000 pairs, d = 20, gap ≤ 5 %",
         lambda seed: sphere(100_000, 20, seed),
@@ -124,7 +143,9 @@ def over_seeds(
 
 
 def g_row() -> Row:
-    """The G design against Frank-Wolfe, which gets a hundred times our time and must not be done by then."""
+    """The G design against Frank-Wolfe, which gets a hundred times our time and must not be done by
+    then.
+    """
     pairs = np.random.default_rng(0).normal(size=(100_000, 50))
     gap = g_optimal(pairs).gap
     ours = seconds(lambda: g_optimal(pairs), repeats=3)
@@ -133,7 +154,8 @@ def g_row() -> Row:
     ratio = (time.perf_counter() - begin) / ours
     sign = "" if reached <= 1e-3 else "> "
     measured = (
-        f"{ours:.3g} s, gap {gap:.1e}; Frank-Wolfe: {sign}{ratio:.0f} × the time, gap {reached:.1e} ({steps} steps)"
+        f"{ours:.3g} s, gap {gap:.1e}; Frank-Wolfe: {sign}{ratio:.0f} × the time, gap "
+        f"{reached:.1e} ({steps} steps)"
     )
     return Row(
         "G design, 100 000 pairs, d = 50, gap ≤ 1e-3",
@@ -165,14 +187,17 @@ def against_clarabel(
         differences.append(abs(design.value / problem.value - 1.0))
     measured = (
         f"{1e3 * max(times):.3g} ms (slowest of {len(times)}), gap {max(gaps):.1e}; "
-        f"{min(ratios):.0f} × faster ({min(alone):.0f} × the solver alone), values differ by {max(differences):.0e}"
+        f"{min(ratios):.0f} × faster ({min(alone):.0f} × the solver alone), values "
+        f"differ by {max(differences):.0e}"
     )
     met = max(times) <= 0.010 and max(gaps) <= gap and min(ratios) >= factor
     return Row(work, measured, f"≤ 10 ms, ≥ {factor} × faster than cvxpy + Clarabel", met)
 
 
 def exact_cone_programme(pairs: Array, offsets: IntArray, theta: Array) -> cp.Problem:
-    """H* as one cone programme: uᵀA⁻¹u ≤ t iff u = Σ c_i z_i with Σ c_i²/λ_i ≤ t; u in the cone of a block's rows."""
+    """H* as one cone programme: uᵀA⁻¹u ≤ t iff u = Σ c_i z_i with Σ c_i²/λ_i ≤ t; u in the cone of
+    a block's rows.
+    """
     values = pairs @ theta
     leader = int(np.argmax(np.minimum.reduceat(values, offsets[:-1])))
     identities = [
@@ -192,7 +217,8 @@ def exact_cone_programme(pairs: Array, offsets: IntArray, theta: Array) -> cp.Pr
     members = [pairs[[offsets[r] + j for _, r in identities]] for j in range(PERTURBATIONS)]
     reached = sum(
         cp.multiply(
-            cp.reshape(multiplier[:, j], (len(identities), 1), order="C") @ np.ones((1, pairs.shape[1])),
+            cp.reshape(multiplier[:, j], (len(identities), 1), order="C")
+            @ np.ones((1, pairs.shape[1])),
             apexes - members[j],
         )
         for j in range(PERTURBATIONS)
@@ -213,19 +239,28 @@ def convex_matrix_programme(directions: Array, pairs: Array) -> cp.Problem:
     matrix = cp.bmat([[information, np.eye(dimension)], [np.eye(dimension), inverse]])
     outer = np.einsum("ij,ik->ijk", directions, directions).reshape(len(directions), -1)
     return cp.Problem(
-        cp.Minimize(bound), [matrix >> 0, cp.sum(weights) == 1, outer @ cp.vec(inverse, order="C") <= bound]
+        cp.Minimize(bound),
+        [matrix >> 0, cp.sum(weights) == 1, outer @ cp.vec(inverse, order="C") <= bound],
     )
 
 
-def child_row(work: str, name: str, n_pairs: int, seconds_limit: float, megabytes_limit: float) -> Row:
-    """Run in a process of its own, so that its peak memory is that of this work (and of the imports)."""
+def child_row(
+    work: str, name: str, n_pairs: int, seconds_limit: float, megabytes_limit: float
+) -> Row:
+    """Run in a process of its own, so that its peak memory is that of this work (and of the
+    imports).
+    """
     command = [sys.executable, "-m", "benchmarks.designs", name, str(n_pairs)]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     took, megabytes, gap, value = (float(word) for word in output[-4:])
     target = (
-        f"≤ {megabytes_limit:g} MB" if np.isinf(seconds_limit) else f"≤ {seconds_limit:g} s, ≤ {megabytes_limit:g} MB"
+        f"≤ {megabytes_limit:g} MB"
+        if np.isinf(seconds_limit)
+        else f"≤ {seconds_limit:g} s, ≤ {megabytes_limit:g} MB"
     )
-    measured = f"{took:.3g} s, {megabytes:.0f} MB, value {value:.4g}, gap to the hull bound {gap:.2%}"
+    measured = (
+        f"{took:.3g} s, {megabytes:.0f} MB, value {value:.4g}, gap to the hull bound {gap:.2%}"
+    )
     return Row(work, measured, target, took <= seconds_limit and megabytes <= megabytes_limit)
 
 
@@ -234,10 +269,16 @@ def compile_row() -> Row:
     with tempfile.TemporaryDirectory() as cache:
         command = [sys.executable, "-m", "benchmarks.designs", "first", "75"]
         output = subprocess.run(
-            command, check=True, capture_output=True, text=True, env={**os.environ, "NUMBA_CACHE_DIR": cache}
+            command,
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "NUMBA_CACHE_DIR": cache},
         ).stdout.split()
     took = float(output[-4])
-    return Row("first use of the designs: cold compilation", f"{took:.3g} s", "≤ 20 s", took <= 20.0)
+    return Row(
+        "first use of the designs: cold compilation", f"{took:.3g} s", "≤ 20 s", took <= 20.0
+    )
 
 
 def _child(name: str, n_pairs: int) -> None:

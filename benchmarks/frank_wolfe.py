@@ -14,7 +14,8 @@ from surefoot.arrays import Array
 
 
 def g_frank_wolfe(rows: Array, gap: float, seconds: float) -> tuple[Array, float, int]:
-    """The G design by Frank-Wolfe on log det, with rank-one updates of all scores, until its true gap is reached.
+    """The G design by Frank-Wolfe on log det, with rank-one updates of all scores, until its true
+    gap is reached.
 
     Args:
         rows: (n_pairs, dimension).

@@ -1,4 +1,5 @@
-"""How many samples PRIME needs beside the paper's algorithms, how often it errs, and what large runs cost.
+"""How many samples PRIME needs beside the paper's algorithms, how often it errs, and what large
+runs cost.
 
 `SUREFOOT_BENCH_RUNS=20 python -m benchmarks samples` takes a tenth of the runs, for a first look.
 """
@@ -41,10 +42,15 @@ RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "200"))
 PROCESSES = 2
 LEVEL = 0.05  # of the exact test of "errors ≤ δ"
 CHUNK = 10  # runs a job
-EXTRA = 9  # PRIME alone runs so many times more often against the bound: 200 runs give its mean only to 6 %
+# PRIME alone runs so many times more often against the bound: 200 runs give its mean only to 6 %
+EXTRA = 9
 SPHERE_OF_THE_BOUND = 50
 ORACLE, STATIC, RAGE = "Oracle · paper", "Robust Static · paper", "Robust RAGE · paper"
-PRIME, SUB_GAUSSIAN, UNKNOWN = "PRIME · valid", "PRIME, sub-Gaussian · valid", "PRIME, unknown scale · valid"
+PRIME, SUB_GAUSSIAN, UNKNOWN = (
+    "PRIME · valid",
+    "PRIME, sub-Gaussian · valid",
+    "PRIME, unknown scale · valid",
+)
 FIELD = {f"{c.label} · {c.policy}": c for c in CONTENDERS}
 COMPARED = (ORACLE, STATIC, RAGE, PRIME, SUB_GAUSSIAN, UNKNOWN)
 
@@ -56,9 +62,13 @@ FAMILIES: dict[str, Callable[[int, np.random.Generator], Instance]] = {
     "random robust, d = 10": lambda size, rng: _hull_helps(rng, size, 10),
 }
 SPHERES = (10, 20, 50, 100)
-TABLE = [("irrelevant dimensions", size) for size in (5, 10, 20, 30)] + [("unit sphere", size) for size in SPHERES]
+TABLE = [("irrelevant dimensions", size) for size in (5, 10, 20, 30)] + [
+    ("unit sphere", size) for size in SPHERES
+]
 MORE = [("classic", 6), ("random robust", 8)]
-ROBUST = [("random robust, d = 10", size) for size in SPHERES]  # of the spheres' sizes: a ratio depends on them
+ROBUST = [
+    ("random robust, d = 10", size) for size in SPHERES
+]  # of the spheres' sizes: a ratio depends on them
 FIXED = ("irrelevant dimensions", "classic")  # one instance for all runs
 
 
@@ -76,7 +86,9 @@ def rows() -> Iterator[Row]:
 
 
 def all_runs() -> pd.DataFrame:
-    """Every run of every contender on every instance, a row each, and 2 kl(δ, 1 − δ) H* of the instance."""
+    """Every run of every contender on every instance, a row each, and 2 kl(δ, 1 − δ) H* of the
+    instance.
+    """
     jobs = [
         (family, size, first, first + CHUNK)
         for family, size in reversed([*TABLE, *MORE, *ROBUST])
@@ -84,7 +96,9 @@ def all_runs() -> pd.DataFrame:
     ]
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
-        return pd.DataFrame([row for rows_ in pool.map(_some_runs, *zip(*jobs, strict=True)) for row in rows_])
+        return pd.DataFrame(
+            [row for rows_ in pool.map(_some_runs, *zip(*jobs, strict=True)) for row in rows_]
+        )
 
 
 def _some_runs(family: str, size: int, first: int, last: int) -> list[dict[str, Any]]:
@@ -93,11 +107,18 @@ def _some_runs(family: str, size: int, first: int, last: int) -> list[dict[str, 
 
 def _one_run(family: str, size: int, run: int) -> list[dict[str, Any]]:
     key = (list(FAMILIES).index(family), size, run)
-    instance_seed, noise_seed = np.random.SeedSequence(2026, spawn_key=key).generate_state(2, np.uint64)
+    instance_seed, noise_seed = np.random.SeedSequence(2026, spawn_key=key).generate_state(
+        2, np.uint64
+    )
     instance = FAMILIES[family](size, np.random.default_rng(instance_seed))
     where = {"family": family, "size": size, "run": run, "bound": _bound(family, size, instance)}
-    contenders = (PRIME,) if run >= RUNS else (ORACLE, PRIME) if (family, size) in ROBUST else COMPARED
-    return [where | {"name": name, **FIELD[name].run(instance, int(noise_seed) >> 1)} for name in contenders]
+    contenders = (
+        (PRIME,) if run >= RUNS else (ORACLE, PRIME) if (family, size) in ROBUST else COMPARED
+    )
+    return [
+        where | {"name": name, **FIELD[name].run(instance, int(noise_seed) >> 1)}
+        for name in contenders
+    ]
 
 
 @functools.cache
@@ -106,7 +127,9 @@ def _remembered(family: str, size: int) -> Instance:
 
 
 def _hull_helps(rng: np.random.Generator, arms: int, d: int) -> Instance:
-    """A random instance on which the hull of the perturbations matters: H* < 0.9 H_R, as on most of these."""
+    """A random instance on which the hull of the perturbations matters: H* < 0.9 H_R, as on most of
+    these.
+    """
     while True:
         instance = _wide(rng, arms, d)
         hardness = complexity(*instance, tolerance=1e-3)
@@ -114,16 +137,24 @@ def _hull_helps(rng: np.random.Generator, arms: int, d: int) -> Instance:
             return instance
 
 
-def _wide(rng: np.random.Generator, arms: int, d: int, perturbations: int = 10, gap: float = 0.3) -> Instance:
-    """Arms 0.5 off the line of θ, perturbations as far again: half of them cost the same, so several bind at once."""
+def _wide(
+    rng: np.random.Generator, arms: int, d: int, perturbations: int = 10, gap: float = 0.3
+) -> Instance:
+    """Arms 0.5 off the line of θ, perturbations as far again: half of them cost the same, so
+    several bind at once.
+    """
     theta = on_sphere(rng, 1, d)[0]
     shortfalls = np.concatenate([[0.0], gap * (1 + 0.5 * np.arange(arms - 1))])
     costs = np.concatenate(
-        [np.full(perturbations // 2, 0.2), np.linspace(0.0, 0.2, perturbations - perturbations // 2)]
+        [
+            np.full(perturbations // 2, 0.2),
+            np.linspace(0.0, 0.2, perturbations - perturbations // 2),
+        ]
     )
     centres = 0.5 * _across(rng, arms, theta) + np.outer(1 - shortfalls, theta)
     return RobustProblem(
-        centres, [0.5 * _across(rng, perturbations, theta) + np.outer(costs, theta) for _ in range(arms)]
+        centres,
+        [0.5 * _across(rng, perturbations, theta) + np.outer(costs, theta) for _ in range(arms)],
     ), theta
 
 
@@ -144,7 +175,9 @@ def _bound_for_all_runs(family: str, size: int) -> float:
     return complexity(*_remembered(family, size), tolerance=1e-3).lower_bound(DELTA)
 
 
-def _ratios(found: pd.DataFrame, name: str, to: str, instances: list[tuple[str, int]] = TABLE) -> pd.Series[float]:
+def _ratios(
+    found: pd.DataFrame, name: str, to: str, instances: list[tuple[str, int]] = TABLE
+) -> pd.Series[float]:
     """Mean samples of one contender over those of another, for each instance."""
     means = found.groupby(["family", "size", "name"])["samples"].mean()
     ratio: pd.Series[float] = means.xs(name, level="name") / means.xs(to, level="name")
@@ -160,9 +193,15 @@ def _means(found: pd.DataFrame) -> Iterator[Row]:
     means = found.groupby(["family", "size", "name"])["samples"].mean()
     for family, size in [*TABLE, *MORE, *ROBUST]:
         row = {name: float(mean) for name, mean in means[family, size].items()}
-        numbers = ", ".join(f"{name.split(' · ')[0]} {row[name]:,.0f}" for name in COMPARED if name in row)
-        below = max(row[name] for name in (PRIME, SUB_GAUSSIAN, UNKNOWN) if name in row) < row[ORACLE]
-        yield Row(f"mean samples, {family} {size}, {RUNS} runs", numbers, "all PRIME < Oracle", below)
+        numbers = ", ".join(
+            f"{name.split(' · ')[0]} {row[name]:,.0f}" for name in COMPARED if name in row
+        )
+        below = (
+            max(row[name] for name in (PRIME, SUB_GAUSSIAN, UNKNOWN) if name in row) < row[ORACLE]
+        )
+        yield Row(
+            f"mean samples, {family} {size}, {RUNS} runs", numbers, "all PRIME < Oracle", below
+        )
 
 
 def _against_the_oracle(found: pd.DataFrame) -> Iterator[Row]:
@@ -171,14 +210,19 @@ def _against_the_oracle(found: pd.DataFrame) -> Iterator[Row]:
         mean = _geometric(ratios)
         each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
         yield Row(
-            f"{name}: samples / paper's oracle, geometric mean", f"{mean:.3f} ({each})", f"≤ {target}", mean <= target
+            f"{name}: samples / paper's oracle, geometric mean",
+            f"{mean:.3f} ({each})",
+            f"≤ {target}",
+            mean <= target,
         )
 
 
 def _rage_over_prime(found: pd.DataFrame) -> Row:
     ratios = _ratios(found, RAGE, PRIME)
     each = ", ".join(f"{family} {size}: {ratio:.1f}" for (family, size), ratio in ratios.items())
-    return Row("Robust RAGE (paper) / PRIME, every instance", each, "≥ 4", bool((ratios >= 4).all()))
+    return Row(
+        "Robust RAGE (paper) / PRIME, every instance", each, "≥ 4", bool((ratios >= 4).all())
+    )
 
 
 def _against_the_lower_bound(every: pd.DataFrame) -> Iterator[Row]:
@@ -192,16 +236,29 @@ def _against_the_lower_bound(every: pd.DataFrame) -> Iterator[Row]:
         ("unit sphere", (SPHERE_OF_THE_BOUND,), 3.0),
     ):
         work = (
-            f"PRIME: samples / (2 kl(δ, 1−δ) H*), {family} {', '.join(map(str, sizes))}, {runs[family, sizes[0]]} runs"
+            f"PRIME: samples / (2 kl(δ, 1−δ) H*), {family} {', '.join(map(str, sizes))}, "
+            f"{runs[family, sizes[0]]} runs"
         )
-        measured = ", ".join(f"{ratio[family, size]:.2f} ± {error[family, size]:.2f}" for size in sizes)
-        yield Row(work, measured, f"≤ {target}", bool(max(ratio[family, size] for size in sizes) <= target))
+        measured = ", ".join(
+            f"{ratio[family, size]:.2f} ± {error[family, size]:.2f}" for size in sizes
+        )
+        yield Row(
+            work,
+            measured,
+            f"≤ {target}",
+            bool(max(ratio[family, size] for size in sizes) <= target),
+        )
 
 
 def _where_the_hull_helps(found: pd.DataFrame) -> Iterator[Row]:
-    """On instances of the spheres' sizes, and on smaller ones: the oracle's union over pairs depends on the size."""
+    """On instances of the spheres' sizes, and on smaller ones: the oracle's union over pairs
+    depends on the size.
+    """
     sphere = _geometric(_ratios(found, PRIME, ORACLE).loc["unit sphere"])
-    for instances, what in ((ROBUST, f"d = 10, {', '.join(map(str, SPHERES))} arms"), (MORE[-1:], "d = 5, 8 arms")):
+    for instances, what in (
+        (ROBUST, f"d = 10, {', '.join(map(str, SPHERES))} arms"),
+        (MORE[-1:], "d = 5, 8 arms"),
+    ):
         ratios = _ratios(found, PRIME, ORACLE, instances)
         ratio, each = _geometric(ratios), ", ".join(f"{ratio:.2f}" for ratio in ratios)
         work = f"PRIME: samples / oracle, random robust instances with H* < 0.9 H_R, {what}"
@@ -214,8 +271,15 @@ def _errors(found: pd.DataFrame) -> Iterator[Row]:
         runs = found[found["name"] == name]
         wrong, count = int((runs["certified"] & ~runs["correct"]).sum()), len(runs)
         p = float(stats.binom.sf(wrong - 1, count, DELTA))
-        measured = f"{wrong} of {count}, p = {p:.2g}; {int((~runs['certified']).sum())} not certified"
-        yield Row(f"{name}: errors over all runs", measured, f"exact test cannot reject ≤ {DELTA:g}", p >= LEVEL)
+        measured = (
+            f"{wrong} of {count}, p = {p:.2g}; {int((~runs['certified']).sum())} not certified"
+        )
+        yield Row(
+            f"{name}: errors over all runs",
+            measured,
+            f"exact test cannot reject ≤ {DELTA:g}",
+            p >= LEVEL,
+        )
 
 
 def _many_arms() -> Row:
@@ -227,14 +291,18 @@ def _many_arms() -> Row:
 
 
 def _large_run() -> tuple[float, float, int, bool]:
-    """Arms on a sphere, perturbations of radius 0.05, θ a random direction; in a process of its own for its memory."""
+    """Arms on a sphere, perturbations of radius 0.05, θ a random direction; in a process of its own
+    for its memory.
+    """
     rng = np.random.default_rng(20)
     arms = on_sphere(rng, 20_000, 20)
     problem = RobustProblem(arms, [0.05 * on_sphere(rng, 5, 20) for _ in arms])
     theta = on_sphere(rng, 1, 20)[0]
     identify(*_warm_up(), "prime", delta=DELTA, noise=Gaussian(1.0))
     begun = time.perf_counter()
-    result = identify(problem, LinearSimulator(problem, theta, seed=1), "prime", delta=DELTA, noise=Gaussian(1.0))
+    result = identify(
+        problem, LinearSimulator(problem, theta, seed=1), "prime", delta=DELTA, noise=Gaussian(1.0)
+    )
     taken = time.perf_counter() - begun
     gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return taken, gigabytes, result.samples, result.certified
@@ -249,7 +317,9 @@ def _small_run() -> Row:
     """In a process like those of the other runs, with one thread for linear algebra."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         median = pool.submit(_median_time).result()
-    return Row("PRIME: 75 pairs, d = 10, whole run", f"{1e3 * median:.1f} ms", "≤ 30 ms", median <= 0.03)
+    return Row(
+        "PRIME: 75 pairs, d = 10, whole run", f"{1e3 * median:.1f} ms", "≤ 30 ms", median <= 0.03
+    )
 
 
 def _median_time() -> float:

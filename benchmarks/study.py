@@ -1,4 +1,6 @@
-"""Studies: what we cost a pull, how busy we keep the cores, how fast a million stored pulls open."""
+"""Studies: what we cost a pull, how busy we keep the cores, how fast a million stored pulls
+open.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ class EqualPhases(Algorithm):
     def plan(self) -> Counts | StopReason:
         if len(self.history) == PHASES:
             return StopReason.NO_CERTIFICATE
-        return np.full(self.problem.n_pairs, self.pulls // (PHASES * self.problem.n_pairs), dtype=np.int64)
+        return np.full(
+            self.problem.n_pairs, self.pulls // (PHASES * self.problem.n_pairs), dtype=np.int64
+        )
 
     def learn(self, outcome: Outcome) -> None:
         pass
@@ -70,10 +74,12 @@ def cost_row(folder: Path, executor: str | int, words: str) -> Row:
 
 
 def busy_rows(folder: Path) -> Iterator[Row]:
-    """Processor seconds of the simulator, of all that the cores had; the pool's start is part of it.
+    """Processor seconds of the simulator, of all that the cores had; the pool's start is part of
+    it.
 
-    Only a quiet machine can meet the first: what others take is missing from it. The second, the time that workers
-    spend in the simulator, shows how long they wait for us, but not what we take from the cores.
+    Only a quiet machine can meet the first: what others take is missing from it. The second, the
+    time that workers spend in the simulator, shows how long they wait for us, but not what we take
+    from the cores.
     """
     pulls, workers = 10_000, cores()
     with make(folder, 400) as study:
@@ -81,11 +87,21 @@ def busy_rows(folder: Path) -> Iterator[Row]:
     with make(folder, pulls) as study:
         spent = seconds(lambda: study.run(one_millisecond, workers), repeats=1)
     busy = pulls * 1e-3 / (spent * workers)
-    yield Row(f"a 1 ms simulator on {workers} cores: share of them busy with it", f"{busy:.1%}", "≥ 90 %", busy >= 0.9)
+    yield Row(
+        f"a 1 ms simulator on {workers} cores: share of them busy with it",
+        f"{busy:.1%}",
+        "≥ 90 %",
+        busy >= 0.9,
+    )
     with StudyReader(study.path, algorithm=EqualPhases(pulls)) as reader:
         table = reader.pulls()
     inside = float((table["finished"] - table["started"]).sum()) / (spent * workers)
-    yield Row("the same: share of the workers' time in the simulator", f"{inside:.1%}", "≥ 90 %", inside >= 0.9)
+    yield Row(
+        "the same: share of the workers' time in the simulator",
+        f"{inside:.1%}",
+        "≥ 90 %",
+        inside >= 0.9,
+    )
 
 
 def million_rows(folder: Path) -> Iterator[Row]:
@@ -98,7 +114,9 @@ def million_rows(folder: Path) -> Iterator[Row]:
         batch = study.ask(pulls)
         study.tell_many([(pull.id, 1.0) for pull in batch[: len(batch) // 2]])
     spent = seconds(lambda: resume(path, pulls), repeats=3)
-    yield Row("a million stored pulls: open and hand out the next", f"{spent:.1f} s", "< 5 s", spent < 5)
+    yield Row(
+        "a million stored pulls: open and hand out the next", f"{spent:.1f} s", "< 5 s", spent < 5
+    )
     with StudyReader(path) as reader:
         spent = seconds(reader.status, repeats=3)
     yield Row("a million stored pulls: status", f"{1e3 * spent:.0f} ms", "< 250 ms", spent < 0.25)
@@ -111,7 +129,9 @@ def resume(path: Path, pulls: int) -> None:
 
 def help_row() -> Row:
     program = Path(sys.executable).with_name("surefoot")
-    spent = seconds(lambda: subprocess.run([program, "--help"], stdout=subprocess.DEVNULL, check=True))
+    spent = seconds(
+        lambda: subprocess.run([program, "--help"], stdout=subprocess.DEVNULL, check=True)
+    )
     return Row("surefoot --help", f"{spent:.2f} s", "< 0.5 s", spent < 0.5)
 
 

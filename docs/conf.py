@@ -29,10 +29,14 @@ COLON = "\ue000"  # stands for a colon while napoleon would take what is before 
 
 
 def plain_to_rst(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Docstrings are plain text with `code`: give code its second backtick, and marks of RST their backslash."""
+    """Docstrings are plain text with `code`: give code its second backtick, and marks of RST their
+    backslash.
+    """
     for number, line in enumerate(lines):
         parts = re.split(r"(?<!`)(`[^`]+`)(?!`)", line)
-        parts[::2] = [re.sub(r"\||(?<=\()\*", lambda mark: "\\" + mark[0], part) for part in parts[::2]]
+        parts[::2] = [
+            re.sub(r"\||(?<=\()\*", lambda mark: "\\" + mark[0], part) for part in parts[::2]
+        ]
         parts[1::2] = [f"`{part}`" for part in parts[1::2]]
         lines[number] = "".join(parts)
         if what in ("property", "attribute"):

@@ -25,7 +25,9 @@ def controllers() -> sf.RobustProblem:
 
 
 def evidence() -> None:
-    """Why a run stopped. The noise is three times that of the example, so that there are several looks."""
+    """Why a run stopped. The noise is three times that of the example, so that there are several
+    looks.
+    """
     problem = controllers()
     gain, delay = problem.parameters.T
     quality = 3.0 * gain - gain**2 - 1.5 * gain * delay - 0.5 * delay

@@ -1,7 +1,8 @@
 """The simulator of bolus.toml: a pull is a low- and a high-carb day of one virtual patient.
 
     surefoot run examples/bolus.toml          # find the setting with the best worst case
-    python examples/bolus_simulator.py        # write the two tables of arms and errors anew, after a change here
+    python examples/bolus_simulator.py        # write the two tables of arms and errors anew, after
+    a change here
 
 Research on virtual patients. Not medical advice, and not a medical device.
 """
@@ -27,11 +28,15 @@ def simulate(pull: Pull) -> float:
     calculator = Calculator(pull.parameters["CarbF"], pull.parameters["CorrF"])
     days = np.array([diet("low"), diet("high")], dtype=object)
     seeds = lane_seeds(pull.seed_sequence, 2)
-    return float(simulate_days(PATIENT, calculator, days, seeds, statistics=["magni_risk"]).reward.sum())
+    return float(
+        simulate_days(PATIENT, calculator, days, seeds, statistics=["magni_risk"]).reward.sum()
+    )
 
 
 def write_tables(folder: Path) -> None:
-    """The arms and errors that `surefoot bolus` uses for this patient, as the two tables of bolus.toml."""
+    """The arms and errors that `surefoot bolus` uses for this patient, as the two tables of
+    bolus.toml.
+    """
     problem = make_dosing(PATIENT).linear
     names = problem.parameter_names
     first = problem.offsets[:-1]

@@ -1,11 +1,18 @@
 """Daily cost of a stock that is refilled up to a level whenever it falls to the reorder point."""
 
 DAYS = 120
-HOLDING, SHORTAGE, ORDER = 1.0, 12.0, 50.0  # for a unit and day; for a unit that was asked for in vain; for an order
+# for a unit and day; for a unit that was asked for in vain; for an order
+HOLDING, SHORTAGE, ORDER = (
+    1.0,
+    12.0,
+    50.0,
+)
 
 
 def simulate(pull):
-    reorder, up_to, demand, delay = (pull.parameters[name] for name in ("reorder", "up_to", "demand", "delay"))
+    reorder, up_to, demand, delay = (
+        pull.parameters[name] for name in ("reorder", "up_to", "demand", "delay")
+    )
     asked = pull.rng().poisson(demand, DAYS)
     stock, underway, cost = up_to, {}, 0.0
     for day in range(DAYS):

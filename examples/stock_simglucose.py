@@ -1,11 +1,12 @@
-"""The dosing study with the original simglucose as an outside simulator: nothing of Surefoot's own patients is used.
+"""The dosing study with the original simglucose as an outside simulator: nothing of Surefoot's own
+patients is used.
 
     pip install 'simglucose==0.2.11' 'setuptools<81'
     python examples/stock_simglucose.py adult#001 --budget 200      # again, with more, to go on
 
-simglucose takes some 15 s for the two days of a pull, so a certified answer takes hours on many cores; a small budget
-gives the best guess so far. Every reward is stored: the same command goes on after an interruption.
-Research on virtual patients. Not medical advice, and not a medical device.
+simglucose takes some 15 s for the two days of a pull, so a certified answer takes hours on many
+cores; a small budget gives the best guess so far. Every reward is stored: the same command goes on
+after an interruption. Research on virtual patients. Not medical advice, and not a medical device.
 """
 
 from __future__ import annotations
@@ -28,12 +29,22 @@ from simglucose.simulation.sim_engine import SimObj
 import surefoot as sf
 from surefoot.study import Pull
 
-MEALS = ((7.0, 0.250), (9.5, 0.035), (12.0, 0.295), (15.0, 0.035), (18.0, 0.350), (21.5, 0.035))  # hour, share
+# hour, share
+MEALS = (
+    (7.0, 0.250),
+    (9.5, 0.035),
+    (12.0, 0.295),
+    (15.0, 0.035),
+    (18.0, 0.350),
+    (21.5, 0.035),
+)
 UNITS_TO_PMOL = 6000
 
 
 class BolusCalculator(Controller):
-    """Basal insulin all day; a bolus at meals for the carbohydrates, and for a reading above 150 mg/dL."""
+    """Basal insulin all day; a bolus at meals for the carbohydrates, and for a reading above 150
+    mg/dL.
+    """
 
     def __init__(self, basal: float, carb_factor: float, correction_factor: float) -> None:
         self.basal, self.carb_factor, self.correction_factor = basal, carb_factor, correction_factor
@@ -51,7 +62,9 @@ class BolusCalculator(Controller):
         pass
 
 
-def lowest_reward(name: str, grams: float, carb_factor: float, correction_factor: float, seed: int) -> float:
+def lowest_reward(
+    name: str, grams: float, carb_factor: float, correction_factor: float, seed: int
+) -> float:
     """The lowest −risk of one simulated day on which so many grams of carbohydrates are eaten."""
     logging.getLogger("simglucose").setLevel(logging.ERROR)
     midnight = datetime(2024, 1, 1)
@@ -64,7 +77,12 @@ def lowest_reward(name: str, grams: float, carb_factor: float, correction_factor
         InsulinPump.withName("Insulet"),
         CustomScenario(start_time=midnight, scenario=meals),
     )
-    SimObj(world, BolusCalculator(basal, carb_factor, correction_factor), timedelta(days=1), animate=False).simulate()
+    SimObj(
+        world,
+        BolusCalculator(basal, carb_factor, correction_factor),
+        timedelta(days=1),
+        animate=False,
+    ).simulate()
     glucose = np.maximum(np.array(world.BG_hist, dtype=float), 1.0)
     return float(-(10 * (3.35506 * (np.log(glucose) ** 0.8353 - 3.7932)) ** 2).max())
 
@@ -75,15 +93,22 @@ def simulate(pull: Pull, name: str) -> float:
     seeds = (int(word >> 1) for word in pull.seed_sequence.generate_state(2))
     grams = (given["lc"], given["hc"])
     return sum(
-        lowest_reward(name, g, given["CarbF"], given["CorrF"], seed) for g, seed in zip(grams, seeds, strict=True)
+        lowest_reward(name, g, given["CarbF"], given["CorrF"], seed)
+        for g, seed in zip(grams, seeds, strict=True)
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("patient", nargs="?", default="adult#001")
-    parser.add_argument("--budget", type=int, default=200, help="pulls; more later go on from there")
-    parser.add_argument("--scale", type=float, default=2.5, help="an upper bound of the rewards' standard deviation")
+    parser.add_argument(
+        "--budget", type=int, default=200, help="pulls; more later go on from there"
+    )
+    parser.add_argument(
+        "--scale", type=float, default=2.5, help="an upper bound of the rewards' standard deviation"
+    )
     parser.add_argument("--processes", type=int, default=None)
     parser.add_argument("--folder", type=Path, default=Path())
     options = parser.parse_args()
@@ -102,7 +127,13 @@ def run(name: str, budget: int, scale: float, processes: int | None, folder: Pat
         study.change_budget(budget)
     else:
         study = sf.Study.create(
-            file, make_dosing(name).tabular, "prime", delta=0.05, noise=sf.Gaussian(scale), budget=budget, seed=1
+            file,
+            make_dosing(name).tabular,
+            "prime",
+            delta=0.05,
+            noise=sf.Gaussian(scale),
+            budget=budget,
+            seed=1,
         )
     with study:
         return study.run(partial(simulate, name=name), processes)

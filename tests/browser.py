@@ -54,16 +54,28 @@ def launched() -> Iterator[Any]:
 
 
 class Watched:
-    """A page of which everything that goes wrong is kept: errors, refused scripts, dialogs, foreign requests."""
+    """A page of which everything that goes wrong is kept: errors, refused scripts, dialogs, foreign
+    requests.
+    """
 
-    def __init__(self, browser: Any, own: str, viewport: dict[str, int] = DESKTOP, scheme: str = "light") -> None:
+    def __init__(
+        self, browser: Any, own: str, viewport: dict[str, int] = DESKTOP, scheme: str = "light"
+    ) -> None:
         self.context = browser.new_context(viewport=viewport, color_scheme=scheme)
         self.page = self.context.new_page()
         self.trouble: list[str] = []
-        self.page.on("console", lambda m: self.trouble.append(m.text) if m.type == "error" else None)
+        self.page.on(
+            "console", lambda m: self.trouble.append(m.text) if m.type == "error" else None
+        )
         self.page.on("pageerror", lambda error: self.trouble.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.trouble.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        self.page.on("request", lambda r: None if r.url.startswith((own, "data:")) else self.trouble.append(r.url))
+        self.page.on(
+            "dialog",
+            lambda dialog: (self.trouble.append(f"dialog {dialog.message}"), dialog.dismiss()),
+        )
+        self.page.on(
+            "request",
+            lambda r: None if r.url.startswith((own, "data:")) else self.trouble.append(r.url),
+        )
 
     def __enter__(self) -> Watched:
         return self

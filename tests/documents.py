@@ -4,13 +4,15 @@ A page runs from top to bottom in an empty folder. What its fenced blocks do:
 
 - ```python runs in the page's one namespace; a ```text block right after it is what it prints;
 - ```console runs each line that begins with "$ "; the lines below that one are what it prints;
-- a block whose first line is a comment with a file name, such as `# simulator.py`, is written to that file;
+- a block whose first line is a comment with a file name, such as `# simulator.py`, is written to
+  that file;
 - an HTML comment `<!-- before … -->` holds Python that readers need not see;
 - every other block (`sh`, `toml` without a name, …) is for reading only.
 
-"…" in an output stands for anything. Numbers may come out a little differently on another kind of processor, and with
-them how many rows of a kind a table has; so it is words, names and layout that must agree. `python -m tests.documents`
-(perhaps with some pages) writes what was printed, to the last digit, into the pages.
+"…" in an output stands for anything. Numbers may come out a little differently on another kind of
+processor, and with them how many rows of a kind a table has; so it is words, names and layout that
+must agree. `python -m tests.documents` (perhaps with some pages) writes what was printed, to the
+last digit, into the pages.
 """
 
 from __future__ import annotations
@@ -29,9 +31,13 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts)]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts),
+]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$|^<!-- before\n(.*?)^-->$", re.MULTILINE | re.DOTALL)
-NUMBER = re.compile(r"(?<![=\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w])")  # not a part of a name such as gain=1.5
+# not a part of a name such as gain=1.5
+NUMBER = re.compile(r"(?<![=\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w])")
 FILE = re.compile(r"# ([\w-]+\.(?:py|toml|csv|awk))\n")
 
 
@@ -66,8 +72,12 @@ def _agree(shown: str, printed: str) -> bool:
 
 def _form(text: str) -> str:
     """Text without its numbers, the width of its columns, and repeated rows of one kind."""
-    lines = [re.sub(r"\s+", " ", NUMBER.sub("#", line)).strip() for line in text.strip().splitlines()]
-    return "\n".join(line for line, before in zip(lines, [None, *lines], strict=False) if line != before)
+    lines = [
+        re.sub(r"\s+", " ", NUMBER.sub("#", line)).strip() for line in text.strip().splitlines()
+    ]
+    return "\n".join(
+        line for line, before in zip(lines, [None, *lines], strict=False) if line != before
+    )
 
 
 def run_page(text: str, namespace: dict[str, Any]) -> Iterator[Output]:
@@ -82,7 +92,11 @@ def run_page(text: str, namespace: dict[str, Any]) -> Iterator[Output]:
         elif language == "python":
             printed = _printed(code, text[: block.start()].count("\n") + 1, namespace)
             following = found[number + 1] if number + 1 < len(found) else None
-            if following and following[1] == "text" and not text[block.end() : following.start()].strip():
+            if (
+                following
+                and following[1] == "text"
+                and not text[block.end() : following.start()].strip()
+            ):
                 yield Output(following.start(2), following.end(2), following[2], printed)
         elif language == "console":
             yield from _session(code, block.start(2))
@@ -96,17 +110,27 @@ def _printed(code: str, line: int, namespace: dict[str, Any]) -> str:
 
 
 def _session(code: str, offset: int) -> Iterator[Output]:
-    """Each command of a console block, in a shell with this Python's programs first and a terminal of 90 columns."""
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "90"}
+    """Each command of a console block, in a shell with this Python's programs first and a terminal
+    of 90 columns.
+    """
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "COLUMNS": "90",
+    }
     for command in re.finditer(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", code, re.MULTILINE):
-        ran = subprocess.run(["bash", "-c", command[1]], capture_output=True, text=True, env=environment)
+        ran = subprocess.run(
+            ["bash", "-c", command[1]], capture_output=True, text=True, env=environment
+        )
         assert ran.returncode == 0, f"{command[1]} failed:\n{ran.stdout}{ran.stderr}"
         printed = "".join(line.rstrip() + "\n" for line in ran.stdout.splitlines())
         yield Output(offset + command.start(2), offset + command.end(2), command[2], printed)
 
 
 def page_module() -> types.ModuleType:
-    """A module to run a page in. Worker processes find its functions if it stands for `__main__`."""
+    """A module to run a page in. Worker processes find its functions if it stands for
+    `__main__`.
+    """
     return types.ModuleType("__main__")
 
 

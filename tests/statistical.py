@@ -1,4 +1,6 @@
-"""Run an algorithm many times and test "errors ≤ δ" exactly, instead of comparing rates with made-up margins."""
+"""Run an algorithm many times and test "errors ≤ δ" exactly, instead of comparing rates with
+made-up margins.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from surefoot.experiments.instances import Instance
 from surefoot.noise import Gaussian, Noise
 from surefoot.simulate import Family, LinearSimulator, identify
 
-LEVEL = 1e-3  # a right algorithm fails a test with at most this probability; the seeds are fixed, so only once
+# a right algorithm fails a test with at most this probability; the seeds are fixed, so only once
+LEVEL = 1e-3
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,9 @@ def error_test(
     family: Family = "gaussian",
     **settings: Any,
 ) -> ErrorTest:
-    """Run the algorithm on the instance with independent seeds; the model is right, so misfit is ignored."""
+    """Run the algorithm on the instance with independent seeds; the model is right, so misfit is
+    ignored.
+    """
     problem, theta = instance
     best, algorithm = problem.best_arm(theta), make(instance)
 

@@ -64,17 +64,22 @@ def test_phases_that_measure_nothing_cannot_raise_the_crossing_probability(delta
 
 
 def test_the_adversary_of_that_check_is_real() -> None:
-    # a boundary that falls rewards waiting: the idle policy crosses for certain, the planned one does not
+    # a boundary that falls rewards waiting: the idle policy crosses for certain, the planned one
+    # does not
     weights, falling = (1.0, 1.0), np.array([0.5, -1.0])
     assert boundaries.crossing_probability(weights, falling) < 0.95
     assert boundaries.worst_crossing_probability(weights, falling) == pytest.approx(1.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("noise", [Gaussian(1.0), SubGaussian(1.0)])
-def test_levels_of_all_epochs_sum_to_delta(noise: Gaussian | SubGaussian, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_levels_of_all_epochs_sum_to_delta(
+    noise: Gaussian | SubGaussian, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spent = []
 
-    def recorded(weights: tuple[float, ...], delta: float, strictness: tuple[float, ...]) -> np.ndarray:
+    def recorded(
+        weights: tuple[float, ...], delta: float, strictness: tuple[float, ...]
+    ) -> np.ndarray:
         spent.append(delta)
         return np.ones(len(weights))
 
@@ -95,4 +100,6 @@ def test_any_delta_has_a_plan(noise: Gaussian | SubGaussian, delta: float) -> No
 
 
 def test_one_look_is_the_normal_quantile() -> None:
-    assert boundaries.gaussian_boundary((3.0,), 0.05)[0] == pytest.approx(-special.ndtri(0.05), abs=1e-6)
+    assert boundaries.gaussian_boundary((3.0,), 0.05)[0] == pytest.approx(
+        -special.ndtri(0.05), abs=1e-6
+    )

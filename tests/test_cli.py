@@ -69,7 +69,9 @@ def test_help_loads_nothing_heavy() -> None:
         "except SystemExit: pass\n"
         f"print(*(m for m in {heavy} if m in sys.modules))"
     )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert result.stdout.splitlines()[-1] == ""
 
 
@@ -90,9 +92,16 @@ def test_every_option_that_the_example_shows_in_a_comment_works(folder: Path) ->
     text = Path("study.toml").read_text()
     Path("arms.csv").write_text("gain,delay\n1,0\n2,0\n3,1\n4,2\n5,1\n6,3\n7,0\n")
     Path("perturbations.csv").write_text("gain\n0\n10%\n")
-    inline = re.search(r"^list = \[\n.*?^\]\n", text, re.DOTALL | re.MULTILINE)[0]  # the perturbations
+    inline = re.search(r"^list = \[\n.*?^\]\n", text, re.DOTALL | re.MULTILINE)[
+        0
+    ]  # the perturbations
     grid = next(line + "\n" for line in text.splitlines() if line.startswith("grid"))
-    instead = {"list": grid, "grid": grid, "box": inline, "command": 'python = "simulator:simulate"\n'}
+    instead = {
+        "list": grid,
+        "grid": grid,
+        "box": inline,
+        "command": 'python = "simulator:simulate"\n',
+    }
     options = [line for line in text.splitlines() if re.match(r"# \w+ = ", line)]
     assert len(options) >= 15
     for number, line in enumerate(options):
@@ -122,7 +131,9 @@ def test_init_makes_the_folder(folder: Path) -> None:
     assert Path("new", init.SIMULATOR_NAME).exists()
 
 
-def test_a_plan_is_made_before_anything_is_spent(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_is_made_before_anything_is_spent(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     surefoot("init")
     surefoot("plan", "study.toml", "--gap", "1", "--gap", "0.5", "--seconds-per-pull", "3600")
     output = capsys.readouterr().out
@@ -157,7 +168,9 @@ def test_work_by_hand(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert reader.result.certified
 
 
-def test_pulls_are_handed_out_once_and_listed_again_on_demand(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pulls_are_handed_out_once_and_listed_again_on_demand(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("study.toml").write_text(BY_HAND)
 
     def pulls(*options: str) -> list[int]:
@@ -215,9 +228,13 @@ def test_a_wrong_tell_changes_nothing(
 
 
 def test_any_program_is_a_simulator(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "model.py").write_text("import json, sys\nprint(json.dumps({'score': float(sys.argv[1])}))\n")
+    (folder / "model.py").write_text(
+        "import json, sys\nprint(json.dumps({'score': float(sys.argv[1])}))\n"
+    )
     command = json.dumps([sys.executable, str(folder / "model.py"), "{dose}"])
-    Path("study.toml").write_text(BY_HAND + f'simulator = {{ command = {command}, json_field = "score" }}\n')
+    Path("study.toml").write_text(
+        BY_HAND + f'simulator = {{ command = {command}, json_field = "score" }}\n'
+    )
     surefoot("run", "study.toml", "-q", "--processes", "1")
     assert "dose=3 has the best worst case" in capsys.readouterr().out
 
@@ -233,7 +250,9 @@ def test_a_pause_says_how_to_go_on(folder: Path, capsys: pytest.CaptureFixture[s
     assert json.loads(capsys.readouterr().out)["state"] == "paused"
 
 
-def test_an_interrupt_leaves_a_study_that_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupt_leaves_a_study_that_goes_on(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "model.py").write_text(
         "import time\n"
         "def simulate(pull):\n"
@@ -283,7 +302,9 @@ def test_export_in_three_formats(folder: Path, capsys: pytest.CaptureFixture[str
     assert "choose .csv, .parquet, .json" in capsys.readouterr().err
 
 
-def test_which_study_is_asked_if_it_is_not_clear(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_which_study_is_asked_if_it_is_not_clear(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     surefoot("status", code=2)
     assert "which study?" in capsys.readouterr().err
     for name in ("one.toml", "two.toml"):
@@ -295,10 +316,14 @@ def test_which_study_is_asked_if_it_is_not_clear(folder: Path, capsys: pytest.Ca
     assert "two" in capsys.readouterr().out
 
 
-def test_mistakes_end_with_a_message_and_no_traceback(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_end_with_a_message_and_no_traceback(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("study.toml").write_text(BY_HAND.replace("0.05", "5"))
     surefoot("run", "study.toml", code=2)
-    assert capsys.readouterr().err.startswith("surefoot: study.toml:\n  delta: given 5; it should be less than 1")
+    assert capsys.readouterr().err.startswith(
+        "surefoot: study.toml:\n  delta: given 5; it should be less than 1"
+    )
 
 
 def test_no_scheduler_answers(

@@ -48,8 +48,21 @@ def test_curves_are_drawn_and_tabled(report: Path) -> None:
         assert curves["curve"].nunique() == 4
 
 
-def test_the_terminal_says_the_same_and_where_the_report_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    surefoot("child#004", *SMALL, "--seed", "3", "--tolerance", "0.5", "--delta", "0.1", "--out", str(tmp_path))
+def test_the_terminal_says_the_same_and_where_the_report_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    surefoot(
+        "child#004",
+        *SMALL,
+        "--seed",
+        "3",
+        "--tolerance",
+        "0.5",
+        "--delta",
+        "0.1",
+        "--out",
+        str(tmp_path),
+    )
     output = capsys.readouterr()
     words = " ".join(output.out.split())
     assert "child#004: TDI" in words

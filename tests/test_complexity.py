@@ -35,7 +35,9 @@ def test_exact_is_bracketed_and_agrees_with_a_cone_programme(seed):
 def test_paper_is_the_criterion_at_its_allocation(seed):
     problem, theta = ragged_problem(seed)
     result = complexity(problem, theta)
-    assert result.paper == pytest.approx(paper_criterion(ragged_instance(seed), result.paper_allocation), rel=1e-6)
+    assert result.paper == pytest.approx(
+        paper_criterion(ragged_instance(seed), result.paper_allocation), rel=1e-6
+    )
     assert result.exact_bounds[0] <= result.paper <= result.worst_case
     assert result.allocation.sum() == pytest.approx(1.0)
 
@@ -59,9 +61,13 @@ def test_bounds_follow_their_formulas():
     result = complexity(problem, theta)
     log_pairs = math.log(problem.n_pairs**2 / DELTA)
     assert result.oracle_samples(DELTA) == pytest.approx(2 * log_pairs * result.paper)
-    assert result.lower_bound(DELTA) == pytest.approx(2 * 0.9 * math.log(19) * result.exact_bounds[0])
+    assert result.lower_bound(DELTA) == pytest.approx(
+        2 * 0.9 * math.log(19) * result.exact_bounds[0]
+    )
     assert result.lower_bound_paper(DELTA) == pytest.approx(2 * math.log(10) * result.paper)
-    assert result.static_bound(DELTA, 0.2) == pytest.approx(32 * 3 * 1.2 * log_pairs / result.gap**2)
+    assert result.static_bound(DELTA, 0.2) == pytest.approx(
+        32 * 3 * 1.2 * log_pairs / result.gap**2
+    )
     phases = math.ceil(math.log2(4 / result.gap))
     log_phases = math.log(problem.n_pairs**2 * phases**2 / DELTA**2)
     rounding = 2 * min(problem.n_pairs, 7) / 0.1

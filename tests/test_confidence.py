@@ -36,7 +36,9 @@ def test_a_union_of_gaussian_events_is_exact() -> None:
 
 
 def test_sub_gaussian_events_have_the_chernoff_bound() -> None:
-    assert union_threshold(20, 0.05, SubGaussian(3.0)) == pytest.approx(math.sqrt(2 * math.log(400)))
+    assert union_threshold(20, 0.05, SubGaussian(3.0)) == pytest.approx(
+        math.sqrt(2 * math.log(400))
+    )
     assert union_threshold(20, 0.05, SubGaussian(3.0)) > union_threshold(20, 0.05, Gaussian(3.0))
 
 
@@ -55,7 +57,9 @@ def test_the_radius_is_that_of_the_mixture() -> None:
     generator = np.random.default_rng(0)
     rows = generator.standard_normal((40, 4))
     first, total = rows[:8].T @ rows[:8], rows.T @ rows
-    assert self_normalised_radius(first, total, 0.05) == pytest.approx(_mixture_bound(first, total, 0.05))
+    assert self_normalised_radius(first, total, 0.05) == pytest.approx(
+        _mixture_bound(first, total, 0.05)
+    )
 
 
 def test_the_radius_does_not_depend_on_the_units_of_the_features() -> None:

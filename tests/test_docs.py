@@ -1,4 +1,6 @@
-"""Everything that the README and the docs show runs and prints what they say; the docs build without a warning."""
+"""Everything that the README and the docs show runs and prints what they say; the docs build
+without a warning.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from surefoot.cli import COMMANDS
 from tests.algorithms import test_conformance
 from tests.documents import PAGES, ROOT, Output, page_module, run_page
 
-RUNNABLE = [path for path in PAGES if re.search(r"^```(python|console)$", path.read_text(), re.MULTILINE)]
+RUNNABLE = [
+    path for path in PAGES if re.search(r"^```(python|console)$", path.read_text(), re.MULTILINE)
+]
 
 
 @pytest.fixture
@@ -34,8 +38,14 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 @pytest.mark.parametrize("path", RUNNABLE, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_page_runs_and_prints_what_it_shows(path: Path, page: types.ModuleType) -> None:
     outputs = list(run_page(path.read_text(), vars(page)))
-    wrong = [f"shown:\n{output.shown}printed:\n{output.printed}" for output in outputs if not output.right]
-    assert not wrong, "\n".join([*wrong, f"`python -m tests.documents {path.relative_to(ROOT)}` rewrites the outputs"])
+    wrong = [
+        f"shown:\n{output.shown}printed:\n{output.printed}"
+        for output in outputs
+        if not output.right
+    ]
+    assert not wrong, "\n".join(
+        [*wrong, f"`python -m tests.documents {path.relative_to(ROOT)}` rewrites the outputs"]
+    )
 
 
 def _of_one_name(function: Any) -> bool:
@@ -43,7 +53,9 @@ def _of_one_name(function: Any) -> bool:
 
 
 SUITE = [
-    name for name, function in vars(test_conformance).items() if name.startswith("test_") and _of_one_name(function)
+    name
+    for name, function in vars(test_conformance).items()
+    if name.startswith("test_") and _of_one_name(function)
 ]
 
 
@@ -72,14 +84,18 @@ def test_the_suite_is_found() -> None:
 
 def test_the_docs_build_without_a_warning(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
-    done = subprocess.run([*build, "-d", tmp_path / "trees", ROOT / "docs", tmp_path / "html"], capture_output=True)
+    done = subprocess.run(
+        [*build, "-d", tmp_path / "trees", ROOT / "docs", tmp_path / "html"], capture_output=True
+    )
     assert done.returncode == 0, done.stderr.decode()
     assert "RobustProblem" in (tmp_path / "html" / "api.html").read_text()
 
 
 def test_every_local_link_of_the_readme_leads_somewhere() -> None:
     text = (ROOT / "README.md").read_text()
-    links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if not link.startswith("http")]
+    links = [
+        link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if not link.startswith("http")
+    ]
     assert links
     assert not [link for link in links if not (ROOT / link).exists()]
 
@@ -116,7 +132,8 @@ def test_files_hidden_code_and_sessions(page: types.ModuleType) -> None:
     text = (
         "<!-- before\nx = 2\n-->\n```python\n# mine.py\ny = 3\n```\n"
         "```python\nfrom mine import y\nprint(x * y)\n```\n\n"
-        "```text\n6\n```\n```console\n$ cat mine.py\n# mine.py\ny = mine\n$ echo two; echo lines\n…\nlines\n```\n"
+        "```text\n6\n```\n```console\n$ cat mine.py\n# mine.py\ny = mine\n$ echo "
+        "two; echo lines\n…\nlines\n```\n"
         "```sh\nexit 1\n```\n"
     )
     outputs = list(run_page(text, vars(page)))

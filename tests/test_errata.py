@@ -38,7 +38,9 @@ def test_e2_the_papers_shares_sum_to_more_than_delta() -> None:
 
 
 def test_e3_lemma_1_does_not_hold_at_all_n_at_once() -> None:
-    """One pair, looked at from 1 to 10⁶ pulls: |mean| leaves the lemma's width far more often than δ."""
+    """One pair, looked at from 1 to 10⁶ pulls: |mean| leaves the lemma's width far more often than
+    δ.
+    """
     delta, runs = 0.05, 2000
     times = np.unique(np.geomspace(1, 1e6, 400).astype(int))
     steps = np.sqrt(np.diff(times, prepend=0))
@@ -55,11 +57,16 @@ def test_e3_two_sided_sub_gaussian_noise_needs_both_sides() -> None:
 
 
 def test_e4_every_error_is_one_of_the_counted_events() -> None:
-    """Whenever a worse arm beats x*, its true worst pair beats a pair of x*: the events that are counted."""
+    """Whenever a worse arm beats x*, its true worst pair beats a pair of x*: the events that are
+    counted.
+    """
     problem, theta = random_robust(5, 4, 3)
     best, worst = problem.best_arm(theta), problem.worst_pairs(theta)
     counts, c = np.full(problem.n_pairs, 1), 0.5
-    frame, ones = Frame.of(problem, problem.pairs, np.ones(problem.n_pairs)), information(problem.pairs, counts)
+    frame, ones = (
+        Frame.of(problem, problem.pairs, np.ones(problem.n_pairs)),
+        information(problem.pairs, counts),
+    )
     inverse, errors = np.linalg.inv(ones), 0
     for seed in range(400):
         outcome = LinearSimulator(problem, theta, 3.0, seed=seed).pull(Phase(0, counts))
@@ -75,7 +82,9 @@ def test_e4_every_error_is_one_of_the_counted_events() -> None:
             assert (differences @ estimate > c * widths).any()
     assert errors > 100
     assert one_sided_events(problem.offsets) == 4 * 4 < problem.n_pairs**2
-    assert union_threshold(16, 0.05, Gaussian(1.0)) < math.sqrt(2 * math.log(problem.n_pairs**2 / 0.05))
+    assert union_threshold(16, 0.05, Gaussian(1.0)) < math.sqrt(
+        2 * math.log(problem.n_pairs**2 / 0.05)
+    )
 
 
 @pytest.mark.parametrize("M", [3.0, 30.0])
@@ -94,7 +103,9 @@ def test_e5_the_papers_lower_bound_can_exceed_what_is_needed_without_limit(M: fl
 
 
 def test_e5_one_environment_is_no_further_than_the_exact_distance() -> None:
-    """With all constraints dist² is at least the paper's, so its inverse, the characteristic time, at most."""
+    """With all constraints dist² is at least the paper's, so its inverse, the characteristic time,
+    at most.
+    """
     problem, theta = random_robust(3, 4, 3, rng=np.random.default_rng(8))
     A = information(problem.pairs, np.full(problem.n_pairs, 1 / problem.n_pairs))
     best = problem.best_arm(theta)
@@ -102,8 +113,14 @@ def test_e5_one_environment_is_no_further_than_the_exact_distance() -> None:
     rival = (best + 1) % 3
     differences = z - problem.pairs[problem.pairs_of(rival)]
     gaps = differences @ theta
-    constraints = {"type": "ineq", "fun": lambda e: differences @ e - gaps, "jac": lambda e: differences}
-    exact = optimize.minimize(lambda e: e @ A @ e, theta, jac=lambda e: 2 * A @ e, constraints=constraints)
+    constraints = {
+        "type": "ineq",
+        "fun": lambda e: differences @ e - gaps,
+        "jac": lambda e: differences,
+    }
+    exact = optimize.minimize(
+        lambda e: e @ A @ e, theta, jac=lambda e: 2 * A @ e, constraints=constraints
+    )
     widths = np.einsum("ij,jk,ik->i", differences, np.linalg.inv(A), differences)
     paper = (np.maximum(gaps, 0) ** 2 / widths).max()
     assert exact.success
@@ -128,7 +145,9 @@ def test_e7_the_other_reading_of_experiment_1_has_the_same_value() -> None:
 
 
 def test_e8_the_design_criterion_is_not_convex_so_it_comes_with_a_certificate() -> None:
-    """x* = 0 against −e₁ or −e₂: each can be measured alone, and half of each is worse than both."""
+    """x* = 0 against −e₁ or −e₂: each can be measured alone, and half of each is worse than
+    both.
+    """
     problem = RobustProblem.from_pairs([[0.0, 0.0], [-1.0, 0.0], [0.0, -1.0]], [0, 1, 1])
 
     def criterion(first: float) -> float:

@@ -20,12 +20,22 @@ STUDIES = {"inventory": "usual", "pendulum": "firm", "queue": "service=4, gap=10
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A copy of the examples: studies leave their files beside them."""
-    return Path(shutil.copytree(EXAMPLES, tmp_path / "examples", ignore=shutil.ignore_patterns("*.db*", "__pycache__")))
+    return Path(
+        shutil.copytree(
+            EXAMPLES, tmp_path / "examples", ignore=shutil.ignore_patterns("*.db*", "__pycache__")
+        )
+    )
 
 
 def _run(folder: Path, *command: str) -> str:
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "OMP_NUM_THREADS": "1",
+    }
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -38,7 +48,9 @@ def test_a_study_finds_the_best_worst_case(name: str, best: str, folder: Path) -
 
 
 def test_the_quickstart(folder: Path) -> None:
-    assert _run(folder, sys.executable, "quickstart.py").startswith("steady has the best worst case, with 95 %")
+    assert _run(folder, sys.executable, "quickstart.py").startswith(
+        "steady has the best worst case, with 95 %"
+    )
 
 
 def test_by_hand_a_table_goes_back_and_forth(folder: Path) -> None:

@@ -33,7 +33,10 @@ def pull(problem: RobustProblem, pair: int, number: int = 0) -> Pull:
 
 
 def test_the_configuration_asks_what_the_command_asks() -> None:
-    configured, ours = StudyConfig(EXAMPLES / "bolus.toml").problem(), make_dosing("adult#001").tabular
+    configured, ours = (
+        StudyConfig(EXAMPLES / "bolus.toml").problem(),
+        make_dosing("adult#001").tabular,
+    )
     assert (configured.parameters == ours.parameters).all()
     assert configured.arm_names == ours.arm_names
     assert configured.perturbation_names == ours.perturbation_names
@@ -68,14 +71,20 @@ def test_a_pull_is_worth_the_same_as_in_the_experiment(load: Any) -> None:
 
 
 @pytest.mark.reference
-def test_stock_simglucose_agrees_where_the_sensor_does_not_matter(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """adult#007's smallest doses: hardly a reading is corrected, so nearly all days are alike in both simulators."""
+def test_stock_simglucose_agrees_where_the_sensor_does_not_matter(
+    load: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """adult#007's smallest doses: hardly a reading is corrected, so nearly all days are alike in
+    both simulators.
+    """
     example = load("stock_simglucose")
     _bypass_pandas(example, monkeypatch)
     dosing = make_dosing("adult#007")
     pair = 12
     usual = np.median(day_rewards(dosing, np.full(101, pair), np.random.SeedSequence(0)), axis=1)
-    assert example.simulate(pull(dosing.linear, pair), "adult#007") == pytest.approx(usual.sum(), abs=0.05)
+    assert example.simulate(pull(dosing.linear, pair), "adult#007") == pytest.approx(
+        usual.sum(), abs=0.05
+    )
 
 
 def _bypass_pandas(example: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,11 @@ from surefoot.errors import InputError
 from surefoot.features import feature_map, feature_names, linear, quadratic, tabular
 from surefoot.problem import RobustProblem
 
-PARAMETERS = np.random.default_rng(0).standard_normal((12, 3)) * [1.0, 100.0, 1e-3] + [0.0, 50.0, 7.0]
+PARAMETERS = np.random.default_rng(0).standard_normal((12, 3)) * [1.0, 100.0, 1e-3] + [
+    0.0,
+    50.0,
+    7.0,
+]
 
 
 def test_linear_has_an_intercept_and_standardised_columns() -> None:

@@ -10,13 +10,19 @@ from surefoot.errors import InputError, SurefootWarning
 from surefoot.problem import RobustProblem
 
 ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-PERTURBATIONS = [np.array([[0.1, 0.0]]), np.array([[0.0, 0.1], [0.0, 0.2]]), np.array([[0.5, 0.5], [0.0, 0.9]])]
+PERTURBATIONS = [
+    np.array([[0.1, 0.0]]),
+    np.array([[0.0, 0.1], [0.0, 0.2]]),
+    np.array([[0.5, 0.5], [0.0, 0.9]]),
+]
 
 
 def test_nan_is_named_by_row_and_column() -> None:
     arms = ARMS.copy()
     arms[2, 1] = np.nan
-    with pytest.raises(InputError, match=r"arms holds nan at row 2, column 1: replace or remove it"):
+    with pytest.raises(
+        InputError, match=r"arms holds nan at row 2, column 1: replace or remove it"
+    ):
         RobustProblem(arms, PERTURBATIONS)
 
 
@@ -31,12 +37,16 @@ def test_text_is_not_numbers() -> None:
 
 
 def test_perturbations_of_other_width_than_the_arms() -> None:
-    with pytest.raises(InputError, match=r"perturbations\[0\] has 3 columns, but arms have 2: .* equal columns"):
+    with pytest.raises(
+        InputError, match=r"perturbations\[0\] has 3 columns, but arms have 2: .* equal columns"
+    ):
         RobustProblem(ARMS, [np.zeros((1, 3))] * 3)
 
 
 def test_another_number_of_perturbation_sets_than_arms() -> None:
-    with pytest.raises(InputError, match="perturbations has 2 entries, but there are 3 arms: give one array"):
+    with pytest.raises(
+        InputError, match="perturbations has 2 entries, but there are 3 arms: give one array"
+    ):
         RobustProblem(ARMS, PERTURBATIONS[:2])
 
 
@@ -59,7 +69,9 @@ def test_no_arms(nothing: object) -> None:
 
 def test_repeated_pairs_within_an_arm_are_merged_with_a_warning() -> None:
     repeated = [PERTURBATIONS[0], np.array([[0.0, 0.1], [0.0, 0.2], [0.0, 0.1]]), PERTURBATIONS[2]]
-    with pytest.warns(SurefootWarning, match=r"1 pairs repeat another pair of the same arm and were merged"):
+    with pytest.warns(
+        SurefootWarning, match=r"1 pairs repeat another pair of the same arm and were merged"
+    ):
         problem = RobustProblem(ARMS, repeated)
     assert problem.pairs.tolist() == RobustProblem(ARMS, PERTURBATIONS).pairs.tolist()
 
@@ -72,25 +84,34 @@ def test_minus_zero_is_zero() -> None:
 
 def test_two_arms_that_cannot_be_told_apart_are_named() -> None:
     pairs = [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]
-    with pytest.raises(InputError, match=r"arms 'left' and 'right' have identical pairs.*remove one"):
+    with pytest.raises(
+        InputError, match=r"arms 'left' and 'right' have identical pairs.*remove one"
+    ):
         RobustProblem.from_pairs(pairs, [0, 0, 1, 1, 2], arm_names=["left", "right", "other"])
 
 
 def test_more_corners_than_memory() -> None:
-    with pytest.raises(InputError, match=r"corners of the boxes are .* GiB, too large for this machine"):
+    with pytest.raises(
+        InputError, match=r"corners of the boxes are .* GiB, too large for this machine"
+    ):
         RobustProblem.from_boxes(np.ones((2, 60)) * [[1], [2]], 0.1)
 
 
 def test_more_pairs_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grouping.os, "sysconf", lambda _: 4)
-    with pytest.raises(InputError, match=r"the pairs are 5 × 2 numbers.*fewer arms or perturbations"):
+    with pytest.raises(
+        InputError, match=r"the pairs are 5 × 2 numbers.*fewer arms or perturbations"
+    ):
         RobustProblem(ARMS, PERTURBATIONS)
 
 
 def test_tabular_features_larger_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouping.os, "sysconf", lambda name: 4096 if "SIZE" in name else 2**18)  # 1 GiB
+    # 1 GiB
+    monkeypatch.setattr(grouping.os, "sysconf", lambda name: 4096 if "SIZE" in name else 2**18)
     many = np.arange(1.0, 20_001.0)[:, None]
-    with pytest.raises(InputError, match=r"the tabular features are 20000 × 20000 numbers, 3\.0 GiB"):
+    with pytest.raises(
+        InputError, match=r"the tabular features are 20000 × 20000 numbers, 3\.0 GiB"
+    ):
         RobustProblem.from_pairs(many, np.arange(20_000), features="tabular")
 
 
@@ -100,7 +121,10 @@ def test_negative_radii() -> None:
 
 
 def test_radii_that_do_not_fit() -> None:
-    with pytest.raises(InputError, match=r"radii of shape \(3,\) do not fit arms of shape \(3, 2\): give one number"):
+    with pytest.raises(
+        InputError,
+        match=r"radii of shape \(3,\) do not fit arms of shape \(3, 2\): give one number",
+    ):
         RobustProblem.from_boxes(ARMS, [0.1, 0.2, 0.3])
 
 
@@ -137,7 +161,9 @@ def test_names() -> None:
         RobustProblem(ARMS, PERTURBATIONS, arm_names=["a", "b"])
     with pytest.raises(InputError, match="the arm name 'a' stands twice"):
         RobustProblem(ARMS, PERTURBATIONS, arm_names=["a", "b", "a"])
-    with pytest.raises(InputError, match=r"\[2, 1, 2\] names for arms with \[1, 2, 2\] perturbations"):
+    with pytest.raises(
+        InputError, match=r"\[2, 1, 2\] names for arms with \[1, 2, 2\] perturbations"
+    ):
         RobustProblem(ARMS, PERTURBATIONS, perturbation_names=[["a", "b"], ["c"], ["d", "e"]])
     with pytest.raises(InputError, match="1 perturbation names were given for 3 pairs"):
         RobustProblem.from_pairs(ARMS, [0, 1, 2], perturbation_names=["a"])

@@ -13,7 +13,10 @@ def test_every_public_name_is_there():
 
 
 def test_a_module_never_hides_the_function_of_its_name():
-    code = "import surefoot, surefoot.study.plan, surefoot.complexity; assert callable(surefoot.complexity)"
+    code = (
+        "import surefoot, surefoot.study.plan, surefoot.complexity; assert "
+        "callable(surefoot.complexity)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -51,7 +51,9 @@ def test_it_survives_json(noise: Noise) -> None:
     assert again.known == noise.known
 
 
-@pytest.mark.parametrize("data", [{}, {"kind": "Cauchy", "scale": 1.0}, {"kind": "SubGaussian", "scale": None}])
+@pytest.mark.parametrize(
+    "data", [{}, {"kind": "Cauchy", "scale": 1.0}, {"kind": "SubGaussian", "scale": None}]
+)
 def test_unknown_noise_is_refused(data: dict[str, object]) -> None:
     with pytest.raises(InputError, match="its kind is Gaussian or SubGaussian"):
         noise_from_dict(data)

@@ -11,7 +11,11 @@ from surefoot.errors import InputError
 from surefoot.problem import RobustProblem
 
 ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-PERTURBATIONS = [np.array([[0.1, 0.0]]), np.array([[0.0, 0.1], [0.0, 0.2]]), np.array([[0.5, 0.5], [0.0, 0.9]])]
+PERTURBATIONS = [
+    np.array([[0.1, 0.0]]),
+    np.array([[0.0, 0.1], [0.0, 0.2]]),
+    np.array([[0.5, 0.5], [0.0, 0.9]]),
+]
 
 
 def small() -> RobustProblem:
@@ -21,7 +25,9 @@ def small() -> RobustProblem:
 class TestWhatItHolds:
     def test_pairs_are_arms_less_perturbations_grouped_by_arm(self) -> None:
         problem = small()
-        assert problem.pairs == pytest.approx(np.array([[0.9, 0.0], [0.0, 0.9], [0.0, 0.8], [0.5, 0.5], [1.0, 0.1]]))
+        assert problem.pairs == pytest.approx(
+            np.array([[0.9, 0.0], [0.0, 0.9], [0.0, 0.8], [0.5, 0.5], [1.0, 0.1]])
+        )
         assert problem.offsets.tolist() == [0, 1, 3, 5]
         assert (problem.n_arms, problem.n_pairs, problem.dimension) == (3, 5, 2)
         assert problem.arm_of_pair.tolist() == [0, 1, 1, 2, 2]
@@ -84,7 +90,9 @@ class TestWhatItHolds:
 class TestRank:
     @settings(max_examples=40, deadline=None)
     @given(st.integers(1, 4), st.integers(0, 10**6))
-    def test_pairs_are_reduced_to_their_span_and_keep_their_rewards(self, rank: int, seed: int) -> None:
+    def test_pairs_are_reduced_to_their_span_and_keep_their_rewards(
+        self, rank: int, seed: int
+    ) -> None:
         generator = np.random.default_rng(seed)
         arms = generator.standard_normal((6, rank)) @ generator.standard_normal((rank, 5))
         problem = RobustProblem(arms, [np.zeros((1, 5))] * 6)
@@ -124,11 +132,15 @@ class TestBadInput:
         assert problem.robust_gaps([1.0, 1.0]).tolist() == [np.inf]
 
     def test_theta_of_another_length(self) -> None:
-        with pytest.raises(InputError, match=r"theta has shape \(3,\), but the features have 2 columns"):
+        with pytest.raises(
+            InputError, match=r"theta has shape \(3,\), but the features have 2 columns"
+        ):
             small().robust_values([1.0, 2.0, 3.0])
 
     def test_a_feature_map_that_loses_rows(self) -> None:
-        with pytest.raises(InputError, match="gave 4 rows for 5 pairs: it must give one row a pair"):
+        with pytest.raises(
+            InputError, match="gave 4 rows for 5 pairs: it must give one row a pair"
+        ):
             RobustProblem(ARMS, PERTURBATIONS, features=lambda parameters: parameters[1:])
 
     def test_a_feature_map_that_makes_nan(self) -> None:

@@ -25,7 +25,10 @@ LATER = Snapshot(
 
 def test_a_snapshot_says_what_is_known() -> None:
     assert str(START) == "0 pulls, phase 0: 0/20, 5 arms possible"
-    assert str(LATER) == ("70 pulls, phase 3: 10/30, 2 arms possible, leading: brisk, about 600 pulls left, 5 min left")
+    assert str(LATER) == (
+        "70 pulls, phase 3: 10/30, 2 arms possible, leading: brisk, about 600 pulls "
+        "left, 5 min left"
+    )
     assert str(replace(LATER, trouble="pull 5 failed")).endswith(", pull 5 failed")
 
 

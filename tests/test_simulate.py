@@ -72,7 +72,8 @@ def test_a_billion_pulls_are_drawn_as_statistics() -> None:
 def test_a_seed_gives_the_same_rewards(family: Family) -> None:
     phase = Phase(0, np.array([3, 1, 0, 7]))
     first, second, other = (
-        LinearSimulator(PROBLEM, THETA, seed=seed, family=family).pull(phase).sums.tobytes() for seed in (5, 5, 6)
+        LinearSimulator(PROBLEM, THETA, seed=seed, family=family).pull(phase).sums.tobytes()
+        for seed in (5, 5, 6)
     )
     assert first == second != other
 
@@ -86,7 +87,13 @@ def test_unknown_families_and_noise_are_refused() -> None:
 
 def test_identify_takes_a_name_or_an_algorithm() -> None:
     by_name, by_instance = (
-        identify(PROBLEM, LinearSimulator(PROBLEM, THETA, seed=0), choice, delta=0.05, noise=Gaussian(1.0))
+        identify(
+            PROBLEM,
+            LinearSimulator(PROBLEM, THETA, seed=0),
+            choice,
+            delta=0.05,
+            noise=Gaussian(1.0),
+        )
         for choice in ("robust-rage", RobustRage())
     )
     assert by_name.samples == by_instance.samples
@@ -105,9 +112,16 @@ def test_identify_passes_its_settings_on() -> None:
         on_misfit="ignore",
     )
     settings = result.settings
-    assert (settings.delta, settings.budget, settings.confidence, settings.on_misfit) == (0.2, 9, "paper", "ignore")
+    assert (settings.delta, settings.budget, settings.confidence, settings.on_misfit) == (
+        0.2,
+        9,
+        "paper",
+        "ignore",
+    )
 
 
 def test_an_unknown_algorithm_is_refused_with_the_choices() -> None:
-    with pytest.raises(InputError, match="algorithm 'rage' is not known: choose prime, robust-rage"):
+    with pytest.raises(
+        InputError, match="algorithm 'rage' is not known: choose prime, robust-rage"
+    ):
         identify(PROBLEM, LinearSimulator(PROBLEM, THETA), "rage", delta=0.05, noise=Gaussian(1.0))

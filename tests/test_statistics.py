@@ -30,18 +30,27 @@ def simulated(seed: int, counts: np.ndarray = COUNTS, bend: float = 0.0) -> Outc
 
 def test_least_squares_of_nothing_is_zero_and_silent(capfd: pytest.CaptureFixture[str]) -> None:
     rows = PROBLEM.pairs
-    assert least_squares(rows, 0 * COUNTS, np.zeros(len(rows)), np.ones(len(rows))).tolist() == [0.0, 0.0, 0.0]
+    assert least_squares(rows, 0 * COUNTS, np.zeros(len(rows)), np.ones(len(rows))).tolist() == [
+        0.0,
+        0.0,
+        0.0,
+    ]
     assert capfd.readouterr().out == ""  # LAPACK itself complains about an empty system
 
 
 @pytest.mark.parametrize("pulled", [1, 2, 3, 7, 12])
 @pytest.mark.parametrize("units", [1.0, 1e-7])
 def test_least_squares_are_those_of_numpy(pulled: int, units: float) -> None:
-    """Also with fewer pairs than dimensions, where the least norm decides, and with features of very unlike size."""
+    """Also with fewer pairs than dimensions, where the least norm decides, and with features of
+    very unlike size.
+    """
     generator = np.random.default_rng(pulled)
     rows = PROBLEM.pairs * np.array([1.0, units, 1.0])
     counts = np.where(np.arange(len(rows)) < pulled, 3, 0)
-    sums, scales = generator.standard_normal(len(rows)) * (counts > 0), generator.uniform(0.5, 2.0, len(rows))
+    sums, scales = (
+        generator.standard_normal(len(rows)) * (counts > 0),
+        generator.uniform(0.5, 2.0, len(rows)),
+    )
     root = np.sqrt(counts[:pulled])
     design, target = rows[:pulled] * root[:, None], sums[:pulled] / (root * scales[:pulled])
     sizes = np.linalg.norm(design, axis=0)
@@ -99,22 +108,29 @@ class TestLeastSquares:
         assert estimate == pytest.approx(theta)
 
     def test_what_was_not_measured_is_guessed_as_zero(self) -> None:
-        estimate = least_squares(np.eye(3), np.array([2, 0, 0]), np.array([4.0, 0.0, 0.0]), np.ones(3))
+        estimate = least_squares(
+            np.eye(3), np.array([2, 0, 0]), np.array([4.0, 0.0, 0.0]), np.ones(3)
+        )
         assert estimate == pytest.approx([2.0, 0.0, 0.0])
-        assert least_squares(np.eye(3), np.zeros(3, dtype=np.int64), np.zeros(3), np.ones(3)).tolist() == [0.0] * 3
+        assert (
+            least_squares(np.eye(3), np.zeros(3, dtype=np.int64), np.zeros(3), np.ones(3)).tolist()
+            == [0.0] * 3
+        )
 
 
 class TestLackOfFit:
     def test_its_p_value_is_uniform_when_the_model_holds(self) -> None:
         counts = np.array([3, 0, 2, 5, 1, 4, 2, 0, 3, 1, 2, 6])
         p_values = [
-            lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(s, counts)).against_replicates for s in range(800)
+            lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(s, counts)).against_replicates
+            for s in range(800)
         ]
         assert stats.kstest(np.array(p_values, dtype=float), "uniform").pvalue > 1e-3
 
     def test_known_scales_need_no_replicates(self) -> None:
         single = [
-            lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(s, np.ones(12, dtype=np.int64)), True) for s in range(400)
+            lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(s, np.ones(12, dtype=np.int64)), True)
+            for s in range(400)
         ]
         assert all(test.against_replicates is None for test in single)
         assert stats.kstest([test.against_scale for test in single], "uniform").pvalue > 1e-3
@@ -133,13 +149,17 @@ class TestLackOfFit:
         for level in (0.01, 0.1, 0.3):
             assert stats.binom.sf((right < level).sum() - 1, 400, level) > 1e-3
         assert (right < 0.1).sum() > 8  # and not far below: doubled once, not in every phase
-        bent = np.array([[combined(run, 1.0, known) for known in (False, True)] for run in range(60)])
+        bent = np.array(
+            [[combined(run, 1.0, known) for known in (False, True)] for run in range(60)]
+        )
         caught = (bent < 0.01).mean(axis=0)
         assert caught[1] > caught[0] + 0.1
 
     def test_it_is_small_when_the_rewards_bend(self) -> None:
         p_values = [
-            lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(s, 25 * COUNTS, bend=1.0)).against_replicates
+            lack_of_fit(
+                PROBLEM.pairs, np.ones(12), simulated(s, 25 * COUNTS, bend=1.0)
+            ).against_replicates
             for s in range(20)
         ]
         assert max(p for p in p_values if p is not None) < 1e-6
@@ -157,18 +177,27 @@ class TestLackOfFit:
         [
             np.eye(12, dtype=np.int64)[0] * 9,  # one pair
             np.ones(12, dtype=np.int64),  # no replicates
-            np.r_[[5, 0, 0, 5, 0, 0, 5], np.zeros(5, dtype=np.int64)],  # as many pairs as dimensions
+            np.r_[
+                [5, 0, 0, 5, 0, 0, 5], np.zeros(5, dtype=np.int64)
+            ],  # as many pairs as dimensions
         ],
     )
     def test_too_little_to_tell(self, counts: np.ndarray) -> None:
-        assert lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(0, counts)).against_replicates is None
+        assert (
+            lack_of_fit(PROBLEM.pairs, np.ones(12), simulated(0, counts)).against_replicates is None
+        )
 
 
 class TestCombine:
     def test_of_uniform_phases_is_uniform(self) -> None:
         generator = np.random.default_rng(0)
         combined = [
-            combine([FitTest(float(p), n) for p, n in zip(generator.uniform(size=3), (10, 200, 5), strict=True)])
+            combine(
+                [
+                    FitTest(float(p), n)
+                    for p, n in zip(generator.uniform(size=3), (10, 200, 5), strict=True)
+                ]
+            )
             for _ in range(800)
         ]
         assert stats.kstest(np.array(combined, dtype=float), "uniform").pvalue > 1e-3

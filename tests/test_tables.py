@@ -59,7 +59,10 @@ def test_features_are_passed_on() -> None:
             "column 'x' holds 'two': every parameter must be a number",
         ),
         (pd.DataFrame({"arm": ["a", None], "x": [1.0, 2.0]}), "row 1 has no arm"),
-        (pd.DataFrame({"arm": ["a", "b"], "x": [1.0, np.nan]}), "pairs holds nan at row 1, column 0"),
+        (
+            pd.DataFrame({"arm": ["a", "b"], "x": [1.0, np.nan]}),
+            "pairs holds nan at row 1, column 0",
+        ),
     ],
 )
 def test_tables_that_cannot_be_used(frame: pd.DataFrame, message: str) -> None:
@@ -88,9 +91,9 @@ def test_text_in_a_file_is_shown_in_the_error(tmp_path: Path) -> None:
 
 
 def test_every_digit_of_a_file_counts(tmp_path: Path) -> None:
-    values = np.random.default_rng(0).standard_normal((2000, 1)) * 10.0 ** np.random.default_rng(1).integers(
-        -8, 9, (2000, 1)
-    )
+    values = np.random.default_rng(0).standard_normal((2000, 1)) * 10.0 ** np.random.default_rng(
+        1
+    ).integers(-8, 9, (2000, 1))
     built = RobustProblem.from_pairs(values, np.arange(2000))
     built.to_csv(tmp_path / "digits.csv")
     assert RobustProblem.from_csv(tmp_path / "digits.csv").parameters.tobytes() == values.tobytes()

@@ -1,4 +1,6 @@
-"""Surefoot: the configuration with the best worst case, with proof, in the fewest simulator calls."""
+"""Surefoot: the configuration with the best worst case, with proof, in the fewest simulator
+calls.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ __all__ = [*_CONTENTS, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for when it is asked for: `import surefoot` and `surefoot --help` stay quick."""
+    """Load what is asked for when it is asked for: `import surefoot` and `surefoot --help` stay
+    quick.
+    """
     if name not in _CONTENTS:
         raise AttributeError(f"module 'surefoot' has no attribute {name!r}")
     value = getattr(importlib.import_module(_CONTENTS[name]), name)
@@ -83,7 +87,9 @@ def __getattr__(name: str) -> Any:
 
 
 class _Package(ModuleType):
-    """Keeps `surefoot.complexity` the function: Python binds the module of that name here when it is imported."""
+    """Keeps `surefoot.complexity` the function: Python binds the module of that name here when it
+    is imported.
+    """
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _CONTENTS and isinstance(value, ModuleType):

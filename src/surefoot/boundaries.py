@@ -1,7 +1,8 @@
 """Sequential boundaries for PRIME: how much evidence is enough, at looks planned before the data.
 
-The evidence against the best arm is dominated by a random walk W with known step variances (docs/prime.md). A boundary
-is an array c, one number a look, such that W_t ≥ c_t √V_t ever happens with probability at most δ.
+The evidence against the best arm is dominated by a random walk W with known step variances
+(docs/prime.md). A boundary is an array c, one number a look, such that W_t ≥ c_t √V_t ever happens
+with probability at most δ.
 """
 
 from __future__ import annotations
@@ -18,17 +19,28 @@ Weights = tuple[float, ...]
 LOWEST = -8.5  # a standardised walk is below this with probability 1e-17
 NODES = 96
 MIXTURE_RATES = 160
-SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # below 0.3 a step is narrower than the quadrature resolves
+# below 0.3 a step is narrower than the quadrature resolves
+SHARES = (
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    0.9,
+    1.0,
+)
 LARGE_DELTA = 0.2  # above it, smaller steps than planned can cross a little more often
 GRID_MARGIN = 1e-3  # of such a δ, for policies between the shares
 
 
 @lru_cache(maxsize=64)
 def gaussian_boundary(weights: Weights, delta: float, strictness: Weights = ()) -> Array:
-    """c_t = √(a + strictness_t) with a such that a Gaussian walk ever crosses with probability exactly δ.
+    """c_t = √(a + strictness_t) with a such that a Gaussian walk ever crosses with probability
+    exactly δ.
 
-    If δ is large, a is such that no walk with steps of at most those variances crosses more often; up to 0.2 that is
-    the same, as a test shows for PRIME's plans.
+    If δ is large, a is such that no walk with steps of at most those variances crosses more often;
+    up to 0.2 that is the same, as a test shows for PRIME's plans.
 
     Args:
         weights: variances of the planned steps.
@@ -50,9 +62,11 @@ def gaussian_boundary(weights: Weights, delta: float, strictness: Weights = ()) 
 
 
 def crossing_probability(weights: Weights, boundary: Array) -> float:
-    """P(W_t ≥ c_t √V_t for some t) for a Gaussian random walk: the recursion of Armitage, McPherson and Rowe (1969).
+    """P(W_t ≥ c_t √V_t for some t) for a Gaussian random walk: the recursion of Armitage, McPherson
+    and Rowe (1969).
 
-    It carries the density of S = W / √V among walks that have not crossed, by Gauss–Legendre quadrature.
+    It carries the density of S = W / √V among walks that have not crossed, by Gauss–Legendre
+    quadrature.
     """
     variance = weights[0]
     states, measure = _quadrature(boundary[0])
@@ -69,17 +83,26 @@ def crossing_probability(weights: Weights, boundary: Array) -> float:
 
 
 def worst_crossing_probability(weights: Weights, boundary: Array) -> float:
-    """The largest crossing probability if an adversary, knowing the past, may shrink the variance of every step.
+    """The largest crossing probability if an adversary, knowing the past, may shrink the variance
+    of every step.
 
-    A phase that says nothing about a direction counts as T = 0 while V still grows, and a noise scale that is only an
-    upper bound makes steps smaller than planned. Backward dynamic programming over the share of its variance that each
-    step keeps shows what the worst such policy could reach.
+    A phase that says nothing about a direction counts as T = 0 while V still grows, and a noise
+    scale that is only an upper bound makes steps smaller than planned. Backward dynamic programming
+    over the share of its variance that each step keeps shows what the worst such policy could
+    reach.
     """
     variances = np.cumsum(weights)
-    states, measure, value = np.zeros(0), np.zeros(0), np.zeros(0)  # after the last look nothing can cross
+    # after the last look nothing can cross
+    states, measure, value = (
+        np.zeros(0),
+        np.zeros(0),
+        np.zeros(0),
+    )
     for t in range(len(weights) - 1, -1, -1):
         before = variances[t - 1] if t > 0 else 0.0
-        earlier, earlier_measure = _quadrature(boundary[t - 1]) if t > 0 else (np.zeros(1), np.ones(1))
+        earlier, earlier_measure = (
+            _quadrature(boundary[t - 1]) if t > 0 else (np.zeros(1), np.ones(1))
+        )
         position, root = earlier * np.sqrt(before), np.sqrt(variances[t])
         idle = np.interp(position / root, states, value) if len(states) else np.zeros(len(position))
         best = np.where(position >= boundary[t] * root, 1.0, idle)
@@ -87,7 +110,9 @@ def worst_crossing_probability(weights: Weights, boundary: Array) -> float:
             step = np.sqrt(share * weights[t])
             distance = (states[None, :] * root - position[:, None]) / step
             density = np.exp(-(distance**2) / 2) / (step * np.sqrt(2 * np.pi)) * root
-            pulled = special.ndtr((position - boundary[t] * root) / step) + density @ (measure * value)
+            pulled = special.ndtr((position - boundary[t] * root) / step) + density @ (
+                measure * value
+            )
             best = np.maximum(best, pulled)
         states, measure, value = earlier, earlier_measure, best
     return float(value[0])
@@ -95,10 +120,12 @@ def worst_crossing_probability(weights: Weights, boundary: Array) -> float:
 
 @lru_cache(maxsize=64)
 def mixture_boundary(weights: Weights, delta: float, strictness: Weights = ()) -> Array:
-    """c_t for sub-Gaussian noise: where the mixture martingale Σ_k π_k exp(η_k W − η_k² V / 2) reaches 1/δ.
+    """c_t for sub-Gaussian noise: where the mixture martingale Σ_k π_k exp(η_k W − η_k² V / 2)
+    reaches 1/δ.
 
-    It starts at 1, so by Ville's inequality it ever reaches 1/δ with probability at most δ. The mixing weights π solve
-    a linear programme: the lowest level a such that every look crosses at or below √(a + strictness_t).
+    It starts at 1, so by Ville's inequality it ever reaches 1/δ with probability at most δ. The
+    mixing weights π solve a linear programme: the lowest level a such that every look crosses at or
+    below √(a + strictness_t).
     """
     variances = np.cumsum(weights)
     roots = np.sqrt(variances)
@@ -111,13 +138,16 @@ def mixture_boundary(weights: Weights, delta: float, strictness: Weights = ()) -
         smallest, mixture = _maximin(np.exp((shape[:, None] - distance**2) / 2))
         return level / 2 + float(np.log(smallest)), mixture
 
-    union = 2 * np.log(len(weights) / delta)  # a union over the looks reaches this without any mixture
+    # a union over the looks reaches this without any mixture
+    union = 2 * np.log(len(weights) / delta)
 
     def excess(level: float) -> float:
         return best_mixture(level)[0] + float(np.log(delta))
 
     lowest = 0.1 * union
-    level = lowest if excess(lowest) >= 0 else optimize.brentq(excess, lowest, 1.1 * union, xtol=1e-3)
+    level = (
+        lowest if excess(lowest) >= 0 else optimize.brentq(excess, lowest, 1.1 * union, xtol=1e-3)
+    )
     mixture = best_mixture(level)[1]
     return _frozen(np.array([_mixture_crossing(rates, mixture, v, delta) for v in variances]))
 
@@ -130,14 +160,18 @@ def _maximin(gain: Array) -> tuple[float, Array]:
     n_looks, n_rates = gain.shape
     solved = optimize.linprog(np.ones(n_rates), A_ub=-gain, b_ub=-np.ones(n_looks), method="highs")
     if solved.x is None:
-        raise ArithmeticError(f"the linear programme for the mixture boundary failed: {solved.message}")
+        raise ArithmeticError(
+            f"the linear programme for the mixture boundary failed: {solved.message}"
+        )
     mixture = np.maximum(solved.x, 0.0)
     mixture /= mixture.sum()
     return float((gain @ mixture).min()), mixture
 
 
 def _mixture_crossing(rates: Array, mixture: Array, variance: float, delta: float) -> float:
-    """The c at which the mixture reaches 1/δ when the variance is V; it increases in W, so c is unique."""
+    """The c at which the mixture reaches 1/δ when the variance is V; it increases in W, so c is
+    unique.
+    """
     used = mixture > 0
     log_mixture, eta = np.log(mixture[used]), rates[used]
 

@@ -1,4 +1,6 @@
-"""The command line: `surefoot COMMAND`. Each command is a module of surefoot.commands with a function `command`."""
+"""The command line: `surefoot COMMAND`. Each command is a module of surefoot.commands with a
+function `command`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-# In the order of `surefoot --help`. A module imports what is heavy inside its function, so that help stays quick.
+# In the order of `surefoot --help`. A module imports what is heavy inside its function, so that
+# help stays quick.
 COMMANDS = {
     "init": "surefoot.commands.init",
     "plan": "surefoot.commands.plan",
@@ -41,13 +44,19 @@ class LazyCommands(TyperGroup):
 
 
 app = typer.Typer(
-    cls=LazyCommands, add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
+    cls=LazyCommands,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
 )
 
 
 @app.callback()
 def surefoot() -> None:
-    """Find the configuration with the best worst case, with proof, in the fewest simulator calls."""
+    """Find the configuration with the best worst case, with proof, in the fewest simulator
+    calls.
+    """
 
 
 def main(arguments: list[str] | None = None) -> Any:

@@ -1,4 +1,6 @@
-"""How many samples an instance needs: the exact characteristic time H*, the paper's H_R, and what follows from them."""
+"""How many samples an instance needs: the exact characteristic time H*, the paper's H_R, and what
+follows from them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class Complexity:
     Attributes:
         best_arm: the arm whose worst case is best under θ.
         gap: Δ_r, by how much its robust value exceeds the second best.
-        exact_design: the design of H*; its value and lower bound are `exact` and the ends of `exact_bounds`.
+        exact_design: the design of H*; its value and lower bound are `exact` and the ends of
+            `exact_bounds`.
         paper_design: the best design found for H_R; its lower bound is that of H*.
         dimension: of the span of the pairs.
         n_pairs: |Z|.
@@ -47,7 +50,9 @@ class Complexity:
 
     @property
     def exact(self) -> float:
-        """H*, the exact characteristic time, at the design found: at most `exact_design.gap` above the optimum."""
+        """H*, the exact characteristic time, at the design found: at most `exact_design.gap` above
+        the optimum.
+        """
         return self.exact_design.value
 
     @property
@@ -62,7 +67,9 @@ class Complexity:
 
     @property
     def paper_bounds(self) -> tuple[float, float]:
-        """Proven bounds on H_R: H* from below (its hull relaxation), the best design found from above."""
+        """Proven bounds on H_R: H* from below (its hull relaxation), the best design found from
+        above.
+        """
         return self.paper_design.lower_bound, self.paper_design.value
 
     @property
@@ -77,15 +84,21 @@ class Complexity:
 
     @property
     def worst_case(self) -> float:
-        """The paper's worst-case bound 4d/Δ_r² on H_R (Proposition 1), times the largest noise variance."""
+        """The paper's worst-case bound 4d/Δ_r² on H_R (Proposition 1), times the largest noise
+        variance.
+        """
         return 4.0 * self.dimension * self.noise_scale**2 / self.gap**2
 
     def lower_bound(self, delta: float) -> float:
-        """2 kl(δ, 1 − δ) H*: no δ-PAC algorithm stops sooner on average (with the proven lower end of H*)."""
+        """2 kl(δ, 1 − δ) H*: no δ-PAC algorithm stops sooner on average (with the proven lower end
+        of H*).
+        """
         return 2.0 * binary_divergence(delta) * self.exact_design.lower_bound
 
     def lower_bound_paper(self, delta: float) -> float:
-        """The paper's Theorem 1: 2 log(1/2δ) H_R. It is stated as a lower bound but is not one (see the docs)."""
+        """The paper's Theorem 1: 2 log(1/2δ) H_R. It is stated as a lower bound but is not one (see
+        the docs).
+        """
         return 2.0 * math.log(1.0 / (2.0 * _probability(delta))) * self.paper
 
     def oracle_samples(self, delta: float) -> float:
@@ -100,7 +113,8 @@ class Complexity:
     def rage_bound(self, delta: float, epsilon: float = PAPER_EPSILON) -> float:
         """The paper's upper bound for Robust RAGE (`thm:robust_rage`).
 
-        Its r(ε) = 2‖λ‖₀/ε takes the largest support an optimal design needs, d(d + 1)/2 + 1 pairs (Carathéodory).
+        Its r(ε) = 2‖λ‖₀/ε takes the largest support an optimal design needs, d(d + 1)/2 + 1 pairs
+        (Carathéodory).
         """
         phases = max(1, math.ceil(math.log2(4.0 / self.gap)))
         support = min(self.n_pairs, self.dimension * (self.dimension + 1) // 2 + 1)
@@ -120,18 +134,36 @@ class Complexity:
             ("paper, proven lower end", self.paper_bounds[0], "certificate"),
             ("worst case", self.worst_case, "4d/Δ_r² of the paper"),
             (f"lower bound, δ = {delta:g}", self.lower_bound(delta), "2 kl(δ, 1−δ) H*"),
-            (f"paper's lower bound, δ = {delta:g}", self.lower_bound_paper(delta), "the paper's 2 log(1/2δ) H_R"),
-            (f"oracle samples, δ = {delta:g}", self.oracle_samples(delta), "the paper's 2 log(|Z|²/δ) H_R"),
-            (f"Robust Static at most, δ = {delta:g}", self.static_bound(delta), "the paper's thm:static"),
-            (f"Robust RAGE at most, δ = {delta:g}", self.rage_bound(delta), "the paper's thm:robust_rage"),
+            (
+                f"paper's lower bound, δ = {delta:g}",
+                self.lower_bound_paper(delta),
+                "the paper's 2 log(1/2δ) H_R",
+            ),
+            (
+                f"oracle samples, δ = {delta:g}",
+                self.oracle_samples(delta),
+                "the paper's 2 log(|Z|²/δ) H_R",
+            ),
+            (
+                f"Robust Static at most, δ = {delta:g}",
+                self.static_bound(delta),
+                "the paper's thm:static",
+            ),
+            (
+                f"Robust RAGE at most, δ = {delta:g}",
+                self.rage_bound(delta),
+                "the paper's thm:robust_rage",
+            ),
         ]
         return pd.DataFrame(rows, columns=["quantity", "value", "source"])
 
     def __repr__(self) -> str:
         return (
             f"Complexity(best_arm={self.best_arm}, gap={self.gap:.6g}, "
-            f"exact H*={self.exact:.6g} in [{self.exact_bounds[0]:.6g}, {self.exact_bounds[1]:.6g}], "
-            f"paper H_R={self.paper:.6g} in [{self.paper_bounds[0]:.6g}, {self.paper_bounds[1]:.6g}], "
+            f"exact H*={self.exact:.6g} in [{self.exact_bounds[0]:.6g}, "
+            f"{self.exact_bounds[1]:.6g}], "
+            f"paper H_R={self.paper:.6g} in [{self.paper_bounds[0]:.6g}, "
+            f"{self.paper_bounds[1]:.6g}], "
             f"worst_case={self.worst_case:.6g})"
         )
 
@@ -145,8 +177,9 @@ def complexity(
         problem: the arms and their pairs.
         theta: the true parameter, one number a feature.
         tolerance: the largest relative gap between H* and its proven lower bound.
-        rows: (n_pairs, dimension) what one pull of each pair measures, `problem.pairs / scale` for noise of that scale
-            (one number, or one a pair); by default scale 1. H* and H_R are then in samples at that noise.
+        rows: (n_pairs, dimension) what one pull of each pair measures, `problem.pairs / scale` for
+            noise of that scale (one number, or one a pair); by default scale 1. H* and H_R are then
+            in samples at that noise.
     """
     best, gap = _best_and_gap(problem, theta)
     instance = (problem.pairs, problem.offsets, problem.reduced(theta), best)
@@ -157,7 +190,9 @@ def complexity(
 
 
 def _largest_scale(pairs: Array, rows: Array) -> float:
-    """The largest ratio of a pair to what its pull measures; pairs that are never measured do not count."""
+    """The largest ratio of a pair to what its pull measures; pairs that are never measured do not
+    count.
+    """
     lengths = np.linalg.norm(rows, axis=1)
     measured = lengths > 0.0
     return float(np.max(np.linalg.norm(pairs, axis=1)[measured] / lengths[measured]))
@@ -165,7 +200,9 @@ def _largest_scale(pairs: Array, rows: Array) -> float:
 
 def _best_and_gap(problem: RobustProblem, theta: ArrayLike) -> tuple[int, float]:
     if problem.n_arms < 2:
-        raise InputError("the problem has a single arm: there is nothing to tell apart, so no samples are needed")
+        raise InputError(
+            "the problem has a single arm: there is nothing to tell apart, so no samples are needed"
+        )
     best, gaps = problem.best_arm(theta), problem.robust_gaps(theta)
     if not gaps[best] > 0.0:
         tied = np.flatnonzero(gaps == 0.0).tolist()
@@ -185,6 +222,7 @@ def binary_divergence(delta: float) -> float:
 def _probability(delta: float) -> float:
     if not 0.0 < delta < 1.0:
         raise InputError(
-            f"delta is {delta}, but a probability of error strictly between 0 and 1 is needed: 0.05 is usual"
+            f"delta is {delta}, but a probability of error strictly between 0 and 1 "
+            f"is needed: 0.05 is usual"
         )
     return delta

@@ -31,14 +31,15 @@ def valid_spending(delta: float, look: int) -> float:
 def one_sided_events(offsets: IntArray) -> int:
     """(|X| − 1)·max|Y|: how many differences must not deviate upwards for a look to be right.
 
-    For a wrong arm x' to beat x*, the *true worst* pair z' of x' must beat some pair z of x*, though
-    (z' − z)ᵀθ < 0. So one event for each x' ≠ x* and each pair of x*, whichever arm that is.
+    For a wrong arm x' to beat x*, the *true worst* pair z' of x' must beat some pair z of x*,
+    though (z' − z)ᵀθ < 0. So one event for each x' ≠ x* and each pair of x*, whichever arm that is.
     """
     return (len(offsets) - 2) * int(np.diff(offsets).max())
 
 
 def union_threshold(events: int, delta: float, noise: Noise) -> float:
-    """c such that `events` one-sided deviations of more than c standard deviations have probability ≤ δ in all.
+    """c such that `events` one-sided deviations of more than c standard deviations have probability
+    ≤ δ in all.
 
     Gaussian noise has the exact quantile; sub-Gaussian noise the Chernoff bound √(2 log(events/δ)).
     """
@@ -48,12 +49,13 @@ def union_threshold(events: int, delta: float, noise: Noise) -> float:
 
 
 def self_normalised_radius(first: Array, total: Array, delta: float) -> float:
-    """β with P(‖θ̂ − θ‖_A ≤ β at all looks) ≥ 1 − δ, however the pulls after the first phase were chosen.
+    """β with P(‖θ̂ − θ‖_A ≤ β at all looks) ≥ 1 − δ, however the pulls after the first phase were
+    chosen.
 
-    The method of mixtures (Abbasi-Yadkori, Pál and Szepesvári, 2011) with prior precision V = A_first bounds ‖S‖² in
-    the norm of (V + A)⁻¹ by log det(V + A) − log det V + 2 log(1/δ). With κ the largest eigenvalue of A⁻¹A_first,
-    V + A ⪯ (1 + κ) A, so ‖θ̂ − θ‖²_A = ‖S‖²_{A⁻¹} is at most (1 + κ) times that. No bound on ‖θ‖ is needed, and κ falls
-    to 0 as data arrive.
+    The method of mixtures (Abbasi-Yadkori, Pál and Szepesvári, 2011) with prior precision V =
+    A_first bounds ‖S‖² in the norm of (V + A)⁻¹ by log det(V + A) − log det V + 2 log(1/δ). With κ
+    the largest eigenvalue of A⁻¹A_first, V + A ⪯ (1 + κ) A, so ‖θ̂ − θ‖²_A = ‖S‖²_{A⁻¹} is at most
+    (1 + κ) times that. No bound on ‖θ‖ is needed, and κ falls to 0 as data arrive.
 
     Args:
         first: (d, d) information of the first phase, whose design is fixed before any data.

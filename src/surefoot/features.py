@@ -1,4 +1,6 @@
-"""Feature maps: from the parameters of a pair to the vector whose inner product with θ is its mean reward."""
+"""Feature maps: from the parameters of a pair to the vector whose inner product with θ is its mean
+reward.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def given(parameters: Array) -> Array:
 
 
 def linear(parameters: Array) -> Array:
-    """An intercept and the parameters, centred and scaled to unit standard deviation over the pairs."""
+    """An intercept and the parameters, centred and scaled to unit standard deviation over the
+    pairs.
+    """
     return np.column_stack([np.ones(len(parameters)), _standardised(parameters)])
 
 
@@ -35,7 +39,12 @@ def tabular(parameters: Array) -> Array:
     return np.eye(int(label.max()) + 1)[label.ravel()]
 
 
-MAPS: dict[str, FeatureMap] = {"given": given, "linear": linear, "quadratic": quadratic, "tabular": tabular}
+MAPS: dict[str, FeatureMap] = {
+    "given": given,
+    "linear": linear,
+    "quadratic": quadratic,
+    "tabular": tabular,
+}
 
 
 def feature_map(choice: str | FeatureMap) -> FeatureMap:
@@ -43,7 +52,10 @@ def feature_map(choice: str | FeatureMap) -> FeatureMap:
     if callable(choice):
         return choice
     if choice not in MAPS:
-        raise InputError(f"features={choice!r} is not known: choose {', '.join(map(repr, MAPS))}, or give a function")
+        raise InputError(
+            f"features={choice!r} is not known: choose {', '.join(map(repr, MAPS))}, "
+            f"or give a function"
+        )
     return MAPS[choice]
 
 
@@ -55,7 +67,9 @@ def feature_names(choice: str, parameter_names: list[str], n_features: int) -> l
         return ["1", *parameter_names]
     if choice == "quadratic":
         first, second = np.triu_indices(len(parameter_names))
-        products = [f"{parameter_names[i]}·{parameter_names[j]}" for i, j in zip(first, second, strict=True)]
+        products = [
+            f"{parameter_names[i]}·{parameter_names[j]}" for i, j in zip(first, second, strict=True)
+        ]
         return ["1", *parameter_names, *products]
     return [f"feature {k}" for k in range(n_features)]
 

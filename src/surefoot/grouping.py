@@ -1,4 +1,6 @@
-"""From what a caller gives to pairs grouped by arm: checked once, here, with errors that say how to mend it."""
+"""From what a caller gives to pairs grouped by arm: checked once, here, with errors that say how to
+mend it.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +30,24 @@ def finite(values: ArrayLike, what: str) -> Array:
         axes = ("row", "column") if array.ndim > 1 else ("entry",)
         where = ", ".join(f"{axis} {i}" for axis, i in zip(axes, place.tolist(), strict=False))
         at = f" at {where}" if where else ""
-        raise InputError(f"{what} holds {array[tuple(place)]}{at}: replace or remove it; every entry must be finite")
+        raise InputError(
+            f"{what} holds {array[tuple(place)]}{at}: replace or remove it; every "
+            f"entry must be finite"
+        )
     return array
 
 
-def matrix(values: ArrayLike, what: str, empty: str = "give at least one row and one column") -> Array:
+def matrix(
+    values: ArrayLike, what: str, empty: str = "give at least one row and one column"
+) -> Array:
     """`finite` with rows and columns; `empty` says what to do where there are none."""
     array = finite(values, what)
     if array.size == 0:
         raise InputError(f"{what} is empty (shape {array.shape}): {empty}")
     if array.ndim != 2:
-        raise InputError(f"{what} has shape {array.shape}: give a two-dimensional array, one row for each")
+        raise InputError(
+            f"{what} has shape {array.shape}: give a two-dimensional array, one row for each"
+        )
     return array
 
 
@@ -51,24 +60,32 @@ def perturbed(arms: Array, perturbations: Sequence[ArrayLike]) -> list[Array]:
         )
     groups = []
     for number, (arm, given) in enumerate(zip(arms, perturbations, strict=True)):
-        own = matrix(given, f"perturbations[{number}]", empty="give it at least one row (zeros: no perturbation)")
+        own = matrix(
+            given,
+            f"perturbations[{number}]",
+            empty="give it at least one row (zeros: no perturbation)",
+        )
         if own.shape[1] != arms.shape[1]:
             raise InputError(
                 f"perturbations[{number}] has {own.shape[1]} columns, but arms have "
-                f"{arms.shape[1]}: a perturbation y is subtracted from its arm x, so give them equal columns"
+                f"{arms.shape[1]}: a perturbation y is subtracted from its arm x, so "
+                f"give them equal columns"
             )
         groups.append(arm - own)
     return groups
 
 
 def box_corners(radii: ArrayLike, shape: tuple[int, ...]) -> list[Array]:
-    """For each arm the (2^k, n_parameters) corners of a box centred on 0 with k sides of positive length."""
+    """For each arm the (2^k, n_parameters) corners of a box centred on 0 with k sides of positive
+    length.
+    """
     given = finite(radii, "radii")
     try:
         radius = np.broadcast_to(given, shape)
     except ValueError:
         raise InputError(
-            f"radii of shape {given.shape} do not fit arms of shape {shape}: give one number, one for each parameter, "
+            f"radii of shape {given.shape} do not fit arms of shape {shape}: give one "
+            f"number, one for each parameter, "
             "or one for each parameter of each arm"
         ) from None
     if (radius < 0).any():
@@ -84,10 +101,13 @@ def arm_numbers(arm_of_pair: ArrayLike, n_pairs: int) -> NDArray[Any]:
     arm = np.asarray(arm_of_pair)
     if arm.shape != (n_pairs,):
         raise InputError(
-            f"arm_of_pair has shape {arm.shape}, but there are {n_pairs} pairs: give one arm number a pair"
+            f"arm_of_pair has shape {arm.shape}, but there are {n_pairs} pairs: give "
+            f"one arm number a pair"
         )
     if not np.issubdtype(arm.dtype, np.integer):
-        raise InputError(f"arm_of_pair has type {arm.dtype}: give whole numbers, 0 for the first arm")
+        raise InputError(
+            f"arm_of_pair has type {arm.dtype}: give whole numbers, 0 for the first arm"
+        )
     present = np.unique(arm)
     if present[0] != 0 or present[-1] != len(present) - 1:
         missing = np.setdiff1d(np.arange(len(present)), present)[:5].tolist()
@@ -114,7 +134,8 @@ def joined(names: Sequence[Sequence[str]], groups: list[Array]) -> list[str]:
     if [len(group) for group in names] != [len(group) for group in groups]:
         raise InputError(
             f"perturbation_names has {[len(group) for group in names][:10]} names for arms with "
-            f"{[len(group) for group in groups][:10]} perturbations: give one name for each perturbation of each arm"
+            f"{[len(group) for group in groups][:10]} perturbations: give one name "
+            f"for each perturbation of each arm"
         )
     return [name for group in names for name in group]
 
@@ -134,18 +155,22 @@ class Grouped:
     perturbation_names: list[str]
 
 
-def grouped_by_arm(parameters: Array, arm: NDArray[Any], arm_names: list[str], perturbation_names: Names) -> Grouped:
+def grouped_by_arm(
+    parameters: Array, arm: NDArray[Any], arm_names: list[str], perturbation_names: Names
+) -> Grouped:
     """Sort pairs by arm, keeping their order within it, and merge equal pairs of one arm."""
     if perturbation_names is not None and len(perturbation_names) != len(parameters):
         raise InputError(
-            f"{len(perturbation_names)} perturbation names were given for {len(parameters)} pairs: give one each"
+            f"{len(perturbation_names)} perturbation names were given for "
+            f"{len(parameters)} pairs: give one each"
         )
     keyed = np.column_stack([arm, parameters + 0.0])  # + 0.0 turns -0.0 into 0.0
     _, first = np.unique(keyed, axis=0, return_index=True)
     if len(first) < len(parameters):
         repeated = sorted(set(range(len(parameters))) - set(first.tolist()))
         warnings.warn(
-            f"{len(repeated)} pairs repeat another pair of the same arm and were merged; the first is "
+            f"{len(repeated)} pairs repeat another pair of the same arm and were "
+            f"merged; the first is "
             f"row {repeated[0]} (arm {arm_names[int(arm[repeated[0]])]!r})",
             SurefootWarning,
             stacklevel=4,  # whoever called RobustProblem
@@ -168,7 +193,8 @@ def refuse_twin_arms(features: Array, offsets: IntArray, names: list[str]) -> No
         key = np.unique(features[offsets[arm] : offsets[arm + 1]] + 0.0, axis=0).tobytes()
         if key in seen:
             raise InputError(
-                f"arms {names[seen[key]]!r} and {names[arm]!r} have identical pairs, so no number of pulls can tell "
+                f"arms {names[seen[key]]!r} and {names[arm]!r} have identical pairs, "
+                f"so no number of pulls can tell "
                 "them apart: remove one of them"
             )
         seen[key] = arm
@@ -180,6 +206,7 @@ def require_memory(rows: int, columns: int, what: str) -> None:
     available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > available / 4:
         raise InputError(
-            f"the {what} are {rows} × {columns} numbers, {needed / 2**30:.1f} GiB, too large for this machine's "
+            f"the {what} are {rows} × {columns} numbers, {needed / 2**30:.1f} GiB, "
+            f"too large for this machine's "
             f"{available / 2**30:.1f} GiB: give fewer arms or perturbations, or fewer features"
         )

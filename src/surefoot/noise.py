@@ -1,4 +1,6 @@
-"""What is known about the noise. A scale is an upper bound; the user must choose, there is no default."""
+"""What is known about the noise. A scale is an upper bound; the user must choose, there is no
+default.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ class Noise:
     """Noise of independent pulls with mean zero.
 
     Attributes:
-        scale: standard deviation (Gaussian) or sub-Gaussian constant: one number, one per pair, or None if unknown.
+        scale: standard deviation (Gaussian) or sub-Gaussian constant: one number, one per pair, or
+            None if unknown.
     """
 
     scale: ArrayLike | None
@@ -71,7 +74,9 @@ def noise_from_dict(data: dict[str, Any]) -> Noise:
         return Gaussian(scale)
     if kind == "SubGaussian" and scale is not None:
         return SubGaussian(scale)
-    raise InputError(f"noise {data!r} is not known: its kind is Gaussian or SubGaussian, the latter with a scale")
+    raise InputError(
+        f"noise {data!r} is not known: its kind is Gaussian or SubGaussian, the latter with a scale"
+    )
 
 
 def _positive(scale: ArrayLike) -> ArrayLike:
@@ -80,5 +85,7 @@ def _positive(scale: ArrayLike) -> ArrayLike:
     except (TypeError, ValueError):
         array = np.empty(0)
     if array.ndim > 1 or array.size == 0 or not (np.isfinite(array).all() and (array > 0).all()):
-        raise InputError(f"a noise scale must be one positive number, or one for each pair, not {scale!r:.80}")
+        raise InputError(
+            f"a noise scale must be one positive number, or one for each pair, not {scale!r:.80}"
+        )
     return float(array) if array.ndim == 0 else array

@@ -1,4 +1,6 @@
-"""RobustProblem: arms, what may go wrong with each, and the grouped pairs that every algorithm works on."""
+"""RobustProblem: arms, what may go wrong with each, and the grouped pairs that every algorithm
+works on.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,13 @@ class RobustProblem:
         """
         arm_array = matrix(arms, "arms")
         corners = box_corners(radii, arm_array.shape)
-        return cls(arm_array, corners, features=features, arm_names=arm_names, parameter_names=parameter_names)
+        return cls(
+            arm_array,
+            corners,
+            features=features,
+            arm_names=arm_names,
+            parameter_names=parameter_names,
+        )
 
     def _build(
         self,
@@ -133,15 +141,26 @@ class RobustProblem:
         self.feature_kind = features if isinstance(features, str) else "custom"
         if features == "tabular":
             require_memory(len(self.parameters), len(self.parameters), "tabular features")
-        mapped = feature_map(features)(self.parameters) if explicit_features is None else explicit_features
+        mapped = (
+            feature_map(features)(self.parameters)
+            if explicit_features is None
+            else explicit_features
+        )
         self.features = matrix(mapped, "features")
         if len(self.features) != self.n_pairs:
             raise InputError(
-                f"the feature map gave {len(self.features)} rows for {self.n_pairs} pairs: it must give one row a pair"
+                f"the feature map gave {len(self.features)} rows for {self.n_pairs} "
+                f"pairs: it must give one row a pair"
             )
-        self.feature_names = feature_names(self.feature_kind, self.parameter_names, self.features.shape[1])
+        self.feature_names = feature_names(
+            self.feature_kind, self.parameter_names, self.features.shape[1]
+        )
         self.basis = _span(self.features)
-        self.pairs = self.features if self.basis.shape[0] == self.basis.shape[1] else self.features @ self.basis
+        self.pairs = (
+            self.features
+            if self.basis.shape[0] == self.basis.shape[1]
+            else self.features @ self.basis
+        )
         for array in (self.parameters, self.offsets, self.features, self.pairs, self.basis):
             array.flags.writeable = False
         refuse_twin_arms(self.features, self.offsets, self.arm_names)
@@ -176,7 +195,8 @@ class RobustProblem:
         if parameter.shape == (self.dimension,):
             return np.asarray(self.pairs @ parameter)
         raise InputError(
-            f"theta has shape {parameter.shape}, but the features have {self.features.shape[1]} columns "
+            f"theta has shape {parameter.shape}, but the features have "
+            f"{self.features.shape[1]} columns "
             f"(rank {self.dimension}): give one number a column"
         )
 
@@ -191,14 +211,18 @@ class RobustProblem:
     def worst_pairs(self, theta: ArrayLike) -> IntArray:
         """(n_arms,) the pair at which each arm is worst."""
         means = self.pair_means(theta)
-        return np.array([self.offsets[a] + np.argmin(means[self.pairs_of(a)]) for a in range(self.n_arms)])
+        return np.array(
+            [self.offsets[a] + np.argmin(means[self.pairs_of(a)]) for a in range(self.n_arms)]
+        )
 
     def best_arm(self, theta: ArrayLike) -> int:
         """The arm whose worst case is best under θ; the first of several."""
         return int(np.argmax(self.robust_values(theta)))
 
     def robust_gaps(self, theta: ArrayLike) -> Array:
-        """(n_arms,) how far each arm's robust value is below the best; for the best, the distance to the second."""
+        """(n_arms,) how far each arm's robust value is below the best; for the best, the distance
+        to the second.
+        """
         values = self.robust_values(theta)
         best = int(np.argmax(values))
         gaps = np.asarray(values[best] - values)
@@ -226,8 +250,12 @@ class RobustProblem:
         return tables.problem_to_frame(self)
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, *, features: str | FeatureMap = "given") -> RobustProblem:
-        """A problem from a table with a column `arm`, optionally `perturbation`, and one column a parameter."""
+    def from_frame(
+        cls, frame: pd.DataFrame, *, features: str | FeatureMap = "given"
+    ) -> RobustProblem:
+        """A problem from a table with a column `arm`, optionally `perturbation`, and one column a
+        parameter.
+        """
         from surefoot import tables
 
         return tables.problem_from_frame(frame, features)
@@ -244,11 +272,15 @@ class RobustProblem:
         return cls.from_frame(tables.read_csv(path), features=features)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything needed to rebuild the problem to the bit, as plain lists: what JSON and study files hold."""
+        """Everything needed to rebuild the problem to the bit, as plain lists: what JSON and study
+        files hold.
+        """
         return {
             "parameters": self.parameters.tolist(),
             "offsets": self.offsets.tolist(),
-            "features": self.feature_kind if self.feature_kind != "custom" else self.features.tolist(),
+            "features": self.feature_kind
+            if self.feature_kind != "custom"
+            else self.features.tolist(),
             "arm_names": self.arm_names,
             "perturbation_names": self.perturbation_names,
             "parameter_names": self.parameter_names,
@@ -262,16 +294,25 @@ class RobustProblem:
             sizes = np.diff(data["offsets"])
             names = (data["arm_names"], data["perturbation_names"], data["parameter_names"])
         except KeyError as missing:
-            raise InputError(f"a problem needs the entry {missing}: write it with to_dict() or to_json()") from None
+            raise InputError(
+                f"a problem needs the entry {missing}: write it with to_dict() or to_json()"
+            ) from None
         if sizes.sum() != len(parameters) or not (sizes >= 1).all():
             raise InputError(
-                f"offsets {data['offsets']!r:.80} do not divide {len(parameters)} pairs among the arms: "
+                f"offsets {data['offsets']!r:.80} do not divide {len(parameters)} "
+                f"pairs among the arms: "
                 "write the problem with to_dict() or to_json()"
             )
         arm = np.repeat(np.arange(len(sizes)), sizes)
         explicit = None if isinstance(features, str) else np.array(features, dtype=np.float64)
         problem = cls.__new__(cls)
-        problem._build(parameters, arm, features if explicit is None else feature_map("given"), *names, explicit)
+        problem._build(
+            parameters,
+            arm,
+            features if explicit is None else feature_map("given"),
+            *names,
+            explicit,
+        )
         return problem
 
     def to_json(self) -> str:
@@ -284,9 +325,13 @@ class RobustProblem:
         try:
             data = json.loads(text)
         except json.JSONDecodeError as error:
-            raise InputError(f"this is not JSON ({error}): give the text that to_json() wrote") from None
+            raise InputError(
+                f"this is not JSON ({error}): give the text that to_json() wrote"
+            ) from None
         if not isinstance(data, dict):
-            raise InputError(f"this JSON holds a {type(data).__name__}: give the object that to_json() wrote")
+            raise InputError(
+                f"this JSON holds a {type(data).__name__}: give the object that to_json() wrote"
+            )
         return cls.from_dict(data)
 
     def __repr__(self) -> str:
@@ -295,10 +340,15 @@ class RobustProblem:
 
 
 def _span(features: Array) -> Array:
-    """(n_features, dimension) a basis B such that features @ B keeps every inner product with θ and has full rank."""
+    """(n_features, dimension) a basis B such that features @ B keeps every inner product with θ and
+    has full rank.
+    """
     norms = np.linalg.norm(features, axis=0)
     if not norms.any():
-        raise InputError("all pairs are zero: their rewards cannot depend on the arm, so there is nothing to find")
+        raise InputError(
+            "all pairs are zero: their rewards cannot depend on the arm, so there is "
+            "nothing to find"
+        )
     scale = np.where(norms > 0, norms, 1.0)
     _, singular, right = np.linalg.svd(features / scale, full_matrices=False)
     rank = int((singular > RANK_TOLERANCE * singular[0]).sum())

@@ -1,4 +1,6 @@
-"""How far a study is, told to an object you can swap: a bar in a terminal, lines in a log, or nothing."""
+"""How far a study is, told to an object you can swap: a bar in a terminal, lines in a log, or
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,10 @@ class Snapshot:
         return self.expected_left / self.pulls_per_second
 
     def __str__(self) -> str:
-        return f"{self.told} pulls, phase {self.phase}: {self.phase_told}/{self.phase_pulls}, {self.known}"
+        return (
+            f"{self.told} pulls, phase {self.phase}: "
+            f"{self.phase_told}/{self.phase_pulls}, {self.known}"
+        )
 
     @property
     def known(self) -> str:
@@ -63,7 +68,9 @@ class Snapshot:
 
 
 class Progress(Protocol):
-    """Anything that wants to know. `update` is called a few times a second, from the thread that runs the study."""
+    """Anything that wants to know. `update` is called a few times a second, from the thread that
+    runs the study.
+    """
 
     def update(self, snapshot: Snapshot) -> None: ...
 
@@ -113,7 +120,8 @@ class BarProgress:
         from rich.progress import Progress as RichProgress
         from rich.table import Column
 
-        rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")  # what does not fit is cut off here, not elsewhere
+        # what does not fit is cut off here, not elsewhere
+        rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
         columns = (
             TextColumn("phase {task.fields[phase]}", table_column=Column(no_wrap=True)),
             BarColumn(bar_width=12),
@@ -126,7 +134,9 @@ class BarProgress:
     def update(self, snapshot: Snapshot) -> None:
         if self._task is None:
             self._bar.start()
-            self._task = self._bar.add_task("", total=snapshot.phase_pulls, phase=snapshot.phase, words="")
+            self._task = self._bar.add_task(
+                "", total=snapshot.phase_pulls, phase=snapshot.phase, words=""
+            )
         self._bar.update(
             self._task,
             total=snapshot.phase_pulls,

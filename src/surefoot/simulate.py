@@ -52,14 +52,16 @@ def identify(
 
 
 class LinearSimulator:
-    """Rewards zᵀθ + noise, drawn as the sufficient statistics of a whole phase: 10⁹ pulls cost as much as 10.
+    """Rewards zᵀθ + noise, drawn as the sufficient statistics of a whole phase: 10⁹ pulls cost as
+    much as 10.
 
     Args:
         theta: for the features, or for the problem's reduced basis.
-        noise: standard deviation, one number or one per pair. All three families are sub-Gaussian with this scale.
+        noise: standard deviation, one number or one per pair. All three families are sub-Gaussian
+            with this scale.
         seed: anything that numpy.random.default_rng takes.
-        family: "gaussian" and "rademacher" are exact; "uniform" is by the central limit theorem above 10 000
-            pulls of a pair.
+        family: "gaussian" and "rademacher" are exact; "uniform" is by the central limit theorem
+            above 10 000 pulls of a pair.
     """
 
     def __init__(
@@ -71,7 +73,9 @@ class LinearSimulator:
         family: Family = "gaussian",
     ) -> None:
         if family not in ("gaussian", "uniform", "rademacher"):
-            raise InputError(f'family={family!r} is not known: choose "gaussian", "uniform" or "rademacher"')
+            raise InputError(
+                f'family={family!r} is not known: choose "gaussian", "uniform" or "rademacher"'
+            )
         self.means = problem.pair_means(theta)
         self.scales = Gaussian(noise).scales(problem.n_pairs)
         self.family: Family = family
@@ -89,7 +93,9 @@ class LinearSimulator:
 
 
 def _gaussian(generator: np.random.Generator, counts: Counts) -> tuple[Array, Array]:
-    """Sum and scatter of standard normal draws are independent: N(0, n) and χ² with n − 1 degrees of freedom."""
+    """Sum and scatter of standard normal draws are independent: N(0, n) and χ² with n − 1 degrees
+    of freedom.
+    """
     sums = np.sqrt(counts) * generator.standard_normal(len(counts))
     scatter = np.where(counts > 1, 2 * generator.standard_gamma(np.maximum(counts - 1, 1) / 2), 0.0)
     return sums, scatter
@@ -102,7 +108,9 @@ def _rademacher(generator: np.random.Generator, counts: Counts) -> tuple[Array, 
 
 
 def _uniform(generator: np.random.Generator, counts: Counts) -> tuple[Array, Array]:
-    """Uniform on ±√3 (variance 1), one by one while that is cheap, by the central limit theorem beyond."""
+    """Uniform on ±√3 (variance 1), one by one while that is cheap, by the central limit theorem
+    beyond.
+    """
     sums, squares = np.empty(len(counts)), np.empty(len(counts))
     for k, n in enumerate(counts):
         if n <= LARGE:

@@ -15,7 +15,8 @@ from surefoot.errors import InputError
 
 Counts = IntArray
 SILENT = 20  # so many replicates without any scatter are no chance, even of a coin
-RANK_TOLERANCE = 1e-10  # directions that a design measures this much less than its best one are taken as unmeasured
+# directions that a design measures this much less than its best one are taken as unmeasured
+RANK_TOLERANCE = 1e-10
 ROUNDING = 1e-12  # relative size of what rounding leaves in a fit without noise
 
 
@@ -40,7 +41,8 @@ class Phase:
 class Outcome:
     """All that a phase's rewards say about the means and the noise, per pair.
 
-    The scatter is kept about each pair's own mean, not about zero: rewards of size 1e9 keep their digits.
+    The scatter is kept about each pair's own mean, not about zero: rewards of size 1e9 keep their
+    digits.
 
     Attributes:
         phase: the index of the phase.
@@ -55,17 +57,25 @@ class Outcome:
     scatter: Array
 
     @classmethod
-    def from_rewards(cls, phase: int, n_pairs: int, pairs: ArrayLike, rewards: ArrayLike) -> Outcome:
+    def from_rewards(
+        cls, phase: int, n_pairs: int, pairs: ArrayLike, rewards: ArrayLike
+    ) -> Outcome:
         """Accumulate single rewards, in the order given (floating-point sums depend on it)."""
         pair, reward = np.asarray(pairs, dtype=np.int64), np.asarray(rewards, dtype=np.float64)
         if pair.ndim != 1 or pair.shape != reward.shape:
-            raise InputError(f"{reward.size} rewards were given for {pair.size} pairs: give one reward for each pull")
+            raise InputError(
+                f"{reward.size} rewards were given for {pair.size} pairs: give one "
+                f"reward for each pull"
+            )
         if pair.size and not 0 <= pair.min() <= pair.max() < n_pairs:
             raise InputError(
-                f"pairs {pair.min()} to {pair.max()} were pulled, but they are numbered 0 to {n_pairs - 1}"
+                f"pairs {pair.min()} to {pair.max()} were pulled, but they are "
+                f"numbered 0 to {n_pairs - 1}"
             )
         counts = np.bincount(pair, minlength=n_pairs)
-        sums: Array = np.asarray(np.bincount(pair, weights=reward, minlength=n_pairs), dtype=np.float64)
+        sums: Array = np.asarray(
+            np.bincount(pair, weights=reward, minlength=n_pairs), dtype=np.float64
+        )
         means = sums / np.maximum(counts, 1)
         scatter = np.bincount(pair, weights=(reward - means[pair]) ** 2, minlength=n_pairs)
         return cls(phase, counts.astype(np.int64), sums, scatter.astype(np.float64))
@@ -90,14 +100,17 @@ def least_squares(rows: Array, counts: Counts, sums: Array, scales: Array) -> Ar
     return solution
 
 
-def _weighted(rows: Array, counts: Counts, sums: Array, scales: Array, pulled: IntArray) -> tuple[Array, Array]:
+def _weighted(
+    rows: Array, counts: Counts, sums: Array, scales: Array, pulled: IntArray
+) -> tuple[Array, Array]:
     """Rows and means of the pulled pairs, each times √count: their noise has one size."""
     root = np.sqrt(counts[pulled])
     return rows[pulled] * root[:, None], sums[pulled] / (root * scales[pulled])
 
 
 def _solve(design: Array, target: Array) -> tuple[Array, int]:
-    """Least squares and the rank, with columns brought to one size first: the units of features do not matter.
+    """Least squares and the rank, with columns brought to one size first: the units of features do
+    not matter.
 
     LAPACK's complete orthogonal factorisation, called directly: a run asks for this twice a phase.
     """
@@ -108,8 +121,13 @@ def _solve(design: Array, target: Array) -> tuple[Array, int]:
     sizes[sizes == 0] = 1.0
     padded = np.zeros((max(n, dimension), 1))
     padded[:n, 0] = target
-    free, workspace = np.zeros(dimension, dtype=np.int32), 2 * min(n, dimension) + 35 * (dimension + 1)
-    _, solution, _, rank, _ = lapack.dgelsy(design / sizes, padded, free, RANK_TOLERANCE, workspace, overwrite_b=True)
+    free, workspace = (
+        np.zeros(dimension, dtype=np.int32),
+        2 * min(n, dimension) + 35 * (dimension + 1),
+    )
+    _, solution, _, rank, _ = lapack.dgelsy(
+        design / sizes, padded, free, RANK_TOLERANCE, workspace, overwrite_b=True
+    )
     return np.asarray(solution[:dimension, 0] / sizes), int(rank)
 
 
@@ -118,9 +136,11 @@ class FitTest:
     """Lack of fit of one phase: how far the pairs' means are from the linear fit.
 
     Attributes:
-        against_replicates: p-value, uniform if the model holds; None where replicates or extra pairs are too few.
+        against_replicates: p-value, uniform if the model holds; None where replicates or extra
+            pairs are too few.
         samples: rewards in the phase, its weight among the phases.
-        against_scale: p-value, at least uniform if model and scale hold; None where the scale is not known either.
+        against_scale: p-value, at least uniform if model and scale hold; None where the scale is
+            not known either.
         squares: residual sum of squares about the fit, relative to the scales.
         freedom: its degrees of freedom.
     """
@@ -132,15 +152,18 @@ class FitTest:
     freedom: int = 0
 
 
-def lack_of_fit(rows: Array, scales: Array, outcome: Outcome, scales_known: bool = False) -> FitTest:
-    """Exact F test of the linear model within one phase (Gaussian noise, scales right up to a factor).
+def lack_of_fit(
+    rows: Array, scales: Array, outcome: Outcome, scales_known: bool = False
+) -> FitTest:
+    """Exact F test of the linear model within one phase (Gaussian noise, scales right up to a
+    factor).
 
-    The pairs' means deviate from the fit with k − rank degrees of freedom; the replicates give the noise
-    with N − k. Both are independent of the estimate of θ and, as a ratio, of the total residual; so the test
-    stays exact however the algorithm used those to decide when to stop.
+    The pairs' means deviate from the fit with k − rank degrees of freedom; the replicates give the
+    noise with N − k. Both are independent of the estimate of θ and, as a ratio, of the total
+    residual; so the test stays exact however the algorithm used those to decide when to stop.
 
-    If Gaussian scales are known, the misfit itself is at most χ² and independent of the estimate too: phases
-    with hardly any replicates can then refute the model.
+    If Gaussian scales are known, the misfit itself is at most χ² and independent of the estimate
+    too: phases with hardly any replicates can then refute the model.
     """
     pulled = np.flatnonzero(outcome.counts)
     samples = int(outcome.counts.sum())
@@ -152,12 +175,16 @@ def lack_of_fit(rows: Array, scales: Array, outcome: Outcome, scales_known: bool
     pure = float((outcome.scatter / scales**2).sum())
     against_replicates = against_scale = None
     if fit_freedom > 0:
-        against_replicates = _against_replicates(misfit, fit_freedom, pure, pure_freedom, float(target @ target))
+        against_replicates = _against_replicates(
+            misfit, fit_freedom, pure, pure_freedom, float(target @ target)
+        )
         against_scale = float(special.chdtrc(fit_freedom, misfit)) if scales_known else None
     return FitTest(against_replicates, samples, against_scale, misfit + pure, samples - rank)
 
 
-def _against_replicates(misfit: float, fit_freedom: int, pure: float, pure_freedom: int, size: float) -> float | None:
+def _against_replicates(
+    misfit: float, fit_freedom: int, pure: float, pure_freedom: int, size: float
+) -> float | None:
     """p-value of the F test; None where replicates are missing or rounding is all that is left."""
     rounding = ROUNDING**2 * size
     if pure_freedom <= 0 or max(pure, misfit) <= rounding:
@@ -169,14 +196,21 @@ def _against_replicates(misfit: float, fit_freedom: int, pure: float, pure_freed
 
 
 def combine(tests: list[FitTest]) -> float | None:
-    """One p-value from independent phases; twice the smaller one where replicates and known scales both speak."""
-    kinds = ([(t.against_replicates, t.samples) for t in tests], [(t.against_scale, t.samples) for t in tests])
+    """One p-value from independent phases; twice the smaller one where replicates and known scales
+    both speak.
+    """
+    kinds = (
+        [(t.against_replicates, t.samples) for t in tests],
+        [(t.against_scale, t.samples) for t in tests],
+    )
     p_values = [p for p in map(_inverse_normal, kinds) if p is not None]
     return min(1.0, len(p_values) * min(p_values)) if p_values else None
 
 
 def _inverse_normal(tests: list[tuple[float | None, int]]) -> float | None:
-    """Independent p-values as normal scores, each weighted by its samples; those that are None are left out."""
+    """Independent p-values as normal scores, each weighted by its samples; those that are None are
+    left out.
+    """
     usable = [(p, samples) for p, samples in tests if p is not None]
     if not usable:
         return None

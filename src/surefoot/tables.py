@@ -29,17 +29,21 @@ def problem_to_frame(problem: RobustProblem) -> pd.DataFrame:
 
 
 def problem_from_frame(frame: pd.DataFrame, features: str | FeatureMap) -> RobustProblem:
-    """Arms in order of first appearance; every column but `arm` and `perturbation` is a parameter."""
+    """Arms in order of first appearance; every column but `arm` and `perturbation` is a
+    parameter.
+    """
     from surefoot.problem import RobustProblem
 
     if "arm" not in frame.columns:
         raise InputError(
-            f"the table has columns {list(frame.columns)}, but none called 'arm': say which arm each row belongs to"
+            f"the table has columns {list(frame.columns)}, but none called 'arm': say "
+            f"which arm each row belongs to"
         )
     names = [column for column in frame.columns if column not in ("arm", "perturbation")]
     if not names or frame.empty:
         raise InputError(
-            f"the table has {len(frame)} rows and {len(names)} parameter columns: give at least one of each"
+            f"the table has {len(frame)} rows and {len(names)} parameter columns: "
+            f"give at least one of each"
         )
     for name in names:
         if not pd.api.types.is_numeric_dtype(frame[name]):
@@ -72,9 +76,12 @@ def read_csv(path: str | Path, names: Collection[str] = ("arm", "perturbation"))
         frame = pd.read_csv(path, dtype=str)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{str(path)!r} is not a CSV table ({error}): give comma-separated columns with a header"
+            f"{str(path)!r} is not a CSV table ({error}): give comma-separated "
+            f"columns with a header"
         ) from None
     for name in set(frame.columns) - set(names):
         with contextlib.suppress(ValueError):  # text stays text, for an error that can show it
-            frame[name] = [float(entry) for entry in frame[name]]  # Python reads every digit, pandas not always
+            frame[name] = [
+                float(entry) for entry in frame[name]
+            ]  # Python reads every digit, pandas not always
     return frame

@@ -1,4 +1,6 @@
-"""The four families on which every valid algorithm must keep its error rate, and algorithms made for an instance."""
+"""The four families on which every valid algorithm must keep its error rate, and algorithms made
+for an instance.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from surefoot.algorithms import ALGORITHMS, Algorithm, Settings, algorithm_from
-from surefoot.experiments.instances import Instance, irrelevant_dimensions, near_tie, random_robust, unit_sphere
+from surefoot.experiments.instances import (
+    Instance,
+    irrelevant_dimensions,
+    near_tie,
+    random_robust,
+    unit_sphere,
+)
 from surefoot.noise import Gaussian
 
 FAMILIES = {
@@ -28,5 +36,9 @@ def made_for(name: str, instance: Instance) -> Algorithm:
 
 def settings_for(name: str, **changes: Any) -> Settings:
     """Usual settings; StableOPT cannot do without a budget."""
-    usual: dict[str, Any] = {"delta": 0.05, "noise": Gaussian(1.0), "budget": 3000 if name == "stableopt" else None}
+    usual: dict[str, Any] = {
+        "delta": 0.05,
+        "noise": Gaussian(1.0),
+        "budget": 3000 if name == "stableopt" else None,
+    }
     return Settings(**{**usual, **changes})

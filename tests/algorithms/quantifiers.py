@@ -1,4 +1,6 @@
-"""The paper's rules written with its quantifiers, pair by pair: slow, and nothing else in common with the package."""
+"""The paper's rules written with its quantifiers, pair by pair: slow, and nothing else in common
+with the package.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from surefoot.arrays import Array
 from surefoot.problem import RobustProblem
 
 
-def beats(problem: RobustProblem, theta: Array, A: Array, c: float, winner: int, loser: int, strict: bool) -> bool:
+def beats(
+    problem: RobustProblem, theta: Array, A: Array, c: float, winner: int, loser: int, strict: bool
+) -> bool:
     """∀ y of the winner ∃ y' of the loser: c‖v‖_{A⁻¹} ≤ vᵀθ, v = winner − y − (loser − y')."""
     inverse = np.linalg.inv(A)
 

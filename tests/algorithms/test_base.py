@@ -35,7 +35,10 @@ def test_outcomes_that_do_not_fit_the_phase_are_refused() -> None:
         run.update(Outcome(0, good.counts, good.sums, good.scatter + (phase.counts == 0)))
     with pytest.raises(InputError, match="cannot be negative"):
         run.update(Outcome(0, good.counts, good.sums, good.scatter - 1e9))
-    with pytest.raises(InputError, match=r"sums of shape \(11,\).*the problem has 12 pairs: give one entry for each"):
+    with pytest.raises(
+        InputError,
+        match=r"sums of shape \(11,\).*the problem has 12 pairs: give one entry for each",
+    ):
         run.update(Outcome(0, good.counts, good.sums[1:], good.scatter))
     run.update(good)
 
@@ -74,7 +77,9 @@ def test_simultaneous_widths_cover_all_pairs_at_all_looks() -> None:
     problem, theta = random_robust(4, 3, 3)
     means, misses, runs = problem.pair_means(theta), 0, 60
     for seed in range(runs):
-        run = algorithm_from("robust-lingape").start(problem, settings_for("robust-lingape", delta=0.1))
+        run = algorithm_from("robust-lingape").start(
+            problem, settings_for("robust-lingape", delta=0.1)
+        )
         simulator = LinearSimulator(problem, theta, seed=seed)
         missed = False
         while phase := run.next_phase():

@@ -11,7 +11,9 @@ from surefoot.statistics import Phase, information
 from tests.algorithms.quantifiers import clearance
 
 
-def measured(instance: Instance, counts: np.ndarray, scale: float = 1.0) -> tuple[Comparisons, np.ndarray, np.ndarray]:
+def measured(
+    instance: Instance, counts: np.ndarray, scale: float = 1.0
+) -> tuple[Comparisons, np.ndarray, np.ndarray]:
     """Comparisons after these pulls, and the information and estimate by the textbook formulas."""
     problem, theta = instance
     scales = np.full(problem.n_pairs, scale)
@@ -31,7 +33,9 @@ def test_clearance_is_the_quantified_rule(scale: float) -> None:
     found = comparisons.clearance(np.arange(4))
     for winner in range(4):
         for loser in set(range(4)) - {winner}:
-            assert found[winner, loser] == pytest.approx(clearance(problem, theta, A, winner, loser), rel=1e-9)
+            assert found[winner, loser] == pytest.approx(
+                clearance(problem, theta, A, winner, loser), rel=1e-9
+            )
 
 
 def test_means_and_widths_are_those_of_least_squares() -> None:

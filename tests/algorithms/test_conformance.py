@@ -10,7 +10,13 @@ import pytest
 
 from surefoot.algorithms import Algorithm, Result, StopReason
 from surefoot.errors import InputError
-from surefoot.experiments.instances import Instance, classic, irrelevant_dimensions, on_sphere, unit_sphere
+from surefoot.experiments.instances import (
+    Instance,
+    classic,
+    irrelevant_dimensions,
+    on_sphere,
+    unit_sphere,
+)
 from surefoot.noise import Gaussian, SubGaussian
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
@@ -34,7 +40,9 @@ def finished(run: Algorithm, simulator: LinearSimulator) -> Result:
     return run.result
 
 
-def solved(name: str, instance: Instance, scale: float = 1.0, seed: int = 0, **changes: Any) -> Result:
+def solved(
+    name: str, instance: Instance, scale: float = 1.0, seed: int = 0, **changes: Any
+) -> Result:
     run = begun(name, instance, **({"noise": Gaussian(scale)} | changes))
     return finished(run, LinearSimulator(*instance, noise=scale, seed=seed))
 
@@ -55,7 +63,9 @@ def test_same_seed_same_run_to_the_bit(name: str) -> None:
     first, second = solved(name, instance, seed=7), solved(name, instance, seed=7)
     assert first.samples == second.samples
     assert first.theta.tobytes() == second.theta.tobytes()
-    assert [r.counts.tobytes() for r in first.history] == [r.counts.tobytes() for r in second.history]
+    assert [r.counts.tobytes() for r in first.history] == [
+        r.counts.tobytes() for r in second.history
+    ]
 
 
 def test_resuming_is_replaying(name: str) -> None:
@@ -128,14 +138,20 @@ def test_one_arm_is_trivial(name: str) -> None:
 
 
 def test_one_dimension(name: str) -> None:
-    instance = RobustProblem([[1.0], [2.0], [3.0]], [[[0.1]], [[0.1], [0.2]], [[0.1], [2.5]]]), np.array([1.0])
+    instance = (
+        RobustProblem([[1.0], [2.0], [3.0]], [[[0.1]], [[0.1], [0.2]], [[0.1], [2.5]]]),
+        np.array([1.0]),
+    )
     assert right(solved(name, instance), instance)
 
 
 def test_rank_deficient_pairs(name: str) -> None:
     thin = np.random.default_rng(0).standard_normal((2, 5))
     arms = np.array([[1.0, 0.0], [0.0, 1.0], [0.3, 0.3]]) @ thin
-    instance = RobustProblem(arms, [np.zeros((1, 5)), 0.1 * thin, 0.1 * thin]), np.linalg.pinv(thin) @ [0.2, 1.0]
+    instance = (
+        RobustProblem(arms, [np.zeros((1, 5)), 0.1 * thin, 0.1 * thin]),
+        np.linalg.pinv(thin) @ [0.2, 1.0],
+    )
     assert instance[0].dimension == 2
     assert right(solved(name, instance), instance)
 
@@ -144,7 +160,10 @@ def test_a_thousand_arms(name: str) -> None:
     generator = np.random.default_rng(0)
     arms = on_sphere(generator, 1000, 3) * generator.uniform(0.2, 0.7, (1000, 1))
     arms[400] = [1.5, 0.0, 0.0]
-    instance = RobustProblem(arms, [0.05 * on_sphere(generator, 1, 3) for _ in arms]), np.array([1.0, 0.0, 0.0])
+    instance = (
+        RobustProblem(arms, [0.05 * on_sphere(generator, 1, 3) for _ in arms]),
+        np.array([1.0, 0.0, 0.0]),
+    )
     assert right(solved(name, instance), instance)
 
 
@@ -312,4 +331,8 @@ def test_units_of_rewards_do_not_matter(name: str) -> None:
 
 def _state(run: Algorithm) -> dict[str, bytes]:
     """Everything a run knows, but for the phase that is waiting."""
-    return {key: pickle.dumps(value) for key, value in vars(run).items() if key not in ("_pending", "problem")}
+    return {
+        key: pickle.dumps(value)
+        for key, value in vars(run).items()
+        if key not in ("_pending", "problem")
+    }

@@ -10,7 +10,12 @@ from surefoot.algorithms import StopReason, algorithm_from
 from surefoot.algorithms.oracle import Oracle
 from surefoot.complexity import complexity
 from surefoot.errors import InputError
-from surefoot.experiments.instances import classic, irrelevant_dimensions, random_robust, unit_sphere
+from surefoot.experiments.instances import (
+    classic,
+    irrelevant_dimensions,
+    random_robust,
+    unit_sphere,
+)
 from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
@@ -47,13 +52,17 @@ def test_it_stops_at_the_first_look_at_which_the_true_gaps_are_clear(confidence:
         run.update(simulator.pull(phase))
         totals.append(run.samples)
         A = information(problem.pairs, run.counts)
-        clear = all(beats(problem, theta, A, c, best, x, strict=False) for x in range(4) if x != best)
+        clear = all(
+            beats(problem, theta, A, c, best, x, strict=False) for x in range(4) if x != best
+        )
         assert clear == (run.survivors.sum() == 1)
     assert all(after == math.ceil(1.1 * before) for before, after in pairwise(totals))
 
 
 @pytest.mark.parametrize("instance", [irrelevant_dimensions(5), unit_sphere(10, 5), classic(4)])
-def test_the_paper_policy_needs_the_papers_number(instance: tuple[RobustProblem, np.ndarray]) -> None:
+def test_the_paper_policy_needs_the_papers_number(
+    instance: tuple[RobustProblem, np.ndarray],
+) -> None:
     """Appendix B: 2 log(|Z|²/δ) H_R, up to rounding and a look's growth of 1.1."""
     problem, theta = instance
     expected = complexity(problem, theta).oracle_samples(0.05)

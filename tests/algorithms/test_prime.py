@@ -32,7 +32,9 @@ def test_errors_stay_within_delta(family: str, model: str) -> None:
 
 @pytest.fixture
 def few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three looks and no design search: the guarantee may not depend on either, and 20 000 runs become affordable."""
+    """Three looks and no design search: the guarantee may not depend on either, and 20 000 runs
+    become affordable.
+    """
 
     def spread_out(coordinates, known, theta, leader, rivals, held, start, spread, look):  # type: ignore[no-untyped-def]
         return spread, round(look.size), None
@@ -45,14 +47,19 @@ def few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("few_looks")
 @pytest.mark.parametrize("model", MODELS)
 def test_each_of_two_tied_arms_is_eliminated_with_probability_at_most_delta(model: str) -> None:
-    """20 000 runs: singletons, so that the domination is an equality and the level is nearly spent."""
+    """20 000 runs: singletons, so that the domination is an equality and the level is nearly
+    spent.
+    """
     noise, draws = MODELS[model]
     tied = sf.RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0]], [0, 1])
     delta, runs = 0.2, 20_000
-    eliminated = eliminations(tied, [1.0, 1.0], sf.Settings(delta=delta, noise=noise, budget=4 + 3 * 20), draws, runs)
+    eliminated = eliminations(
+        tied, [1.0, 1.0], sf.Settings(delta=delta, noise=noise, budget=4 + 3 * 20), draws, runs
+    )
     assert (stats.binom.sf(eliminated - 1, runs, delta) > LEVEL).all()
     if model != "sub-Gaussian":
-        assert (eliminated > 0.6 * delta * runs).all()  # the level is spent: an inflated statistic would be seen
+        # the level is spent: an inflated statistic would be seen
+        assert (eliminated > 0.6 * delta * runs).all()
 
 
 @pytest.mark.statistical
@@ -60,12 +67,16 @@ def test_each_of_two_tied_arms_is_eliminated_with_probability_at_most_delta(mode
 @pytest.mark.parametrize("arms", [[0, 1, 2, 2, 2], [0, 0, 1, 1, 1], [0, 1, 1, 2, 2]])
 @pytest.mark.parametrize("model", MODELS)
 def test_ties_with_hulls_and_changing_challengers(model: str, arms: list[int]) -> None:
-    """Four tied pairs and a better one: rivals mix arms, pairs settle one by one, challengers change."""
+    """Four tied pairs and a better one: rivals mix arms, pairs settle one by one, challengers
+    change.
+    """
     noise, draws = MODELS[model]
     pairs = [[1.0, 0.0, 0.2], [0.0, 1.0, 0.1], [0.5, 0.5, -0.3], [1.0, 1.0, 0.0], [0.2, 0.8, 0.4]]
     delta, runs = 0.2, 1000
     settings = sf.Settings(delta=delta, noise=noise, budget=8 + 3 * 21)
-    eliminated = eliminations(sf.RobustProblem.from_pairs(pairs, arms), [1.0, 1.0, 0.0], settings, draws, runs)
+    eliminated = eliminations(
+        sf.RobustProblem.from_pairs(pairs, arms), [1.0, 1.0, 0.0], settings, draws, runs
+    )
     assert (stats.binom.sf(eliminated - 1, runs, delta) > LEVEL).all()
 
 
@@ -74,12 +85,16 @@ def test_ties_with_hulls_and_changing_challengers(model: str, arms: list[int]) -
 @pytest.mark.parametrize("tolerance", [0.0, 0.3])
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_ties_with_an_arm_inside_anothers_hull(tolerance: float, offset: float) -> None:
-    """A rival may then be the very point it is compared with: that says nothing, whatever the size of the rewards."""
+    """A rival may then be the very point it is compared with: that says nothing, whatever the size
+    of the rewards.
+    """
     tied = sf.RobustProblem.from_pairs(
         [[-1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.3, 0.0, 1.0], [0.0, 1.0, 1.0]], [0, 0, 1, 2]
     )
     delta, runs = 0.2, 500
-    settings = sf.Settings(delta=delta, noise=sf.Gaussian(1.0), tolerance=tolerance, budget=8 + 3 * 21)
+    settings = sf.Settings(
+        delta=delta, noise=sf.Gaussian(1.0), tolerance=tolerance, budget=8 + 3 * 21
+    )
     eliminated = eliminations(tied, [0.0, -9.0, offset], settings, "gaussian", runs)
     assert (stats.binom.sf(eliminated[:2] - 1, runs, delta) > LEVEL).all()
 
@@ -100,13 +115,16 @@ def eliminations(
 
 def test_a_tie_of_three_with_all_its_designs_rarely_loses_one_of_them() -> None:
     problem = sf.RobustProblem.from_pairs(
-        [[1.0, 0.0, 0.2], [0.0, 1.0, 0.1], [0.5, 0.5, -0.3], [1.0, 1.0, 0.0], [0.0, 0.2, 0.1]], [0, 1, 2, 2, 3]
+        [[1.0, 0.0, 0.2], [0.0, 1.0, 0.1], [0.5, 0.5, -0.3], [1.0, 1.0, 0.0], [0.0, 0.2, 0.1]],
+        [0, 1, 2, 2, 3],
     )
     theta = [1.0, 1.0, 0.0]
     eliminated, runs = np.zeros(4, dtype=int), 60
     for child in np.random.SeedSequence(12).spawn(runs):
         simulator = sf.LinearSimulator(problem, theta, 1.0, seed=child)
-        result = sf.identify(problem, simulator, delta=0.1, noise=sf.Gaussian(1.0), budget=2000, on_misfit="ignore")
+        result = sf.identify(
+            problem, simulator, delta=0.1, noise=sf.Gaussian(1.0), budget=2000, on_misfit="ignore"
+        )
         eliminated += ~np.isin(np.arange(4), result.candidates)
     assert (stats.binom.sf(eliminated[:3] - 1, runs, 0.1) > LEVEL).all()
     assert eliminated[3] > runs // 2
@@ -124,14 +142,18 @@ def test_tolerance_ends_a_tie() -> None:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("model", MODELS)
-def test_with_a_tolerance_arms_worse_than_it_are_returned_with_probability_at_most_delta(model: str) -> None:
+def test_with_a_tolerance_arms_worse_than_it_are_returned_with_probability_at_most_delta(
+    model: str,
+) -> None:
     noise, draws = MODELS[model]
     problem = sf.RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0]], [0, 1])
     theta, tolerance, delta, runs = [1.0, 0.69], 0.3, 0.2, 300
     wrong = 0
     for child in np.random.SeedSequence(13).spawn(runs):
         simulator = sf.LinearSimulator(problem, theta, 1.0, seed=child, family=draws)  # type: ignore[arg-type]
-        result = sf.identify(problem, simulator, delta=delta, noise=noise, tolerance=tolerance, on_misfit="ignore")
+        result = sf.identify(
+            problem, simulator, delta=delta, noise=noise, tolerance=tolerance, on_misfit="ignore"
+        )
         wrong += result.certified and result.arm == 1
     assert stats.binom.sf(wrong - 1, runs, delta) > LEVEL
 
@@ -178,7 +200,9 @@ def test_planned_weights_count_whatever_was_pulled() -> None:
         while phase := run.next_phase():
             run.update(simulator.pull(phase))
         looked = [record for record in run.history if record.boundary is not None]
-        assert [record.boundary for record in looked] == run.schedule.boundary[: len(looked)].tolist()
+        assert [record.boundary for record in looked] == run.schedule.boundary[
+            : len(looked)
+        ].tolist()
         changed += sum(
             record.counts.sum() != round(size * run.unit)
             for record, size in zip(looked, run.schedule.sizes, strict=False)
@@ -216,7 +240,9 @@ def test_a_wrong_linear_winner_is_caught(noise: sf.Gaussian) -> None:
         assert "quadratic" in result.reason.value
         assert "tabular" in result.reason.value
         assert result.sentence.endswith("not certified; 1 arm is still possible.")
-        assert sf.identify(linear, Means(means, seed), delta=0.05, noise=noise, on_misfit="ignore").certified
+        assert sf.identify(
+            linear, Means(means, seed), delta=0.05, noise=noise, on_misfit="ignore"
+        ).certified
         mended = sf.identify(square, Means(means, seed), delta=0.05, noise=noise, tolerance=0.02)
         assert mended.certified
         assert means[linear.pairs_of(mended.arm)].min() >= linear.worst_of(means)[truth] - 0.02
@@ -228,7 +254,10 @@ def test_a_right_model_is_rejected_no_more_often_than_its_level() -> None:
     p_values = []
     for child in np.random.SeedSequence(14).spawn(300):
         result = sf.identify(
-            problem, sf.LinearSimulator(problem, theta, 1.0, seed=child), delta=0.05, noise=sf.Gaussian()
+            problem,
+            sf.LinearSimulator(problem, theta, 1.0, seed=child),
+            delta=0.05,
+            noise=sf.Gaussian(),
         )
         if result.model_check.lack_of_fit is not None:
             p_values.append(result.model_check.lack_of_fit)
@@ -242,7 +271,12 @@ def test_a_right_model_is_rejected_no_more_often_than_its_level() -> None:
 def test_the_size_of_an_unknown_noise_does_not_matter(size: float) -> None:
     problem, theta = random_robust(5, 4, 3, rng=np.random.default_rng(3))
     results = [
-        sf.identify(problem, sf.LinearSimulator(problem, scale * theta, scale, seed=4), delta=0.05, noise=sf.Gaussian())
+        sf.identify(
+            problem,
+            sf.LinearSimulator(problem, scale * theta, scale, seed=4),
+            delta=0.05,
+            noise=sf.Gaussian(),
+        )
         for scale in (1.0, size)
     ]
     assert results[0].samples == results[1].samples
@@ -253,7 +287,11 @@ def test_unequal_noise_is_noticed() -> None:
     problem, theta = random_robust(5, 4, 3, rng=np.random.default_rng(3))
     scales = np.where(np.arange(problem.n_pairs) % 2 == 0, 0.2, 3.0)
     result = sf.identify(
-        problem, sf.LinearSimulator(problem, theta, scales, seed=1), delta=0.05, noise=sf.Gaussian(), budget=4000
+        problem,
+        sf.LinearSimulator(problem, theta, scales, seed=1),
+        delta=0.05,
+        noise=sf.Gaussian(),
+        budget=4000,
     )
     assert result.model_check.equal_variances is not None
     assert result.model_check.equal_variances < 1e-4
@@ -262,9 +300,13 @@ def test_unequal_noise_is_noticed() -> None:
 def test_scales_that_differ_by_pair_are_used() -> None:
     problem, theta = random_robust(5, 4, 3, rng=np.random.default_rng(3))
     scales = np.where(np.arange(problem.n_pairs) % 2 == 0, 0.2, 3.0)
-    test = error_test(lambda _: "prime", (problem, theta), runs=40, noise=sf.Gaussian(scales), true_scale=scales)  # type: ignore[arg-type]
+    test = error_test(
+        lambda _: "prime", (problem, theta), runs=40, noise=sf.Gaussian(scales), true_scale=scales
+    )  # type: ignore[arg-type]
     assert not test.rejected
-    blind = error_test(lambda _: "prime", (problem, theta), runs=40, noise=sf.Gaussian(3.0), true_scale=scales)  # type: ignore[arg-type]
+    blind = error_test(
+        lambda _: "prime", (problem, theta), runs=40, noise=sf.Gaussian(3.0), true_scale=scales
+    )  # type: ignore[arg-type]
     assert test.samples < 0.5 * blind.samples
 
 
@@ -286,7 +328,9 @@ def test_units_of_a_feature_do_not_matter(noise: sf.Gaussian, size: float) -> No
 @pytest.mark.parametrize("theta", [[1.0, 0.5], [0.5, 1.0]])
 @pytest.mark.parametrize("model", MODELS)
 def test_arms_may_share_pairs(theta: list[float], model: str) -> None:
-    problem = sf.RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.5, 0.5]], [0, 0, 1, 2, 2])
+    problem = sf.RobustProblem.from_pairs(
+        [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.5, 0.5]], [0, 0, 1, 2, 2]
+    )
     for seed in range(4):
         simulator = sf.LinearSimulator(problem, theta, 1.0, seed=seed)
         result = sf.identify(problem, simulator, delta=0.05, noise=MODELS[model][0], budget=3000)
@@ -307,7 +351,9 @@ def test_rewards_far_from_zero_keep_their_evidence() -> None:
         [[0.0, 0.5, 0.0], [0.0, 0.5, 1e9]],
     )
     runs = [
-        sf.identify(near, sf.LinearSimulator(near, theta, 1.0, seed=1), delta=0.05, noise=sf.Gaussian(1.0))
+        sf.identify(
+            near, sf.LinearSimulator(near, theta, 1.0, seed=1), delta=0.05, noise=sf.Gaussian(1.0)
+        )
         for theta in far
     ]
     assert runs[0].samples == runs[1].samples

@@ -51,7 +51,9 @@ def test_every_open_comparison_is_a_rival_and_settled_ones_are_not() -> None:
 
 
 def test_a_leader_that_shares_all_pairs_leaves_nothing_to_steer_by() -> None:
-    coordinates = coordinates_for(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.ones(3), np.arange(4))
+    coordinates = coordinates_for(
+        np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.ones(3), np.arange(4)
+    )
     weights, pulls, target = allocated(coordinates, np.ones(2), 0, np.array([1]), np.zeros((3, 1)))
     assert target is None
     assert weights == pytest.approx(np.full(3, 1 / 3))

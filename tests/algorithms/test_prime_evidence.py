@@ -14,7 +14,9 @@ from surefoot.statistics import Phase
 
 
 def phase_tests(problem: RobustProblem, scale: float, counts: np.ndarray) -> PhaseTests:
-    return PhaseTests(coordinates_for(problem.pairs, np.full(problem.n_pairs, scale), problem.offsets), counts)
+    return PhaseTests(
+        coordinates_for(problem.pairs, np.full(problem.n_pairs, scale), problem.offsets), counts
+    )
 
 
 def own_theta(tests: PhaseTests, problem: RobustProblem, theta: object) -> np.ndarray:
@@ -28,7 +30,9 @@ def small_problem() -> RobustProblem:
     return RobustProblem(arms, [0.3 * generator.standard_normal((5, 3)) for _ in arms])
 
 
-def hull_ratio(point: np.ndarray, others: np.ndarray, theta: np.ndarray, inverse: np.ndarray) -> float:
+def hull_ratio(
+    point: np.ndarray, others: np.ndarray, theta: np.ndarray, inverse: np.ndarray
+) -> float:
     """The best ratio over many random points of the hull: a lower bound for the best one."""
     mixes = np.random.default_rng(1).dirichlet(np.full(len(others), 0.3), 20_000)
     v = point - np.concatenate([mixes, np.eye(len(others))]) @ others
@@ -48,7 +52,9 @@ def test_rivals_are_the_hull_points_that_are_beaten_most_clearly() -> None:
     for k, pair in enumerate(range(problem.offsets[leader], problem.offsets[leader + 1])):
         for j, arm in enumerate(others):
             reached = float(comparison.directions[k, j] @ whitened_theta)
-            best = hull_ratio(problem.pairs[pair], problem.pairs[problem.pairs_of(arm)], theta, inverse)
+            best = hull_ratio(
+                problem.pairs[pair], problem.pairs[problem.pairs_of(arm)], theta, inverse
+            )
             assert reached >= best - 1e-6
 
 
@@ -56,13 +62,18 @@ def test_rivals_are_the_hull_points_that_are_beaten_most_clearly() -> None:
 def test_what_a_phase_measures_is_whitened_and_what_it_does_not_is_hidden(small: float) -> None:
     """By either decomposition: directions measured well, hardly, and not at all."""
     generator = np.random.default_rng(2)
-    left, right = np.linalg.qr(generator.standard_normal((9, 4)))[0], np.linalg.qr(generator.standard_normal((4, 4)))[0]
+    left, right = (
+        np.linalg.qr(generator.standard_normal((9, 4)))[0],
+        np.linalg.qr(generator.standard_normal((4, 4)))[0],
+    )
     singular = np.array([3.0, 2.0, 1.0, small])
     design = (left * singular) @ right.T
     root, hidden = _whitening(design)
     rank = 4 if small > 1e-11 else 3
     assert root.shape == (4, rank)
-    assert root.T @ design.T @ design @ root == pytest.approx(np.eye(rank), abs=1e-15 / max(small, 1e-10))
+    assert root.T @ design.T @ design @ root == pytest.approx(
+        np.eye(rank), abs=1e-15 / max(small, 1e-10)
+    )
     assert np.linalg.norm(design @ hidden) <= 1e-12
     assert hidden.T @ hidden == pytest.approx(np.eye(4 - rank), abs=1e-12)
 
@@ -82,8 +93,15 @@ def test_statistics_have_the_stated_mean_and_unit_variance(family: str) -> None:
     tests.add(1, np.array([0, 2, 3]), past)
     simulator = LinearSimulator(problem, theta, 2.0, seed=3, family=family)  # type: ignore[arg-type]
     scales = np.full(problem.n_pairs, 2.0)
-    draws = np.array([tests.statistics(simulator.pull(phase), past, scales, True, 0.0)[0][0] for _ in range(4000)])
-    mean = tests.comparisons[0].directions @ np.linalg.solve(tests.root, own_theta(tests, problem, theta))
+    draws = np.array(
+        [
+            tests.statistics(simulator.pull(phase), past, scales, True, 0.0)[0][0]
+            for _ in range(4000)
+        ]
+    )
+    mean = tests.comparisons[0].directions @ np.linalg.solve(
+        tests.root, own_theta(tests, problem, theta)
+    )
     assert draws.mean(axis=0) == pytest.approx(mean, abs=0.08)
     assert draws.std(axis=0) == pytest.approx(np.ones_like(mean), abs=0.06)
 
@@ -96,7 +114,8 @@ def test_unknown_scale_gives_standard_normal_scores_under_a_zero_gap() -> None:
     tests.add(0, np.array([1]), past)
     simulator = LinearSimulator(problem, [2.0, 2.0], 37.0, seed=5)
     scores = [
-        float(tests.statistics(simulator.pull(phase), past, np.ones(2), False, 0.0)[0][0][0, 0]) for _ in range(4000)
+        float(tests.statistics(simulator.pull(phase), past, np.ones(2), False, 0.0)[0][0][0, 0])
+        for _ in range(4000)
     ]
     assert stats.kstest(scores, "norm").pvalue > 1e-3
 
@@ -129,13 +148,18 @@ def test_a_rival_equal_to_the_challengers_pair_says_nothing() -> None:
 
 def comparison(challenger: int, arms: list[int], pairs: int) -> Comparison:
     shape = (pairs, len(arms))
-    return Comparison(challenger, np.array(arms), np.zeros((*shape, 1)), np.ones(shape), np.zeros(shape))
+    return Comparison(
+        challenger, np.array(arms), np.zeros((*shape, 1)), np.ones(shape), np.zeros(shape)
+    )
 
 
 def test_a_challenger_that_changes_and_comes_back_keeps_one_block() -> None:
     problem = small_problem()
     walks = Evidence(problem.offsets)
-    first, second = np.array([[1.0], [3.0], [2.0], [5.0], [4.0]]), np.array([[4.0], [1.0], [2.0], [9.0], [9.0]])
+    first, second = (
+        np.array([[1.0], [3.0], [2.0], [5.0], [4.0]]),
+        np.array([[4.0], [1.0], [2.0], [9.0], [9.0]]),
+    )
     for challenger, values in ((0, first), (1, second), (0, second)):
         walks.add(4.0, comparison(challenger, [2], 5), values, values + 1.0)
     assert walks.walk[2] == pytest.approx(2 * ((first + second).min() + second.min()))
@@ -145,11 +169,18 @@ def test_a_challenger_that_changes_and_comes_back_keeps_one_block() -> None:
 
 
 def test_an_arm_is_out_only_once_every_choice_of_worst_pairs_has_crossed() -> None:
-    """Two challengers in turn; all 25 choices of their worst pairs are followed, with and without an ease."""
+    """Two challengers in turn; all 25 choices of their worst pairs are followed, with and without
+    an ease.
+    """
     level, out_in_turn = 6.0, 0
     for seed in range(200):
         generator = np.random.default_rng(seed)
-        walks, first, second, eased = Evidence(small_problem().offsets), np.zeros(5), np.zeros(5), np.zeros(5)
+        walks, first, second, eased = (
+            Evidence(small_problem().offsets),
+            np.zeros(5),
+            np.zeros(5),
+            np.zeros(5),
+        )
         crossed = np.zeros((5, 5), dtype=bool)
         crossed_or_near = crossed.copy()
         out = False

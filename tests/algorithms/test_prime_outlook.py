@@ -28,7 +28,9 @@ def look() -> Look:
 def scores(comparisons: Standing, ahead: float, pulls: float) -> np.ndarray:
     now = look()
     needs = (now.boundary * np.sqrt(now.variance + ahead) - comparisons.held) / np.sqrt(ahead)
-    spreads = np.sqrt(1 + prime_outlook.DOUBT * pulls * (comparisons.doubts / comparisons.lengths) ** 2)
+    spreads = np.sqrt(
+        1 + prime_outlook.DOUBT * pulls * (comparisons.doubts / comparisons.lengths) ** 2
+    )
     return np.asarray((np.sqrt(pulls) * comparisons.gaps / comparisons.lengths - needs) / spreads)
 
 
@@ -40,7 +42,9 @@ def test_the_most_pressing_are_those_with_the_least_scores() -> None:
     comparisons = standing(0)
     chosen = comparisons.most_pressing(look(), 5.0)
     assert len(chosen.gaps) == prime_outlook.MOST_RIVALS
-    least = np.sort(scores(comparisons, 5.0, 5.0 * (look().size / look().weight)))[: prime_outlook.MOST_RIVALS]
+    least = np.sort(scores(comparisons, 5.0, 5.0 * (look().size / look().weight)))[
+        : prime_outlook.MOST_RIVALS
+    ]
     assert np.sort(scores(chosen, 5.0, 5.0 * (look().size / look().weight))) == pytest.approx(least)
 
 
@@ -54,7 +58,9 @@ def test_needs_and_spreads_make_up_the_scores() -> None:
     rivals = comparisons.rivals(look(), ahead)
     gains = np.sqrt(rivals.pulls) * rivals.gaps / comparisons.lengths
     assert rivals.pulls == pytest.approx(4.0 / 2.0 * 40.0)
-    assert (gains - rivals.needs) / rivals.spreads == pytest.approx(scores(comparisons, ahead, rivals.pulls))
+    assert (gains - rivals.needs) / rivals.spreads == pytest.approx(
+        scores(comparisons, ahead, rivals.pulls)
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -62,7 +68,9 @@ def test_needs_and_spreads_make_up_the_scores() -> None:
 def test_the_horizon_is_the_first_weight_with_enough_hope(seed: int, gap: float) -> None:
     comparisons, now = standing(seed, n=20, gap=gap), look()
     ahead = now.weight * (1000 * (1 + now.variance / now.weight)) ** prime_outlook.AHEAD
-    chances = np.array([log_chance(comparisons, weight, weight * (now.size / now.weight)) for weight in ahead])
+    chances = np.array(
+        [log_chance(comparisons, weight, weight * (now.size / now.weight)) for weight in ahead]
+    )
     hopeful = np.flatnonzero(chances >= np.log(prime_outlook.HOPE))
     expected = ahead[hopeful[0]] if len(hopeful) else ahead[np.argmax(chances)]
     assert comparisons.horizon(now) == pytest.approx(expected)
@@ -82,7 +90,9 @@ def test_without_hope_the_horizon_is_where_there_is_most() -> None:
 @pytest.mark.parametrize("gap", [0.3, 1.5, 3.0])
 def test_the_size_trades_pulls_for_the_chance_of_another_phase(seed: int, gap: float) -> None:
     comparisons, now = standing(seed, n=5, gap=gap), look()
-    chances = np.exp([log_chance(comparisons, now.weight, size * now.size) for size in prime_outlook.SIZES])
+    chances = np.exp(
+        [log_chance(comparisons, now.weight, size * now.size) for size in prime_outlook.SIZES]
+    )
     costs = prime_outlook.SIZES + prime_outlook.PATIENCE * (1 - chances)
     factor = prime_outlook.SIZES[np.argmin(costs)] if chances[-1] > prime_outlook.FEEBLE else 1.0
     assert comparisons.pulls(now) == round(factor * now.size)
@@ -90,5 +100,8 @@ def test_the_size_trades_pulls_for_the_chance_of_another_phase(seed: int, gap: f
 
 def test_other_lengths_change_the_size_as_they_change_the_chance() -> None:
     comparisons, now = standing(3, n=5, gap=1.5), look()
-    sizes = [comparisons._replace(lengths=comparisons.lengths / factor).pulls(now) for factor in (5.0, 1.2)]
+    sizes = [
+        comparisons._replace(lengths=comparisons.lengths / factor).pulls(now)
+        for factor in (5.0, 1.2)
+    ]
     assert sizes[0] < sizes[1]

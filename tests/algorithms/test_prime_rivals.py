@@ -1,4 +1,6 @@
-"""The compiled choice of rivals against plain NumPy, and the caution it takes where gaps are guesses."""
+"""The compiled choice of rivals against plain NumPy, and the caution it takes where gaps are
+guesses.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,21 @@ ARMS = np.array([1, 2])
 OWN = np.arange(3)
 
 
-def points(measured: np.ndarray, means: np.ndarray, known: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def points(
+    measured: np.ndarray, means: np.ndarray, known: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Arm 0's pairs minus the points of the two others, and their gaps."""
     nothing, rank = np.empty((len(means), 0)), measured.shape[1]
     past = nothing if known is None else known
     sizes, both = np.linalg.norm(measured, axis=1), np.hstack([measured, past])
-    differences, gaps, lengths = np.empty((3, 2, both.shape[1])), np.empty((3, 2)), np.empty((2, 3, 2))
-    clearest_points(measured, past, nothing, sizes, means, OWN, ARMS, OFFSETS, both, differences, gaps, lengths)
+    differences, gaps, lengths = (
+        np.empty((3, 2, both.shape[1])),
+        np.empty((3, 2)),
+        np.empty((2, 3, 2)),
+    )
+    clearest_points(
+        measured, past, nothing, sizes, means, OWN, ARMS, OFFSETS, both, differences, gaps, lengths
+    )
     assert lengths[0] == pytest.approx(np.linalg.norm(differences[:, :, :rank], axis=2))
     assert lengths[1] == pytest.approx(np.linalg.norm(differences[:, :, rank:], axis=2))
     return differences[:, :, :rank], gaps
@@ -40,7 +50,9 @@ def test_an_arm_ahead_everywhere_is_compared_where_it_is_least_so(seed: int) -> 
     means[3:7] += 2
     differences, gaps = points(pairs, means)
     for k in OWN:
-        best = int(np.argmax((means[k] - means[3:7]) / np.linalg.norm(pairs[k] - pairs[3:7], axis=1)))
+        best = int(
+            np.argmax((means[k] - means[3:7]) / np.linalg.norm(pairs[k] - pairs[3:7], axis=1))
+        )
         assert differences[k, 0] == pytest.approx(pairs[k] - pairs[3 + best])
         assert gaps[k, 0] == pytest.approx(means[k] - means[3 + best])
 
@@ -61,8 +73,21 @@ def test_no_mixture_of_an_arms_pairs_is_beaten_more_clearly(seed: int) -> None:
 
 
 def test_a_gap_that_is_only_a_guess_counts_less() -> None:
-    """Two vertices equally far in this phase; the one with the larger gap is hardly known from the past."""
-    phase = np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [3.0, 3.0]])
+    """Two vertices equally far in this phase; the one with the larger gap is hardly known from the
+    past.
+    """
+    phase = np.array(
+        [
+            [0.0, 0.0],
+            [0.0, 0.0],
+            [0.0, 0.0],
+            [1.0, 0.0],
+            [0.0, 1.0],
+            [1.0, 0.0],
+            [0.0, 1.0],
+            [3.0, 3.0],
+        ]
+    )
     means = np.array([0.0, 0.0, 0.0, -1.0, -1.2, -1.0, -1.2, -1.0])
     bold, bold_gap = points(phase, means)
     unsure = np.zeros((8, 1))

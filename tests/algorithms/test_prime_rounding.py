@@ -14,7 +14,9 @@ from surefoot.design.finishing import Rivals
 def test_a_phase_has_the_pulls_it_was_given(pulls: int, units: float) -> None:
     generator = np.random.default_rng(pulls)
     weights, spread = generator.dirichlet(np.full(40, 0.05)), generator.dirichlet(np.ones(40))
-    rivals = Rivals(generator.standard_normal((6, 4)), np.full(6, 0.3), np.full(6, 2.0), np.ones(6), 500.0)
+    rivals = Rivals(
+        generator.standard_normal((6, 4)), np.full(6, 0.3), np.full(6, 2.0), np.ones(6), 500.0
+    )
     past, rows = generator.integers(0, 9, 40), generator.standard_normal((40, 4))
     counts = counts_for(weights, pulls, spread, past, units, rows, rivals)
     assert counts.sum() == pulls
@@ -23,14 +25,18 @@ def test_a_phase_has_the_pulls_it_was_given(pulls: int, units: float) -> None:
 
 def test_weights_below_half_a_pull_get_none() -> None:
     weights = np.array([0.9, 0.096, 0.004])
-    counts = counts_for(weights, 100, np.array([0.5, 0.5, 0.0]), np.array([1000, 1000, 1000]), 1e9, np.eye(3), None)
+    counts = counts_for(
+        weights, 100, np.array([0.5, 0.5, 0.0]), np.array([1000, 1000, 1000]), 1e9, np.eye(3), None
+    )
     assert counts[2] <= 1  # at most a check of the model
     assert counts[0] > 80
 
 
 def test_every_phase_pulls_something_off_its_design() -> None:
     weights = np.array([1.0, 0.0, 0.0, 0.0])
-    counts = counts_for(weights, 60, np.full(4, 0.25), np.array([500, 40, 40, 40]), 1e6, np.eye(4), None)
+    counts = counts_for(
+        weights, 60, np.full(4, 0.25), np.array([500, 40, 40, 40]), 1e6, np.eye(4), None
+    )
     assert counts[1:].sum() == 2
 
 

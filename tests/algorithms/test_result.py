@@ -13,7 +13,13 @@ from surefoot.simulate import LinearSimulator, identify
 @pytest.fixture(scope="module")
 def result() -> Result:
     problem, theta = random_robust(5, 4, 3)
-    return identify(problem, LinearSimulator(problem, theta, seed=0), "robust-static", delta=0.05, noise=Gaussian(1.0))
+    return identify(
+        problem,
+        LinearSimulator(problem, theta, seed=0),
+        "robust-static",
+        delta=0.05,
+        noise=Gaussian(1.0),
+    )
 
 
 def test_every_reason_says_what_to_do() -> None:
@@ -55,7 +61,9 @@ def test_the_history_as_a_table(result: Result) -> None:
 
 
 def test_the_table_shows_evidence_against_arms_that_were_still_possible() -> None:
-    """Evidence against an arm that is out no longer grows, and may fall below the boundary again."""
+    """Evidence against an arm that is out no longer grows, and may fall below the boundary
+    again.
+    """
     wear = [[[0, 0], [1.2, 0]], [[0, 0], [0.4, 0.2]], [[0, 0], [0.2, 0.8]]]
     problem = RobustProblem([[2.0, 0.0], [1.2, 1.0], [0.4, 1.6]], wear)
     for seed in range(10):
@@ -74,13 +82,20 @@ def test_notebooks_see_the_answer_and_the_history(result: Result) -> None:
 
 def test_names_are_escaped_for_notebooks() -> None:
     problem, theta = random_robust(2, 2, 2)
-    named = type(problem).from_pairs(problem.pairs, problem.arm_of_pair, arm_names=["<b>a</b>", "<i>b</i>"])
-    shown = identify(named, LinearSimulator(named, theta, seed=0), "uniform", delta=0.05, noise=Gaussian(1.0))
+    named = type(problem).from_pairs(
+        problem.pairs, problem.arm_of_pair, arm_names=["<b>a</b>", "<i>b</i>"]
+    )
+    shown = identify(
+        named, LinearSimulator(named, theta, seed=0), "uniform", delta=0.05, noise=Gaussian(1.0)
+    )
     assert "<b>a" not in shown._repr_html_()
     assert "<i>b" not in shown._repr_html_()
 
 
 def test_a_model_check_says_what_it_found() -> None:
-    assert str(ModelCheck(None, 0.5, 0.001)) == "linear model not tested (untestable); equal variances p = 0.5"
+    assert (
+        str(ModelCheck(None, 0.5, 0.001))
+        == "linear model not tested (untestable); equal variances p = 0.5"
+    )
     assert ModelCheck(1e-5, None, 0.001).rejected
     assert not ModelCheck(None, None, 0.001).rejected

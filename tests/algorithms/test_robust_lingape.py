@@ -30,7 +30,11 @@ def test_it_stops_at_the_first_look_at_which_the_rule_holds() -> None:
         assert run.boundary == pytest.approx(c)
         estimate = np.linalg.solve(A, problem.pairs.T @ run.sums)
         sure = any(
-            all(beats(problem, estimate, A, c, x, other, strict=False) for other in range(4) if other != x)
+            all(
+                beats(problem, estimate, A, c, x, other, strict=False)
+                for other in range(4)
+                if other != x
+            )
             for x in range(4)
         )
         assert sure == (run.survivors.sum() == 1)
@@ -69,7 +73,10 @@ def test_errors_stay_within_delta(family: str) -> None:
 @pytest.mark.statistical
 def test_errors_stay_within_delta_with_rademacher_noise() -> None:
     test = error_test(
-        lambda _: "robust-lingape", FAMILIES["unit sphere"](), noise=SubGaussian(1.0), family="rademacher"
+        lambda _: "robust-lingape",
+        FAMILIES["unit sphere"](),
+        noise=SubGaussian(1.0),
+        family="rademacher",
     )
     assert test.certified == test.runs
     assert not test.rejected

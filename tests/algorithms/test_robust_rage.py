@@ -53,7 +53,11 @@ def test_it_is_algorithm_1_line_by_line(confidence: str) -> None:
         survivors = [
             x
             for x in survivors
-            if not any(beats(problem, estimate, A, c, winner, x, strict=True) for winner in survivors if winner != x)
+            if not any(
+                beats(problem, estimate, A, c, winner, x, strict=True)
+                for winner in survivors
+                if winner != x
+            )
         ]
         assert np.flatnonzero(run.survivors).tolist() == survivors
         t += 1
@@ -63,7 +67,9 @@ def test_it_is_algorithm_1_line_by_line(confidence: str) -> None:
 
 
 def test_the_papers_design_can_leave_it_blind() -> None:
-    """The paper's policy notices that it can never stop; the valid one measures all directions and does."""
+    """The paper's policy notices that it can never stop; the valid one measures all directions and
+    does.
+    """
     test = error_test(lambda _: "robust-rage", misleading(), runs=20)
     assert test.certified == 20
     assert test.errors == 0
@@ -96,7 +102,9 @@ def test_a_singular_design_that_measures_what_it_needs_is_no_trouble() -> None:
 
 @pytest.mark.parametrize(("d", "public"), [(2, 5100), (6, 7800)])
 def test_singletons_need_what_public_rage_needs(d: int, public: int) -> None:
-    """Phases quadruple and the last one makes most of the pulls: a mean within a half to double is the same."""
+    """Phases quadruple and the last one makes most of the pulls: a mean within a half to double is
+    the same.
+    """
     test = error_test(lambda _: "robust-rage", classic(d), runs=200, confidence="paper")
     assert 0.5 * public < test.samples < 2 * public
 
@@ -104,7 +112,9 @@ def test_singletons_need_what_public_rage_needs(d: int, public: int) -> None:
 def test_a_design_is_solved_once_for_each_surviving_set(monkeypatch: pytest.MonkeyPatch) -> None:
     solved: list[bytes] = []
 
-    def counting(pairs: np.ndarray, offsets: np.ndarray, arms: np.ndarray, rows: np.ndarray) -> object:
+    def counting(
+        pairs: np.ndarray, offsets: np.ndarray, arms: np.ndarray, rows: np.ndarray
+    ) -> object:
         solved.append(arms.tobytes())
         return robust_xy(pairs, offsets, arms, rows)
 
@@ -142,6 +152,11 @@ def test_errors_stay_within_delta(family: str) -> None:
 
 @pytest.mark.statistical
 def test_errors_stay_within_delta_with_uniform_noise() -> None:
-    test = error_test(lambda _: "robust-rage", FAMILIES["several bind"](), noise=SubGaussian(1.0), family="uniform")
+    test = error_test(
+        lambda _: "robust-rage",
+        FAMILIES["several bind"](),
+        noise=SubGaussian(1.0),
+        family="uniform",
+    )
     assert test.certified == test.runs
     assert not test.rejected

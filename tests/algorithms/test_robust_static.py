@@ -21,7 +21,9 @@ from tests.statistical import error_test
 
 def solved(instance: Instance, seed: int = 0, **settings: object) -> Result:
     arguments = {"delta": 0.05, "noise": Gaussian(1.0)} | settings
-    return identify(instance[0], LinearSimulator(*instance, seed=seed), "robust-static", **arguments)  # type: ignore[arg-type]
+    return identify(
+        instance[0], LinearSimulator(*instance, seed=seed), "robust-static", **arguments
+    )  # type: ignore[arg-type]
 
 
 def test_looks_begin_at_twice_the_support_and_grow_by_the_papers_factor() -> None:
@@ -58,7 +60,9 @@ def test_it_stops_at_the_first_look_at_which_the_rule_holds(confidence: str) -> 
         A, b = information(problem.pairs, run.counts), problem.pairs.T @ run.sums
         estimate = np.linalg.solve(A, b)
         winners = [
-            x for x in range(4) if all(beats(problem, estimate, A, c, x, o, strict=False) for o in range(4) if o != x)
+            x
+            for x in range(4)
+            if all(beats(problem, estimate, A, c, x, o, strict=False) for o in range(4) if o != x)
         ]
         assert bool(winners) == (run.survivors.sum() == 1)
     assert looks > 3
@@ -68,8 +72,12 @@ def test_it_stops_at_the_first_look_at_which_the_rule_holds(confidence: str) -> 
 
 def test_sub_gaussian_noise_has_the_wider_threshold() -> None:
     instance = classic(3, 0.3)
-    gaussian, sub_gaussian = (solved(instance, noise=noise) for noise in (Gaussian(1.0), SubGaussian(1.0)))
-    assert sub_gaussian.history[0].boundary == pytest.approx(math.sqrt(2 * math.log(3 / (6 * 0.05 / math.pi**2))))
+    gaussian, sub_gaussian = (
+        solved(instance, noise=noise) for noise in (Gaussian(1.0), SubGaussian(1.0))
+    )
+    assert sub_gaussian.history[0].boundary == pytest.approx(
+        math.sqrt(2 * math.log(3 / (6 * 0.05 / math.pi**2)))
+    )
     assert sub_gaussian.history[0].boundary > gaussian.history[0].boundary  # type: ignore[operator]
 
 

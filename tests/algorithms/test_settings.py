@@ -16,7 +16,10 @@ from surefoot.noise import Gaussian
         ({"delta": 0.0}, "delta=0.0 is not a probability"),
         ({"delta": 1.0}, "is not a probability"),
         ({"delta": "5%"}, "is not a probability"),
-        ({"noise": 1.0}, "noise=1.0 does not say what is known about the noise: give surefoot.Gaussian"),
+        (
+            {"noise": 1.0},
+            "noise=1.0 does not say what is known about the noise: give surefoot.Gaussian",
+        ),
         ({"confidence": "sure"}, "confidence='sure' is not known"),
         ({"tolerance": -0.1}, "tolerance=-0.1 must be a number ≥ 0"),
         ({"tolerance": np.nan}, "tolerance=nan must be a number ≥ 0"),

@@ -19,9 +19,13 @@ from tests.algorithms.families import settings_for
 
 @pytest.mark.parametrize("confidence", ["paper", "valid"])
 def test_each_pull_is_the_published_choice(confidence: str) -> None:
-    """x_t = argmax_x min_y ucb, y_t = argmin_y lcb, and the report argmax_x min_y lcb, written out."""
+    """x_t = argmax_x min_y ucb, y_t = argmin_y lcb, and the report argmax_x min_y lcb, written
+    out.
+    """
     problem, _ = instance = random_robust(5, 4, 3)
-    run = StableOpt(batch_growth=0).start(problem, settings_for("stableopt", budget=150, confidence=confidence))
+    run = StableOpt(batch_growth=0).start(
+        problem, settings_for("stableopt", budget=150, confidence=confidence)
+    )
     simulator = LinearSimulator(*instance, seed=0)
     first = run.next_phase()
     assert first is not None
@@ -50,7 +54,12 @@ def test_each_pull_is_the_published_choice(confidence: str) -> None:
 def test_it_spends_its_budget_and_gives_no_certificate() -> None:
     instance = unit_sphere(8, 4)
     result = identify(
-        instance[0], LinearSimulator(*instance, seed=0), "stableopt", delta=0.05, noise=Gaussian(1.0), budget=20_000
+        instance[0],
+        LinearSimulator(*instance, seed=0),
+        "stableopt",
+        delta=0.05,
+        noise=Gaussian(1.0),
+        budget=20_000,
     )
     assert result.samples == 20_000
     assert result.reason is StopReason.NO_CERTIFICATE

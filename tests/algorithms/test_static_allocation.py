@@ -10,7 +10,9 @@ from surefoot.design.rounding import round_design
 
 @st.composite
 def growths(draw: st.DrawFn) -> tuple[np.ndarray, list[int]]:
-    weights = np.array(draw(st.lists(st.sampled_from([0.0, 0.01, 0.2, 0.5, 1.0, 1 / 3]), min_size=1, max_size=12)))
+    weights = np.array(
+        draw(st.lists(st.sampled_from([0.0, 0.01, 0.2, 0.5, 1.0, 1 / 3]), min_size=1, max_size=12))
+    )
     weights[draw(st.integers(0, len(weights) - 1))] = 0.7
     steps = draw(st.lists(st.integers(1, 40), min_size=1, max_size=8))
     return weights / weights.sum(), np.cumsum(steps).tolist()
@@ -18,7 +20,9 @@ def growths(draw: st.DrawFn) -> tuple[np.ndarray, list[int]]:
 
 @settings(max_examples=300, deadline=None)
 @given(growths())
-def test_counts_never_fall_sum_to_the_total_and_follow_the_weights(case: tuple[np.ndarray, list[int]]) -> None:
+def test_counts_never_fall_sum_to_the_total_and_follow_the_weights(
+    case: tuple[np.ndarray, list[int]],
+) -> None:
     weights, totals = case
     counts = np.zeros(len(weights), dtype=np.int64)
     for total in totals:

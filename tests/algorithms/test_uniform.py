@@ -30,7 +30,12 @@ def test_the_budget_is_spent_evenly(budget: int) -> None:
 def test_it_stops_when_it_is_sure() -> None:
     instance = random_robust()
     result = identify(
-        instance[0], LinearSimulator(*instance, seed=0), "uniform", delta=0.05, noise=Gaussian(1.0), budget=10**6
+        instance[0],
+        LinearSimulator(*instance, seed=0),
+        "uniform",
+        delta=0.05,
+        noise=Gaussian(1.0),
+        budget=10**6,
     )
     assert result.certified
     assert result.samples < 10**6

@@ -1,4 +1,6 @@
-"""Results to draw: few arms, many arms, none yet, one that minimises, and one whose evidence is infinite."""
+"""Results to draw: few arms, many arms, none yet, one that minimises, and one whose evidence is
+infinite.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def wings() -> tuple[RobustProblem, np.ndarray]:
     generator = np.random.default_rng(5)
     arms = generator.normal(size=(len(WINGS), 3))
     perturbations = [0.4 * generator.normal(size=(len(WEATHER), 3)) for _ in arms]
-    problem = RobustProblem(arms, perturbations, arm_names=WINGS, perturbation_names=[WEATHER] * len(WINGS))
+    problem = RobustProblem(
+        arms, perturbations, arm_names=WINGS, perturbation_names=[WEATHER] * len(WINGS)
+    )
     return problem, 0.15 * generator.normal(size=3)
 
 

@@ -7,7 +7,9 @@ def test_every_pull_is_counted_once():
     for result in (finished(), many()):
         frame = allocation_frame(result, pairs=5)
         pulls = frame.groupby("phase")["pulls"].sum()
-        assert pulls.to_dict() == {record.phase: int(record.counts.sum()) for record in result.history}
+        assert pulls.to_dict() == {
+            record.phase: int(record.counts.sum()) for record in result.history
+        }
         assert frame.groupby("phase")["share"].sum().round(12).eq(1).all()
 
 

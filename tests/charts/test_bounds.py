@@ -13,4 +13,7 @@ def test_the_run_stands_beside_the_bounds_at_its_confidence():
     assert pulls["lower bound 2 kl H*"] == hardness.lower_bound(0.05)
     assert pulls["oracle that knows θ"] == hardness.oracle_samples(0.05)
     assert pulls["Robust RAGE, at most"] == pytest.approx(hardness.rage_bound(0.05))
-    assert bounds_chart(result, hardness).to_dict()["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
+    assert (
+        bounds_chart(result, hardness).to_dict()["layer"][0]["encoding"]["x"]["scale"]["type"]
+        == "log"
+    )

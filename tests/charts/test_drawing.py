@@ -16,7 +16,10 @@ ALL = [arms_drawing, evidence_drawing, allocation_drawing, residuals_drawing]
 @pytest.mark.parametrize("draw", ALL)
 def test_the_quick_specification_is_that_of_the_chart(draw):
     drawing = draw(finished())
-    assert drawing.chart().to_dict() == drawing.spec() | {"config": config(), "$schema": drawing.spec()["$schema"]}
+    assert drawing.chart().to_dict() == drawing.spec() | {
+        "config": config(),
+        "$schema": drawing.spec()["$schema"],
+    }
 
 
 def test_filling_in_rows_and_categories_leaves_the_template_alone():

@@ -9,7 +9,9 @@ from surefoot.charts import glucose_curves
 def curves(count):
     minutes = np.arange(0, 300, 5)
     return pd.concat(
-        pd.DataFrame({"minute": minutes, "bg": 100.0 + 10 * k + minutes / 10, "curve": f"curve {k}"})
+        pd.DataFrame(
+            {"minute": minutes, "bg": 100.0 + 10 * k + minutes / 10, "curve": f"curve {k}"}
+        )
         for k in range(count)
     )
 

@@ -20,10 +20,16 @@ def test_an_unknown_scale_is_taken_from_replicates():
     run = algorithm_from("prime").start(problem, Settings(delta=0.05, noise=Gaussian()))
     phase = run.next_phase()
     rewards = np.random.default_rng(0).normal(scale=7.0, size=phase.samples)
-    run.update(Outcome.from_rewards(0, problem.n_pairs, np.repeat(np.arange(problem.n_pairs), phase.counts), rewards))
+    run.update(
+        Outcome.from_rewards(
+            0, problem.n_pairs, np.repeat(np.arange(problem.n_pairs), phase.counts), rewards
+        )
+    )
     pulled = phase.counts > 0
     scale = np.sqrt(run.scatter.sum() / run.freedom.sum())
-    np.testing.assert_allclose(run.result.pair_errors[pulled], scale / np.sqrt(phase.counts[pulled]))
+    np.testing.assert_allclose(
+        run.result.pair_errors[pulled], scale / np.sqrt(phase.counts[pulled])
+    )
     assert np.isnan(run.result.pair_errors[~pulled]).all()
 
 

@@ -16,21 +16,36 @@ FRAME = pd.DataFrame(ROWS, columns=["algorithm", "policy", "mean", "low", "high"
 def scales(spec):
     encoding = spec["layer"][1]["encoding"]
     colours, shapes = encoding["color"]["scale"], encoding["shape"]["scale"]
-    return dict(zip(colours["domain"], zip(colours["range"], shapes["range"], strict=True), strict=True))
+    return dict(
+        zip(colours["domain"], zip(colours["range"], shapes["range"], strict=True), strict=True)
+    )
 
 
 def test_policies_have_their_own_colours_and_an_algorithm_keeps_its_shape():
     found = scales(samples_chart(FRAME, "d", "dimension").to_dict())
-    assert list(found) == ["prime · valid", "robust-rage · valid", "robust-rage · paper", "lower bound"]
+    assert list(found) == [
+        "prime · valid",
+        "robust-rage · valid",
+        "robust-rage · paper",
+        "lower bound",
+    ]
     assert len({colour for colour, _ in found.values()}) == 4
-    assert found["robust-rage · valid"][1] == found["robust-rage · paper"][1] != found["prime · valid"][1]
+    assert (
+        found["robust-rage · valid"][1]
+        == found["robust-rage · paper"][1]
+        != found["prime · valid"][1]
+    )
 
 
 def test_samples_are_on_a_logarithmic_axis_with_their_errors():
     spec = samples_chart(FRAME, "d", "dimension").to_dict()
     bars, points = (layer["encoding"] for layer in spec["layer"])
     assert bars["y"]["scale"]["type"] == points["y"]["scale"]["type"] == "log"
-    assert (bars["y"]["field"], bars["y2"]["field"], points["y"]["field"]) == ("low", "high", "mean")
+    assert (bars["y"]["field"], bars["y2"]["field"], points["y"]["field"]) == (
+        "low",
+        "high",
+        "mean",
+    )
     assert points["x"]["title"] == "dimension"
 
 

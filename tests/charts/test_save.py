@@ -10,7 +10,11 @@ CHART = pace_chart(pd.DataFrame({"minute": [0, 60], "pulls": [3, 4]}))
 
 def test_three_files_are_written_and_nothing_else(tmp_path):
     written = save(CHART, tmp_path / "figures" / "pace")
-    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["pace.html", "pace.png", "pace.svg"]
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == [
+        "pace.html",
+        "pace.png",
+        "pace.svg",
+    ]
     png, svg, html = (path.read_bytes() for path in written)
     assert png.startswith(b"\x89PNG")
     assert b"pulls per minute" in svg

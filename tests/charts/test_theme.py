@@ -31,4 +31,6 @@ def test_printed_families_stand_out_on_paper():
 
 
 def test_every_colour_has_a_shape_and_dashes_of_its_own():
-    assert len(set(SERIES)) == len(set(SHAPES)) == len({tuple(dash) for dash in DASHES}) == len(SERIES)
+    assert (
+        len(set(SERIES)) == len(set(SHAPES)) == len({tuple(dash) for dash in DASHES}) == len(SERIES)
+    )

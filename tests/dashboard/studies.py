@@ -49,7 +49,9 @@ def request(app: object, path: str, method: str = "GET", **options: object) -> h
 
     async def send() -> httpx.Response:
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8765") as client:
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1:8765"
+        ) as client:
             return await client.request(method, path, **options)  # type: ignore[arg-type]
 
     return asyncio.run(send())

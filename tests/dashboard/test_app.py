@@ -55,9 +55,9 @@ def test_details_hold_the_numbers_of_the_study(app, folder):
     rows = {row["arm"]: row["value"] for row in details["charts"]["arms"]["datasets"]["arms"]}
     assert rows == dict(zip(result.problem.arm_names, result.values.tolist(), strict=True))
     assert len(details["arms"]) == result.problem.n_arms
-    assert request(app, "/study/1/bounds.json").json()["charts"]["bounds"]["datasets"]["bounds"][0]["pulls"] == (
-        result.samples
-    )
+    assert request(app, "/study/1/bounds.json").json()["charts"]["bounds"]["datasets"]["bounds"][0][
+        "pulls"
+    ] == (result.samples)
     assert request(app, "/study/2/bounds.json").json()["charts"] == {}
 
 
@@ -81,7 +81,15 @@ def test_the_csv_holds_every_pull_in_blocks(app, folder, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "path", ["/study/0", "/study/6", "/study/../../etc/passwd", "/study/%2e%2e%2fdone.db", "/assets/..%2fapp.py", "/x"]
+    "path",
+    [
+        "/study/0",
+        "/study/6",
+        "/study/../../etc/passwd",
+        "/study/%2e%2e%2fdone.db",
+        "/assets/..%2fapp.py",
+        "/x",
+    ],
 )
 def test_addresses_name_no_files(app, path):
     answer = request(app, path)
@@ -98,4 +106,10 @@ def test_the_payload_of_a_page_is_json_that_cannot_end_its_script(app):
     page = request(app, "/study/1").text
     text = re.search(r'id="charts">(.*?)</script>', page, re.S).group(1)
     assert "<" not in text
-    assert set(json.loads(text)["charts"]) == {"evidence", "arms", "allocation", "residuals", "pace"}
+    assert set(json.loads(text)["charts"]) == {
+        "evidence",
+        "arms",
+        "allocation",
+        "residuals",
+        "pace",
+    }

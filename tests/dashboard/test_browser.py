@@ -25,7 +25,13 @@ HALFWAY = 100  # pulls
 @contextmanager
 def server(*files, token=None):
     """`surefoot dashboard` as a process of its own; gives its address."""
-    command = [str(Path(sys.executable).with_name("surefoot")), "dashboard", *map(str, files), "--port", "0"]
+    command = [
+        str(Path(sys.executable).with_name("surefoot")),
+        "dashboard",
+        *map(str, files),
+        "--port",
+        "0",
+    ]
     environment = os.environ | ({"SUREFOOT_TOKEN": token} if token else {})
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     try:
@@ -39,7 +45,9 @@ def server(*files, token=None):
 
 @contextmanager
 def running(study, simulator, gates):
-    """The study runs in a thread as long as the test watches; whatever the test does, the gates open in the end."""
+    """The study runs in a thread as long as the test watches; whatever the test does, the gates
+    open in the end.
+    """
     thread = threading.Thread(target=study.run, args=(simulator, "serial"))
     thread.start()
     try:
@@ -111,10 +119,17 @@ def compare(watched, path):
     assert text(page, "sentence") == result.sentence
     assert text(page, "leader") == result.arm_name
     assert text(page, "survivors") == f"1 of {result.problem.n_arms}"
-    shown = page.eval_on_selector_all("#arms tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))")
-    expected = [[row[k] for k in ("arm", "value", "low", "high", "worst", "pulls", "kind")] for row in rows_of(result)]
+    shown = page.eval_on_selector_all(
+        "#arms tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))"
+    )
+    expected = [
+        [row[k] for k in ("arm", "value", "low", "high", "worst", "pulls", "kind")]
+        for row in rows_of(result)
+    ]
     assert shown == expected
-    drawn = page.evaluate("surefoot.view('evidence').data('evidence').map(r => [r.arm, r.pulls, r.evidence])")
+    drawn = page.evaluate(
+        "surefoot.view('evidence').data('evidence').map(r => [r.arm, r.pulls, r.evidence])"
+    )
     assert drawn == evidence_frame(result)[["arm", "pulls", "evidence"]].to_numpy().tolist()
 
 
@@ -151,7 +166,9 @@ def test_the_keyboard_is_enough(shown):
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
         page.keyboard.press("Enter")
         page.wait_for_selector("#arms tr")
-        assert {"All studies", "Download pulls as CSV", "Table of arms"} <= {tabbed(page) for _ in range(6)}
+        assert {"All studies", "Download pulls as CSV", "Table of arms"} <= {
+            tabbed(page) for _ in range(6)
+        }
         assert watched.trouble == []
 
 

@@ -9,12 +9,18 @@ TOKEN = "a token that nobody guesses"
 HTML = {"accept": "text/html"}
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:8765", "localhost", "[::1]:8765", "192.168.1.7", "lab.example:80"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:8765", "localhost", "[::1]:8765", "192.168.1.7", "lab.example:80"]
+)
 def test_known_names_and_plain_addresses_are_let_in(host):
-    assert request(make_app([], names=["Lab.example"]), "/", headers={"host": host}).status_code == 200
+    assert (
+        request(make_app([], names=["Lab.example"]), "/", headers={"host": host}).status_code == 200
+    )
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "", "[::1"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "", "[::1"]
+)
 def test_a_foreign_name_for_this_machine_is_refused(host):
     answer = request(make_app([]), "/", headers={"host": host})
     assert answer.status_code == 400
@@ -29,7 +35,10 @@ def test_every_answer_forbids_inline_script_and_framing():
         assert "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["x-frame-options"] == "DENY"
-    assert request(make_app([]), "/", headers={"host": "evil.example"}).headers["x-frame-options"] == "DENY"
+    assert (
+        request(make_app([]), "/", headers={"host": "evil.example"}).headers["x-frame-options"]
+        == "DENY"
+    )
 
 
 def test_without_the_token_there_is_only_the_way_to_sign_in():
@@ -58,7 +67,12 @@ def test_the_token_sets_a_cookie_that_scripts_and_other_sites_never_see():
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
     assert TOKEN not in cookie
-    assert request(app, "/", headers={"cookie": f"{guard.COOKIE}={guard.session_of(TOKEN)}"}).status_code == 200
+    assert (
+        request(
+            app, "/", headers={"cookie": f"{guard.COOKIE}={guard.session_of(TOKEN)}"}
+        ).status_code
+        == 200
+    )
     assert request(app, "/", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
 
 

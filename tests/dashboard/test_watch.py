@@ -69,7 +69,9 @@ def test_hardness_is_worked_out_once_and_only_at_the_end(tmp_path, monkeypatch):
 
 
 def test_it_reads_and_holds_nothing(tmp_path):
-    """A writer may even empty its log, which waits for every reader that is in the middle of something."""
+    """A writer may even empty its log, which waits for every reader that is in the middle of
+    something.
+    """
     path = tmp_path / "study.db"
     with create(path) as study:
         watch = Watch(path)

@@ -20,7 +20,12 @@ def test_a_running_study_says_how_far_it_is(tmp_path):
 
 def test_a_finished_study_is_done(tmp_path):
     said = fields(Watch(finished_study(tmp_path / "study.db")).look())
-    assert (said["state"], said["done"], said["left"], said["certified"]) == ("finished", 1.0, "none", True)
+    assert (said["state"], said["done"], said["left"], said["certified"]) == (
+        "finished",
+        1.0,
+        "none",
+        True,
+    )
 
 
 def test_a_missing_study_has_words_but_no_numbers(tmp_path):

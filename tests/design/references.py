@@ -1,4 +1,6 @@
-"""Independent answers: cone and matrix programmes, least squares from scipy, plain loops. Nothing from the solvers."""
+"""Independent answers: cone and matrix programmes, least squares from scipy, plain loops. Nothing
+from the solvers.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,12 @@ from surefoot.arrays import Array, IntArray
 Instance = tuple[Array, IntArray, Array]
 
 
-def ragged_instance(seed: int, n_arms: int = 5, dimension: int = 3, most: int = 4, size: float = 0.4) -> Instance:
-    """Random arms with 1 to `most` perturbations each: (pairs, offsets, theta); the pairs span the space."""
+def ragged_instance(
+    seed: int, n_arms: int = 5, dimension: int = 3, most: int = 4, size: float = 0.4
+) -> Instance:
+    """Random arms with 1 to `most` perturbations each: (pairs, offsets, theta); the pairs span the
+    space.
+    """
     generator = np.random.default_rng(seed)
     sizes = generator.integers(1, most + 1, size=n_arms)
     arms = np.repeat(generator.normal(size=(n_arms, dimension)), sizes, axis=0)
@@ -36,7 +42,11 @@ def best_arm(pairs: Array, offsets: IntArray, theta: Array) -> int:
 def block_rows(pairs: Array, offsets: IntArray, leader: int) -> list[tuple[int, Array]]:
     """(rival, rows z − z') for every pair z of the leader and every rival."""
     rivals = [arm for arm in range(offsets.size - 1) if arm != leader]
-    return [(r, pairs[z] - pairs[list(members(offsets, r))]) for z in members(offsets, leader) for r in rivals]
+    return [
+        (r, pairs[z] - pairs[list(members(offsets, r))])
+        for z in members(offsets, leader)
+        for r in rivals
+    ]
 
 
 def hull_criterion(rows: Array, gaps: Array, information: Array) -> float:
@@ -67,7 +77,9 @@ def paper_criterion(instance: Instance, weights: Array) -> float:
     for _, block in block_rows(pairs, offsets, best_arm(*instance)):
         gaps = np.maximum(block @ theta, 0.0)
         with np.errstate(divide="ignore"):
-            worst = max(worst, float(np.min(np.einsum("ij,jk,ik->i", block, inverse, block) / gaps**2)))
+            worst = max(
+                worst, float(np.min(np.einsum("ij,jk,ik->i", block, inverse, block) / gaps**2))
+            )
     return worst
 
 
@@ -84,7 +96,8 @@ def xy_criterion(pairs: Array, offsets: IntArray, weights: Array, arms: list[int
 
 
 def exact_programme(blocks: list[tuple[Array, Array]], rows: Array) -> float:
-    """min over designs of the largest hull criterion, as a second-order cone programme solved by Clarabel.
+    """min over designs of the largest hull criterion, as a second-order cone programme solved by
+    Clarabel.
 
     uᵀA⁻¹u ≤ t if and only if u = Σ c_i r_i with Σ c_i²/λ_i ≤ t.
     """
@@ -95,7 +108,9 @@ def exact_programme(blocks: list[tuple[Array, Array]], rows: Array) -> float:
         combination, energy = cp.Variable(len(rows)), cp.Variable(len(rows), nonneg=True)
         constraints += [gaps @ multipliers == 1, rows.T @ combination == block.T @ multipliers]
         constraints += [cp.sum(energy) <= bound]
-        constraints += [cp.SOC(weights + energy, cp.vstack([2 * combination, weights - energy]), axis=0)]
+        constraints += [
+            cp.SOC(weights + energy, cp.vstack([2 * combination, weights - energy]), axis=0)
+        ]
     problem = cp.Problem(cp.Minimize(bound), constraints)
     problem.solve(solver=cp.CLARABEL)
     return float(problem.value)
@@ -104,16 +119,22 @@ def exact_programme(blocks: list[tuple[Array, Array]], rows: Array) -> float:
 def exact_reference(instance: Instance, rows: Array | None = None) -> float:
     """H* of an instance by the cone programme."""
     pairs, offsets, theta = instance
-    blocks = [(block, block @ theta) for _, block in block_rows(pairs, offsets, best_arm(*instance))]
+    blocks = [
+        (block, block @ theta) for _, block in block_rows(pairs, offsets, best_arm(*instance))
+    ]
     return exact_programme(blocks, pairs if rows is None else rows)
 
 
 def matrix_programme(directions: Array, rows: Array) -> float:
-    """min over designs of the largest vᵀA⁻¹v, as one linear matrix inequality solved by Clarabel."""
+    """min over designs of the largest vᵀA⁻¹v, as one linear matrix inequality solved by
+    Clarabel.
+    """
     dimension = rows.shape[1]
     weights, bound = cp.Variable(len(rows), nonneg=True), cp.Variable()
     inverse = cp.Variable((dimension, dimension), symmetric=True)
-    matrix = cp.bmat([[rows.T @ cp.diag(weights) @ rows, np.eye(dimension)], [np.eye(dimension), inverse]])
+    matrix = cp.bmat(
+        [[rows.T @ cp.diag(weights) @ rows, np.eye(dimension)], [np.eye(dimension), inverse]]
+    )
     outer = np.einsum("ij,ik->ijk", directions, directions).reshape(len(directions), -1)
     constraints = [matrix >> 0, cp.sum(weights) == 1, outer @ cp.vec(inverse, order="C") <= bound]
     problem = cp.Problem(cp.Minimize(bound), constraints)

@@ -8,9 +8,18 @@ from surefoot.design.block_distance import announce_compilation, solve_blocks
 
 def solve(rows, gaps, starts):
     count, dimension = len(starts) - 1, rows.shape[1]
-    multipliers, distance, epsilon = np.zeros(len(rows)), np.empty(count), np.empty((count, dimension))
-    basis, owner = np.empty((len(rows) + count, dimension)), np.empty(len(rows) + count, dtype=np.int64)
-    used = solve_blocks(rows, gaps, np.asarray(starts), multipliers, distance, epsilon, basis, owner)
+    multipliers, distance, epsilon = (
+        np.zeros(len(rows)),
+        np.empty(count),
+        np.empty((count, dimension)),
+    )
+    basis, owner = (
+        np.empty((len(rows) + count, dimension)),
+        np.empty(len(rows) + count, dtype=np.int64),
+    )
+    used = solve_blocks(
+        rows, gaps, np.asarray(starts), multipliers, distance, epsilon, basis, owner
+    )
     return distance, epsilon, multipliers, basis[:used], owner[:used]
 
 
@@ -27,7 +36,9 @@ def test_agrees_with_another_solver(dimension, size):
     for k in range(30):
         block, gap = rows[k * size : (k + 1) * size], gaps[k * size : (k + 1) * size]
         free = np.zeros(size, dtype=np.int32)
-        _, half, flag, _ = daqp.solve(np.eye(dimension), np.zeros(dimension), block, np.full(size, 1e30), gap, free)
+        _, half, flag, _ = daqp.solve(
+            np.eye(dimension), np.zeros(dimension), block, np.full(size, 1e30), gap, free
+        )
         assert flag == 1
         assert distance[k] == pytest.approx(2 * half, rel=1e-7)
         assert (block @ epsilon[k] >= gap - 1e-8 * np.abs(gap).max()).all()
@@ -75,7 +86,8 @@ def test_a_warm_start_gives_the_same_answer():
 
 def test_nothing_to_gain_and_nothing_to_separate():
     rows = np.array([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
-    assert solve(rows[:1], np.array([-1.0]), [0, 1])[0][0] == 0.0  # no row has a positive gap: already won
+    # no row has a positive gap: already won
+    assert solve(rows[:1], np.array([-1.0]), [0, 1])[0][0] == 0.0
     assert solve(rows[1:], np.ones(2), [0, 2])[0][0] > 1e12  # v and −v both at least 1: impossible
 
 

@@ -9,11 +9,21 @@ OFFSETS = np.array([0, 2, 3, 5])
 
 def comparison(theta):
     values = PAIRS @ theta
-    return Comparison(PAIRS, OFFSETS, np.array([0, 1]), np.array([1, 2]), values[:2], values, np.array([1.0, 2.0, 3.0]))
+    return Comparison(
+        PAIRS,
+        OFFSETS,
+        np.array([0, 1]),
+        np.array([1, 2]),
+        values[:2],
+        values,
+        np.array([1.0, 2.0, 3.0]),
+    )
 
 
 def test_rows_and_gaps_of_blocks():
-    """Identity 1 * 2 + 1: the second apex against the second rival, arm 2, whose gaps are scaled by 3."""
+    """Identity 1 * 2 + 1: the second apex against the second rival, arm 2, whose gaps are scaled by
+    3.
+    """
     blocks = comparison(np.array([-1.0, -1.0])).rows_of(np.array([3, 0]))
     np.testing.assert_array_equal(blocks.starts, [0, 2, 3])
     np.testing.assert_array_equal(blocks.rows, [[1, -2], [-4, -5], [-3, 0]])
@@ -23,13 +33,23 @@ def test_rows_and_gaps_of_blocks():
 def test_ratios_take_the_smallest_pair_with_a_positive_gap():
     ((first, ratios),) = comparison(np.array([-1.0, 0.0])).vertex_ratios(np.eye(2))
     assert first == 0
-    np.testing.assert_allclose(ratios, [[9 / (2 * 3) ** 2, 50 / (3 * 5) ** 2], [4 / (2 * 2) ** 2, 41 / (3 * 4) ** 2]])
+    np.testing.assert_allclose(
+        ratios, [[9 / (2 * 3) ** 2, 50 / (3 * 5) ** 2], [4 / (2 * 2) ** 2, 41 / (3 * 4) ** 2]]
+    )
 
 
 def test_gaps_of_rounding_size_are_none():
     nearly = comparison(np.array([0.0, 1e-20]))
     assert nearly.smallest_gap < 1e-20
-    shifted = Comparison(PAIRS, OFFSETS, np.array([0]), np.array([1]), np.array([1.0 + 1e-15]), np.ones(5), np.ones(3))
+    shifted = Comparison(
+        PAIRS,
+        OFFSETS,
+        np.array([0]),
+        np.array([1]),
+        np.array([1.0 + 1e-15]),
+        np.ones(5),
+        np.ones(3),
+    )
     ((_, ratios),) = shifted.vertex_ratios(np.eye(2))
     assert ratios[0, 0] == np.inf
     assert shifted.rows_of(np.array([0])).gaps.tolist() == [0.0]

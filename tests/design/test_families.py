@@ -59,7 +59,9 @@ def test_vertices_choose_the_smallest_row_now(comparison):
     chosen = Vertices(family).blocks(prices.blocks, transform)
     assert chosen.count == chosen.gaps.size
     np.testing.assert_allclose(chosen.rows @ theta, chosen.gaps)
-    np.testing.assert_allclose(((chosen.rows @ transform.T) ** 2).sum(axis=1) / chosen.gaps**2, prices.criteria)
+    np.testing.assert_allclose(
+        ((chosen.rows @ transform.T) ** 2).sum(axis=1) / chosen.gaps**2, prices.criteria
+    )
 
 
 def test_equal_gaps_compare_every_pair_with_every_other_arm():
@@ -70,7 +72,9 @@ def test_equal_gaps_compare_every_pair_with_every_other_arm():
     for arm in (0, 2, 4):
         for z in members(offsets, arm):
             for rival in (other for other in (0, 2, 4) if other != arm):
-                expected.append(min(((pairs[z] - pairs[w]) ** 2).sum() for w in members(offsets, rival)))
+                expected.append(
+                    min(((pairs[z] - pairs[w]) ** 2).sum() for w in members(offsets, rival))
+                )
     np.testing.assert_allclose(prices.criteria, np.sort(expected)[::-1])
 
 

@@ -25,17 +25,25 @@ def log_probability(rows: np.ndarray, weights: np.ndarray, rivals: Rivals) -> fl
     inverse = np.linalg.inv((rows.T * weights) @ rows)
     lengths = np.sqrt(np.einsum("ki,ij,kj->k", rivals.directions, inverse, rivals.directions))
     return float(
-        special.log_ndtr((np.sqrt(rivals.pulls) * rivals.gaps / lengths - rivals.needs) / rivals.spreads).sum()
+        special.log_ndtr(
+            (np.sqrt(rivals.pulls) * rivals.gaps / lengths - rivals.needs) / rivals.spreads
+        ).sum()
     )
 
 
-def derivatives(rows: np.ndarray, weights: np.ndarray, rivals: Rivals) -> tuple[np.ndarray, np.ndarray]:
+def derivatives(
+    rows: np.ndarray, weights: np.ndarray, rivals: Rivals
+) -> tuple[np.ndarray, np.ndarray]:
     (n, d), k = rows.shape, len(rivals.gaps)
     factor, whitened, squares, scores = np.empty((d, d)), np.empty((k, d)), np.empty(k), np.empty(k)
     finishing_kernels.evaluate(rows, weights, rivals, factor, whitened, squares, scores)
     gradient, lower = np.empty(n), np.empty((n, n))
-    finishing_kernels.differentiate(rows, factor, whitened, squares, scores, rivals, gradient, lower)
-    assert gradient == pytest.approx(finishing.appraised(rows, weights, rivals)[1], abs=1e-4 * gradient.max())
+    finishing_kernels.differentiate(
+        rows, factor, whitened, squares, scores, rivals, gradient, lower
+    )
+    assert gradient == pytest.approx(
+        finishing.appraised(rows, weights, rivals)[1], abs=1e-4 * gradient.max()
+    )
     return gradient, lower + np.tril(lower, -1).T
 
 
@@ -48,7 +56,9 @@ def test_derivatives_match_finite_differences(seed: int) -> None:
     for i in range(3):
         moved = weights.copy()
         moved[i] += step
-        slope = (log_probability(rows, moved, rivals) - log_probability(rows, weights, rivals)) / step
+        slope = (
+            log_probability(rows, moved, rivals) - log_probability(rows, weights, rivals)
+        ) / step
         assert gradient[i] == pytest.approx(slope, rel=2e-4, abs=1e-4 * gradient.max())
         change = (derivatives(rows, moved, rivals)[0] - gradient) / step
         assert -curvature[i] == pytest.approx(change, rel=2e-3, abs=1e-3 * np.abs(curvature).max())
@@ -57,14 +67,18 @@ def test_derivatives_match_finite_differences(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_it_is_as_good_as_a_general_solver(seed: int) -> None:
     rows, rivals = problem(seed)
-    found, lengths = finishing_design(rows, np.full(len(rows), 1 / len(rows)), rivals, tolerance=1e-3)
+    found, lengths = finishing_design(
+        rows, np.full(len(rows), 1 / len(rows)), rivals, tolerance=1e-3
+    )
     assert found.sum() == pytest.approx(1.0)
     assert (found >= 0).all()
     inverse = np.linalg.inv((rows.T * found) @ rows)
     squares = np.einsum("ki,ij,kj->k", rivals.directions, inverse, rivals.directions)
     assert lengths == pytest.approx(np.sqrt(squares), rel=1e-5)
     reference = optimize.minimize(
-        lambda x: -log_probability(rows, np.exp(x - special.logsumexp(x)), rivals), np.zeros(len(rows)), method="BFGS"
+        lambda x: -log_probability(rows, np.exp(x - special.logsumexp(x)), rivals),
+        np.zeros(len(rows)),
+        method="BFGS",
     )
     assert log_probability(rows, found, rivals) >= -reference.fun - 0.01
 
@@ -82,7 +96,9 @@ def test_whitened_points_are_as_long_as_the_inverse_norm_says() -> None:
     rows, weights = generator.standard_normal((9, 5)), generator.dirichlet(np.ones(9))
     points = generator.standard_normal((7, 5))
     expected = np.einsum("ki,ij,kj->k", points, np.linalg.inv((rows.T * weights) @ rows), points)
-    assert (finishing.whitened(points, rows, weights) ** 2).sum(axis=1) == pytest.approx(expected, rel=1e-5)
+    assert (finishing.whitened(points, rows, weights) ** 2).sum(axis=1) == pytest.approx(
+        expected, rel=1e-5
+    )
 
 
 def test_directions_that_nothing_measures_are_long_but_finite() -> None:
@@ -94,7 +110,9 @@ def test_directions_that_nothing_measures_are_long_but_finite() -> None:
 def test_the_mean_gradient_is_the_gain_of_more_pulls() -> None:
     rows, rivals = problem(3)
     weights = np.random.default_rng(3).dirichlet(np.ones(len(rows)))
-    more = Rivals(rivals.directions, rivals.gaps, rivals.needs, rivals.spreads, rivals.pulls * (1 + 1e-6))
+    more = Rivals(
+        rivals.directions, rivals.gaps, rivals.needs, rivals.spreads, rivals.pulls * (1 + 1e-6)
+    )
     gain = (log_probability(rows, weights, more) - log_probability(rows, weights, rivals)) / 1e-6
     assert weights @ finishing.appraised(rows, weights, rivals)[1] == pytest.approx(gain, rel=1e-3)
 
@@ -108,7 +126,9 @@ def test_no_pulls_are_wasted_beyond_the_tolerance() -> None:
 
 
 def close_call() -> tuple[np.ndarray, Rivals]:
-    """Two unit vectors; the rival's direction lies almost along the second, and a little along the first."""
+    """Two unit vectors; the rival's direction lies almost along the second, and a little along the
+    first.
+    """
     direction = np.array([[5e-5, 1e-2]])
     return np.eye(2), Rivals(direction, np.array([1e-4]), np.array([2.0]), np.array([1.0]), 1e5)
 
@@ -116,7 +136,10 @@ def close_call() -> tuple[np.ndarray, Rivals]:
 def test_a_pair_that_rounding_lost_gets_a_pull_back() -> None:
     rows, rival = close_call()
     lost, none_aside = np.array([0, 100]), np.array([0, 0])
-    assert finishing.appraised(rows, lost / 100, rival)[1][0] > 1e3 * finishing.appraised(rows, lost / 100, rival)[1][1]
+    assert (
+        finishing.appraised(rows, lost / 100, rival)[1][0]
+        > 1e3 * finishing.appraised(rows, lost / 100, rival)[1][1]
+    )
     assert finishing.exchanged(lost, none_aside, rows, rival).tolist() == [1, 99]
     assert lost.tolist() == [0, 100]
     assert finishing.exchanged(lost, np.array([1, 0]), rows, rival).tolist() == [0, 100]
@@ -136,5 +159,7 @@ def test_exchanges_make_finishing_likelier_and_keep_the_pulls() -> None:
         after = finishing.exchanged(before, aside, rows, rivals)
         assert after.sum() == before.sum()
         assert (after >= 0).all()
-        likely = [log_probability(rows, (c + aside) / (c + aside).sum(), rivals) for c in (before, after)]
+        likely = [
+            log_probability(rows, (c + aside) / (c + aside).sum(), rivals) for c in (before, after)
+        ]
         assert likely[1] >= likely[0]

@@ -42,7 +42,9 @@ def test_orthogonal_rows_share_equally():
 def test_agrees_with_a_determinant_programme():
     rows = np.random.default_rng(2).normal(size=(25, 4))
     weights = cp.Variable(25, nonneg=True)
-    problem = cp.Problem(cp.Maximize(cp.log_det(rows.T @ cp.diag(weights) @ rows)), [cp.sum(weights) == 1])
+    problem = cp.Problem(
+        cp.Maximize(cp.log_det(rows.T @ cp.diag(weights) @ rows)), [cp.sum(weights) == 1]
+    )
     problem.solve(solver=cp.CLARABEL)
     ours = g_optimal(rows, 1e-6).weights
     assert np.linalg.slogdet((rows.T * ours) @ rows)[1] == pytest.approx(problem.value, abs=1e-5)
@@ -52,7 +54,9 @@ def test_does_not_depend_on_the_coordinates():
     generator = np.random.default_rng(3)
     rows = generator.normal(size=(400, 6))
     np.testing.assert_allclose(
-        g_optimal(rows @ random_map(generator, 6), 1e-7).weights, g_optimal(rows, 1e-7).weights, atol=1e-3
+        g_optimal(rows @ random_map(generator, 6), 1e-7).weights,
+        g_optimal(rows, 1e-7).weights,
+        atol=1e-3,
     )
 
 

@@ -12,7 +12,10 @@ def test_value_and_bound_enclose_the_cone_programme(seed):
     blocks, atoms = random_blocks(seed)
     solution = solve(SmallProblem(atoms, blocks), np.full(12, 1 / 12), np.ones(blocks.count), 1e-6)
     assert solution.value <= solution.bound * (1 + 1e-6)
-    parts = [(blocks.rows[3 * k : 3 * k + 3], blocks.gaps[3 * k : 3 * k + 3]) for k in range(blocks.count)]
+    parts = [
+        (blocks.rows[3 * k : 3 * k + 3], blocks.gaps[3 * k : 3 * k + 3])
+        for k in range(blocks.count)
+    ]
     assert solution.value == pytest.approx(exact_programme(parts, atoms), rel=1e-5)
 
 

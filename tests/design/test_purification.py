@@ -22,7 +22,9 @@ def test_keeps_information_and_sum_on_few_rows(seed, dimension, extra):
     assert fewer.sum() == pytest.approx(weights.sum(), rel=1e-6)
     assert np.count_nonzero(fewer) <= dimension * (dimension + 1) // 2 + 1
     np.testing.assert_allclose(
-        (rows.T * fewer) @ rows, (rows.T * weights) @ rows, atol=1e-6 * np.trace((rows.T * weights) @ rows)
+        (rows.T * fewer) @ rows,
+        (rows.T * weights) @ rows,
+        atol=1e-6 * np.trace((rows.T * weights) @ rows),
     )
 
 

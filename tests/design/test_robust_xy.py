@@ -64,7 +64,9 @@ def test_value_is_the_criterion_and_beats_simple_designs(seed):
     pairs, offsets, _ = ragged_instance(seed, n_arms=6, dimension=4)
     design = robust_xy(pairs, offsets)
     arms = list(range(6))
-    assert design.value == pytest.approx(xy_criterion(pairs, offsets, design.weights, arms), rel=1e-6)
+    assert design.value == pytest.approx(
+        xy_criterion(pairs, offsets, design.weights, arms), rel=1e-6
+    )
     assert design.value <= xy_criterion(pairs, offsets, np.full(len(pairs), 1 / len(pairs)), arms)
     assert design.value <= 1.0001 * xy_criterion(pairs, offsets, g_optimal(pairs).weights, arms)
 
@@ -95,7 +97,8 @@ def test_only_the_given_arms_are_compared_but_all_may_be_pulled():
     pairs = np.array([[1.0, 0.0], [0.0, 1.0], [5.0, -5.0]])
     offsets = np.arange(4)
     design = robust_xy(pairs, offsets, arms=[0, 1])
-    np.testing.assert_allclose(design.weights, [0, 0, 1])  # it measures (e₁ − e₂)ᵀθ five times as loudly
+    # it measures (e₁ − e₂)ᵀθ five times as loudly
+    np.testing.assert_allclose(design.weights, [0, 0, 1])
     assert design.value == pytest.approx(1 / 25, rel=1e-3)
     assert robust_xy(pairs, offsets).value > 10 * design.value
 
@@ -111,7 +114,10 @@ def test_noise_of_each_pair_enters_through_the_rows():
 def test_does_not_depend_on_the_coordinates():
     pairs, offsets, _ = ragged_instance(8, n_arms=6, dimension=4)
     moved = pairs @ random_map(np.random.default_rng(8), 4)
-    first, second = robust_xy(pairs, offsets, tolerance=1e-4), robust_xy(moved, offsets, tolerance=1e-4)
+    first, second = (
+        robust_xy(pairs, offsets, tolerance=1e-4),
+        robust_xy(moved, offsets, tolerance=1e-4),
+    )
     assert second.lower_bound == pytest.approx(first.lower_bound, rel=3e-4)
     assert second.value == pytest.approx(first.value, rel=0.02)
 

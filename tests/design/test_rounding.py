@@ -25,7 +25,9 @@ def test_sums_to_n_and_zero_weights_get_zero_pulls(weights, n):
 
 @given(weights_lists, st.integers(1, 500))
 def test_is_the_efficient_apportionment(weights, n):
-    """Counts round ν·w up, for one ν shared by all pairs (up to ties): no pull can move to a needier pair."""
+    """Counts round ν·w up, for one ν shared by all pairs (up to ties): no pull can move to a
+    needier pair.
+    """
     shares = weights / weights.sum()
     support = shares > 0
     if n < support.sum():

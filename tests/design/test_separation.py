@@ -62,7 +62,9 @@ def test_bounds_hold_for_every_design_and_exact_is_below_the_paper_s(seed):
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000))
 def test_no_alternative_is_nearer_than_the_value_says(seed):
-    """Whatever θ' makes another arm best, the information of n = value pulls tells it from θ: ‖θ − θ'‖² ≥ 1."""
+    """Whatever θ' makes another arm best, the information of n = value pulls tells it from θ: ‖θ −
+    θ'‖² ≥ 1.
+    """
     pairs, offsets, theta = ragged_instance(seed, dimension=2)
     if np.linalg.matrix_rank(pairs) < 2:
         return
@@ -98,13 +100,25 @@ def test_orthogonal_arms_have_the_known_time(n_arms):
 
 def test_two_arms_need_only_their_difference():
     """Elfving's theorem again: (Σ|v_i|)²/(vᵀθ)² for orthogonal pairs."""
-    pairs, theta = np.vstack([[2.0, 1.0, 0.0], [0.0, 2.0, 2.0], np.eye(3)]), np.array([1.0, 0.1, 0.1])
+    pairs, theta = (
+        np.vstack([[2.0, 1.0, 0.0], [0.0, 2.0, 2.0], np.eye(3)]),
+        np.array([1.0, 0.1, 0.1]),
+    )
     design = exact_separation(
-        pairs, np.arange(6), theta, leader=0, rivals=[1], rows=np.vstack([np.zeros((2, 3)), np.eye(3)])
+        pairs,
+        np.arange(6),
+        theta,
+        leader=0,
+        rivals=[1],
+        rows=np.vstack([np.zeros((2, 3)), np.eye(3)]),
     )
     direction = pairs[0] - pairs[1]
-    assert design.value == pytest.approx(np.abs(direction).sum() ** 2 / (direction @ theta) ** 2, rel=1e-4)
-    np.testing.assert_allclose(design.weights[2:], np.abs(direction) / np.abs(direction).sum(), atol=1e-2)
+    assert design.value == pytest.approx(
+        np.abs(direction).sum() ** 2 / (direction @ theta) ** 2, rel=1e-4
+    )
+    np.testing.assert_allclose(
+        design.weights[2:], np.abs(direction) / np.abs(direction).sum(), atol=1e-2
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -121,12 +135,17 @@ def test_singletons_are_the_standard_linear_bandit(seed):
 
 @pytest.mark.parametrize("scale", [1.0, 10.0, 1000.0])
 def test_exact_can_be_any_factor_below_the_paper_s(scale):
-    exact, paper = exact_separation(*unbounded_ratio(scale)), paper_separation(*unbounded_ratio(scale))
+    exact, paper = (
+        exact_separation(*unbounded_ratio(scale)),
+        paper_separation(*unbounded_ratio(scale)),
+    )
     assert exact.value == pytest.approx(1 / (4 * scale**2), rel=1e-4)
     assert exact.weights.tolist() == [0.0, 1.0, 0.0, 0.0]
     assert paper.value == pytest.approx(1.0, rel=0.15)
     generator = np.random.default_rng(0)
-    lowest = min(paper_criterion(unbounded_ratio(scale), random_weights(generator, 4)) for _ in range(300))
+    lowest = min(
+        paper_criterion(unbounded_ratio(scale), random_weights(generator, 4)) for _ in range(300)
+    )
     assert lowest >= 1.0
 
 
@@ -135,7 +154,9 @@ def test_does_not_depend_on_the_coordinates(seed):
     pairs, offsets, theta = ragged_instance(seed, n_arms=6, dimension=4)
     change = random_map(np.random.default_rng(seed), 4)
     moved = (pairs @ change, offsets, np.linalg.solve(change, theta))
-    assert exact_separation(*moved).value == pytest.approx(exact_separation(pairs, offsets, theta).value, rel=2e-4)
+    assert exact_separation(*moved).value == pytest.approx(
+        exact_separation(pairs, offsets, theta).value, rel=2e-4
+    )
 
 
 def test_emphasis_multiplies_a_rival_s_squared_distance():
@@ -146,7 +167,10 @@ def test_emphasis_multiplies_a_rival_s_squared_distance():
         plain.value / 4, rel=2e-4
     )
     emphasis = np.array([1.0, 3.0, 0.5, 2.0, 1.5])
-    blocks = [(rows, np.sqrt(emphasis[rival]) * (rows @ theta)) for rival, rows in block_rows(pairs, offsets, leader)]
+    blocks = [
+        (rows, np.sqrt(emphasis[rival]) * (rows @ theta))
+        for rival, rows in block_rows(pairs, offsets, leader)
+    ]
     weighted = exact_separation(pairs, offsets, theta, emphasis=emphasis)
     assert weighted.value == pytest.approx(exact_programme(blocks, pairs), rel=2e-4)
 
@@ -155,13 +179,19 @@ def test_rivals_limit_the_comparison():
     pairs, offsets, theta = ragged_instance(3)
     leader = best_arm(pairs, offsets, theta)
     rivals = [arm for arm in range(5) if arm != leader][:2]
-    blocks = [(rows, rows @ theta) for rival, rows in block_rows(pairs, offsets, leader) if rival in rivals]
+    blocks = [
+        (rows, rows @ theta)
+        for rival, rows in block_rows(pairs, offsets, leader)
+        if rival in rivals
+    ]
     design = exact_separation(pairs, offsets, theta, rivals=[*rivals, leader])
     assert design.value == pytest.approx(exact_programme(blocks, pairs), rel=2e-4)
 
 
 def test_pairs_in_a_rival_s_hull_are_left_out():
-    """Arm 1 shares pair (1, 1) with the leader, so it can never win there; only pair (2, 0) must be told from it."""
+    """Arm 1 shares pair (1, 1) with the leader, so it can never win there; only pair (2, 0) must be
+    told from it.
+    """
     pairs = np.array([[1.0, 1.0], [2.0, 0.0], [1.0, 1.0], [0.0, 0.5]])
     offsets, theta = np.array([0, 2, 4]), np.array([1.0, 0.2])
     rows = pairs[1] - pairs[2:]
@@ -178,9 +208,10 @@ def test_a_rival_that_can_never_win_needs_no_samples():
 def test_many_pairs_to_five_percent_and_a_warm_start():
     generator = np.random.default_rng(0)
     arms = generator.normal(size=(4_000, 1, 8))
-    pairs = (arms / np.linalg.norm(arms, axis=2, keepdims=True) - 0.1 * generator.normal(size=(4_000, 5, 8))).reshape(
-        -1, 8
-    )
+    pairs = (
+        arms / np.linalg.norm(arms, axis=2, keepdims=True)
+        - 0.1 * generator.normal(size=(4_000, 5, 8))
+    ).reshape(-1, 8)
     offsets, theta = np.arange(0, 20_001, 5), generator.normal(size=8)
     leader = best_arm(pairs, offsets, theta)
     design = leader_design(pairs, offsets, theta, leader, np.arange(4_000))
@@ -203,7 +234,9 @@ def test_a_wide_hull_of_box_corners():
     instance = (pairs, np.arange(0, 641, 128), np.ones(7))
     design = exact_separation(*instance, tolerance=1e-3)
     assert design.gap <= 1e-3
-    assert design.value == pytest.approx(exact_criterion(instance, design.weights + 1e-13), rel=1e-4)
+    assert design.value == pytest.approx(
+        exact_criterion(instance, design.weights + 1e-13), rel=1e-4
+    )
 
 
 def test_ties_and_wrong_leaders_are_named():

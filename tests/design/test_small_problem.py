@@ -9,7 +9,9 @@ def random_blocks(seed, count=6, size=3, dimension=4):
     generator = np.random.default_rng(seed)
     theta = generator.normal(size=dimension)
     rows = generator.normal(size=(count * size, dimension)) + 0.8 * theta
-    return Blocks(rows, rows @ theta, np.arange(0, count * size + 1, size)), generator.normal(size=(12, dimension))
+    return Blocks(rows, rows @ theta, np.arange(0, count * size + 1, size)), generator.normal(
+        size=(12, dimension)
+    )
 
 
 def test_whitener_inverts_and_refuses_singular_matrices():
@@ -40,7 +42,9 @@ def test_geometry_is_linear_along_rays_and_matches_least_squares():
 
 
 def test_squares_are_supergradients():
-    """f is concave: its value anywhere is below the linear function F(λ)ᵀ·, on which every lower bound rests."""
+    """f is concave: its value anywhere is below the linear function F(λ)ᵀ·, on which every lower
+    bound rests.
+    """
     blocks, atoms = random_blocks(9)
     generator = np.random.default_rng(9)
     problem = SmallProblem(atoms, blocks)
@@ -61,7 +65,10 @@ def test_curvature_is_the_second_derivative():
     multipliers = np.array([0.5, 1.0, 2.0])
     problem = SmallProblem(atoms, blocks)
     here = problem.geometry(weights)
-    whole = here.curvature(multipliers) - (here.squares * (2 * multipliers / here.distance)) @ here.squares.T
+    whole = (
+        here.curvature(multipliers)
+        - (here.squares * (2 * multipliers / here.distance)) @ here.squares.T
+    )
     for i in range(12):
         step = 1e-6 * np.eye(12)[i]
         ahead, behind = problem.geometry(weights + step), problem.geometry(weights - step)

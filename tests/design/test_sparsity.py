@@ -25,7 +25,9 @@ def test_zeros_may_leave_a_singular_design_if_nothing_needs_more():
 
 
 def test_rows_along_one_line_are_merged():
-    """Five multiples of each unit vector, of which only two directions matter much: one or two of each are enough."""
+    """Five multiples of each unit vector, of which only two directions matter much: one or two of
+    each are enough.
+    """
     generator = np.random.default_rng(5)
     rows = np.concatenate([np.outer(np.linspace(0.95, 1.0, 5), unit) for unit in np.eye(6)])
     weights = generator.dirichlet(np.ones(30))
@@ -37,7 +39,9 @@ def test_rows_along_one_line_are_merged():
 
 
 def test_many_tiny_weights_are_polished_away():
-    """Half the weight lies on 20 000 near copies of e₂, each too small to matter: e₁ and e₂ alone do as well."""
+    """Half the weight lies on 20 000 near copies of e₂, each too small to matter: e₁ and e₂ alone
+    do as well.
+    """
     copies = np.column_stack([np.linspace(-1e-6, 1e-6, 20_000), np.ones(20_000)])
     rows, family = np.vstack([np.eye(2), copies]), Directions(np.ones((1, 2)))
     weights = np.concatenate([[0.5, 1e-3], np.full(20_000, 0.499 / 20_000)])

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.experiments.bolus_methods import METHODS, PRIME_TABULAR, ROBUST_RAGE, STABLEOPT, Question, choose
+from surefoot.experiments.bolus_methods import (
+    METHODS,
+    PRIME_TABULAR,
+    ROBUST_RAGE,
+    STABLEOPT,
+    Question,
+    choose,
+)
 from surefoot.experiments.bolus_problem import make_dosing
 
 DOSING = make_dosing("adult#001", n_arms=5, n_perturbations=2)
@@ -26,7 +33,9 @@ def test_every_method_chooses_and_stableopt_spends_what_rage_spent() -> None:
 
 
 def test_the_budget_binds_everyone_and_the_tolerance_prime_alone() -> None:
-    results = choose(DOSING, SCALES, Question(delta=0.1, tolerance=0.7, budget=40), np.random.SeedSequence(0))
+    results = choose(
+        DOSING, SCALES, Question(delta=0.1, tolerance=0.7, budget=40), np.random.SeedSequence(0)
+    )
     assert max(result.samples for result in results.values()) <= 40
     tolerances = {label: result.settings.tolerance for label, result in results.items()}
     assert tolerances == {m.label: 0.7 if m.algorithm == "prime" else 0.0 for m in METHODS}

@@ -32,6 +32,10 @@ def test_the_pilot_covers_most_of_what_many_replicates_show() -> None:
     dosing = make_dosing("adult#001", n_arms=3, n_perturbations=2)
     pilot = run_pilot(dosing, np.random.SeedSequence(1))
     assert pilot.samples == 6 * 40
-    many = day_rewards(dosing, np.repeat(np.arange(6), 500), np.random.SeedSequence(2)).sum(axis=0).reshape(6, 500)
+    many = (
+        day_rewards(dosing, np.repeat(np.arange(6), 500), np.random.SeedSequence(2))
+        .sum(axis=0)
+        .reshape(6, 500)
+    )
     assert pilot.covered(many.std(axis=1)) >= 5 / 6
     assert pilot.covered(10 * pilot.scales) == 0

@@ -30,7 +30,9 @@ def record(told: list[str]) -> dict[str, Any]:
     return study_patient(NAME, PLAN, told.append)
 
 
-def test_the_record_survives_json_and_comes_out_the_same(record: dict[str, Any], told: list[str]) -> None:
+def test_the_record_survives_json_and_comes_out_the_same(
+    record: dict[str, Any], told: list[str]
+) -> None:
     assert json.loads(json.dumps(record)) == record == study_patient(NAME, PLAN)
     assert told == list(STEPS)
 
@@ -105,4 +107,8 @@ def test_no_runs_are_refused() -> None:
 
 
 def _outcome(record: dict[str, Any], method: str, case: str, run: int) -> dict[str, Any]:
-    return next(row for row in record["outcomes"] if (row["method"], row["case"], row["run"]) == (method, case, run))
+    return next(
+        row
+        for row in record["outcomes"]
+        if (row["method"], row["case"], row["run"]) == (method, case, run)
+    )

@@ -67,7 +67,9 @@ def test_a_phase_is_pulled_as_asked_and_always_alike() -> None:
     dosing = make_dosing(NAME, n_arms=3, n_perturbations=2)
     counts = np.array([3, 0, 2, 1, 0, 4])
     source = stream(1, dosing.patient, "identify")
-    first, again, later = (BolusSimulator(dosing, source).pull(Phase(index, counts)) for index in (0, 0, 1))
+    first, again, later = (
+        BolusSimulator(dosing, source).pull(Phase(index, counts)) for index in (0, 0, 1)
+    )
     assert (first.counts == counts).all()
     assert (first.sums == again.sums).all()
     assert (first.sums != later.sums)[counts > 0].any()
@@ -77,6 +79,9 @@ def test_a_phase_is_pulled_as_asked_and_always_alike() -> None:
 
 def test_purposes_have_streams_of_their_own() -> None:
     patient = find_patient(NAME)
-    words = [stream(0, patient, purpose).generate_state(2).tolist() for purpose in ("pilot", "truth", "curves")]
+    words = [
+        stream(0, patient, purpose).generate_state(2).tolist()
+        for purpose in ("pilot", "truth", "curves")
+    ]
     words.append(stream(0, find_patient("adult#002"), "pilot").generate_state(2).tolist())
     assert len({tuple(word) for word in words}) == 4

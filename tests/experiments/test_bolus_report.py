@@ -19,12 +19,27 @@ def recommendation(**chosen: Any) -> Recommendation:
 @pytest.mark.parametrize(
     ("certified", "reason", "words"),
     [
-        (True, "IDENTIFIED", "have the best worst case of the settings tried, with 95 % confidence after 1,200 pulls"),
-        (True, "WITHIN_TOLERANCE", "have the best worst case, to within 0.5, of the settings tried"),
-        (False, "BUDGET", "are the best guess, not certified: 3 settings are still possible after 1,200 pulls"),
+        (
+            True,
+            "IDENTIFIED",
+            "have the best worst case of the settings tried, with 95 % confidence "
+            "after 1,200 pulls",
+        ),
+        (
+            True,
+            "WITHIN_TOLERANCE",
+            "have the best worst case, to within 0.5, of the settings tried",
+        ),
+        (
+            False,
+            "BUDGET",
+            "are the best guess, not certified: 3 settings are still possible after 1,200 pulls",
+        ),
     ],
 )
-def test_the_sentence_claims_no_more_than_was_shown(certified: bool, reason: str, words: str) -> None:
+def test_the_sentence_claims_no_more_than_was_shown(
+    certified: bool, reason: str, words: str
+) -> None:
     sentence = recommendation(certified=certified, reason=reason).sentence(Question(tolerance=0.5))
     assert sentence.startswith("TDI 45.00 U/day: CarbF 11.11 g/U and CorrF 40.00 mg/dL per U")
     assert words in sentence
@@ -32,7 +47,8 @@ def test_the_sentence_claims_no_more_than_was_shown(certified: bool, reason: str
 
 def test_ties_and_the_linear_models_preference_are_told() -> None:
     patient = {
-        "scale_low": 1.0, "scale_high": 2.0, "pilot_samples": 3000, "scales_covering": 0.96, "truth_samples": 30000,
+        "scale_low": 1.0, "scale_high": 2.0, "pilot_samples": 3000,
+        "scales_covering": 0.96, "truth_samples": 30000,
         "best": 4, "tied": [4, 5], "linear_best": 0, "linear_regret": 2.38,
     }  # fmt: skip
     text = " ".join(caveats({"patient": patient}))

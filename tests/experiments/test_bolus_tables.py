@@ -81,13 +81,28 @@ def test_methods_are_counted_against_the_truth() -> None:
 
 def test_the_methods_table_reads_alike_in_markdown_and_terminal() -> None:
     methods, claim = method_summary(choices()), Claim("it is so", True, "1 against 2")
-    lines = markdown(outcome_summary(outcomes({})), methods, "Truth: so many pulls.", [claim]).splitlines()
-    assert "| PRIME, linear | valid | 20 | 20 | 100 % | 50 % | 0 % | 50 % | 50 % | 1.50 | 3.00 |" in lines
+    lines = markdown(
+        outcome_summary(outcomes({})), methods, "Truth: so many pulls.", [claim]
+    ).splitlines()
+    assert (
+        "| PRIME, linear | valid | 20 | 20 | 100 % | 50 % | 0 % | 50 % | 50 % | 1.50 | 3.00 |"
+        in lines
+    )
     assert "- holds: it is so (1 against 2)" in lines
     assert "Truth: so many pulls." in lines
     shown = method_table(methods)
     cells = [list(column.cells)[2] for column in shown.columns]
-    assert cells == ["PRIME, linear", "valid", "20", "100 %", "50 %", "0 %", "50 %", "50 %", "1.50, 3.00"]
+    assert cells == [
+        "PRIME, linear",
+        "valid",
+        "20",
+        "100 %",
+        "50 %",
+        "0 %",
+        "50 %",
+        "50 %",
+        "1.50, 3.00",
+    ]
     assert all(column.header for column in shown.columns)
 
 
@@ -108,7 +123,12 @@ def test_claims_fail_where_nothing_differs() -> None:
 
 
 def test_ties_of_all_records_are_spelt_out() -> None:
-    record = {"patient": {"patient": "a", "tied": [3, 4]}, "outcomes": [{"x": 1}], "choices": [], "arms": []}
+    record = {
+        "patient": {"patient": "a", "tied": [3, 4]},
+        "outcomes": [{"x": 1}],
+        "choices": [],
+        "arms": [],
+    }
     tables = Tables.of([record, record])
     assert tables.patients["tied"].tolist() == ["3 4", "3 4"]
     assert len(tables.outcomes) == 2

@@ -44,7 +44,15 @@ def test_a_close_race_is_simulated_more_where_it_matters(world: dict[str, Array]
     truth = find_truth(DOSING, SOURCE)
     assert truth.best == 1
     assert truth.tied.tolist() == [1]
-    assert truth.replicates.tolist() == [300, 300, 300, truth.replicates[3], 300, truth.replicates[3], *[300] * 4]
+    assert truth.replicates.tolist() == [
+        300,
+        300,
+        300,
+        truth.replicates[3],
+        300,
+        truth.replicates[3],
+        *[300] * 4,
+    ]
     assert truth.replicates[3] in (1500, 6000)
 
 

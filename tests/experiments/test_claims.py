@@ -10,10 +10,18 @@ from surefoot.experiments.claims import irrelevant_dimensions_claims, shared_cla
 SIZES = (5, 10, 20)
 
 
-def table(oracle: float, static: float, rage: float, growth: tuple[float, float] = (0.0, 0.0)) -> pd.DataFrame:
-    """Runs whose samples scatter by a few percent round level · size^growth (static's and rage's growth)."""
+def table(
+    oracle: float, static: float, rage: float, growth: tuple[float, float] = (0.0, 0.0)
+) -> pd.DataFrame:
+    """Runs whose samples scatter by a few percent round level · size^growth (static's and rage's
+    growth).
+    """
     rng = np.random.default_rng(1)
-    levels = {"Oracle": (oracle, 0.0), "Robust Static": (static, growth[0]), "Robust RAGE": (rage, growth[1])}
+    levels = {
+        "Oracle": (oracle, 0.0),
+        "Robust Static": (static, growth[0]),
+        "Robust RAGE": (rage, growth[1]),
+    }
     rows = [
         {
             "label": label,
@@ -21,7 +29,10 @@ def table(oracle: float, static: float, rage: float, growth: tuple[float, float]
             "size": size,
             "pairs": 5 * size,
             "run": run,
-            "samples": (1.0 if policy == "paper" else 1e6) * level * size**power * rng.uniform(0.95, 1.05),
+            "samples": (1.0 if policy == "paper" else 1e6)
+            * level
+            * size**power
+            * rng.uniform(0.95, 1.05),
             "correct": True,
         }
         for (label, (level, power)), size, run, policy in itertools.product(

@@ -5,7 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from surefoot.experiments.instances import classic, irrelevant_dimensions, near_tie, random_robust, unit_sphere
+from surefoot.experiments.instances import (
+    classic,
+    irrelevant_dimensions,
+    near_tie,
+    random_robust,
+    unit_sphere,
+)
 
 
 @pytest.mark.parametrize("d", [2, 5, 10])

@@ -18,7 +18,9 @@ def test_what_was_recorded_is_read_back_to_the_bit(tmp_path: Path) -> None:
     journal = Journal(tmp_path, "toy", {"seed": 1})
     journal.record("a", {"third": 1 / 3, "tuple": (1, 2)})
     at_once = dict(journal.results)
-    assert reopened(journal, tmp_path).results == at_once == {"a": {"third": 1 / 3, "tuple": [1, 2]}}
+    assert (
+        reopened(journal, tmp_path).results == at_once == {"a": {"third": 1 / 3, "tuple": [1, 2]}}
+    )
 
 
 def test_a_line_cut_off_anywhere_costs_only_its_own_job(tmp_path: Path) -> None:
@@ -35,7 +37,9 @@ def test_a_line_cut_off_anywhere_costs_only_its_own_job(tmp_path: Path) -> None:
         assert journal.path.read_bytes() == whole
 
 
-def test_other_seeds_versions_and_code_have_other_journals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_seeds_versions_and_code_have_other_journals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def name(seed: int) -> str:
         journal = Journal(tmp_path, "toy", {"seed": seed})
         journal.close()
@@ -49,7 +53,9 @@ def test_other_seeds_versions_and_code_have_other_journals(tmp_path: Path, monke
     assert len(names) == 4
 
 
-def test_the_code_digest_sees_every_change_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_digest_sees_every_change_of_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     package = tmp_path / "package"
     (package / "inner").mkdir(parents=True)
     (package / "inner" / "code.py").write_text("a = 1")

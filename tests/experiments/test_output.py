@@ -35,7 +35,9 @@ def test_a_folder_that_cannot_be_is_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_tables_come_back_as_they_were(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"samples": np.array([1, 2**52]), "correct": [True, False], "label": ["a, b", "c"]})
+    frame = pd.DataFrame(
+        {"samples": np.array([1, 2**52]), "correct": [True, False], "label": ["a, b", "c"]}
+    )
     write_table(frame, tmp_path / "table")
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "table.parquet"), frame)
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "table.csv"), frame)
@@ -50,7 +52,8 @@ def test_the_sidecar_says_where_it_comes_from(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "words"), [(9400.4, "9,400"), (303_012, "303 k"), (999_642, "1.00 M"), (1_221_378, "1.22 M")]
+    ("number", "words"),
+    [(9400.4, "9,400"), (303_012, "303 k"), (999_642, "1.00 M"), (1_221_378, "1.22 M")],
 )
 def test_numbers_for_people(number: float, words: str) -> None:
     assert short(number) == words

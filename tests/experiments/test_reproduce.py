@@ -28,7 +28,9 @@ def test_all_writes_tables_figures_and_their_origin(
 ) -> None:
     monkeypatch.setattr(synthetic, "IRRELEVANT", replace(synthetic.IRRELEVANT, sizes=(5, 6)))
     monkeypatch.setattr(synthetic, "SPHERE", replace(synthetic.SPHERE, sizes=(10,)))
-    surefoot("all", "--runs", "2", "--seed", "4", "--out", str(tmp_path), "--processes", "2", "--quiet")
+    surefoot(
+        "all", "--runs", "2", "--seed", "4", "--out", str(tmp_path), "--processes", "2", "--quiet"
+    )
     for name, rows in (("irrelevant-dimensions", 36), ("unit-sphere", 18)):
         table = pd.read_parquet(tmp_path / f"{name}.parquet")
         pd.testing.assert_frame_equal(table, pd.read_csv(tmp_path / f"{name}.csv"))
@@ -49,13 +51,17 @@ def test_all_writes_tables_figures_and_their_origin(
     assert "holds: " in output
 
 
-def test_an_unknown_experiment_is_told_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_experiment_is_told_with_the_known_ones(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     surefoot("unit-cube", code=2)
     message = capsys.readouterr().err
     assert all(name in message for name in ("unit-cube", *EXPERIMENTS, *GROUPS))
 
 
-def test_no_runs_and_an_unwritable_folder_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_runs_and_an_unwritable_folder_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     surefoot("all", "--runs", "0", "--out", str(tmp_path / "out"), code=2)
     assert "--runs 0" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
@@ -64,9 +70,15 @@ def test_no_runs_and_an_unwritable_folder_are_refused(tmp_path: Path, capsys: py
     assert "give another folder with --out" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("stop", "code"), [(Stopped("a worker died"), 1), (Interrupted("interrupted"), 130)])
+@pytest.mark.parametrize(
+    ("stop", "code"), [(Stopped("a worker died"), 1), (Interrupted("interrupted"), 130)]
+)
 def test_what_stops_early_ends_with_its_message(
-    stop: Stopped, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stop: Stopped,
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def stopping(session: Session) -> None:
         raise stop

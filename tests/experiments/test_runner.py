@@ -27,7 +27,9 @@ def _code_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def jobs(count: int, *arguments: Any) -> list[Job]:
-    return [Job(f"job {number}", (number, *arguments), weight=1 + number % 3) for number in range(count)]
+    return [
+        Job(f"job {number}", (number, *arguments), weight=1 + number % 3) for number in range(count)
+    ]
 
 
 def numbers(results: list[dict[str, float]]) -> list[tuple[float, float]]:
@@ -73,7 +75,9 @@ def test_a_dead_worker_is_told_and_the_same_session_goes_on(tmp_path: Path) -> N
     (notes / "deadly").touch()
     work = [Job(job.key, job.arguments, weight=5 - job.arguments[0]) for job in jobs(6, str(notes))]
     with (
-        pytest.raises(Stopped, match=r"a worker died.* 3 jobs are .*kept, 3 are left: the same command"),
+        pytest.raises(
+            Stopped, match=r"a worker died.* 3 jobs are .*kept, 3 are left: the same command"
+        ),
         Session(out=out, processes=1) as session,
     ):
         session.map("toy", toy_jobs.square_unless_gone, work)
@@ -83,12 +87,16 @@ def test_a_dead_worker_is_told_and_the_same_session_goes_on(tmp_path: Path) -> N
     with Session(out=out, processes=1, progress=progress) as session:
         assert numbers(session.map("toy", toy_jobs.square_unless_gone, work)) == EXPECTED
     assert progress.begun == [("toy", 15.0, 12.0)]
-    assert sorted(path.name.split("-")[0] for path in notes.iterdir()) == list("012345")  # each once
+    # each once
+    assert sorted(path.name.split("-")[0] for path in notes.iterdir()) == list("012345")
     assert list(out.iterdir()) == []
 
 
 def test_an_error_in_a_job_is_the_error_of_the_session(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError, match="job"), Session(out=tmp_path, processes=1) as session:
+    with (
+        pytest.raises(ZeroDivisionError, match="job"),
+        Session(out=tmp_path, processes=1) as session,
+    ):
         session.map("toy", toy_jobs.failing, jobs(2))
 
 
@@ -139,7 +147,10 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
 
 
 def test_a_dask_cluster_gives_the_same(tmp_path: Path) -> None:
-    with Cluster(tmp_path, workers=1) as cluster, Session(out=tmp_path / "out", dask=cluster.address) as session:
+    with (
+        Cluster(tmp_path, workers=1) as cluster,
+        Session(out=tmp_path / "out", dask=cluster.address) as session,
+    ):
         results = session.map("toy", toy_jobs.square, jobs(6))
         assert {result["process"] for result in results} == {cluster.workers[0].pid}
     assert numbers(results) == EXPECTED
@@ -160,7 +171,9 @@ def test_no_cluster_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize(("option", "value"), [("runs", 0), ("runs", -3), ("seed", -1)])
-def test_impossible_numbers_are_refused_before_anything_is_made(option: str, value: int, tmp_path: Path) -> None:
+def test_impossible_numbers_are_refused_before_anything_is_made(
+    option: str, value: int, tmp_path: Path
+) -> None:
     with pytest.raises(InputError, match=f"--{option} {value}"):
         Session(**{option: value}, out=tmp_path / "out")  # type: ignore[arg-type]
     assert not (tmp_path / "out").exists()

@@ -20,7 +20,10 @@ from surefoot.experiments.synthetic import (
     summary,
 )
 
-SMALL = {"irrelevant-dimensions": replace(IRRELEVANT, sizes=(5,)), "unit-sphere": replace(SPHERE, sizes=(10, 20))}
+SMALL = {
+    "irrelevant-dimensions": replace(IRRELEVANT, sizes=(5,)),
+    "unit-sphere": replace(SPHERE, sizes=(10, 20)),
+}
 
 
 def runs_of(experiment: Experiment, out: Path, processes: int, runs: int = 2) -> pd.DataFrame:
@@ -30,9 +33,12 @@ def runs_of(experiment: Experiment, out: Path, processes: int, runs: int = 2) ->
 
 def test_the_table_is_the_same_to_the_bit_on_any_number_of_workers(tmp_path: Path) -> None:
     one, two = (runs_of(SMALL["unit-sphere"], tmp_path / str(count), count) for count in (1, 2))
-    pd.testing.assert_frame_equal(one.drop(columns="seconds"), two.drop(columns="seconds"), check_exact=True)
+    pd.testing.assert_frame_equal(
+        one.drop(columns="seconds"), two.drop(columns="seconds"), check_exact=True
+    )
     assert len(one) == 2 * 2 * len(CONTENDERS)
-    assert one.groupby(["size", "run"])["seed"].nunique().eq(1).all()  # one instance for all contenders
+    # one instance for all contenders
+    assert one.groupby(["size", "run"])["seed"].nunique().eq(1).all()
     assert one["seed"].nunique() == 4
 
 
@@ -49,7 +55,9 @@ def test_a_row_is_replayed_from_its_seed(experiment: Experiment) -> None:
 
 
 def test_every_run_has_a_fresh_sphere_and_every_experiment_its_own_seeds() -> None:
-    seeds = {e.seed(0, size, run) for e in (IRRELEVANT, SPHERE) for size in (10, 20) for run in range(3)}
+    seeds = {
+        e.seed(0, size, run) for e in (IRRELEVANT, SPHERE) for size in (10, 20) for run in range(3)
+    }
     assert len(seeds) == 12
     one, two = (SPHERE.instance(10, SPHERE.seed(0, 10, run))[0] for run in range(2))
     assert not np.allclose(one.pairs[0], two.pairs[0])
@@ -66,7 +74,14 @@ def test_the_settings_are_the_papers() -> None:
 
 def test_the_summary_compares_with_the_papers_oracle() -> None:
     rows = [
-        {"size": 5, "label": label, "policy": policy, "samples": samples, "correct": correct, "certified": True}
+        {
+            "size": 5,
+            "label": label,
+            "policy": policy,
+            "samples": samples,
+            "correct": correct,
+            "certified": True,
+        }
         for label, policy, samples, correct in [
             ("Oracle", "paper", 10, True),
             ("Oracle", "paper", 30, True),
@@ -82,7 +97,11 @@ def test_the_summary_compares_with_the_papers_oracle() -> None:
     assert table["deviation"][0] == pytest.approx(np.sqrt(200))
     assert "| Oracle, valid | 5 (0.25) | 1 of 2 |" in markdown(replace(SPHERE, sizes=(5,)), table)
     chart = figure(SPHERE, table).to_dict()
-    values = chart["data"]["values"] if "values" in chart["data"] else next(iter(chart["datasets"].values()))
+    values = (
+        chart["data"]["values"]
+        if "values" in chart["data"]
+        else next(iter(chart["datasets"].values()))
+    )
     assert [(row["mean"], row["low"], row["high"]) for row in values] == [
         (20.0, pytest.approx(10.0), pytest.approx(30.0)),
         (5.0, 5.0, 5.0),

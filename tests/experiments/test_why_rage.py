@@ -12,7 +12,14 @@ from surefoot.experiments import why_rage
 from surefoot.experiments.instances import classic
 from surefoot.experiments.runner import Session
 from surefoot.experiments.synthetic import SPHERE
-from surefoot.experiments.why_rage import Keeping, Looking, Recording, _finished, _hardness, diagnose
+from surefoot.experiments.why_rage import (
+    Keeping,
+    Looking,
+    Recording,
+    _finished,
+    _hardness,
+    diagnose,
+)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +43,9 @@ def test_without_rounding_nothing_changes_where_it_never_binds(row: dict[str, An
 def test_a_phase_that_is_looked_at_is_never_longer() -> None:
     seed = SPHERE.seed(0, 20, 3)
     instance = SPHERE.instance(20, seed)
-    looking, printed = (_finished(algorithm, instance, seed) for algorithm in (Looking(), Recording()))
+    looking, printed = (
+        _finished(algorithm, instance, seed) for algorithm in (Looking(), Recording())
+    )
     first = int(printed.history[0].counts.sum())
     parts = np.cumsum([record.counts.sum() for record in looking.history])
     assert len(parts) > len(printed.history)
@@ -47,8 +56,12 @@ def test_a_phase_that_is_looked_at_is_never_longer() -> None:
 def test_what_is_kept_counts() -> None:
     seed = SPHERE.seed(0, 20, 3)
     keeping = _finished(Keeping(), SPHERE.instance(20, seed), seed)
-    again = keeping.frame.compare(keeping.counts, keeping.sums).clearance(np.array([keeping.leader]))[0]
-    assert np.delete(again, keeping.leader).min() == pytest.approx(keeping.evidence[keeping.evidence < np.inf].max())
+    again = keeping.frame.compare(keeping.counts, keeping.sums).clearance(
+        np.array([keeping.leader])
+    )[0]
+    assert np.delete(again, keeping.leader).min() == pytest.approx(
+        keeping.evidence[keeping.evidence < np.inf].max()
+    )
 
 
 def test_the_hardness_of_a_design_is_the_papers_formula() -> None:
@@ -64,7 +77,10 @@ def test_the_hardness_of_a_design_is_the_papers_formula() -> None:
 
 
 def test_the_table_of_the_documentation_is_printed_and_written(
-    row: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    row: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(why_rage, "STUDIED", [(SPHERE, 20)])
     monkeypatch.setattr(Session, "map", lambda *_: [row, row | {"phases": row["phases"] + 1}])

@@ -1,4 +1,6 @@
-"""The runs our kernels share with simglucose, by name: patients × scenarios × settings, each with its own seed."""
+"""The runs our kernels share with simglucose, by name: patients × scenarios × settings, each with
+its own seed.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ from dataclasses import dataclass
 from surefoot.glucose.meals import Scenario, diet
 from surefoot.glucose.patients import all_patients, find_patient
 
-ODD_MEALS = Scenario(  # off the 3-minute grid, two in one window, one while still eating, one in the last window
+# off the 3-minute grid, two in one window, one while still eating, one in the last window
+ODD_MEALS = Scenario(
     minutes=(1, 61, 62, 401, 407, 410, 803, 1003, 1439),
     grams=(10.0, 7.3, 4.4, 61.7, 25.9, 3.1, 120.4, 0.6, 8.0),
 )
@@ -53,4 +56,6 @@ def cases(kind: str) -> list[Case]:
     """All patients of one kind of run; every seventh patient for the rarer kinds."""
     first = 1000 * list(SETTINGS).index(kind)
     chosen = list(enumerate(all_patients()))[:: 7 if kind in FEW else 1]
-    return [Case(kind, patient.name, first + number, **SETTINGS[kind]) for number, patient in chosen]
+    return [
+        Case(kind, patient.name, first + number, **SETTINGS[kind]) for number, patient in chosen
+    ]

@@ -30,7 +30,9 @@ def main() -> None:
         for history in ("bg", "cgm", "insulin") if kind in WITH_CGM else ("bg", "insulin"):
             values = np.stack([getattr(trace, history) for trace in traces])
             whole = np.rint(values / UNITS[history])
-            arrays[f"{kind}/{history}"] = whole.astype(np.int64 if history == "insulin" else np.int32)
+            arrays[f"{kind}/{history}"] = whole.astype(
+                np.int64 if history == "insulin" else np.int32
+            )
         print(kind, len(traces), "runs", flush=True)
     np.savez_compressed(FILE, **arrays)
 

@@ -1,7 +1,8 @@
-"""simglucose 0.2.11 itself, closed loop with the paper's calculator: the standard our kernels are held to.
+"""simglucose 0.2.11 itself, closed loop with the paper's calculator: the standard our kernels are
+held to.
 
-`stock=False` hands simglucose plain objects in place of pandas rows: the same arithmetic on the same
-numbers, ten times faster. A test holds the two ways equal to the bit.
+`stock=False` hands simglucose plain objects in place of pandas rows: the same arithmetic on the
+same numbers, ten times faster. A test holds the two ways equal to the bit.
 """
 
 from __future__ import annotations
@@ -39,8 +40,15 @@ class Trace:
 class PaperCalculator(Controller):
     """The paper's bolus calculator on top of the patient's basal rate."""
 
-    def __init__(self, basal: float, carb_factor: float, correction_factor: float, reading: str = "cgm"):
-        self.basal, self.carb, self.correction, self.reading = basal, carb_factor, correction_factor, reading
+    def __init__(
+        self, basal: float, carb_factor: float, correction_factor: float, reading: str = "cgm"
+    ):
+        self.basal, self.carb, self.correction, self.reading = (
+            basal,
+            carb_factor,
+            correction_factor,
+            reading,
+        )
 
     def policy(self, observation, reward, done, **info):
         bolus = 0.0
@@ -64,7 +72,10 @@ def run(
 ) -> Trace:
     """One run of simglucose from minute 0 to the scenario's horizon."""
     start = datetime(2024, 1, 1)
-    meals = [(timedelta(minutes=minute), grams) for minute, grams in zip(scenario.minutes, scenario.grams, strict=True)]
+    meals = [
+        (timedelta(minutes=minute), grams)
+        for minute, grams in zip(scenario.minutes, scenario.grams, strict=True)
+    ]
     patient, monitor, pump = (
         T1DPatient.withName(name),
         CGMSensor.withName(sensor, seed=seed),
@@ -74,7 +85,9 @@ def run(
         patient, monitor, pump = _without_pandas(patient, monitor, pump, seed)
     env = T1DSimEnv(patient, monitor, pump, CustomScenario(start_time=start, scenario=meals))
     SimObj(env, controller, timedelta(minutes=scenario.horizon), animate=False).simulate()
-    return Trace(*(np.array(h, float) for h in (env.BG_hist, env.CGM_hist, env.insulin_hist, env.CHO_hist)))
+    return Trace(
+        *(np.array(h, float) for h in (env.BG_hist, env.CGM_hist, env.insulin_hist, env.CHO_hist))
+    )
 
 
 def calculator_for(name: str, scale: float = 1.0, reading: str = "cgm") -> PaperCalculator:

@@ -19,7 +19,8 @@ def test_inputs_broadcast_as_numpy_arrays_do():
     np.testing.assert_array_equal(batch.settings[:, 0], np.tile(np.arange(1.0, 5.0), 3))
     lanes = {group.patient.name: group.lanes.tolist() for group in batch.groups}
     assert lanes == {"adult#001": [0, 1, 2, 3, 8, 9, 10, 11], "child#002": [4, 5, 6, 7]}
-    assert len({group.scenario for group in batch.groups}) == 2  # each patient eats a day of their own size
+    # each patient eats a day of their own size
+    assert len({group.scenario for group in batch.groups}) == 2
 
 
 def test_scenarios_broadcast_too():
@@ -43,14 +44,17 @@ def test_a_root_gives_every_lane_a_seed_of_its_own():
     batch = make_batch(["adult#001"] * 50, CALCULATOR, diet("low"), 3, DEXCOM)
     np.testing.assert_array_equal(batch.words, lane_seeds(np.random.SeedSequence(3), 50))
     assert len(set(batch.words.tolist())) == 50
-    np.testing.assert_array_equal(lane_seeds(3, 50)[:20], lane_seeds(3, 20))  # more lanes do not change the first
+    # more lanes do not change the first
+    np.testing.assert_array_equal(lane_seeds(3, 50)[:20], lane_seeds(3, 20))
 
 
 def test_given_seeds_are_taken_lane_by_lane():
     sequences = np.random.SeedSequence(1).spawn(3)
     expected = [sequence.generate_state(1, np.uint64)[0] for sequence in sequences]
     np.testing.assert_array_equal(seed_words(sequences), expected)
-    np.testing.assert_array_equal(seed_words([0, 5, 2**64 - 1]), np.array([0, 5, 2**64 - 1], dtype=np.uint64))
+    np.testing.assert_array_equal(
+        seed_words([0, 5, 2**64 - 1]), np.array([0, 5, 2**64 - 1], dtype=np.uint64)
+    )
     assert make_batch("adult#001", CALCULATOR, diet("low"), [4, 5, 6], DEXCOM).shape == (3,)
 
 
@@ -73,6 +77,12 @@ def test_impossible_seeds_are_refused(seeds):
     ],
 )
 def test_impossible_inputs_are_refused(change, message):
-    given = {"patients": "adult#001", "calculators": CALCULATOR, "scenario": diet("low"), "seeds": 0, "sensor": DEXCOM}
+    given = {
+        "patients": "adult#001",
+        "calculators": CALCULATOR,
+        "scenario": diet("low"),
+        "seeds": 0,
+        "sensor": DEXCOM,
+    }
     with pytest.raises(InputError, match=message):
         make_batch(**{**given, **change})

@@ -11,7 +11,9 @@ from surefoot.glucose import Calculator, find_patient
 from surefoot.glucose.calculator import bolus_units, pump_rate
 
 
-@pytest.mark.parametrize(("reading", "units"), [(100.0, 5.0), (150.0, 5.0), (151.0, 5.0 + 11 / 40), (240.0, 7.5)])
+@pytest.mark.parametrize(
+    ("reading", "units"), [(100.0, 5.0), (150.0, 5.0), (151.0, 5.0 + 11 / 40), (240.0, 7.5)]
+)
 def test_a_correction_joins_the_meal_only_above_the_threshold(reading, units):
     assert bolus_units(50.0, reading, 10.0, 40.0, 140.0, 150.0) == pytest.approx(units)
 

@@ -23,7 +23,9 @@ from tests.glucose.reference import run
 
 def proportional(glucose: float, basal: float) -> tuple[float, float]:
     """A controller that acts at every step, on the reading alone."""
-    return basal * (1.5 if glucose > 160 else 0.5 if glucose < 110 else 1.0), max(glucose - 180, 0) / 4000
+    return basal * (1.5 if glucose > 160 else 0.5 if glucose < 110 else 1.0), max(
+        glucose - 180, 0
+    ) / 4000
 
 
 class Proportional(ReferenceController):
@@ -62,7 +64,11 @@ def test_the_calculator_as_a_controller_is_the_calculator():
     carb, correction = 500 / patient.total_daily_insulin, 1800 / patient.total_daily_insulin
 
     def calculator(seen):
-        units = seen.meal / carb + (seen.cgm > 150) * (seen.cgm - 140) / correction if seen.meal > 0 else 0.0
+        units = (
+            seen.meal / carb + (seen.cgm > 150) * (seen.cgm - 140) / correction
+            if seen.meal > 0
+            else 0.0
+        )
         return Action(seen.patient.basal, units / seen.window)
 
     ours = simulate_controller(patient, calculator, diet("high"), 5)
@@ -76,7 +82,10 @@ def test_the_calculator_as_a_controller_is_the_calculator():
 def test_what_a_controller_sees_first():
     seen = []
     simulate_controller(
-        "adult#001", lambda now: seen.append(now) or Action(now.patient.basal), Scenario((1,), (6.0,), 12), 0
+        "adult#001",
+        lambda now: seen.append(now) or Action(now.patient.basal),
+        Scenario((1,), (6.0,), 12),
+        0,
     )
     assert [now.minute for now in seen] == [0, 3, 6, 9]
     assert [now.meal for now in seen] == [0.0, 6.0, 0.0, 0.0]
@@ -85,9 +94,13 @@ def test_what_a_controller_sees_first():
 
 def test_a_controller_that_asks_for_nonsense_is_told_when():
     with pytest.raises(InputError, match="at minute 6 the controller asked for"):
-        simulate_controller("adult#001", lambda now: Action(np.nan if now.minute == 6 else 0.01), Scenario(), 0)
+        simulate_controller(
+            "adult#001", lambda now: Action(np.nan if now.minute == 6 else 0.01), Scenario(), 0
+        )
     with pytest.raises(InputError, match="whole number of 3 min windows"):
         simulate_controller("adult#001", lambda now: Action(0.01), Scenario(horizon=100), 0)
     for normals in (np.zeros(3), np.full(101, np.nan)):
         with pytest.raises(InputError, match="at least 101 finite draws in one row"):
-            simulate_controller("adult#001", lambda now: Action(0.01), Scenario(), 0, normals=normals)
+            simulate_controller(
+                "adult#001", lambda now: Action(0.01), Scenario(), 0, normals=normals
+            )

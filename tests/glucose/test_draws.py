@@ -25,7 +25,8 @@ def test_draws_are_standard_normal_and_uncorrelated_for_consecutive_seeds():
     bound = 5 / np.sqrt(normals.size)
     assert abs(np.mean(normals[:, :-1] * normals[:, 1:])) < bound  # along a lane
     assert abs(np.mean(normals[:-1] * normals[1:])) < bound  # between neighbouring lanes
-    assert abs(np.mean(normals[:, ::2][:, :50] ** 2 * normals[:, 1::2] ** 2) - 1) < 20 * bound  # within a pair
+    # within a pair
+    assert abs(np.mean(normals[:, ::2][:, :50] ** 2 * normals[:, 1::2] ** 2) - 1) < 20 * bound
 
 
 def test_a_lane_s_draws_depend_on_its_seed_alone():
@@ -42,9 +43,13 @@ def test_errors_are_those_of_the_reference_for_the_same_draws(name):
     wanted = np.array([0, 17, 29, 30, 31, 49, 50, 149, 150, 151, 399])
     lanes, expected = [], []
     for seed in (11, 12):
-        lanes.append(np.random.RandomState(seed).randn(1 + 10 * -(-count // sensor.samples_a_block)))
+        lanes.append(
+            np.random.RandomState(seed).randn(1 + 10 * -(-count // sensor.samples_a_block))
+        )
         reference = CGMNoise(CGMSensor.withName(name)._params, seed=seed)
         expected.append(np.array([next(reference) for _ in range(count)]))
-    np.testing.assert_allclose(sensor_errors(sensor, np.array(lanes), np.arange(count)), expected, atol=1e-10)
+    np.testing.assert_allclose(
+        sensor_errors(sensor, np.array(lanes), np.arange(count)), expected, atol=1e-10
+    )
     few = sensor_errors(sensor, np.array(lanes), wanted)
     np.testing.assert_allclose(few, np.array(expected)[:, wanted], atol=1e-10)

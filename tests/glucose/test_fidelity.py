@@ -1,6 +1,8 @@
-"""Both kernels against simglucose 0.2.11: 30 patients, low, high, five days, odd minutes, collapse, other sensors.
+"""Both kernels against simglucose 0.2.11: 30 patients, low, high, five days, odd minutes, collapse,
+other sensors.
 
-The traces are stored (`make_reference.py` makes them); a random few are made again each time the tests run.
+The traces are stored (`make_reference.py` makes them); a random few are made again each time the
+tests run.
 """
 
 from __future__ import annotations
@@ -52,11 +54,18 @@ def test_the_stored_traces_cover_what_they_should(stored):
 @pytest.mark.reference
 def test_a_random_few_stored_traces_come_out_of_the_reference_again(stored):
     fresh = np.random.default_rng()
-    everything = [(place, case) for kind in SETTINGS if kind != "five" for place, case in enumerate(cases(kind))]
+    everything = [
+        (place, case)
+        for kind in SETTINGS
+        if kind != "five"
+        for place, case in enumerate(cases(kind))
+    ]
     for choice in fresh.choice(len(everything), size=4, replace=False):
         place, case = everything[choice]
         trace = trace_of(case)
-        np.testing.assert_allclose(trace.bg, stored[f"{case.kind}/bg"][place], atol=1e-4, err_msg=case.key)
+        np.testing.assert_allclose(
+            trace.bg, stored[f"{case.kind}/bg"][place], atol=1e-4, err_msg=case.key
+        )
         again = ours([case], "lanes").bg[0]
         bound = COLLAPSED if trace.bg.min() < COLLAPSE else ORDINARY
         assert np.abs(again - trace.bg).max() <= bound, case.key
@@ -67,10 +76,14 @@ def test_new_draws_and_new_settings_follow_the_reference_too():
     fresh = np.random.default_rng()
     kind = fresh.choice(["low", "high"])
     case = replace(
-        cases(kind)[fresh.integers(30)], seed=int(fresh.integers(2**31)), scale=float(fresh.uniform(0.7, 1.5))
+        cases(kind)[fresh.integers(30)],
+        seed=int(fresh.integers(2**31)),
+        scale=float(fresh.uniform(0.7, 1.5)),
     )
     trace, again = trace_of(case), ours([case], "lanes")
-    if np.abs(again.insulin[0, 1:] - trace.insulin).max() > 1e-3:  # a reading at the threshold may fall on either side
+    if (
+        np.abs(again.insulin[0, 1:] - trace.insulin).max() > 1e-3
+    ):  # a reading at the threshold may fall on either side
         assert np.abs(trace.cgm - 150).min() < ORDINARY, case
     else:
         bound = COLLAPSED if trace.bg.min() < COLLAPSE else ORDINARY

@@ -15,7 +15,8 @@ NAMES = [patient.name for patient in all_patients()]
 
 def both(patients, calculators, scenario, seeds, **options):
     return [
-        simulate(patients, calculators, scenario, seeds, kernel=kernel, **options) for kernel in ("lanes", "states")
+        simulate(patients, calculators, scenario, seeds, kernel=kernel, **options)
+        for kernel in ("lanes", "states")
     ]
 
 
@@ -28,7 +29,9 @@ def test_both_kernels_agree_for_every_patient_over_days():
     np.testing.assert_array_equal(fast.carbohydrates, plain.carbohydrates)
 
 
-MEALS = st.lists(st.tuples(st.integers(0, 719), st.floats(0, 150)), max_size=8, unique_by=lambda meal: meal[0])
+MEALS = st.lists(
+    st.tuples(st.integers(0, 719), st.floats(0, 150)), max_size=8, unique_by=lambda meal: meal[0]
+)
 
 
 @settings(max_examples=40, deadline=None)
@@ -41,9 +44,14 @@ MEALS = st.lists(st.tuples(st.integers(0, 719), st.floats(0, 150)), max_size=8, 
 )
 def test_both_kernels_agree_on_any_meals_and_settings(meals, patient, scale, sensor, seed):
     ordered = sorted(meals)
-    scenario = Scenario(tuple(minute for minute, _ in ordered), tuple(grams for _, grams in ordered), horizon=720)
+    scenario = Scenario(
+        tuple(minute for minute, _ in ordered), tuple(grams for _, grams in ordered), horizon=720
+    )
     calculator = Calculator.baseline(patient, scale)
-    options = {"sensor": sensor, "reading": "bg"}  # the truth cannot flip a correction by a rounding of noise
+    options = {
+        "sensor": sensor,
+        "reading": "bg",
+    }  # the truth cannot flip a correction by a rounding of noise
     fast, plain = both(patient, calculator, scenario, [seed], **options)
     assert np.isfinite(fast.bg).all()
     corrected = np.abs(fast.insulin - plain.insulin).max() < 1e-3
@@ -61,7 +69,10 @@ def test_a_lane_is_the_same_to_the_bit_in_any_batch(n_lanes):
     whole = simulate(names, Calculator(carb, correction), diet("low"), seeds)
     chosen = rng.choice(100, size=n_lanes, replace=False)
     part = simulate(
-        [names[k] for k in chosen], Calculator(carb[chosen], correction[chosen]), diet("low"), seeds[chosen]
+        [names[k] for k in chosen],
+        Calculator(carb[chosen], correction[chosen]),
+        diet("low"),
+        seeds[chosen],
     )
     for history in ("bg", "cgm", "insulin", "carbohydrates"):
         np.testing.assert_array_equal(getattr(part, history), getattr(whole, history)[chosen])

@@ -13,7 +13,11 @@ def test_meals_appear_at_their_minutes():
     scenario = Scenario((0, 61, 1439), (1.5, 20.0, 3.0))
     announced = scenario.announced()
     assert announced.shape == (1440,)
-    assert {minute: announced[minute] for minute in np.flatnonzero(announced)} == {0: 1.5, 61: 20.0, 1439: 3.0}
+    assert {minute: announced[minute] for minute in np.flatnonzero(announced)} == {
+        0: 1.5,
+        61: 20.0,
+        1439: 3.0,
+    }
 
 
 def test_hours_become_minutes():

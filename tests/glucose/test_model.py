@@ -7,20 +7,39 @@ import pytest
 from simglucose.patient.t1dpatient import Action, T1DPatient
 
 from surefoot.glucose import find_patient
-from surefoot.glucose.model import LAST_STOMACH, PLANNED, TAKEN, advance_minute, eat, fresh_patient, slope
+from surefoot.glucose.model import (
+    LAST_STOMACH,
+    PLANNED,
+    TAKEN,
+    advance_minute,
+    eat,
+    fresh_patient,
+    slope,
+)
 
 
 @pytest.mark.parametrize("name", ["adult#004", "adolescent#009", "child#005"])
 def test_the_slope_is_the_reference_s(name):
     patient, reference = find_patient(name), T1DPatient.withName(name)
     rng = np.random.default_rng(5)
-    scale = np.array(patient.initial_state) + np.array([2e4, 2e4, 5e3, 50, 50, 1, 50, 1, 1, 1, 1, 1, 50])
+    scale = np.array(patient.initial_state) + np.array(
+        [2e4, 2e4, 5e3, 50, 50, 1, 50, 1, 1, 1, 1, 1, 50]
+    )
     for draw in range(40):
         x = scale * rng.normal(1.0, 1.0, 13)  # negative states, high states, empty stomachs
         eaten, insulin, last, taken = rng.uniform([0, 0, 0, 0], [5, 1, 3e4, 80]) * (draw % 4 > 0)
         ours = np.empty(13)
-        slope(x, 1000 * eaten, insulin * 6000 / patient.weight, last + 1000 * taken, patient.physiology, ours)
-        theirs = T1DPatient.model(0, x, Action(CHO=eaten, insulin=insulin), reference._params, last, taken)
+        slope(
+            x,
+            1000 * eaten,
+            insulin * 6000 / patient.weight,
+            last + 1000 * taken,
+            patient.physiology,
+            ours,
+        )
+        theirs = T1DPatient.model(
+            0, x, Action(CHO=eaten, insulin=insulin), reference._params, last, taken
+        )
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
@@ -47,7 +66,9 @@ def test_glucose_collapses_to_zero_and_stays():
     patient = find_patient("adult#001")
     state, meal, work = fresh_patient(patient.initial_state)
     for minute in range(1440):
-        advance_minute(state, meal, 60.0 * (minute == 1200), 2.0 * (minute < 60), patient.physiology, work)
+        advance_minute(
+            state, meal, 60.0 * (minute == 1200), 2.0 * (minute < 60), patient.physiology, work
+        )
     assert np.isfinite(state).all()
     assert state[3] < 0
     assert abs(state[3]) < 1e-9

@@ -40,6 +40,7 @@ child#010 24.21 87.16 12 20.65
 
 def test_the_table_of_the_paper_comes_out_to_the_printed_digits():
     rows = [
-        f"{row.Patient} {row.CarbF:.2f} {row.CorrF:.2f} {row.Age} {row.TDI:.2f}" for row in patient_table().itertuples()
+        f"{row.Patient} {row.CarbF:.2f} {row.CorrF:.2f} {row.Age} {row.TDI:.2f}"
+        for row in patient_table().itertuples()
     ]
     assert rows == PRINTED.split("\n")[1:-1]

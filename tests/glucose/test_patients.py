@@ -17,7 +17,9 @@ def test_every_figure_is_the_package_s_own():
     assert [patient.name for patient in all_patients()] == list(table.index)
     for patient in all_patients():
         row = table.loc[patient.name]
-        np.testing.assert_allclose(patient.initial_state, row.iloc[1:14].to_numpy(float), rtol=1e-14)
+        np.testing.assert_allclose(
+            patient.initial_state, row.iloc[1:14].to_numpy(float), rtol=1e-14
+        )
         for name, value in patient.physiology._asdict().items():
             assert value == pytest.approx(row[name], rel=1e-14), (patient.name, name)
         assert patient.basal == pytest.approx(row.u2ss * row.BW / 6000, rel=1e-14)

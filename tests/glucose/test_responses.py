@@ -16,7 +16,11 @@ from tests.glucose.cases import ODD_MEALS
 @pytest.mark.parametrize("name", ["adult#006", "adolescent#008", "child#007"])
 def test_meals_appear_as_in_the_full_model(name):
     patient = find_patient(name)
-    p, tables, announced = patient.physiology, responses(patient, ODD_MEALS, 3), ODD_MEALS.announced()
+    p, tables, announced = (
+        patient.physiology,
+        responses(patient, ODD_MEALS, 3),
+        ODD_MEALS.announced(),
+    )
     state, meal, work = fresh_patient(patient.initial_state)
     expected = np.zeros(ODD_MEALS.horizon + 1)
     for minute in range(ODD_MEALS.horizon):
@@ -36,8 +40,12 @@ def test_insulin_is_a_superposition(window):
         advance_minute(state, meal, 0.0, basal + bolus, patient.physiology, work)
         now = POINTS * (minute + 1)
         parts = [(rate, now - POINTS * window * start) for start, rate in rates.items()]
-        use = tables.basal_use[now] + sum(rate * tables.bolus_use[since] for rate, since in parts if since >= 0)
-        make = tables.basal_make[now] + sum(rate * tables.bolus_make[since] for rate, since in parts if since >= 0)
+        use = tables.basal_use[now] + sum(
+            rate * tables.bolus_use[since] for rate, since in parts if since >= 0
+        )
+        make = tables.basal_make[now] + sum(
+            rate * tables.bolus_make[since] for rate, since in parts if since >= 0
+        )
         assert use == pytest.approx(state[6], abs=1e-3)
         assert make == pytest.approx(state[8], abs=1e-3)
 
@@ -49,5 +57,8 @@ def test_the_series_is_the_matrix_exponential():
 
 def test_a_bolus_follows_the_window_in_which_its_meal_was_announced():
     windows, grams = boluses(Scenario((0, 4, 5, 8, 59), (1.0, 2.0, 3.0, 0.0, 9.0), horizon=60), 3)
-    assert windows.tolist() == [1, 2]  # minutes 4 and 5 share one; 0 g needs none; the last comes too late
+    assert windows.tolist() == [
+        1,
+        2,
+    ]  # minutes 4 and 5 share one; 0 g needs none; the last comes too late
     assert grams.tolist() == [1.0, 5.0]

@@ -14,7 +14,9 @@ from surefoot.glucose.sensor import spline_weights
 @pytest.mark.parametrize("minutes", [1, 3, 5])
 def test_the_spline_is_scipy_s_not_a_knot_cubic(minutes):
     knots = np.random.default_rng(minutes).normal(size=11)
-    expected = interp1d(np.arange(11) * 15, knots, kind="cubic")(np.arange(1, 150 // minutes + 1) * minutes)
+    expected = interp1d(np.arange(11) * 15, knots, kind="cubic")(
+        np.arange(1, 150 // minutes + 1) * minutes
+    )
     np.testing.assert_allclose(spline_weights(minutes) @ knots, expected, atol=1e-12)
 
 

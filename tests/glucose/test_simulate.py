@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.glucose import Calculator, Scenario, all_patients, diet, find_patient, lane_seeds, magni_risk, simulate
+from surefoot.glucose import (
+    Calculator,
+    Scenario,
+    all_patients,
+    diet,
+    find_patient,
+    lane_seeds,
+    magni_risk,
+    simulate,
+)
 from surefoot.glucose.metrics import STATISTICS
 
 NAMES = [patient.name for patient in all_patients()]
@@ -18,19 +27,25 @@ BASE = Calculator.baseline("adult#001")
 def test_histories_have_a_row_a_lane_and_a_column_a_sample():
     patients = np.array(NAMES[:3])[:, None]
     run = simulate(patients, Calculator.baseline(patients), diet("low"), lane_seeds(1, (3, 2)))
-    assert run.bg.shape == run.cgm.shape == run.insulin.shape == run.carbohydrates.shape == (3, 2, 481)
+    assert (
+        run.bg.shape == run.cgm.shape == run.insulin.shape == run.carbohydrates.shape == (3, 2, 481)
+    )
     assert run.minutes.tolist() == list(range(0, 1441, 3))
     for row, name in enumerate(NAMES[:3]):
         patient = find_patient(name)
         assert run.bg[row, :, 0] == pytest.approx(patient.initial_state[12] / patient.physiology.Vg)
-        assert 3 * run.carbohydrates[row].sum(axis=1) == pytest.approx(0.75 * patient.daily_carbohydrates)
+        assert 3 * run.carbohydrates[row].sum(axis=1) == pytest.approx(
+            0.75 * patient.daily_carbohydrates
+        )
         assert run.insulin[row, :, 1:].min(axis=1) == pytest.approx(patient.basal, abs=1e-5)
 
 
 def test_a_meal_and_its_bolus_stand_in_the_right_columns():
     scenario = Scenario((61,), (30.0,), horizon=240)
     run = simulate("adult#001", Calculator(10.0, 40.0, threshold=600.0), scenario, 0)
-    assert np.flatnonzero(run.carbohydrates[0]).tolist() == [21]  # minutes 60 to 63 end at column 21
+    assert np.flatnonzero(run.carbohydrates[0]).tolist() == [
+        21
+    ]  # minutes 60 to 63 end at column 21
     bolus = run.insulin[0] - run.insulin[0, 1]
     assert np.flatnonzero(bolus > 1e-9).tolist() == [22]
     assert 3 * bolus[22] == pytest.approx(3.0, abs=1e-4)
@@ -51,7 +66,12 @@ def test_statistics_are_those_of_the_histories_and_only_what_was_asked():
 
 
 def test_many_lanes_go_through_in_chunks_without_a_trace(monkeypatch):
-    inputs = (["adult#001", "child#001"], Calculator(np.linspace(8, 20, 150)[:, None], 40.0), diet("low"), 5)
+    inputs = (
+        ["adult#001", "child#001"],
+        Calculator(np.linspace(8, 20, 150)[:, None], 40.0),
+        diet("low"),
+        5,
+    )
     whole = simulate(*inputs, statistics=("min", "max"))
     monkeypatch.setattr(sys.modules["surefoot.glucose.simulate"], "WORK_BYTES", 1.0)
     pieces = simulate(*inputs, statistics=("min", "max"))
@@ -62,7 +82,12 @@ def test_many_lanes_go_through_in_chunks_without_a_trace(monkeypatch):
 
 @pytest.mark.parametrize("threads", [2, 5])
 def test_threads_change_no_bit(threads):
-    inputs = (["adult#001", "child#001"], Calculator(np.linspace(8, 20, 50)[:, None], 40.0), diet("low"), 5)
+    inputs = (
+        ["adult#001", "child#001"],
+        Calculator(np.linspace(8, 20, 50)[:, None], 40.0),
+        diet("low"),
+        5,
+    )
     np.testing.assert_array_equal(simulate(*inputs, threads=threads).bg, simulate(*inputs).bg)
 
 
@@ -73,7 +98,9 @@ def test_noise_acts_only_through_the_sensor():
     truthful = simulate("adult#001", BASE, diet("high"), seeds, reading="bg")
     assert np.ptp(truthful.bg, axis=0).max() == 0.0
     assert np.ptp(truthful.cgm, axis=0).min() > 0.0
-    uncorrected = simulate("adult#001", Calculator(10.0, 40.0, threshold=601.0), diet("high"), seeds)
+    uncorrected = simulate(
+        "adult#001", Calculator(10.0, 40.0, threshold=601.0), diet("high"), seeds
+    )
     assert np.ptp(uncorrected.bg, axis=0).max() == 0.0
 
 
@@ -97,7 +124,9 @@ def test_days_without_meals_or_with_one_at_the_very_end():
 
 @pytest.mark.parametrize("scale", [0.05, 0.3])
 def test_a_collapse_never_gives_nan(scale):
-    run = simulate(NAMES, Calculator.baseline(NAMES, scale), diet("high", "low"), 0, statistics=STATISTICS)
+    run = simulate(
+        NAMES, Calculator.baseline(NAMES, scale), diet("high", "low"), 0, statistics=STATISTICS
+    )
     assert run["min"].min() < 1.0
     for name in STATISTICS:
         assert np.isfinite(run[name]).all(), name
@@ -125,7 +154,9 @@ def test_impossible_options_are_refused(options, message):
 def test_the_reward_of_many_settings_in_one_call():
     carb = np.linspace(8.0, 12.0, 5)
     days = np.array([diet("low"), diet("high")])[:, None]
-    rewards = simulate("adult#001", Calculator(carb, 3.6 * carb), days, 7, statistics=["magni_risk"]).reward
+    rewards = simulate(
+        "adult#001", Calculator(carb, 3.6 * carb), days, 7, statistics=["magni_risk"]
+    ).reward
     seeds = lane_seeds(7, (2, 5))
     for row, day in enumerate(("low", "high")):
         run = simulate("adult#001", Calculator(carb, 3.6 * carb), diet(day), seeds[row])

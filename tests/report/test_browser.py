@@ -20,7 +20,9 @@ def test_a_report_opens_offline_and_draws_its_charts(tmp_path):
                 watched.page.goto(file.as_uri())
                 watched.wait_for_charts("evidence", "arms", "allocation", "bounds", "residuals")
                 rows = watched.page.evaluate("surefoot.view('evidence').data('evidence')")
-                assert [row["evidence"] for row in rows] == evidence_frame(finished())["evidence"].tolist()
+                assert [row["evidence"] for row in rows] == evidence_frame(finished())[
+                    "evidence"
+                ].tolist()
                 assert not watched.overflows()
                 watched.screenshot(f"report-{scheme}-{size}")
                 assert watched.trouble == []

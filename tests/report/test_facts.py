@@ -8,7 +8,14 @@ from tests.charts.results import finished, fresh, wings
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, "–"), (float("nan"), "–"), (float("inf"), "∞"), (-2, "−2"), (0.123456, "0.1235"), (15637.0, "15,637")],
+    [
+        (None, "–"),
+        (float("nan"), "–"),
+        (float("inf"), "∞"),
+        (-2, "−2"),
+        (0.123456, "0.1235"),
+        (15637.0, "15,637"),
+    ],
 )
 def test_numbers_are_written_for_people(value, text):
     assert number(value) == text
@@ -39,7 +46,9 @@ def test_before_any_look_there_is_no_evidence_to_state():
 def test_settings_name_the_noise_and_the_features():
     facts = {fact.name: fact for fact in settings_facts(finished())}
     assert facts["noise"].value == "Gaussian, scale 1"
-    assert {fact.name: fact for fact in settings_facts(fresh())}["noise"].value == "Gaussian, unknown scale"
+    assert {fact.name: fact for fact in settings_facts(fresh())}[
+        "noise"
+    ].value == "Gaussian, unknown scale"
     assert "parameter 0, parameter 1" in facts["dimension"].note
 
 

@@ -11,7 +11,11 @@ from tests.charts.results import EVIL, finished, fresh, wings
 
 
 def payload_of(page):
-    return json.loads(re.search(r'<script type="application/json" id="charts">(.*?)</script>', page, re.S).group(1))
+    return json.loads(
+        re.search(r'<script type="application/json" id="charts">(.*?)</script>', page, re.S).group(
+            1
+        )
+    )
 
 
 def test_a_name_never_becomes_markup():
@@ -41,7 +45,13 @@ def test_the_page_holds_the_answer_the_charts_and_every_arm():
     result = finished()
     page = result_page(result)
     assert result.sentence in page
-    assert set(payload_of(page)["charts"]) == {"evidence", "arms", "allocation", "bounds", "residuals"}
+    assert set(payload_of(page)["charts"]) == {
+        "evidence",
+        "arms",
+        "allocation",
+        "bounds",
+        "residuals",
+    }
     assert page.count('<th scope="row">') >= result.problem.n_arms
     assert result.reason.value in page
 
@@ -56,7 +66,13 @@ def test_a_result_without_data_has_a_page_without_charts():
 def study_file(tmp_path):
     problem, theta = wings()
     with Study.create(
-        tmp_path / "wings.db", problem, delta=0.05, noise=Gaussian(1.0), seed=8, direction="minimize", name=EVIL
+        tmp_path / "wings.db",
+        problem,
+        delta=0.05,
+        noise=Gaussian(1.0),
+        seed=8,
+        direction="minimize",
+        name=EVIL,
     ) as study:
         study.run(lambda pull: float(-pull.features @ theta + pull.rng().normal()), "serial")
     return tmp_path / "wings.db"

@@ -1,4 +1,6 @@
-"""A real Dask cluster for tests: scheduler and workers are processes on loopback, each ended by its number."""
+"""A real Dask cluster for tests: scheduler and workers are processes on loopback, each ended by its
+number.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ class Cluster:
 
     def __init__(self, folder: Path, workers: int = 2) -> None:
         self._folder, self._processes, self._logs = folder, [], []
-        scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-jupyter")
+        scheduler = self._start(
+            "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-jupyter"
+        )
         self.address = self._address_in(scheduler)
         self.workers = [self.add_worker() for _ in range(workers)]
 
@@ -32,7 +36,14 @@ class Cluster:
     _logs: list[IO[bytes]]
 
     def add_worker(self) -> subprocess.Popen[bytes]:
-        options = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(self._folder))
+        options = (
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--no-dashboard",
+            "--local-directory",
+            str(self._folder),
+        )
         worker = self._start("worker", self.address, "--host", "127.0.0.1", *options)
         if hasattr(self, "workers"):
             self.workers.append(worker)
@@ -58,9 +69,16 @@ class Cluster:
 
     def _start(self, role: str, *options: str) -> subprocess.Popen[bytes]:
         log = (self._folder / f"{role}-{len(self._processes)}.log").open("wb")
-        environment = os.environ | {"PYTHONPATH": str(ROOT), "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "info"}
+        environment = os.environ | {
+            "PYTHONPATH": str(ROOT),
+            "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "info",
+        }
         process = subprocess.Popen(
-            [sys.executable, "-m", "dask", role, *options], stdout=log, stderr=log, cwd=self._folder, env=environment
+            [sys.executable, "-m", "dask", role, *options],
+            stdout=log,
+            stderr=log,
+            cwd=self._folder,
+            env=environment,
         )
         self._processes.append(process)
         self._logs.append(log)

@@ -1,4 +1,6 @@
-"""`python -m tests.study.make_fixture`: write the study file that every later version must open. Run once a format."""
+"""`python -m tests.study.make_fixture`: write the study file that every later version must open.
+Run once a format.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The driver is killed at random moments, and its last writes are torn: the study ends as if nothing had happened."""
+"""The driver is killed at random moments, and its last writes are torn: the study ends as if
+nothing had happened.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from tests.study.toys import open_toy, rewards_of, same_result, toy_study
 KILLS = 30  # each followed by a torn write
 ROUNDS, SIZE = 12, 5
 
-# Loads everything once; then each line it reads starts a driver in a process of its own, whose number it prints.
+# Loads everything once; then each line it reads starts a driver in a process of its own, whose
+# number it prints.
 NURSERY = f"""
 import os, sys, tempfile
 from pathlib import Path
@@ -42,7 +45,9 @@ for _ in sys.stdin:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, list[tuple[int, int, float]]]:
+def undisturbed(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Result, list[tuple[int, int, float]]]:
     path = tmp_path_factory.mktemp("undisturbed") / "toy.db"
     with toy_study(path, ROUNDS, SIZE) as study:
         return study.run(toys.linear, "serial"), rewards_of(path)
@@ -53,7 +58,9 @@ class Nursery:
 
     def __init__(self, path: Path) -> None:
         command = [sys.executable, "-c", NURSERY, str(path)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
     def run_and_kill(self, seconds: float) -> bool:
         """Let a driver work for a while, then kill it. False if it was done by then."""
@@ -104,9 +111,14 @@ def test_thirty_kills_and_thirty_torn_writes(
 
 
 def tear(
-    path: Path, folder: Path, generator: np.random.Generator, undisturbed: tuple[Result, list[tuple[int, int, float]]]
+    path: Path,
+    folder: Path,
+    generator: np.random.Generator,
+    undisturbed: tuple[Result, list[tuple[int, int, float]]],
 ) -> None:
-    """Cut a copy of the WAL at a random length, as a power cut may, and finish the study from there."""
+    """Cut a copy of the WAL at a random length, as a power cut may, and finish the study from
+    there.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     copy = folder / path.name

@@ -26,7 +26,10 @@ def python(program: str, *arguments: str, **options: object) -> CommandSimulator
 
 def test_fields_are_filled_exactly() -> None:
     pull = make_pull()
-    assert fill("{gain}|{delay time}|{id}|{arm}|{perturbation}", pull) == "0.1|1e-17|7|fast; rm -rf /|worn"
+    assert (
+        fill("{gain}|{delay time}|{id}|{arm}|{perturbation}", pull)
+        == "0.1|1e-17|7|fast; rm -rf /|worn"
+    )
     assert fill("{seed}", pull) == str(pull.seed)
     assert fill("{{gain}} {{}}", pull) == "{gain} {}"
 
@@ -41,8 +44,13 @@ def test_a_field_of_json_is_the_reward() -> None:
 
 
 def test_a_string_is_split_without_a_shell(tmp_path: Path) -> None:
-    program = 'import sys; assert sys.argv[2:] == ["; exit 1", "$HOME"]; print(float(sys.argv[1]) * 2)'
-    assert CommandSimulator(f"{sys.executable} -c '{program}' {{gain}} '; exit 1' $HOME")(make_pull()) == 0.2
+    program = (
+        'import sys; assert sys.argv[2:] == ["; exit 1", "$HOME"]; print(float(sys.argv[1]) * 2)'
+    )
+    assert (
+        CommandSimulator(f"{sys.executable} -c '{program}' {{gain}} '; exit 1' $HOME")(make_pull())
+        == 0.2
+    )
 
 
 def test_numbers_arrive_to_the_bit() -> None:
@@ -52,7 +60,9 @@ def test_numbers_arrive_to_the_bit() -> None:
 
 
 def test_the_folder_is_made_and_used(tmp_path: Path) -> None:
-    program = "import os; open('out.txt', 'w').write('header\\n' + os.path.basename(os.getcwd()) + '\\n')"
+    program = (
+        "import os; open('out.txt', 'w').write('header\\n' + os.path.basename(os.getcwd()) + '\\n')"
+    )
     simulator = python(program, folder=str(tmp_path / "runs" / "{id}"), file="out.txt")
     assert simulator(make_pull()) == 7.0
 
@@ -60,7 +70,11 @@ def test_the_folder_is_made_and_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("program", "options", "words"),
     [
-        ("import sys; sys.exit('mesh does not converge')", {}, "exit code 1: mesh does not converge"),
+        (
+            "import sys; sys.exit('mesh does not converge')",
+            {},
+            "exit code 1: mesh does not converge",
+        ),
         ("import os; os.kill(os.getpid(), 9)", {}, "killed by signal 9"),
         ("print('done')", {}, "last line of the output must be the reward, but it is 'done'"),
         ("pass", {}, "it is nothing"),
@@ -114,9 +128,13 @@ def test_unknown_fields_and_senseless_options_are_refused() -> None:
         CommandSimulator("x", time_limit=0)
 
 
-def test_a_function_is_found_beside_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_is_found_beside_the_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
-    (tmp_path / "model_for_this_test.py").write_text("NUMBER = 3\ndef simulate(pull):\n    return 1.5\n")
+    (tmp_path / "model_for_this_test.py").write_text(
+        "NUMBER = 3\ndef simulate(pull):\n    return 1.5\n"
+    )
     assert simulator_from("model_for_this_test:simulate", tmp_path)(make_pull()) == 1.5
     with pytest.raises(InputError, match="has no 'simulat'"):
         simulator_from("model_for_this_test:simulat", tmp_path)

@@ -17,7 +17,8 @@ noise = { kind = "gaussian", scale = 1.0 }
 features = "given"
 """
 ARMS = """
-arms.list = [{ name = "gentle", gain = 1.0, delay = 2.0 }, { name = "brisk", gain = 4.0, delay = 0.5 }]
+arms.list = [{ name = "gentle", gain = 1.0, delay = 2.0 },
+             { name = "brisk", gain = 4.0, delay = 0.5 }]
 """
 
 
@@ -30,11 +31,16 @@ def configure(folder: Path, text: str) -> StudyConfig:
 def pairs_of(folder: Path, text: str) -> list[tuple[str, str, list[float]]]:
     problem = configure(folder, BASE + text).problem()
     arms = [problem.arm_names[a] for a in problem.arm_of_pair]
-    return list(zip(arms, problem.perturbation_names, problem.parameters.round(12).tolist(), strict=True))
+    return list(
+        zip(arms, problem.perturbation_names, problem.parameters.round(12).tolist(), strict=True)
+    )
 
 
 def test_a_list_of_arms_without_perturbations(tmp_path: Path) -> None:
-    assert pairs_of(tmp_path, ARMS) == [("gentle", "none", [1.0, 2.0]), ("brisk", "none", [4.0, 0.5])]
+    assert pairs_of(tmp_path, ARMS) == [
+        ("gentle", "none", [1.0, 2.0]),
+        ("brisk", "none", [4.0, 0.5]),
+    ]
 
 
 def test_a_grid_of_arms(tmp_path: Path) -> None:
@@ -54,7 +60,10 @@ def test_arms_from_csv(tmp_path: Path) -> None:
 
 
 def test_absolute_and_relative_offsets_are_added(tmp_path: Path) -> None:
-    text = ARMS + 'perturbations.list = [{}, { name = "weak", gain = "-50%" }, { gain = 0.5, delay = "10%" }]'
+    text = (
+        ARMS + 'perturbations.list = [{}, { name = "weak", gain = "-50%" }, { gain = 0.5, '
+        'delay = "10%" }]'
+    )
     assert pairs_of(tmp_path, text) == [
         ("gentle", "none", [1.0, 2.0]),
         ("gentle", "weak", [0.5, 2.0]),
@@ -67,7 +76,12 @@ def test_absolute_and_relative_offsets_are_added(tmp_path: Path) -> None:
 
 def test_a_box_has_all_its_corners(tmp_path: Path) -> None:
     found = pairs_of(tmp_path, ARMS + 'perturbations.box = { gain = "10%", delay = 0.1 }')
-    assert [values for arm, _, values in found if arm == "brisk"] == [[3.6, 0.4], [3.6, 0.6], [4.4, 0.4], [4.4, 0.6]]
+    assert [values for arm, _, values in found if arm == "brisk"] == [
+        [3.6, 0.4],
+        [3.6, 0.6],
+        [4.4, 0.4],
+        [4.4, 0.6],
+    ]
     assert len(found) == 8
 
 
@@ -85,7 +99,9 @@ def test_a_box_for_some_parameters(tmp_path: Path) -> None:
 def test_names_in_a_csv_stay_as_they_are_written(tmp_path: Path) -> None:
     (tmp_path / "arms.csv").write_text("name,gain\n1,0.1\n02,4\n")
     (tmp_path / "p.csv").write_text("arm,name,gain\n1,7,0\n02,8,0\n")
-    problem = configure(tmp_path, BASE + 'arms.csv = "arms.csv"\nperturbations.csv = "p.csv"').problem()
+    problem = configure(
+        tmp_path, BASE + 'arms.csv = "arms.csv"\nperturbations.csv = "p.csv"'
+    ).problem()
     assert (problem.arm_names, problem.perturbation_names) == (["1", "02"], ["7", "8"])
 
 
@@ -98,7 +114,9 @@ def test_perturbations_from_csv_for_one_arm_or_all(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(("features", "columns"), [("linear", 3), ("quadratic", 6), ("tabular", 6), ("given", 2)])
+@pytest.mark.parametrize(
+    ("features", "columns"), [("linear", 3), ("quadratic", 6), ("tabular", 6), ("given", 2)]
+)
 def test_features(tmp_path: Path, features: str, columns: int) -> None:
     text = BASE.replace('"given"', f'"{features}"')
     problem = configure(tmp_path, text + "arms.grid = { a = [0, 1, 2], b = [0, 1] }").problem()
@@ -114,28 +132,57 @@ MISTAKES: list[tuple[str, str]] = [
     (ARMS.replace("arms.list", "arms.lst"), r"arms.lst: is not known .*; did you mean list\?"),
     (ARMS + 'direction = "up"', r"direction: given 'up'; it should be 'maximize' or 'minimize'"),
     (ARMS + "budget = -1", r"budget: given -1; it should be greater than or equal to 0"),
-    (ARMS + 'algorithm = "magic"', r"algorithm.name: given 'magic'; it should be 'prime', 'robust-rage'"),
-    (ARMS + "algorithm = { name = 'prime', speed = 3 }", r"'prime' does not take these options: .*'speed'"),
-    (ARMS + "arms.csv = 'x.csv'", r"arms: .*has list and csv: give exactly one of list, grid or csv"),
-    (ARMS + "perturbations.box = { gain = 'much' }", r"perturbations.box.gain: given 'much'; 'much' is no offset"),
-    (ARMS + "perturbations.list = [{ gain = 'much' }]", r"in entry 0, gain: 'much' is no offset: write a number"),
+    (
+        ARMS + 'algorithm = "magic"',
+        r"algorithm.name: given 'magic'; it should be 'prime', 'robust-rage'",
+    ),
+    (
+        ARMS + "algorithm = { name = 'prime', speed = 3 }",
+        r"'prime' does not take these options: .*'speed'",
+    ),
+    (
+        ARMS + "arms.csv = 'x.csv'",
+        r"arms: .*has list and csv: give exactly one of list, grid or csv",
+    ),
+    (
+        ARMS + "perturbations.box = { gain = 'much' }",
+        r"perturbations.box.gain: given 'much'; 'much' is no offset",
+    ),
+    (
+        ARMS + "perturbations.list = [{ gain = 'much' }]",
+        r"in entry 0, gain: 'much' is no offset: write a number",
+    ),
     (ARMS + "perturbations.list = [{ gian = 1 }]", r"entry 0 changes 'gian', which no arm has"),
     (ARMS + "perturbations.box = { gain = -1 }", r"perturbations.box: gain is -1"),
     (ARMS + "perturbations.csv = 'missing.csv'", r"perturbations.csv: there is no file"),
     ("arms.list = []", r"arms: there are none"),
-    ("arms.list = [{ a = 1 }, { b = 1 }]", r"arms: entry 1 has parameters \['b'\], the first has \['a'\]"),
+    (
+        "arms.list = [{ a = 1 }, { b = 1 }]",
+        r"arms: entry 1 has parameters \['b'\], the first has \['a'\]",
+    ),
     ("arms.list = [{ a = 1 }, { a = 'x' }]", r"arms: a of entry 1 is 'x': give a finite number"),
-    ("arms.grid = { a = { from = 0, to = 1, steps = 1 } }", r"arms.grid.a.steps: given 1; it should be greater"),
-    ("arms.grid = { a = { form = 0, to = 1, steps = 2 } }", r"arms.grid.a.form: is not known .*; did you mean from\?"),
+    (
+        "arms.grid = { a = { from = 0, to = 1, steps = 1 } }",
+        r"arms.grid.a.steps: given 1; it should be greater",
+    ),
+    (
+        "arms.grid = { a = { form = 0, to = 1, steps = 2 } }",
+        r"arms.grid.a.form: is not known .*; did you mean from\?",
+    ),
     (ARMS + "simulator = {}", r"simulator: .*needs exactly one of python and command"),
-    (ARMS + "simulator = { python = 'a:b', time_limit = 3 }", r"has time_limit, which is for a command"),
+    (
+        ARMS + "simulator = { python = 'a:b', time_limit = 3 }",
+        r"has time_limit, which is for a command",
+    ),
     (ARMS + "simulator = { command = 'x {gian}' }", r"a field {gian}, but a pull has only"),
     (ARMS + "run.retries = 1.5", r"run.retries: given 1.5"),
 ]
 
 
 @pytest.mark.parametrize(("text", "words"), MISTAKES)
-def test_mistakes_name_the_key_what_was_given_and_what_is_allowed(tmp_path: Path, text: str, words: str) -> None:
+def test_mistakes_name_the_key_what_was_given_and_what_is_allowed(
+    tmp_path: Path, text: str, words: str
+) -> None:
     with pytest.raises(InputError, match=words):
         use(tmp_path, BASE + text)
 
@@ -169,7 +216,9 @@ def test_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         configure(tmp_path, 'delta = 2\ndirection = "up"\ncolour = 1')
     assert [
-        word for word in ("delta", "direction", "colour", "noise", "arms") if f"  {word}: " in str(caught.value)
+        word
+        for word in ("delta", "direction", "colour", "noise", "arms")
+        if f"  {word}: " in str(caught.value)
     ] == [
         "delta",
         "direction",
@@ -190,11 +239,17 @@ def test_a_missing_file_says_how_to_begin(tmp_path: Path) -> None:
         ("delta = 0.05", "delta = 0.01", "delta"),
         ("gain = 4.0", "gain = 4.5", "arms, perturbations or features"),
         ("scale = 1.0", "scale = 2.0", "noise"),
-        ('features = "given"', 'features = "given"\nalgorithm = "uniform"\nbudget = 50', "algorithm"),
+        (
+            'features = "given"',
+            'features = "given"\nalgorithm = "uniform"\nbudget = 50',
+            "algorithm",
+        ),
         ('features = "given"', 'features = "given"\ndirection = "minimize"', "direction"),
     ],
 )
-def test_another_question_for_the_same_file_is_refused(tmp_path: Path, old: str, new: str, what: str) -> None:
+def test_another_question_for_the_same_file_is_refused(
+    tmp_path: Path, old: str, new: str, what: str
+) -> None:
     text = BASE + ARMS
     configure(tmp_path, text).open_study().close()
     with pytest.raises(InputError, match=f"asks another question .*: {what} changed"):
@@ -210,12 +265,21 @@ def test_settings_reach_the_study(tmp_path: Path) -> None:
         "seed": "9",
         "name": '"dose"',
     }
-    text = BASE + ARMS + "\n".join(f"{key} = {value}" for key, value in extra.items()) + '\nfile = "other.db"'
+    text = (
+        BASE
+        + ARMS
+        + "\n".join(f"{key} = {value}" for key, value in extra.items())
+        + '\nfile = "other.db"'
+    )
     with configure(tmp_path, text).open_study() as study:
         asked = study.description
     assert (tmp_path / "other.db").exists()
     assert (asked.direction, asked.seed, asked.name) == ("minimize", 9, "dose")
-    assert (asked.settings.budget, asked.settings.tolerance, asked.settings.delta) == (70, 0.5, 0.05)
+    assert (asked.settings.budget, asked.settings.tolerance, asked.settings.delta) == (
+        70,
+        0.5,
+        0.05,
+    )
 
 
 def test_a_changed_budget_reaches_the_study(tmp_path: Path) -> None:

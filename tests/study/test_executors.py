@@ -38,7 +38,15 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, list[
 
 
 @pytest.fixture(
-    params=["serial", "SerialExecutor", "threads", "ThreadPoolExecutor", "processes", "ProcessPoolExecutor", "Dask"]
+    params=[
+        "serial",
+        "SerialExecutor",
+        "threads",
+        "ThreadPoolExecutor",
+        "processes",
+        "ProcessPoolExecutor",
+        "Dask",
+    ]
 )
 def executor(request: pytest.FixtureRequest) -> Iterator[Any]:
     made: dict[str, Any] = {
@@ -57,12 +65,16 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Any]:
 class TestConformance:
     """What holds for every executor."""
 
-    def test_the_result_is_the_same_to_the_bit(self, tmp_path: Path, executor: Any, undisturbed: Any) -> None:
+    def test_the_result_is_the_same_to_the_bit(
+        self, tmp_path: Path, executor: Any, undisturbed: Any
+    ) -> None:
         with toy_study(tmp_path / "toy.db") as study:
             assert same_result(study.run(toys.wobbly, executor), undisturbed[0])
         assert rewards_of(tmp_path / "toy.db") == undisturbed[1]
 
-    def test_it_goes_on_where_another_stopped(self, tmp_path: Path, executor: Any, undisturbed: Any) -> None:
+    def test_it_goes_on_where_another_stopped(
+        self, tmp_path: Path, executor: Any, undisturbed: Any
+    ) -> None:
         path = tmp_path / "toy.db"
         with toy_study(path) as study:
             for pull in study.ask(21):
@@ -70,7 +82,9 @@ class TestConformance:
         with open_toy(path) as study:
             assert same_result(study.run(toys.linear, executor), undisturbed[0])
 
-    def test_a_failure_pauses_and_is_mended(self, tmp_path: Path, executor: Any, undisturbed: Any) -> None:
+    def test_a_failure_pauses_and_is_mended(
+        self, tmp_path: Path, executor: Any, undisturbed: Any
+    ) -> None:
         path = tmp_path / "toy.db"
         with toy_study(path) as study:
             with pytest.raises(StudyPaused, match="no lift at this angle"):
@@ -122,12 +136,17 @@ def test_the_command_line_uses_a_cluster(tmp_path: Path, cluster: Cluster) -> No
     (tmp_path / "study.toml").write_text(
         'delta = 0.05\nseed = 3\nnoise = { kind = "gaussian", scale = 1.0 }\n'
         "arms.grid = { a = [0.0, 5.0], b = [1.0], c = [0.0] }\n"
-        'features = "given"\nalgorithm = "robust-static"\nsimulator.python = "tests.study.toys:linear"\n'
+        'features = "given"\nalgorithm = "robust-static"\nsimulator.python = '
+        '"tests.study.toys:linear"\n'
     )
     run = [sys.executable, "-c", "from surefoot.cli import main; main()", "run", "study.toml"]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent.parent)}
     on_cluster = subprocess.run(
-        [*run, "--dask", cluster.address], cwd=tmp_path, env=environment, capture_output=True, text=True
+        [*run, "--dask", cluster.address],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert on_cluster.returncode == 0, on_cluster.stderr
     (tmp_path / "study.db").rename(tmp_path / "cluster.db")
@@ -136,7 +155,9 @@ def test_the_command_line_uses_a_cluster(tmp_path: Path, cluster: Cluster) -> No
     assert "a=5, b=1, c=0 has the best worst case" in here.stdout
 
 
-@pytest.mark.parametrize("error", [BrokenProcessPool(), CancelledError(), ConnectionResetError(), EOFError()])
+@pytest.mark.parametrize(
+    "error", [BrokenProcessPool(), CancelledError(), ConnectionResetError(), EOFError()]
+)
 def test_what_counts_as_lost(error: BaseException) -> None:
     assert is_loss(error)
 

@@ -23,7 +23,10 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_second_writer_is_refused_and_told_who_writes(path: Path) -> None:
-    with toy_study(path), pytest.raises(StudyLocked, match=f"process {os.getpid()} on .*that is this process; close"):
+    with (
+        toy_study(path),
+        pytest.raises(StudyLocked, match=f"process {os.getpid()} on .*that is this process; close"),
+    ):
         open_toy(path)
     open_toy(path).close()
 
@@ -61,7 +64,9 @@ time.sleep(60)
 
 
 def test_a_killed_writer_leaves_no_lock_though_its_child_lives(path: Path) -> None:
-    process = subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     child = int(process.stdout.readline())
     try:

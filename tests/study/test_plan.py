@@ -14,7 +14,9 @@ SETTINGS = sf.Settings(delta=0.05, noise=sf.Gaussian())
 
 
 def test_hardness_grows_with_the_inverse_square_of_the_gap() -> None:
-    wide, narrow = expected_costs(toy_problem(), SETTINGS, algorithm_from("prime"), gaps=(1.0, 0.1), draws=2)
+    wide, narrow = expected_costs(
+        toy_problem(), SETTINGS, algorithm_from("prime"), gaps=(1.0, 0.1), draws=2
+    )
     assert narrow.hardness == pytest.approx(100 * wide.hardness)
     assert narrow.lower_bound == pytest.approx(100 * wide.lower_bound)
     assert list(narrow.pulls) == ["prime", "robust-rage", "robust-static"]
@@ -33,4 +35,6 @@ def test_the_scale_of_the_noise_does_not_matter_to_a_gap_in_its_units() -> None:
 
 def test_a_single_arm_has_no_cost() -> None:
     with pytest.raises(InputError, match="nothing has to be pulled"):
-        list(expected_costs(sf.RobustProblem([[1.0]], [[[0.0]]]), SETTINGS, algorithm_from("prime")))
+        list(
+            expected_costs(sf.RobustProblem([[1.0]], [[[0.0]]]), SETTINGS, algorithm_from("prime"))
+        )

@@ -24,7 +24,9 @@ def _undisturbed() -> tuple[Any, list[Any]]:
 
 
 class AskAndTell(RuleBasedStateMachine):
-    """Whatever happens on the way, every stored reward and the result are those of an undisturbed run."""
+    """Whatever happens on the way, every stored reward and the result are those of an undisturbed
+    run.
+    """
 
     expected: tuple[Any, list[Any]] | None = None
 

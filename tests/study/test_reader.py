@@ -33,7 +33,12 @@ def test_the_status_of_a_new_study(path: Path) -> None:
     with toy_study(path, name="wing") as study, read_toy(path) as reader:
         status = reader.status()
         assert (reader.name, reader.id, reader.path) == ("wing", study.id, path)
-        assert (status.state, status.told, status.phase, status.phase_pulls) == ("running", 0, 0, 16)
+        assert (status.state, status.told, status.phase, status.phase_pulls) == (
+            "running",
+            0,
+            0,
+            16,
+        )
         assert (status.survivors, status.leader, status.expected_left) == (4, None, None)
         assert status.pulls_per_minute is None
         assert reader.pulls()["state"].tolist() == ["waiting"] * 16
@@ -65,7 +70,9 @@ def test_pulls_have_names_parameters_and_times(path: Path) -> None:
         assert reader.pulls(since=50)["id"].tolist() == list(range(50, 56))
         assert reader.pulls_per_minute()["pulls"].sum() == 56
     assert (table[["a", "b", "c"]].to_numpy() == problem.parameters[table["pair"]]).all()
-    assert table["arm"].tolist() == [problem.arm_names[a] for a in problem.arm_of_pair[table["pair"]]]
+    assert table["arm"].tolist() == [
+        problem.arm_names[a] for a in problem.arm_of_pair[table["pair"]]
+    ]
     assert (table["started"] >= before - 1).all()
     assert (table["finished"] >= table["started"]).all()
     assert (table["attempts"] == 1).all()
@@ -98,7 +105,9 @@ def test_a_summary_lost_with_a_killed_driver_is_written_again(path: Path) -> Non
         for pull in study.ask(16):
             study.tell(pull.id, linear(pull))
         expected = study._ledger.storage.summary(0)
-        study._ledger.storage._connection.execute("UPDATE phases SET finished = NULL, summary = NULL")
+        study._ledger.storage._connection.execute(
+            "UPDATE phases SET finished = NULL, summary = NULL"
+        )
     open_toy(path).close()
     with read_toy(path) as reader:
         assert expected is not None
@@ -107,7 +116,9 @@ def test_a_summary_lost_with_a_killed_driver_is_written_again(path: Path) -> Non
 
 
 def test_forecasts_follow_the_phases(path: Path) -> None:
-    with Study.create(path, toy_problem(), "robust-static", delta=0.01, noise=sf.Gaussian(3.0), seed=1) as study:
+    with Study.create(
+        path, toy_problem(), "robust-static", delta=0.01, noise=sf.Gaussian(3.0), seed=1
+    ) as study:
         total = study.run(linear_with_much_noise, "serial").samples
     with StudyReader(path) as reader:
         table = reader.phases()

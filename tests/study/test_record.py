@@ -25,7 +25,15 @@ def create(path, algorithm="prime", **options):
 def same_history(one, other):
     def plain(result):
         return [
-            (r.phase, r.total, r.leader, r.boundary, r.survivors.tobytes(), r.counts.tobytes(), r.evidence is None)
+            (
+                r.phase,
+                r.total,
+                r.leader,
+                r.boundary,
+                r.survivors.tobytes(),
+                r.counts.tobytes(),
+                r.evidence is None,
+            )
             for r in result.history
         ]
 
@@ -89,7 +97,9 @@ def test_infinite_evidence_survives_the_file(tmp_path):
     with Study.create(path, toy_problem(), Certain(2), delta=0.05, noise=Gaussian(1.0)) as study:
         study.run(linear, "serial")
     with StudyReader(path) as reader:
-        assert [record.evidence.tolist() for record in reader.recorded.history] == [[np.inf, -np.inf, 0.1, 2.5]] * 2
+        assert [record.evidence.tolist() for record in reader.recorded.history] == [
+            [np.inf, -np.inf, 0.1, 2.5]
+        ] * 2
 
 
 def test_where_the_notes_do_not_tell_all_it_is_replayed(tmp_path, monkeypatch):

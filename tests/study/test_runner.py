@@ -49,7 +49,10 @@ def test_a_failure_is_retried_with_the_same_seed(path: Path, undisturbed: Any) -
 
 @pytest.mark.parametrize(
     ("simulator", "words"),
-    [(toys.always_fails_at_5, "ZeroDivisionError: no lift at this angle"), (toys.gives_nan_at_5, "returned nan")],
+    [
+        (toys.always_fails_at_5, "ZeroDivisionError: no lift at this angle"),
+        (toys.gives_nan_at_5, "returned nan"),
+    ],
 )
 @pytest.mark.parametrize("executor", ["serial", 2])
 def test_a_hopeless_pull_pauses_the_study_and_is_named(
@@ -94,7 +97,9 @@ def test_a_failed_pull_can_be_told_by_hand(path: Path, undisturbed: Any) -> None
         assert same_result(study.run(toys.always_fails_at_5, "serial"), undisturbed[0])
 
 
-def test_a_lost_worker_costs_nothing_and_does_not_count_as_failure(path: Path, undisturbed: Any) -> None:
+def test_a_lost_worker_costs_nothing_and_does_not_count_as_failure(
+    path: Path, undisturbed: Any
+) -> None:
     with toy_study(path) as study:
         assert same_result(study.run(toys.kills_its_worker_once, 2, retries=0), undisturbed[0])
     assert rewards_of(path) == undisturbed[1]
@@ -107,7 +112,9 @@ def test_the_callers_own_broken_pool_is_replaced(path: Path, undisturbed: Any) -
         assert same_result(study.run(toys.kills_its_worker_once, pool, retries=0), undisturbed[0])
 
 
-def test_a_pull_that_kills_every_worker_does_not_hold_up_the_others(path: Path, undisturbed: Any) -> None:
+def test_a_pull_that_kills_every_worker_does_not_hold_up_the_others(
+    path: Path, undisturbed: Any
+) -> None:
     with toy_study(path) as study:
         assert same_result(study.run(toys.kills_its_worker_at_5, 2, retries=0), undisturbed[0])
     with read_toy(path) as reader:
@@ -141,7 +148,9 @@ class Elsewhere:
         return self.executor.submit(function, *args)
 
 
-def test_losses_have_no_limit(path: Path, undisturbed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_losses_have_no_limit(
+    path: Path, undisturbed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("surefoot.study.runner.LONGEST_REST", 0.0)
     with toy_study(path) as study:
         assert same_result(study.run(toys.linear, Elsewhere(Flaky()), retries=0), undisturbed[0])
@@ -172,7 +181,9 @@ def test_max_in_flight_is_kept(path: Path, undisturbed: Any) -> None:
     assert 2 <= most <= 3
 
 
-def test_an_executor_of_unknown_size_is_kept_as_busy_as_allowed(path: Path, undisturbed: Any) -> None:
+def test_an_executor_of_unknown_size_is_kept_as_busy_as_allowed(
+    path: Path, undisturbed: Any
+) -> None:
     most = 0
 
     class Silent(Elsewhere):
@@ -215,7 +226,9 @@ def test_tiny_pulls_are_sent_in_chunks(path: Path) -> None:
         assert Counting.chunks < study.told / 20
 
 
-def test_pulls_left_over_from_a_chunk_follow(path: Path, undisturbed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pulls_left_over_from_a_chunk_follow(
+    path: Path, undisturbed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("surefoot.study.worker.LONGEST_CHUNK", 0.0)
     with toy_study(path) as study:
         assert same_result(study.run(toys.linear, "threads"), undisturbed[0])
@@ -286,7 +299,14 @@ with toys.toy_study(Path(sys.argv[1]), ROUNDS) as study:
 
 def start_driver(path: Path, simulator: str, executor: str) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [sys.executable, "-c", DRIVER.replace("ROUNDS", str(ROUNDS)), str(path), simulator, executor],
+        [
+            sys.executable,
+            "-c",
+            DRIVER.replace("ROUNDS", str(ROUNDS)),
+            str(path),
+            simulator,
+            executor,
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -316,7 +336,9 @@ def long_undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Result:
 
 
 @pytest.mark.parametrize("executor", ["serial", "None"])
-def test_one_interrupt_waits_for_what_is_running(path: Path, long_undisturbed: Result, executor: str) -> None:
+def test_one_interrupt_waits_for_what_is_running(
+    path: Path, long_undisturbed: Result, executor: str
+) -> None:
     process = start_driver(path, "slow", executor)
     wait_for(lambda: stored(path) > 0)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: driver and workers alike

@@ -131,7 +131,8 @@ def test_a_full_disk_while_running(path: Path, tmp_path: Path) -> None:
         expected = study.run(linear, "serial")
     with toy_study(path, size=50) as study:
         pages = study._ledger.storage._connection.execute("PRAGMA page_count").fetchone()[0]
-        study._ledger.storage._connection.execute(f"PRAGMA max_page_count = {pages + 4}")  # now the disk is full
+        # now the disk is full
+        study._ledger.storage._connection.execute(f"PRAGMA max_page_count = {pages + 4}")
         with pytest.raises(StudyFileError, match="the disk is full: free some space"):
             study.run(linear, "serial")
         stored = study.told
@@ -143,14 +144,20 @@ def test_a_full_disk_while_running(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_disk_that_fills_at_the_end_of_a_phase(path: Path, tmp_path: Path) -> None:
-    """The last reward is stored, what follows from it is not: the same object goes on once there is space."""
+    """The last reward is stored, what follows from it is not: the same object goes on once there is
+    space.
+    """
     with toy_study(tmp_path / "straight.db") as study:
         expected = study.run(linear, "serial")
     with toy_study(path) as study:
         pulls = study.ask(16)
         study.tell_many([(pull.id, linear(pull)) for pull in pulls[:-1]])
         storage = study._ledger.storage
-        finish_phase, storage.finish_phase = storage.finish_phase, storage.rows  # fails with a TypeError
+        # fails with a TypeError
+        finish_phase, storage.finish_phase = (
+            storage.finish_phase,
+            storage.rows,
+        )
         with pytest.raises(TypeError):
             study.tell(15, linear(pulls[-1]))
         storage.finish_phase = finish_phase
@@ -181,16 +188,22 @@ def test_the_file_of_format_1_opens_for_ever(tmp_path: Path) -> None:
 def test_the_file_on_disk_is_whole_before_the_next_pull(path: Path) -> None:
     """A reader in another process sees each reward as soon as tell has returned."""
     query = "SELECT count(*) FROM pulls WHERE reward IS NOT NULL"
-    count = f"import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('{query}').fetchone()[0])"
+    count = (
+        f"import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('{query}').fetchone()[0])"
+    )
     with toy_study(path) as study:
         for told in (1, 2):
             study.tell(told - 1, 1.0)
-            seen = subprocess.run([sys.executable, "-c", count, str(path)], capture_output=True, text=True, check=True)
+            seen = subprocess.run(
+                [sys.executable, "-c", count, str(path)], capture_output=True, text=True, check=True
+            )
             assert int(seen.stdout) == told
 
 
 def test_a_reader_does_not_hold_up_the_writer(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a reader in the middle of reading, the WAL is not shortened, and writing goes on at once."""
+    """With a reader in the middle of reading, the WAL is not shortened, and writing goes on at
+    once.
+    """
     monkeypatch.setattr("surefoot.study.storage.WAL_LIMIT", 0)
     wal = path.with_name("toy.db-wal")
     with toy_study(path) as study:

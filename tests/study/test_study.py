@@ -12,7 +12,16 @@ import pytest
 import surefoot as sf
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.study import Study, StudyFileError
-from tests.study.toys import Rounds, linear, open_toy, read_toy, rewards_of, same_result, toy_problem, toy_study
+from tests.study.toys import (
+    Rounds,
+    linear,
+    open_toy,
+    read_toy,
+    rewards_of,
+    same_result,
+    toy_problem,
+    toy_study,
+)
 
 
 @pytest.fixture
@@ -36,7 +45,9 @@ def test_a_loop_over_ask_goes_through_all_phases(path: Path) -> None:
 
 
 def test_the_result_is_that_of_the_algorithm_alone(path: Path) -> None:
-    """The same rewards, summed in the order of the pulls' numbers, give the same run without any study."""
+    """The same rewards, summed in the order of the pulls' numbers, give the same run without any
+    study.
+    """
     with toy_study(path) as study:
         result = finish(study).result
         make = study._ledger._make_pull
@@ -45,8 +56,14 @@ def test_the_result_is_that_of_the_algorithm_alone(path: Path) -> None:
     stored = rewards_of(path)
     while phase := run.next_phase():
         block = stored[number : number + phase.samples]
-        assert [linear(make(n, phase.index, pair)) for n, pair, _ in block] == [reward for *_, reward in block]
-        run.update(sf.Outcome.from_rewards(phase.index, 8, [p for _, p, _ in block], [r for *_, r in block]))
+        assert [linear(make(n, phase.index, pair)) for n, pair, _ in block] == [
+            reward for *_, reward in block
+        ]
+        run.update(
+            sf.Outcome.from_rewards(
+                phase.index, 8, [p for _, p, _ in block], [r for *_, r in block]
+            )
+        )
         number += phase.samples
     assert same_result(run.result, result)
 
@@ -176,7 +193,9 @@ def test_several_rewards_are_stored_all_or_none(path: Path) -> None:
     assert [reward for *_, reward in rewards_of(path)[:2]] == [1.0, 2.0]
 
 
-def test_minimising_turns_signs_for_the_algorithm_but_not_in_the_file(path: Path, tmp_path: Path) -> None:
+def test_minimising_turns_signs_for_the_algorithm_but_not_in_the_file(
+    path: Path, tmp_path: Path
+) -> None:
     with toy_study(path) as study:
         highest = finish(study).result
     with toy_study(tmp_path / "costs.db", direction="minimize") as study:
@@ -189,7 +208,8 @@ def test_minimising_turns_signs_for_the_algorithm_but_not_in_the_file(path: Path
 
 
 def test_minimising_finds_the_smallest_worst_cost(tmp_path: Path) -> None:
-    costs = np.array([[1.0, 1.2], [0.5, 3.0]])  # the second has the lower best case and the higher worst case
+    # the second has the lower best case and the higher worst case
+    costs = np.array([[1.0, 1.2], [0.5, 3.0]])
     problem = sf.RobustProblem.from_pairs(np.arange(4.0)[:, None], [0, 0, 1, 1], features="tabular")
     with Study.create(
         tmp_path / "costs.db", problem, delta=0.05, noise=sf.Gaussian(0.01), direction="minimize"
@@ -286,8 +306,12 @@ def test_the_budget_may_be_raised(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_budget_that_was_planned_with_cannot_be_changed(path: Path) -> None:
-    """Robust Static fits its last phase to the budget: with another one it would have pulled otherwise."""
-    with Study.create(path, toy_problem(), "robust-static", delta=0.05, noise=sf.Gaussian(1.0), budget=3) as study:
+    """Robust Static fits its last phase to the budget: with another one it would have pulled
+    otherwise.
+    """
+    with Study.create(
+        path, toy_problem(), "robust-static", delta=0.05, noise=sf.Gaussian(1.0), budget=3
+    ) as study:
         finish(study)
         with pytest.raises(InputError, match="planned with its budget of 3"):
             study.change_budget(100)
@@ -298,8 +322,12 @@ def test_a_pull_arrives_at_a_worker_as_it_was_sent(path: Path) -> None:
     with toy_study(path) as study:
         pull = study.ask(1)[0]
     copy = pickle.loads(pickle.dumps(pull))
-    assert {name: getattr(copy, name) for name in ("id", "study", "phase", "pair", "arm", "perturbation")} == {
-        name: getattr(pull, name) for name in ("id", "study", "phase", "pair", "arm", "perturbation")
+    assert {
+        name: getattr(copy, name)
+        for name in ("id", "study", "phase", "pair", "arm", "perturbation")
+    } == {
+        name: getattr(pull, name)
+        for name in ("id", "study", "phase", "pair", "arm", "perturbation")
     }
     assert copy.parameters == pull.parameters
     assert copy.features.tobytes() == pull.features.tobytes()

@@ -38,4 +38,6 @@ def test_an_error_does_not_stop_the_chunk() -> None:
     assert reports[1].error is not None
     assert reports[1].error.startswith("KeyError: 'lift'")
     assert "in simulator" in reports[1].error
-    assert all(report.started is not None and report.finished >= report.started for report in reports)
+    assert all(
+        report.started is not None and report.finished >= report.started for report in reports
+    )

@@ -1,4 +1,6 @@
-"""A small problem, simulators that fail in every way, and an algorithm that is quick and sensitive to every bit."""
+"""A small problem, simulators that fail in every way, and an algorithm that is quick and sensitive
+to every bit.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,23 @@ from surefoot.statistics import Counts, Outcome
 from surefoot.study import Pull, Study, StudyReader
 
 THETA = np.array([1.0, 0.5, -0.3])
-MARK = "SUREFOOT_TEST_MARK"  # names a file through which a simulator remembers, over processes, that it has failed
+# names a file through which a simulator remembers, over processes, that it has failed
+MARK = "SUREFOOT_TEST_MARK"
 
 
 def toy_problem(n_arms: int = 4) -> RobustProblem:
     generator = np.random.default_rng(7)
     arms = generator.normal(size=(n_arms, 3))
-    return RobustProblem(arms, [0.1 * generator.normal(size=(2, 3)) for _ in arms], parameter_names=["a", "b", "c"])
+    return RobustProblem(
+        arms, [0.1 * generator.normal(size=(2, 3)) for _ in arms], parameter_names=["a", "b", "c"]
+    )
 
 
 @dataclass(eq=False)
 class Rounds(Algorithm):
-    """A fixed number of phases; each pulls every pair, and the pairs of the leader at the time once more."""
+    """A fixed number of phases; each pulls every pair, and the pairs of the leader at the time once
+    more.
+    """
 
     rounds: int = 3
     size: int = 2

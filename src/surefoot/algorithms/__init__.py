@@ -37,10 +37,15 @@ def algorithm_from(choice: str | Algorithm, **options: Any) -> Algorithm:
     if isinstance(choice, Algorithm):
         return choice
     if choice not in ALGORITHMS:
-        raise InputError(f"algorithm {choice!r} is not known: choose {', '.join(ALGORITHMS)}, or give an Algorithm")
+        raise InputError(
+            f"algorithm {choice!r} is not known: choose {', '.join(ALGORITHMS)}, or "
+            f"give an Algorithm"
+        )
     module, cls = ALGORITHMS[choice]
     try:
-        algorithm: Algorithm = getattr(importlib.import_module(f"surefoot.algorithms.{module}"), cls)(**options)
+        algorithm: Algorithm = getattr(
+            importlib.import_module(f"surefoot.algorithms.{module}"), cls
+        )(**options)
     except TypeError as error:
         raise InputError(f"algorithm {choice!r} does not take these options: {error}") from None
     return algorithm

@@ -1,4 +1,6 @@
-"""The contract of an algorithm: phases out, outcomes in, a result at any time. Pure: no file, clock or randomness."""
+"""The contract of an algorithm: phases out, outcomes in, a result at any time. Pure: no file, clock
+or randomness.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,16 @@ MOST_PULLS = 2**52  # counts stay exact as floating-point numbers
 
 
 class Algorithm(ABC):
-    """One run of one algorithm. A subclass is a dataclass of its own options and keeps its state in `begin`.
+    """One run of one algorithm. A subclass is a dataclass of its own options and keeps its state in
+    `begin`.
 
-    `start` binds a copy to a problem; then `next_phase` and `update` alternate until `next_phase` gives None.
-    The state is a function of (problem, settings, options, outcomes): resuming a run is replaying its outcomes.
+    `start` binds a copy to a problem; then `next_phase` and `update` alternate until `next_phase`
+    gives None. The state is a function of (problem, settings, options, outcomes): resuming a run is
+    replaying its outcomes.
 
-    Subclasses write `begin` (set up the state), `plan` (the next counts, or why to stop) and `learn` (an outcome).
-    They may set `leader` and `survivors`, and put what decided into `evidence` and `boundary`.
+    Subclasses write `begin` (set up the state), `plan` (the next counts, or why to stop) and
+    `learn` (an outcome). They may set `leader` and `survivors`, and put what decided into
+    `evidence` and `boundary`.
     """
 
     name: ClassVar[str]
@@ -102,12 +107,17 @@ class Algorithm(ABC):
         """Draw conclusions from a phase; `counts` and `sums` hold it already."""
 
     def next_phase(self) -> Phase | None:
-        """The phase to pull now (the same one until its outcome is told), or None when the run is over."""
+        """The phase to pull now (the same one until its outcome is told), or None when the run is
+        over.
+        """
         if self._pending is None and self._stop is None:
             planned = self.plan()
             if isinstance(planned, StopReason):
                 self._stop = planned
-            elif self.settings.budget is not None and self.samples + int(planned.sum()) > self.settings.budget:
+            elif (
+                self.settings.budget is not None
+                and self.samples + int(planned.sum()) > self.settings.budget
+            ):
                 self._stop = StopReason.BUDGET
             elif self.samples + int(planned.sum()) > MOST_PULLS:
                 self._stop = StopReason.LOOKS_SPENT
@@ -116,7 +126,9 @@ class Algorithm(ABC):
         return self._pending
 
     def update(self, outcome: Outcome) -> None:
-        """Take the outcome of the phase that `next_phase` gave. Anything else is refused and changes nothing."""
+        """Take the outcome of the phase that `next_phase` gave. Anything else is refused and
+        changes nothing.
+        """
         phase = self._expected(outcome)
         self.counts = self.counts + outcome.counts
         self.sums = self.sums + outcome.sums
@@ -146,7 +158,9 @@ class Algorithm(ABC):
 
     @property
     def relative_variance(self) -> float | None:
-        """Of the noise, relative to `scales`: 1 if these are known, else from replicates; None without any."""
+        """Of the noise, relative to `scales`: 1 if these are known, else from replicates; None
+        without any.
+        """
         if self.settings.noise.known:
             return 1.0
         freedom = float(self.freedom.sum())
@@ -154,17 +168,25 @@ class Algorithm(ABC):
 
     @property
     def ellipsoid_radius(self) -> float:
-        """β of the self-normalised ellipsoid about the estimate, valid at all looks; ∞ while it cannot be formed."""
+        """β of the self-normalised ellipsoid about the estimate, valid at all looks; ∞ while it
+        cannot be formed.
+        """
         if self.first_information is None:
             return math.inf
-        return self_normalised_radius(self.first_information, information(self.rows, self.counts), self.settings.delta)
+        return self_normalised_radius(
+            self.first_information, information(self.rows, self.counts), self.settings.delta
+        )
 
     @property
     def result(self) -> Result:
         """The answer as it stands now."""
         reason = self._stop or StopReason.RUNNING
         check = self.model_check
-        refused = check.rejected and self.settings.on_misfit == "reject" and self.settings.confidence == "valid"
+        refused = (
+            check.rejected
+            and self.settings.on_misfit == "reject"
+            and self.settings.confidence == "valid"
+        )
         if reason.certifies and refused:
             reason = StopReason.MODEL_REJECTED
         theta = self.estimate
@@ -181,7 +203,10 @@ class Algorithm(ABC):
             pair_means=self.problem.pairs @ theta,
             pair_widths=self._widths(),
             pair_averages=np.divide(
-                self.sums, self.counts, out=np.full(self.problem.n_pairs, np.nan), where=self.counts > 0
+                self.sums,
+                self.counts,
+                out=np.full(self.problem.n_pairs, np.nan),
+                where=self.counts > 0,
             ),
             pair_errors=self._standard_errors(),
             counts=self.counts,
@@ -206,10 +231,13 @@ class Algorithm(ABC):
     def _refuse_unsupported(self, settings: Settings) -> None:
         if self.needs_scale and not settings.noise.known:
             raise InputError(
-                f'{self.name} needs the noise scale: give Gaussian(scale), or use "prime", which can do without'
+                f"{self.name} needs the noise scale: give Gaussian(scale), or use "
+                f'"prime", which can do without'
             )
         if settings.confidence == "paper" and not self.has_paper_policy:
-            raise InputError(f'{self.name} is not an algorithm of the paper: it has only confidence="valid"')
+            raise InputError(
+                f'{self.name} is not an algorithm of the paper: it has only confidence="valid"'
+            )
         if settings.tolerance > 0 and not self.supports_tolerance:
             raise InputError(f'{self.name} has no tolerance: leave it at 0, or use "prime"')
 
@@ -217,7 +245,8 @@ class Algorithm(ABC):
         phase = self._pending
         if phase is None:
             raise InputError(
-                "no phase is waiting for an outcome: call next_phase() first, and update() once for each phase"
+                "no phase is waiting for an outcome: call next_phase() first, and "
+                "update() once for each phase"
             )
         if outcome.phase != phase.index:
             raise InputError(
@@ -226,9 +255,10 @@ class Algorithm(ABC):
             )
         shapes = {name: getattr(outcome, name).shape for name in ("counts", "sums", "scatter")}
         if any(shape != phase.counts.shape for shape in shapes.values()):
+            given = ", ".join(f"{name} of shape {shape}" for name, shape in shapes.items())
             raise InputError(
-                f"the outcome has {', '.join(f'{name} of shape {shape}' for name, shape in shapes.items())}, but the "
-                f"problem has {len(phase.counts)} pairs: give one entry for each pair"
+                f"the outcome has {given}, but the problem has {len(phase.counts)} pairs: "
+                "give one entry for each pair"
             )
         if (outcome.counts != phase.counts).any():
             raise InputError(
@@ -239,14 +269,18 @@ class Algorithm(ABC):
         if not usable.all():
             bad = int(np.argmin(usable))
             raise InputError(
-                f"the rewards of pair {bad} ({self.problem.describe_pair(bad)}) are not finite numbers: "
+                f"the rewards of pair {bad} ({self.problem.describe_pair(bad)}) are "
+                f"not finite numbers: "
                 "mend the simulator and tell the phase again"
             )
         if (outcome.scatter < 0).any():
             raise InputError("the scatter of an outcome is a sum of squares and cannot be negative")
         unpulled = phase.counts == 0
         if outcome.sums[unpulled].any() or outcome.scatter[unpulled].any():
-            raise InputError("the outcome holds rewards of pairs that were not pulled: tell only the pulls asked for")
+            raise InputError(
+                "the outcome holds rewards of pairs that were not pulled: tell only "
+                "the pulls asked for"
+            )
         return phase
 
     def _record(self, phase: Phase) -> PhaseRecord:
@@ -261,7 +295,9 @@ class Algorithm(ABC):
         )
 
     def _widths(self) -> Array:
-        """(n_pairs,) simultaneous half-widths for all pairs, looks and any adaptivity; inf where nothing is known."""
+        """(n_pairs,) simultaneous half-widths for all pairs, looks and any adaptivity; inf where
+        nothing is known.
+        """
         radius, scale = self.ellipsoid_radius, self._relative_scale()
         if scale is None or not math.isfinite(radius):
             return np.full(self.problem.n_pairs, np.inf)
@@ -274,7 +310,9 @@ class Algorithm(ABC):
         return None if variance is None else math.sqrt(variance)
 
     def _standard_errors(self) -> Array:
-        """(n_pairs,) of the pairs' averages; NaN where nothing was pulled or the noise is not known yet."""
+        """(n_pairs,) of the pairs' averages; NaN where nothing was pulled or the noise is not known
+        yet.
+        """
         scale, pulled = self._relative_scale(), self.counts > 0
         errors = np.full(self.problem.n_pairs, np.nan)
         if scale is not None:

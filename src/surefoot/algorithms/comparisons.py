@@ -12,7 +12,8 @@ from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, information
 
 SINGULAR = 1e-11  # eigenvalues of A, relative to its largest, in coordinates of size one
-UNSEEN = 1e-8  # a longer part of a pair, in the same coordinates, that no pull measured is more than rounding
+# a longer part of a pair, in the same coordinates, that no pull measured is more than rounding
+UNSEEN = 1e-8
 BLOCK = 2_000_000  # numbers in a block of differences
 
 
@@ -39,7 +40,9 @@ class Comparisons:
 
     @property
     def widths(self) -> Array:
-        """(n_pairs,) standard errors of the means; infinite where not all of a pair was measured."""
+        """(n_pairs,) standard errors of the means; infinite where not all of a pair was
+        measured.
+        """
         widths = np.sqrt(np.einsum("ij,ij->i", self.located, self.located))
         if self.unseen.shape[1]:
             widths[np.linalg.norm(self.unseen, axis=1) > UNSEEN] = np.inf
@@ -64,14 +67,18 @@ class Comparisons:
         gained = pulls * float(measured @ measured)
         if gained == 0:
             return self
-        shrink = (1 - 1 / np.sqrt(1 + gained)) * pulls / gained  # (I + n r rᵀ)^(−1/2) = I − shrink · r rᵀ
-        return replace(self, located=self.located - np.outer(self.located @ measured, shrink * measured))
+        # (I + n r rᵀ)^(−1/2) = I − shrink · r rᵀ
+        shrink = (1 - 1 / np.sqrt(1 + gained)) * pulls / gained
+        return replace(
+            self, located=self.located - np.outer(self.located @ measured, shrink * measured)
+        )
 
     def clearance(self, winners: IntArray) -> Array:
-        """(n_winners, n_arms) min over the winner's z of max over the loser's z' of (z − z')ᵀθ̂ / ‖z − z'‖_{A⁻¹}.
+        """(n_winners, n_arms) min over the winner's z of max over the loser's z' of (z − z')ᵀθ̂ /
+        ‖z − z'‖_{A⁻¹}.
 
-        The winner beats the loser at threshold c if this exceeds c: *every* pair of the winner is above *some*
-        pair of the loser. It is −∞ where that needs a direction nobody measured.
+        The winner beats the loser at threshold c if this exceeds c: *every* pair of the winner is
+        above *some* pair of the loser. It is −∞ where that needs a direction nobody measured.
         """
         rows = self._pairs_of(winners)
         sizes = np.diff(self.offsets)[winners]
@@ -84,18 +91,23 @@ class Comparisons:
         return np.minimum.reduceat(above_some, starts, axis=0)
 
     def upper_gaps(self, rows: IntArray, radius: float) -> Array:
-        """(n_rows, n_pairs) the largest (z' − z)ᵀθ that the ellipsoid allows, z of the rows and z' of all pairs.
+        """(n_rows, n_pairs) the largest (z' − z)ᵀθ that the ellipsoid allows, z of the rows and z'
+        of all pairs.
 
         Equal pairs give ∞: there is nothing to learn about their difference.
         """
         errors = _distances(self.located, rows)
-        return np.where(errors > 0, self.means[None, :] - self.means[rows, None] + radius * errors, np.inf)
+        return np.where(
+            errors > 0, self.means[None, :] - self.means[rows, None] + radius * errors, np.inf
+        )
 
     def _pairs_of(self, arms: IntArray) -> IntArray:
         return np.concatenate([np.arange(self.offsets[a], self.offsets[a + 1]) for a in arms])
 
     def _ratios(self, rows: IntArray) -> Array:
-        """(n_rows, n_pairs) standardised differences; equal pairs give 0, unmeasured differences −∞."""
+        """(n_rows, n_pairs) standardised differences; equal pairs give 0, unmeasured differences
+        −∞.
+        """
         gaps = self.means[rows, None] - self.means[None, :]
         errors = _distances(self.located, rows)
         ratios = np.divide(gaps, errors, out=np.zeros_like(gaps), where=errors > 0)
@@ -106,7 +118,9 @@ class Comparisons:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Pairs and what a pull of each measures, in coordinates that do not depend on the units of the features."""
+    """Pairs and what a pull of each measures, in coordinates that do not depend on the units of the
+    features.
+    """
 
     offsets: IntArray
     pairs: Array
@@ -125,7 +139,9 @@ class Frame:
         inverse_root = vectors[:, seen] / np.sqrt(values[seen])
         b = self.rows.T @ (sums / self.scales)
         located = self.pairs @ inverse_root
-        return Comparisons(self.offsets, located @ (inverse_root.T @ b), located, self.pairs @ vectors[:, ~seen])
+        return Comparisons(
+            self.offsets, located @ (inverse_root.T @ b), located, self.pairs @ vectors[:, ~seen]
+        )
 
 
 def _distances(points: Array, rows: IntArray) -> Array:

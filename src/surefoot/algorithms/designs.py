@@ -15,7 +15,9 @@ _REMEMBERED: WeakKeyDictionary[RobustProblem, dict[Hashable, Design]] = WeakKeyD
 
 
 def remembered(problem: RobustProblem, key: Hashable, solve: Callable[[], Design]) -> Design:
-    """`solve()`, or what it gave before for this problem and key. Problems never change, so neither do designs."""
+    """`solve()`, or what it gave before for this problem and key. Problems never change, so neither
+    do designs.
+    """
     known = _REMEMBERED.setdefault(problem, {})
     if key not in known:
         if len(known) >= MOST_REMEMBERED:
@@ -27,7 +29,9 @@ def remembered(problem: RobustProblem, key: Hashable, solve: Callable[[], Design
 def g_weights(problem: RobustProblem, scales: Array, tolerance: float = 1e-3) -> Array:
     """(n_pairs,) λ^G of `eq:G-all`, for pulls with these noise scales."""
     key = ("g", noise_key(scales), tolerance)
-    return remembered(problem, key, lambda: g_optimal(problem.pairs / scales[:, None], tolerance)).weights
+    return remembered(
+        problem, key, lambda: g_optimal(problem.pairs / scales[:, None], tolerance)
+    ).weights
 
 
 def noise_key(scales: Array) -> Hashable:

@@ -1,4 +1,6 @@
-"""Oracle: knows θ, pulls by `eq:oracle`, stops by `eq:57` of Appendix B. What learning would cost nothing to."""
+"""Oracle: knows θ, pulls by `eq:oracle`, stops by `eq:57` of Appendix B. What learning would cost
+nothing to.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,16 @@ class Oracle(StaticAllocation):
 
     def begin(self) -> None:
         if self.theta is None:
-            raise InputError("the oracle must be told the true parameter: give Oracle(theta), or another algorithm")
+            raise InputError(
+                "the oracle must be told the true parameter: give Oracle(theta), or "
+                "another algorithm"
+            )
         self.true_means = self.problem.pair_means(self.theta)
         self.best = self.problem.best_arm(self.theta)
         if not self.problem.robust_gaps(self.theta)[self.best] > 0:
-            raise InputError("under theta two arms are equally good: give the oracle a theta with one best arm")
+            raise InputError(
+                "under theta two arms are equally good: give the oracle a theta with one best arm"
+            )
         super().begin()
 
     def allocation(self) -> Array:
@@ -61,7 +68,9 @@ class Oracle(StaticAllocation):
             self.survivors = np.arange(self.problem.n_arms) == self.leader
 
     def threshold(self) -> float:
-        """The pulls are not random, so no look spends anything: |Y(x*)|(|X| − 1) one-sided events, once."""
+        """The pulls are not random, so no look spends anything: |Y(x*)|(|X| − 1) one-sided events,
+        once.
+        """
         if self.settings.confidence == "paper":
             return paper_threshold(self.problem.n_pairs, self.settings.delta)
         own = self.problem.pairs_of(self.best)

@@ -1,4 +1,6 @@
-"""PRIME: predictable-rival max-min elimination, the default algorithm. The proof is in docs/prime.md."""
+"""PRIME: predictable-rival max-min elimination, the default algorithm. The proof is in
+docs/prime.md.
+"""
 
 from __future__ import annotations
 
@@ -26,18 +28,21 @@ UNIT_PER_DIMENSION = 5
 PILOT_PER_DIMENSION = 2
 SPREAD_TOLERANCE = 0.02  # of λ^G: it only explores
 LEAST_REPLICATES = 18  # fewer would leave the check of the model without power
-LEAST_NOISE = 1e-6  # a simulator without noise is planned for as if it had so much, relative to the largest mean
+# a simulator without noise is planned for as if it had so much, relative to the largest mean
+LEAST_NOISE = 1e-6
 LEAST_FREEDOM = 10  # residual degrees of freedom of a phase when the noise scale is unknown
 
 
 @dataclass(eq=False)
 class Prime(Algorithm):
-    """Eliminates an arm once the evidence that its worst case is beaten crosses a sequential boundary.
+    """Eliminates an arm once the evidence that its worst case is beaten crosses a sequential
+    boundary.
 
-    Before each phase, from past data alone: a leader, a design that tells it from the survivors, and for every pair of
-    the leader the point of each survivor that it should beat most clearly. After the phase, one normal statistic for
-    each of those comparisons joins a walk per arm. For the best arm that walk is dominated by one with known variances
-    and no drift, so it crosses the boundary with probability at most delta, whatever was chosen.
+    Before each phase, from past data alone: a leader, a design that tells it from the survivors,
+    and for every pair of the leader the point of each survivor that it should beat most clearly.
+    After the phase, one normal statistic for each of those comparisons joins a walk per arm. For
+    the best arm that walk is dominated by one with known variances and no drift, so it crosses the
+    boundary with probability at most delta, whatever was chosen.
     """
 
     name: ClassVar[str] = "prime"
@@ -64,7 +69,9 @@ class Prime(Algorithm):
         if self.look == len(self.schedule.sizes):
             self._next_epoch()
         theta, ranked = self.theta, self.ranked
-        known = whitened(self.coordinates.pairs, self.coordinates.rows, self.counts.astype(np.float64))
+        known = whitened(
+            self.coordinates.pairs, self.coordinates.rows, self.counts.astype(np.float64)
+        )
         counts = self._counts(theta / self._noise_scale(), known, ranked[1:])
         if counts is None:
             return StopReason.BUDGET
@@ -90,9 +97,13 @@ class Prime(Algorithm):
         return StopReason.BUDGET if self.remaining < 1 else None
 
     def _pilot(self) -> Counts:
-        """Pulls spread over all directions, and a few that check the model: they choose, but do not count."""
+        """Pulls spread over all directions, and a few that check the model: they choose, but do not
+        count.
+        """
         dimension = self.problem.dimension
-        counts = round_design(self.spread, int(min(PILOT_PER_DIMENSION * dimension, self.remaining)))
+        counts = round_design(
+            self.spread, int(min(PILOT_PER_DIMENSION * dimension, self.remaining))
+        )
         return counts + check_pulls(counts, int(min(dimension + 1, self.remaining - counts.sum())))
 
     def _ranked(self, theta: Array) -> IntArray:
@@ -102,10 +113,15 @@ class Prime(Algorithm):
         return alive[np.argsort(-values, kind="stable")]
 
     def _noise_scale(self) -> float:
-        """Of the noise relative to `scales`, from all residuals so far if it is unknown: for the size of gaps."""
+        """Of the noise relative to `scales`, from all residuals so far if it is unknown: for the
+        size of gaps.
+        """
         if self.settings.noise.known:
             return 1.0
-        squares, freedom = sum(fit.squares for fit in self._fits), sum(fit.freedom for fit in self._fits)
+        squares, freedom = (
+            sum(fit.squares for fit in self._fits),
+            sum(fit.freedom for fit in self._fits),
+        )
         silent = LEAST_NOISE * float(np.abs(self.coordinates.rows @ self.theta).max())
         return max(float(np.sqrt(squares / max(freedom, 1))), silent) or 1.0
 
@@ -132,7 +148,9 @@ class Prime(Algorithm):
         pulls = int(min(max(pulls, least), self.remaining))
         if pulls < least:
             return None
-        return counts_for(self.weights, pulls, self.spread, self.counts, self.units, self.coordinates.rows, target)
+        return counts_for(
+            self.weights, pulls, self.spread, self.counts, self.units, self.coordinates.rows, target
+        )
 
     def _look(self, outcome: Outcome, tests: PhaseTests) -> None:
         weight = float(self.schedule.weights[self.look])
@@ -149,11 +167,15 @@ class Prime(Algorithm):
         if tolerance > 0:
             for leader in self.walks.blocks:
                 crossed = self.walks.eased_walk(leader) / root >= self.boundary
-                self.near[leader] = self.near.get(leader, np.zeros(len(crossed), dtype=bool)) | crossed
+                self.near[leader] = (
+                    self.near.get(leader, np.zeros(len(crossed), dtype=bool)) | crossed
+                )
         self.walks.settle(self.boundary * root)
 
     def _within_tolerance(self) -> int | None:
-        """An arm that every other survivor has been shown not to beat by more than the tolerance."""
+        """An arm that every other survivor has been shown not to beat by more than the
+        tolerance.
+        """
         for leader in sorted(self.near, key=lambda arm: arm != self.leader):
             others = self.survivors & ~self.near[leader]
             others[leader] = False
@@ -166,7 +188,9 @@ class Prime(Algorithm):
         self.epoch += 1
         delta, noise = self.settings.delta, self.settings.noise
         self.schedule = (
-            first_plan(delta, noise) if self.epoch == 0 else continuation(self.epoch, self.units, delta, noise)
+            first_plan(delta, noise)
+            if self.epoch == 0
+            else continuation(self.epoch, self.units, delta, noise)
         )
         self.look = 0
         self.walks = Evidence(self.problem.offsets)

@@ -1,7 +1,7 @@
 """Where PRIME pulls next: the design most likely to settle all rivals, and how many pulls of it.
 
-Nothing here bears on the guarantee: whatever is chosen from past data is allowed; only the number of pulls depends on
-it.
+Nothing here bears on the guarantee: whatever is chosen from past data is allowed; only the number
+of pulls depends on it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ def allocate(
     spread: Array,
     look: Look,
 ) -> tuple[Array, int, Rivals | None]:
-    """Weights over the pairs, how many pulls to make, and the rivals that they are meant to settle, if any.
+    """Weights over the pairs, how many pulls to make, and the rivals that they are meant to settle,
+    if any.
 
     Args:
-        known: (n_pairs, dimension) pairs where distance is the standard deviation of a gap estimated on past data.
+        known: (n_pairs, dimension) pairs where distance is the standard deviation of a gap
+            estimated on past data.
         theta: estimate on past data.
         held: (n_arms, n_leader_pairs) evidence so far, infinite where settled.
         start: (n_pairs,) the last phase's weights.
@@ -63,7 +65,9 @@ def _standing(
     pairs = coordinates.pairs
     reach = whitened(pairs, coordinates.rows, design)
     coming, nothing = reach / math.sqrt(pulls), np.empty((len(pairs), 0))
-    directions, gaps, (ahead, behind) = rival_points(coordinates, leader, rivals, theta, coming, known, nothing, pairs)
+    directions, gaps, (ahead, behind) = rival_points(
+        coordinates, leader, rivals, theta, coming, known, nothing, pairs
+    )
     standing = Standing(
         directions.reshape(-1, coordinates.dimension),
         np.maximum(gaps, 1e-9 * np.abs(gaps).max() + 1e-300).ravel(),

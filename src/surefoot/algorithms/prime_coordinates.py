@@ -1,4 +1,6 @@
-"""Coordinates in which PRIME works: answers do not depend on the units of features, nor on how scales differ."""
+"""Coordinates in which PRIME works: answers do not depend on the units of features, nor on how
+scales differ.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from surefoot.arrays import Array, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """Pairs and what pulls of them measure, after the linear map that makes the mean of r rᵀ the identity.
+    """Pairs and what pulls of them measure, after the linear map that makes the mean of r rᵀ the
+    identity.
 
     Attributes:
         pairs: (n_pairs, dimension) the points that are compared.
@@ -31,7 +34,9 @@ class Coordinates:
 
 
 def coordinates_for(pairs: Array, scales: Array, offsets: IntArray) -> Coordinates:
-    """Whiten by columns first, so that features of very different size lose no digits, then by directions."""
+    """Whiten by columns first, so that features of very different size lose no digits, then by
+    directions.
+    """
     rows = pairs / scales[:, None]
     size = np.linalg.norm(rows, axis=0)
     left, singular, right = np.linalg.svd(rows / size, full_matrices=False)

@@ -14,8 +14,11 @@ from surefoot.algorithms.prime_rivals import rival_points
 from surefoot.arrays import Array, IntArray
 from surefoot.statistics import Counts, Outcome
 
-RANGE_TOLERANCE = 1e-11  # singular values of a phase's design below this share of the largest are taken as zero
-WELL_MEASURED = 1e-6  # where no direction is measured this much less than the best one, there is no doubt about any
+# singular values of a phase's design below this share of the largest are taken as zero
+
+RANGE_TOLERANCE = 1e-11
+# where no direction is measured this much less than the best one, there is no doubt about any
+WELL_MEASURED = 1e-6
 SAME_POINT = 1e-12  # a rival this close to z', relative to the largest pair, is z' up to rounding
 ROUNDING = 1e-13
 
@@ -27,10 +30,12 @@ class Comparison:
     Attributes:
         challenger: the arm whose pairs z' should beat each arm's rival point.
         arms: (n_arms_tested,) the arms under test.
-        directions: (n_challenger_pairs, n_arms_tested, rank) z' − rival, whitened by the phase's design, length 1;
-            zeros where the phase measures no usable direction.
-        lengths: (n_challenger_pairs, n_arms_tested) their lengths ‖z' − rival‖ before; inf where unusable.
-        expected: (n_challenger_pairs, n_arms_tested) gaps along them at the estimate from past data.
+        directions: (n_challenger_pairs, n_arms_tested, rank) z' − rival, whitened by the phase's
+            design, length 1; zeros where the phase measures no usable direction.
+        lengths: (n_challenger_pairs, n_arms_tested) their lengths ‖z' − rival‖ before; inf where
+            unusable.
+        expected: (n_challenger_pairs, n_arms_tested) gaps along them at the estimate from past
+            data.
     """
 
     challenger: int
@@ -43,12 +48,15 @@ class Comparison:
 class PhaseTests:
     """What a phase with these counts can measure, and the comparisons it will be used for."""
 
-    def __init__(self, coordinates: Coordinates, counts: Counts, known: Array | None = None) -> None:
+    def __init__(
+        self, coordinates: Coordinates, counts: Counts, known: Array | None = None
+    ) -> None:
         """Set up the tests of a phase.
 
         Args:
             counts: (n_pairs,) its pulls.
-            known: (n_pairs, dimension) pairs where distance is the standard deviation of a gap estimated on past data.
+            known: (n_pairs, dimension) pairs where distance is the standard deviation of a gap
+                estimated on past data.
         """
         self.coordinates, self.counts = coordinates, counts
         pulled = np.flatnonzero(counts)
@@ -63,51 +71,79 @@ class PhaseTests:
         self.comparisons: list[Comparison] = []
 
     def add(self, challenger: int, arms: IntArray, theta: Array) -> None:
-        """Choose, for each pair z' of the challenger and each arm, the point of its hull that z' should beat most."""
+        """Choose, for each pair z' of the challenger and each arm, the point of its hull that z'
+        should beat most.
+        """
         differences, gaps, (lengths, _) = rival_points(
-            self.coordinates, challenger, arms, theta, self.whitened, self.known, self.hidden, self.whitened
+            self.coordinates,
+            challenger,
+            arms,
+            theta,
+            self.whitened,
+            self.known,
+            self.hidden,
+            self.whitened,
         )
         lengths[lengths <= self.least] = np.inf
-        self.comparisons.append(Comparison(challenger, arms, differences / lengths[:, :, None], lengths, gaps))
+        self.comparisons.append(
+            Comparison(challenger, arms, differences / lengths[:, :, None], lengths, gaps)
+        )
 
     def statistics(
         self, outcome: Outcome, theta: Array, scales: Array, known: bool, tolerance: float
     ) -> list[tuple[Array, Array | None]]:
-        """For each comparison T, and T eased by the tolerance if there is one: (n_challenger_pairs, n_arms_tested).
+        """For each comparison T, and T eased by the tolerance if there is one: (n_challenger_pairs,
+        n_arms_tested).
 
-        Only what the phase adds to past estimate θ is projected: rewards far from zero then keep their digits. With an
-        unknown scale, T is a t statistic on this phase's own residual, mapped to a normal one.
+        Only what the phase adds to past estimate θ is projected: rewards far from zero then keep
+        their digits. With an unknown scale, T is a t statistic on this phase's own residual, mapped
+        to a normal one.
         """
         surprise = (outcome.sums - outcome.counts * (self.coordinates.pairs @ theta)) / scales
         projected = self.root.T @ (self.coordinates.rows.T @ surprise)
-        sigma = 1.0 if known else np.sqrt(self._residual(outcome, surprise, projected, scales) / self.freedom)
+        sigma = (
+            1.0
+            if known
+            else np.sqrt(self._residual(outcome, surprise, projected, scales) / self.freedom)
+        )
         results: list[tuple[Array, Array | None]] = []
         for comparison in self.comparisons:
-            plain = (comparison.directions @ projected + comparison.expected / comparison.lengths) / sigma
+            plain = (
+                comparison.directions @ projected + comparison.expected / comparison.lengths
+            ) / sigma
             eased = plain + tolerance / (sigma * comparison.lengths) if tolerance > 0 else None
-            results.append((self._score(plain, known), None if eased is None else self._score(eased, known)))
+            results.append(
+                (self._score(plain, known), None if eased is None else self._score(eased, known))
+            )
         return results
 
     def _score(self, t: Array, known: bool) -> Array:
         return t if known else _normal_score(t, self.freedom)
 
-    def _residual(self, outcome: Outcome, surprise: Array, projected: Array, scales: Array) -> float:
+    def _residual(
+        self, outcome: Outcome, surprise: Array, projected: Array, scales: Array
+    ) -> float:
         """The phase's residual sum of squares: scatter within pairs, and misfit of their means.
 
-        No smaller than what rounding leaves of rewards of this size: a simulator without noise is no evidence of ties.
+        No smaller than what rounding leaves of rewards of this size: a simulator without noise is
+            no evidence of ties.
         """
         pulled = np.flatnonzero(outcome.counts)
         counts = outcome.counts[pulled]
         fitted = self.coordinates.rows[pulled] @ (self.root @ projected)
         misfit = (counts * (surprise[pulled] / counts - fitted) ** 2).sum()
         size = float((outcome.sums[pulled] ** 2 / (counts * scales[pulled] ** 2)).sum())
-        return max(float((outcome.scatter / scales**2).sum() + misfit), (ROUNDING**2) * size, 1e-300)
+        return max(
+            float((outcome.scatter / scales**2).sum() + misfit), (ROUNDING**2) * size, 1e-300
+        )
 
 
 def _whitening(design: Array) -> tuple[Array, Array]:
-    """(dimension, rank) R with RᵀAR = I, A = designᵀdesign, and (dimension, dimension − rank) what A does not measure.
+    """(dimension, rank) R with RᵀAR = I, A = designᵀdesign, and (dimension, dimension − rank) what
+    A does not measure.
 
-    By a pivoted QR decomposition if that shows the rank to be full beyond doubt, else by singular values.
+    By a pivoted QR decomposition if that shows the rank to be full beyond doubt, else by singular
+    values.
     """
     n, dimension = design.shape
     if n >= dimension:
@@ -123,10 +159,12 @@ def _whitening(design: Array) -> tuple[Array, Array]:
 
 
 class Evidence:
-    """The walks W(x) = Σ_ℓ min over z' in Z_ℓ of the sum of √w T over the phases in which ℓ challenged x.
+    """The walks W(x) = Σ_ℓ min over z' in Z_ℓ of the sum of √w T over the phases in which ℓ
+    challenged x.
 
-    A pair z' is settled against x once the sum would cross with z' as its challenger's worst pair, whatever those of
-    the other challengers are. Settled pairs leave the minimum: their sums become infinite.
+    A pair z' is settled against x once the sum would cross with z' as its challenger's worst pair,
+    whatever those of the other challengers are. Settled pairs leave the minimum: their sums become
+    infinite.
     """
 
     def __init__(self, offsets: IntArray) -> None:
@@ -164,12 +202,21 @@ class Evidence:
 
     def eased_walk(self, leader: int) -> Array:
         """(n_arms,) W(x; leader): with the tolerance counted in the leader's favour."""
-        return self._held(leader, self.eased[leader]).min(axis=1) if leader in self.eased else self.walk
+        return (
+            self._held(leader, self.eased[leader]).min(axis=1)
+            if leader in self.eased
+            else self.walk
+        )
 
     def held_by(self, challenger: int) -> Array:
-        """(n_arms, n_challenger_pairs) evidence as each pair of the challenger sees it: what more of it adds to."""
+        """(n_arms, n_challenger_pairs) evidence as each pair of the challenger sees it: what more
+        of it adds to.
+        """
         block = self.blocks.get(challenger)
-        return self._held(challenger, np.zeros((len(self.sizes), self.sizes[challenger])) if block is None else block)
+        return self._held(
+            challenger,
+            np.zeros((len(self.sizes), self.sizes[challenger])) if block is None else block,
+        )
 
     def _held(self, challenger: int, block: Array) -> Array:
         """(n_arms, n_challenger_pairs) this block and the others' minima."""

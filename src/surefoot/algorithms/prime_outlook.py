@@ -1,4 +1,5 @@
-"""PRIME's outlook: how likely the leader's comparisons are to be settled, how far off that is, and how many pulls now.
+"""PRIME's outlook: how likely the leader's comparisons are to be settled, how far off that is, and
+how many pulls now.
 
 Compiled where a run asks for it again and again.
 """
@@ -40,7 +41,8 @@ class Look(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """What past data say about the leader's comparisons: one entry for each (leader's pair, rival arm).
+    """What past data say about the leader's comparisons: one entry for each (leader's pair, rival
+    arm).
 
     Attributes:
         directions: (n, dimension) leader's pair minus the rival's most telling point.
@@ -69,7 +71,11 @@ class Standing(NamedTuple):
 
     def rivals(self, look: Look, weight: float) -> Rivals:
         """What a design has to settle by the time of that much more weight."""
-        pulls, needs, spreads = weight * (look.size / look.weight), np.empty(len(self.gaps)), np.empty(len(self.gaps))
+        pulls, needs, spreads = (
+            weight * (look.size / look.weight),
+            np.empty(len(self.gaps)),
+            np.empty(len(self.gaps)),
+        )
         write_needs(self, look, weight, pulls, needs, spreads)
         return Rivals(self.directions, self.gaps, needs, spreads, pulls)
 
@@ -86,23 +92,34 @@ class Standing(NamedTuple):
 
 
 @njit(cache=True, error_model="numpy")
-def write_needs(standing: Standing, look: Look, weight: float, pulls: float, needs: Array, spreads: Array) -> None:
-    """Evidence missing at that much more weight, in standard deviations of what it adds; and what that varies by.
+def write_needs(
+    standing: Standing, look: Look, weight: float, pulls: float, needs: Array, spreads: Array
+) -> None:
+    """Evidence missing at that much more weight, in standard deviations of what it adds; and what
+    that varies by.
 
     That many pulls add evidence with standard deviation 1, and some of the gaps' own uncertainty.
     """
     for k in range(len(needs)):
-        needs[k] = (look.boundary * math.sqrt(look.variance + weight) - standing.held[k]) / math.sqrt(weight)
+        needs[k] = (
+            look.boundary * math.sqrt(look.variance + weight) - standing.held[k]
+        ) / math.sqrt(weight)
         spreads[k] = math.sqrt(1 + DOUBT * pulls * (standing.doubts[k] / standing.lengths[k]) ** 2)
 
 
 @njit(cache=True, error_model="numpy")
-def write_scores(standing: Standing, look: Look, weight: float, pulls: float, scores: Array) -> None:
-    """How likely each comparison is settled after that much more weight and that many pulls, as normal scores."""
+def write_scores(
+    standing: Standing, look: Look, weight: float, pulls: float, scores: Array
+) -> None:
+    """How likely each comparison is settled after that much more weight and that many pulls, as
+    normal scores.
+    """
     spreads = np.empty(len(scores))
     write_needs(standing, look, weight, pulls, scores, spreads)
     for k in range(len(scores)):
-        scores[k] = (math.sqrt(pulls) * (standing.gaps[k] / standing.lengths[k]) - scores[k]) / spreads[k]
+        scores[k] = (
+            math.sqrt(pulls) * (standing.gaps[k] / standing.lengths[k]) - scores[k]
+        ) / spreads[k]
 
 
 @njit(cache=True, error_model="numpy")
@@ -131,7 +148,9 @@ def first_likely(standing: Standing, look: Look, ahead: Array) -> int:
 
 @njit(cache=True, error_model="numpy")
 def best_size(standing: Standing, look: Look) -> float:
-    """How many times its planned size a phase should have: pulls against the price of another phase."""
+    """How many times its planned size a phase should have: pulls against the price of another
+    phase.
+    """
     best, least = 1.0, np.inf
     for size in SIZES[::-1]:
         chance = math.exp(log_chance(standing, look, look.weight, size * look.size))

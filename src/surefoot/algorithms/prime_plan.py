@@ -14,8 +14,10 @@ LOOKS = 70
 GROWTH = 1.12
 RISE = 0.25  # units by which the first phases grow, up to
 LARGE = 2.0  # units; from there on by the share above
-TRUST = 12.0  # phases before this many units of data count less: their rivals are chosen from little
-STRICT = 4.0  # looks before this many units have a higher boundary: few runs end there, and the others gain by it
+# phases before this many units of data count less: their rivals are chosen from little
+TRUST = 12.0
+# looks before this many units have a higher boundary: few runs end there, and the others gain by it
+STRICT = 4.0
 STRICTNESS = 2.0  # added to c² for each factor e that they come before it
 FIRST_EPOCH_SHARE = 0.98
 
@@ -43,11 +45,15 @@ def first_plan(delta: float, noise: Noise) -> Plan:
     while len(sizes) < LOOKS:
         sizes.append(max((GROWTH - 1) * sum(sizes), min(1.0 + RISE * (len(sizes) - 1), LARGE)))
     weights = np.array(sizes) * np.minimum(np.cumsum(sizes) / TRUST, 1.0)
-    return _with_boundary(np.array(sizes), np.asarray(weights / weights[0]), FIRST_EPOCH_SHARE * delta, noise)
+    return _with_boundary(
+        np.array(sizes), np.asarray(weights / weights[0]), FIRST_EPOCH_SHARE * delta, noise
+    )
 
 
 def continuation(epoch: int, units_so_far: float, delta: float, noise: Noise) -> Plan:
-    """The looks of a later epoch: a fresh walk at level 0.02·δ·2^−epoch, on phases that keep growing."""
+    """The looks of a later epoch: a fresh walk at level 0.02·δ·2^−epoch, on phases that keep
+    growing.
+    """
     sizes = np.asarray((GROWTH - 1) * units_so_far * GROWTH ** np.arange(LOOKS), dtype=np.float64)
     level = (1 - FIRST_EPOCH_SHARE) * delta * 0.5**epoch
     return _with_boundary(sizes, sizes / sizes[0], level, noise)

@@ -1,4 +1,5 @@
-"""Which point of each arm a challenger's pair should beat most clearly: the best vertex, or a better point of its hull.
+"""Which point of each arm a challenger's pair should beat most clearly: the best vertex, or a
+better point of its hull.
 
 Compiled, because a run asks this for every (challenger's pair, arm) in every phase.
 """
@@ -12,7 +13,8 @@ from surefoot.algorithms.prime_coordinates import Coordinates
 from surefoot.arrays import Array, IntArray
 from surefoot.design.block_distance import nearest
 
-SAME = 1e-18  # squared distance between two points, as a share of their squared sizes, that is rounding
+# squared distance between two points, as a share of their squared sizes, that is rounding
+SAME = 1e-18
 OUTSIDE = 1e-9  # a direction with this share of its length outside the range is not measured
 
 
@@ -26,7 +28,8 @@ def rival_points(
     hidden: Array,
     carried: Array,
 ) -> tuple[Array, Array, Array]:
-    """The challenger's pairs minus each arm's clearest point, its gaps and its lengths, as in `clearest_points`.
+    """The challenger's pairs minus each arm's clearest point, its gaps and its lengths, as in
+    `clearest_points`.
 
     Args:
         theta: estimate on past data.
@@ -67,13 +70,15 @@ def clearest_points(
     gaps: Array,
     lengths: Array,
 ) -> None:
-    """For each of the challenger's pairs z' and each arm, the point of the arm's hull with the largest gap / distance.
+    """For each of the challenger's pairs z' and each arm, the point of the arm's hull with the
+    largest gap / distance.
 
-    Distance counts what pulls to come will measure and how well the gap is known: a point that looks best only because
-    its gap is a guess would be beaten less clearly than hoped.
+    Distance counts what pulls to come will measure and how well the gap is known: a point that
+    looks best only because its gap is a guess would be beaten less clearly than hoped.
 
     Args:
-        measured: (n_pairs, rank) pairs where distance is a gap's standard deviation on pulls to come.
+        measured: (n_pairs, rank) pairs where distance is a gap's standard deviation on pulls to
+            come.
         known: (n_pairs, any) pairs where distance is its standard deviation on past data.
         hidden: (n_pairs, dimension − rank) their parts that the pulls to come do not measure.
         sizes: (n_pairs,) lengths of the pairs themselves.
@@ -82,7 +87,8 @@ def clearest_points(
         arms: (n_tested,) the arms.
         offsets: (n_arms + 1,) where each arm's pairs begin.
         carried: (n_pairs, width) the pairs in whatever coordinates the answer is wanted in.
-        differences: (n_own, n_tested, width) out: z' − rival in those coordinates; zeros where no point is measured.
+        differences: (n_own, n_tested, width) out: z' − rival in those coordinates; zeros where no
+            point is measured.
         gaps: (n_own, n_tested) out: its estimated gap.
         lengths: (2, n_own, n_tested) out: its lengths among `measured` and among `known`.
     """
@@ -91,7 +97,12 @@ def clearest_points(
     most = np.int64(1)
     for arm in arms:
         most = max(most, offsets[arm + 1] - offsets[arm])
-    rows, beaten, scaled, shares = np.empty((most, width)), np.empty(most), np.empty(most), np.empty(most)
+    rows, beaten, scaled, shares = (
+        np.empty((most, width)),
+        np.empty(most),
+        np.empty(most),
+        np.empty(most),
+    )
     members, passive = np.empty(most, dtype=np.int64), np.empty(width + 2, dtype=np.int64)
     factor, trial, point = np.empty((width + 2, width + 2)), np.empty(width + 2), np.empty(width)
     for k in range(len(own)):
@@ -110,7 +121,9 @@ def clearest_points(
                 continue
             shares[:count] = 0.0
             if count > 1 and clearest > 0.0:
-                for j in range(count):  # the best vertex at gap 1: the active-set method works at this scale
+                for j in range(
+                    count
+                ):  # the best vertex at gap 1: the active-set method works at this scale
                     scaled[j] = beaten[j] / clearest
                 nearest(rows[:count], scaled[:count], shares[:count], passive, factor, trial, point)
             else:
@@ -137,8 +150,12 @@ def clearest_points(
 
 
 @njit(cache=True, error_model="numpy")
-def _difference(measured: Array, known: Array, hidden: Array, sizes: Array, pair: int, other: int, out: Array) -> float:
-    """Write pair − other and return its length; 0 where the two are one point or the phase does not measure it."""
+def _difference(
+    measured: Array, known: Array, hidden: Array, sizes: Array, pair: int, other: int, out: Array
+) -> float:
+    """Write pair − other and return its length; 0 where the two are one point or the phase does not
+    measure it.
+    """
     rank = measured.shape[1]
     squared, size, outside = 0.0, 0.0, 0.0
     for c in range(rank):

@@ -1,4 +1,5 @@
-"""From PRIME's weights to whole pulls: rounded, some set aside to explore, single ones moved to where they count.
+"""From PRIME's weights to whole pulls: rounded, some set aside to explore, single ones moved to
+where they count.
 
 Nothing here bears on the guarantee either: whatever is chosen from past data is allowed.
 """
@@ -22,11 +23,19 @@ THOUSANDTHS = 1000.0  # pairs wanted alike to three decimals count as equals
 
 
 def counts_for(
-    weights: Array, pulls: int, spread: Array, past: Counts, units: float, rows: Array, target: Rivals | None
+    weights: Array,
+    pulls: int,
+    spread: Array,
+    past: Counts,
+    units: float,
+    rows: Array,
+    target: Rivals | None,
 ) -> Counts:
-    """Round a phase, giving a share of it to pairs that have been pulled least for what they are worth.
+    """Round a phase, giving a share of it to pairs that have been pulled least for what they are
+    worth.
 
-    Half of that share follows λ^G, to learn θ; half goes round all pairs, so that a wrong model can be noticed.
+    Half of that share follows λ^G, to learn θ; half goes round all pairs, so that a wrong model can
+    be noticed.
     """
     share = EXPLORATION * min(1.0, EXPLORED / max(units, 1e-9))
     explored = min(max(round(share * pulls), CHECKS), pulls // 2)
@@ -51,7 +60,9 @@ def _worth_a_pull(weights: Array, pulls: int) -> Array:
 
 
 def _most_wanted(wanted: Array, pulls: int) -> Counts:
-    """The pulls go to the most wanted pairs in turn, among equals in an order that jumps about evenly."""
+    """The pulls go to the most wanted pairs in turn, among equals in an order that jumps about
+    evenly.
+    """
     whole = np.maximum(np.floor(wanted), 0.0)
     if whole.sum() > pulls:
         return round_design(whole, pulls)

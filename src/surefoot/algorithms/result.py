@@ -22,32 +22,43 @@ class StopReason(Enum):
     """Why a run stopped; the text says what to do next."""
 
     RUNNING = "The run is not over: pull the next phase. The arm is the best guess so far."
-    IDENTIFIED = "One arm is left: it has the best worst case with the stated confidence. Nothing more to do."
+    IDENTIFIED = (
+        "One arm is left: it has the best worst case with the stated confidence. Nothing "
+        "more to do."
+    )
     WITHIN_TOLERANCE = (
-        "The arm's worst case is within the tolerance of the best with the stated confidence. Nothing more to do."
+        "The arm's worst case is within the tolerance of the best with the stated "
+        "confidence. Nothing more to do."
     )
     ONE_ARM = "There is only one arm, so it is the best. Nothing was pulled."
     BUDGET = (
-        "The budget does not allow the next phase; the candidates are all still possible. Raise the budget, or set a "
+        "The budget does not allow the next phase; the candidates are all still "
+        "possible. Raise the budget, or set a "
         "tolerance."
     )
     LOOKS_SPENT = (
-        "The planned looks are used up without an answer, so the best arms are as good as tied: set a tolerance, or "
+        "The planned looks are used up without an answer, so the best arms are as "
+        "good as tied: set a tolerance, or "
         "choose among the candidates."
     )
     MODEL_REJECTED = (
-        "The rewards do not follow the linear model, so the answer is not certified. Start anew with "
+        "The rewards do not follow the linear model, so the answer is not certified. "
+        "Start anew with "
         'features="quadratic" or features="tabular", or accept it with on_misfit="ignore".'
     )
     NO_SURVIVOR = (
-        "Every arm was eliminated, which cannot happen if model and noise are as stated: check the noise scale, or "
+        "Every arm was eliminated, which cannot happen if model and noise are as "
+        "stated: check the noise scale, or "
         'start anew with features="tabular".'
     )
     SINGULAR_DESIGN = (
-        "The paper's design leaves directions unmeasured that it needs, so the run can never stop: use "
+        "The paper's design leaves directions unmeasured that it needs, so the run "
+        "can never stop: use "
         'confidence="valid" or the algorithm "prime".'
     )
-    NO_CERTIFICATE = 'This algorithm spends its budget and gives no certificate. For one, use "prime".'
+    NO_CERTIFICATE = (
+        'This algorithm spends its budget and gives no certificate. For one, use "prime".'
+    )
 
     @property
     def certifies(self) -> bool:
@@ -56,11 +67,14 @@ class StopReason(Enum):
 
 @dataclass(frozen=True)
 class ModelCheck:
-    """Tests of the model behind the certificate. Passing proves nothing; failing is a warning to heed.
+    """Tests of the model behind the certificate. Passing proves nothing; failing is a warning to
+    heed.
 
     Attributes:
-        lack_of_fit: p-value of the linear model against replicates; None: untestable with these pulls.
-        equal_variances: p-value of equal noise over the pairs (relative to the given scales); None: untestable.
+        lack_of_fit: p-value of the linear model against replicates; None: untestable with these
+            pulls.
+        equal_variances: p-value of equal noise over the pairs (relative to the given scales); None:
+            untestable.
         level: the model is rejected below this p-value.
     """
 
@@ -76,8 +90,17 @@ class ModelCheck:
         def say(p: float | None) -> str:
             return "untestable" if p is None else f"p = {p:.3g}"
 
-        verdict = "not tested" if self.lack_of_fit is None else "rejected" if self.rejected else "not rejected"
-        return f"linear model {verdict} ({say(self.lack_of_fit)}); equal variances {say(self.equal_variances)}"
+        verdict = (
+            "not tested"
+            if self.lack_of_fit is None
+            else "rejected"
+            if self.rejected
+            else "not rejected"
+        )
+        return (
+            f"linear model {verdict} ({say(self.lack_of_fit)}); equal variances "
+            f"{say(self.equal_variances)}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +113,8 @@ class PhaseRecord:
         total: pulls so far.
         leader: the best guess.
         survivors: (n_arms,) arms still possible.
-        evidence: (n_arms,) the statistic that eliminates an arm when it reaches the boundary, if the algorithm has one.
+        evidence: (n_arms,) the statistic that eliminates an arm when it reaches the boundary, if
+            the algorithm has one.
         boundary: that boundary at this look.
     """
 
@@ -115,7 +139,8 @@ class Result:
         theta: (dimension,) least squares on all data, in the problem's reduced basis.
         pair_means: (n_pairs,) estimated mean rewards.
         pair_widths: (n_pairs,) half-widths that hold for all pairs and all looks at once.
-        pair_averages: (n_pairs,) means of the rewards themselves, without the model; NaN where there are none.
+        pair_averages: (n_pairs,) means of the rewards themselves, without the model; NaN where
+            there are none.
         pair_errors: (n_pairs,) their standard errors; NaN where they are not known.
     """
 
@@ -169,14 +194,24 @@ class Result:
             return f"{name} is the only arm, so it is the best."
         if self.certified:
             near = f" to within {self.settings.tolerance:g}" if self.settings.tolerance else ""
-            policy = "" if self.settings.confidence == "valid" else " (the paper's rules, not proved)"
+            policy = (
+                "" if self.settings.confidence == "valid" else " (the paper's rules, not proved)"
+            )
             sure = f"{100 * (1 - delta):g} % confidence"
-            return f"{name} has the best worst case{near}, with {sure} after {self.samples} pulls{policy}."
+            return (
+                f"{name} has the best worst case{near}, with {sure} after {self.samples} "
+                f"pulls{policy}."
+            )
         left = "1 arm is" if len(self.candidates) == 1 else f"{len(self.candidates)} arms are"
-        return f"{name} is the best guess after {self.samples} pulls, not certified; {left} still possible."
+        return (
+            f"{name} is the best guess after {self.samples} pulls, not certified; {left} "
+            f"still possible."
+        )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a phase: pulls, leader, survivors, evidence against the closest rival, boundary."""
+        """One row a phase: pulls, leader, survivors, evidence against the closest rival,
+        boundary.
+        """
         import pandas as pd
 
         return pd.DataFrame(
@@ -192,11 +227,15 @@ class Result:
         )
 
     def _weakest_evidence(self) -> list[float]:
-        """At each look, against the arm hardest to exclude; arms that were eliminated before gather no more."""
+        """At each look, against the arm hardest to exclude; arms that were eliminated before gather
+        no more.
+        """
         possible = np.ones(self.problem.n_arms, dtype=bool)
         weakest = []
         for record in self.history:
-            rivals = (possible | record.survivors) & (np.arange(self.problem.n_arms) != record.leader)
+            rivals = (possible | record.survivors) & (
+                np.arange(self.problem.n_arms) != record.leader
+            )
             known = record.evidence is not None and rivals.any()
             weakest.append(float(record.evidence[rivals].min()) if known else float("nan"))  # type: ignore[index]
             possible = record.survivors
@@ -210,7 +249,9 @@ class Result:
         )
 
     def to_html(self) -> str:
-        """A self-contained page with the answer, the certificate, the charts and the table of arms."""
+        """A self-contained page with the answer, the certificate, the charts and the table of
+        arms.
+        """
         from surefoot.report import result_page
 
         return result_page(self)

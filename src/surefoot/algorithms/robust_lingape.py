@@ -1,7 +1,9 @@
-"""Robust LinGapE: after each look, measure what most clouds the leader's victory. The paper's future work.
+"""Robust LinGapE: after each look, measure what most clouds the leader's victory. The paper's
+future work.
 
-LinGapE (Xu, Honda and Sugiyama, 2018) with the paper's robust stopping rule `eq:11`, whose threshold is that of a
-self-normalised ellipsoid (Abbasi-Yadkori, Pál and Szepesvári, 2011), valid however pulls depend on rewards.
+LinGapE (Xu, Honda and Sugiyama, 2018) with the paper's robust stopping rule `eq:11`, whose
+threshold is that of a self-normalised ellipsoid (Abbasi-Yadkori, Pál and Szepesvári, 2011), valid
+however pulls depend on rewards.
 """
 
 from __future__ import annotations
@@ -24,11 +26,13 @@ from surefoot.statistics import Counts, Outcome
 
 @dataclass(eq=False)
 class RobustLinGapE(Algorithm):
-    """Pull what best resolves the leader against its most dangerous rival, in batches that grow with the data.
+    """Pull what best resolves the leader against its most dangerous rival, in batches that grow
+    with the data.
 
     Attributes:
         growth: by which the pulls grow from look to look.
-        decisions: into how many choices a batch is split; each takes account of the batch's earlier pulls.
+        decisions: into how many choices a batch is split; each takes account of the batch's earlier
+            pulls.
     """
 
     growth: float = 1.2
@@ -61,7 +65,9 @@ class RobustLinGapE(Algorithm):
         self.survivors[self.leader] = True
 
     def _first_phase(self) -> Counts:
-        """Twice the support of λ^G: fixed before any data, it spans all directions and scales the ellipsoid."""
+        """Twice the support of λ^G: fixed before any data, it spans all directions and scales the
+        ellipsoid.
+        """
         weights = g_weights(self.problem, self.scales)
         return round_design(weights, int(min(2 * len(np.flatnonzero(weights)), self.remaining)))
 
@@ -72,7 +78,9 @@ class RobustLinGapE(Algorithm):
         return int(np.argmax(gain / (1 + pulls * np.einsum("ij,ij->i", measured, measured))))
 
     def _clouded(self, comparisons: Comparisons) -> Array:
-        """(rank,) z − z' of the leader and the rival that may be furthest above it, within the ellipsoid."""
+        """(rank,) z − z' of the leader and the rival that may be furthest above it, within the
+        ellipsoid.
+        """
         offsets = self.problem.offsets
         own = np.arange(offsets[self.leader], offsets[self.leader + 1])
         upper = comparisons.upper_gaps(own, self.radius)

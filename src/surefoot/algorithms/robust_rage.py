@@ -13,7 +13,13 @@ from surefoot.algorithms.comparisons import Frame
 from surefoot.algorithms.designs import g_weights, noise_key, remembered
 from surefoot.algorithms.result import StopReason
 from surefoot.arrays import Array
-from surefoot.confidence import one_sided_events, paper_spending, paper_threshold, union_threshold, valid_spending
+from surefoot.confidence import (
+    one_sided_events,
+    paper_spending,
+    paper_threshold,
+    union_threshold,
+    valid_spending,
+)
 from surefoot.design.robust_xy import robust_xy
 from surefoot.design.rounding import round_design, rounding_minimum
 from surefoot.statistics import Counts, Outcome
@@ -21,11 +27,13 @@ from surefoot.statistics import Counts, Outcome
 
 @dataclass(eq=False)
 class RobustRage(Algorithm):
-    """Phase by phase: a design for the surviving arms, enough pulls to halve the gap, then eliminate.
+    """Phase by phase: a design for the surviving arms, enough pulls to halve the gap, then
+    eliminate.
 
     Attributes:
         epsilon: ε, what rounding may cost.
-        mixture: how much of λ^G the valid policy mixes into each design, so that no direction stays unmeasured.
+        mixture: how much of λ^G the valid policy mixes into each design, so that no direction stays
+            unmeasured.
     """
 
     epsilon: float = 0.1
@@ -36,7 +44,8 @@ class RobustRage(Algorithm):
         self.frame = Frame.of(self.problem, self.rows, self.scales)
         self.t = 1  # line 1; X̂_t is self.survivors
         self.blocked = False
-        self.unit = float(np.median(self.scales))  # the paper's noise has scale 1, and 2^(−t) is in that unit
+        # the paper's noise has scale 1, and 2^(−t) is in that unit
+        self.unit = float(np.median(self.scales))
 
     def plan(self) -> Counts | StopReason:
         if self.survivors.sum() == 1:  # line 2
@@ -49,7 +58,8 @@ class RobustRage(Algorithm):
         lambda_, rho = self._design()  # lines 4, 5
         N = 2 ** (2 * self.t) * rho * (1 + self.epsilon) * c**2  # line 6
         N = max(N, rounding_minimum(lambda_, self.epsilon))
-        return round_design(lambda_, math.ceil(min(N, self.remaining, MOST_PULLS + 1)))  # lines 7, 8
+        # lines 7, 8
+        return round_design(lambda_, math.ceil(min(N, self.remaining, MOST_PULLS + 1)))
 
     def learn(self, outcome: Outcome) -> None:
         arms, c = np.flatnonzero(self.survivors), self._threshold()

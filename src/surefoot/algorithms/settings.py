@@ -21,7 +21,8 @@ class Settings:
         confidence: "valid" (what the proofs need) or "paper" (the paper's rules to the letter).
         tolerance: an arm this close to the best robust value is good enough.
         budget: no more pulls than this.
-        on_misfit: "reject" withholds the certificate when the linear model is rejected; "ignore" does not.
+        on_misfit: "reject" withholds the certificate when the linear model is rejected; "ignore"
+            does not.
     """
 
     delta: float
@@ -34,21 +35,31 @@ class Settings:
     def __post_init__(self) -> None:
         if not (isinstance(self.delta, int | float) and 0 < self.delta < 1):
             raise InputError(
-                f"delta={self.delta!r} is not a probability between 0 and 1: 0.05 means sure in 95 of 100 runs"
+                f"delta={self.delta!r} is not a probability between 0 and 1: 0.05 "
+                f"means sure in 95 of 100 runs"
             )
         if not isinstance(self.noise, Noise):
             raise InputError(
-                f"noise={self.noise!r} does not say what is known about the noise: give surefoot.Gaussian(scale), "
+                f"noise={self.noise!r} does not say what is known about the noise: "
+                f"give surefoot.Gaussian(scale), "
                 "surefoot.Gaussian() if the scale is unknown, or surefoot.SubGaussian(scale)"
             )
         if self.confidence not in ("valid", "paper"):
-            raise InputError(f'confidence={self.confidence!r} is not known: choose "valid" or "paper"')
+            raise InputError(
+                f'confidence={self.confidence!r} is not known: choose "valid" or "paper"'
+            )
         if not (_number(self.tolerance) and self.tolerance >= 0):
-            raise InputError(f"tolerance={self.tolerance!r} must be a number ≥ 0, in the unit of the rewards")
-        if self.budget is not None and not (_number(self.budget) and self.budget == int(self.budget) >= 0):
+            raise InputError(
+                f"tolerance={self.tolerance!r} must be a number ≥ 0, in the unit of the rewards"
+            )
+        if self.budget is not None and not (
+            _number(self.budget) and self.budget == int(self.budget) >= 0
+        ):
             raise InputError(f"budget={self.budget!r} must be a whole number of pulls ≥ 0, or None")
         if self.on_misfit not in ("reject", "ignore"):
-            raise InputError(f'on_misfit={self.on_misfit!r} is not known: choose "reject" or "ignore"')
+            raise InputError(
+                f'on_misfit={self.on_misfit!r} is not known: choose "reject" or "ignore"'
+            )
 
 
 def _number(value: object) -> bool:

@@ -1,4 +1,6 @@
-"""StableOPT (Bogunovic et al., 2018), linear kernel: optimistic about the arm, pessimistic about what goes wrong."""
+"""StableOPT (Bogunovic et al., 2018), linear kernel: optimistic about the arm, pessimistic about
+what goes wrong.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +23,18 @@ from surefoot.statistics import Counts, Outcome
 
 @dataclass(eq=False)
 class StableOpt(Algorithm):
-    """Pull x_t = argmax_x min_y ucb with y_t = argmin_y lcb; report argmax_x min_y lcb. It only stops by its budget.
+    """Pull x_t = argmax_x min_y ucb with y_t = argmin_y lcb; report argmax_x min_y lcb. It only
+    stops by its budget.
 
-    In place of a Gaussian-process prior it begins with one pull of each pair in the support of λ^G, so that nothing
-    need be known about the size of θ. The widths are β‖z‖_{A⁻¹}, with β of Lemma 1 (paper) or of the self-normalised
-    ellipsoid (valid).
+    In place of a Gaussian-process prior it begins with one pull of each pair in the support of λ^G,
+    so that nothing need be known about the size of θ. The widths are β‖z‖_{A⁻¹}, with β of Lemma 1
+    (paper) or of the self-normalised ellipsoid (valid).
 
     Attributes:
-        batch_growth: a phase takes this share of the pulls so far, but at least one, so 10⁶ pulls stay quick;
-            0 chooses every single pull anew, as published.
-        decisions: into how many choices a phase is split; each takes account of the phase's earlier pulls.
+        batch_growth: a phase takes this share of the pulls so far, but at least one, so 10⁶ pulls
+            stay quick; 0 chooses every single pull anew, as published.
+        decisions: into how many choices a phase is split; each takes account of the phase's earlier
+            pulls.
     """
 
     batch_growth: float = 0.1
@@ -40,7 +44,8 @@ class StableOpt(Algorithm):
     def begin(self) -> None:
         if self.settings.budget is None:
             raise InputError(
-                'stableopt never stops by itself: give a budget, or use "prime", which stops when it is sure'
+                'stableopt never stops by itself: give a budget, or use "prime", '
+                "which stops when it is sure"
             )
         self.frame = Frame.of(self.problem, self.rows, self.scales)
         self.comparisons: Comparisons | None = None

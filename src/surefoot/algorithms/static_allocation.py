@@ -1,4 +1,6 @@
-"""A fixed share of the pulls for each pair, looked at as the pulls grow: the frame of Static, Oracle and Uniform."""
+"""A fixed share of the pulls for each pair, looked at as the pulls grow: the frame of Static,
+Oracle and Uniform.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,11 @@ from surefoot.statistics import Counts, Outcome
 
 
 class StaticAllocation(Algorithm):
-    """Pull a fixed allocation, first twice its support, then γ times as many pulls in all at each look.
+    """Pull a fixed allocation, first twice its support, then γ times as many pulls in all at each
+    look.
 
-    Because no pull depends on a reward, all data count at every look. The last look takes what the budget leaves.
+    Because no pull depends on a reward, all data count at every look. The last look takes what the
+    budget leaves.
     """
 
     growth: float
@@ -36,9 +40,17 @@ class StaticAllocation(Algorithm):
     def plan(self) -> Counts | StopReason:
         if self.survivors.sum() == 1:
             return StopReason.IDENTIFIED
-        total = math.ceil(self.growth * self.samples) if self.look else 2 * np.count_nonzero(self.weights)
+        total = (
+            math.ceil(self.growth * self.samples)
+            if self.look
+            else 2 * np.count_nonzero(self.weights)
+        )
         total = int(min(total, self.samples + self.remaining))
-        return grown(self.weights, self.counts, total) - self.counts if total > self.samples else StopReason.BUDGET
+        return (
+            grown(self.weights, self.counts, total) - self.counts
+            if total > self.samples
+            else StopReason.BUDGET
+        )
 
     def learn(self, outcome: Outcome) -> None:
         self.look += 1
@@ -63,11 +75,13 @@ class StaticAllocation(Algorithm):
 def grown(weights: Array, counts: Counts, total: int) -> Counts:
     """Counts that follow the weights, sum to the total and are nowhere below the counts there are.
 
-    Efficient rounding is a divisor method, so more pulls in all never mean fewer for a pair, but for ties that
-    are broken differently; then the pairs furthest above their share give way.
+    Efficient rounding is a divisor method, so more pulls in all never mean fewer for a pair, but
+    for ties that are broken differently; then the pairs furthest above their share give way.
     """
     larger = np.maximum(round_design(weights, total), counts)
     for _ in range(int(larger.sum()) - total):
-        excess = np.where(larger > counts, (larger - 1) / np.where(weights > 0, weights, 1.0), -np.inf)
+        excess = np.where(
+            larger > counts, (larger - 1) / np.where(weights > 0, weights, 1.0), -np.inf
+        )
         larger[int(np.argmax(excess))] -= 1
     return larger

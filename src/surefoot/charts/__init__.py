@@ -1,4 +1,6 @@
-"""Every chart as one function that gives an Altair chart: figures, notebooks, report and dashboard use the same."""
+"""Every chart as one function that gives an Altair chart: figures, notebooks, report and dashboard
+use the same.
+"""
 
 from surefoot.charts.allocation import allocation_chart, allocation_frame
 from surefoot.charts.arms import arms_chart, arms_frame

@@ -38,16 +38,26 @@ def allocation_frame(result: Result, pairs: int = 25) -> pd.DataFrame:
     )
 
 
-def allocation_chart(result: Result, pairs: int = 25, title: str = "Where the pulls went") -> alt.LayerChart:
-    """The share of each phase's pulls that each pair had; the further from the background, the more."""
+def allocation_chart(
+    result: Result, pairs: int = 25, title: str = "Where the pulls went"
+) -> alt.LayerChart:
+    """The share of each phase's pulls that each pair had; the further from the background, the
+    more.
+    """
     return allocation_drawing(result, pairs, title).chart()
 
 
-def allocation_drawing(result: Result, pairs: int = 25, title: str = "Where the pulls went") -> Drawing:
+def allocation_drawing(
+    result: Result, pairs: int = 25, title: str = "Where the pulls went"
+) -> Drawing:
     """`allocation_chart` before it is drawn."""
     frame = allocation_frame(result, pairs)
     shown = len(set(frame["pair"]) - {OTHERS})
-    subtitle = f"the {shown} pairs pulled most, of {result.problem.n_pairs}" if shown else "no phase is complete yet"
+    subtitle = (
+        f"the {shown} pairs pulled most, of {result.problem.n_pairs}"
+        if shown
+        else "no phase is complete yet"
+    )
     return Drawing(_template, (), {"allocation": frame}, title, subtitle)
 
 
@@ -70,4 +80,6 @@ def _template() -> alt.LayerChart:
 
 def _label(result: Result, pair: int) -> str:
     problem = result.problem
-    return f"{problem.arm_names[int(problem.arm_of_pair[pair])]} · {problem.perturbation_names[pair]}"
+    return (
+        f"{problem.arm_names[int(problem.arm_of_pair[pair])]} · {problem.perturbation_names[pair]}"
+    )

@@ -49,11 +49,13 @@ def arms_frame(result: Result, sign: int = 1) -> pd.DataFrame:
     return frame.iloc[order].reset_index(drop=True).assign(rank=np.arange(1, problem.n_arms + 1))
 
 
-def arms_chart(result: Result, sign: int = 1, title: str = "Worst case of each arm") -> alt.LayerChart:
+def arms_chart(
+    result: Result, sign: int = 1, title: str = "Worst case of each arm"
+) -> alt.LayerChart:
     """Estimated robust values; bars hold for all arms and looks at once with probability 1 − δ.
 
-    Up to 40 arms have a row each, with the name of the worst perturbation at its mark and a tick for each of the
-    others; more stand side by side in order of their value.
+    Up to 40 arms have a row each, with the name of the worst perturbation at its mark and a tick
+    for each of the others; more stand side by side in order of their value.
     """
     return arms_drawing(result, sign, title).chart()
 
@@ -62,7 +64,10 @@ def arms_drawing(result: Result, sign: int = 1, title: str = "Worst case of each
     """`arms_chart` before it is drawn."""
     frame = arms_frame(result, sign)
     worst = "lowest" if sign > 0 else "highest"
-    subtitle = f"estimate and simultaneous {100 * (1 - result.settings.delta):g} % interval of the {worst} mean reward"
+    subtitle = (
+        f"estimate and simultaneous {100 * (1 - result.settings.delta):g} % interval of "
+        f"the {worst} mean reward"
+    )
     if len(frame) > MOST_ROWS:
         return Drawing(_columns, (), {"arms": frame, "chosen": frame.head(1)}, title, subtitle)
     tables = {"arms": frame, "pairs": _pair_ticks(result, sign)}
@@ -76,17 +81,23 @@ def _rows(labelled: bool) -> alt.LayerChart:
     bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=INTERVAL_TITLE), x2="high:Q")
     others = table("pairs").mark_tick(color=GREY, opacity=0.6, thickness=1, height=8)
     others = others.encode(y=arm, x=value, tooltip=["arm:N", "perturbation:N", _number("value")])
-    labels = base.mark_text(dy=-9, fontSize=10, align="center").encode(x=value, text="worst:N", color=alt.value(GREY))
+    labels = base.mark_text(dy=-9, fontSize=10, align="center").encode(
+        x=value, text="worst:N", color=alt.value(GREY)
+    )
     layers = [bars, others, _points(base.encode(x=value)), *([labels] if labelled else [])]
     return layered(*layers, height=alt.Step(24 if labelled else 18))
 
 
 def _columns() -> alt.LayerChart:
     base = table("arms").encode(
-        x=alt.X("rank:Q", title="arms, the best worst case first", axis=alt.Axis(format="d", grid=False)),
+        x=alt.X(
+            "rank:Q", title="arms, the best worst case first", axis=alt.Axis(format="d", grid=False)
+        ),
         color=_colour(),
     )
-    bars = base.mark_rule(strokeWidth=1, opacity=0.55).encode(y=alt.Y("low:Q", title=INTERVAL_TITLE), y2="high:Q")
+    bars = base.mark_rule(strokeWidth=1, opacity=0.55).encode(
+        y=alt.Y("low:Q", title=INTERVAL_TITLE), y2="high:Q"
+    )
     points = _points(base.encode(y=alt.Y("value:Q", scale=alt.Scale(zero=False))), size=22)
     chosen = table("chosen").mark_text(align="left", dx=8, dy=-6, fontWeight="bold")
     return layered(bars, points, chosen.encode(x="rank:Q", y="value:Q", text="arm:N"), height=300)
@@ -94,7 +105,11 @@ def _columns() -> alt.LayerChart:
 
 def _points(base: Any, size: int = 70) -> Any:
     tooltip = ["arm:N", _number("value"), _number("low"), _number("high")]
-    tooltip += [alt.Tooltip("worst:N", title="worst perturbation"), "pulls:Q", alt.Tooltip("kind:N", title="state")]
+    tooltip += [
+        alt.Tooltip("worst:N", title="worst perturbation"),
+        "pulls:Q",
+        alt.Tooltip("kind:N", title="state"),
+    ]
     marks = alt.Shape("kind:N", scale=alt.Scale(domain=KINDS, range=MARKS), legend=_legend())
     return base.mark_point(filled=True, size=size, opacity=1).encode(shape=marks, tooltip=tooltip)
 
@@ -102,7 +117,11 @@ def _points(base: Any, size: int = 70) -> Any:
 def _pair_ticks(result: Result, sign: int) -> pd.DataFrame:
     """The pairs that are not the worst of their arm."""
     problem = result.problem
-    other = np.setdiff1d(np.arange(problem.n_pairs), _worst_pairs(result)) if result.samples else np.arange(0)
+    other = (
+        np.setdiff1d(np.arange(problem.n_pairs), _worst_pairs(result))
+        if result.samples
+        else np.arange(0)
+    )
     return pd.DataFrame(
         {
             "arm": [problem.arm_names[a] for a in problem.arm_of_pair[other]],
@@ -114,7 +133,9 @@ def _pair_ticks(result: Result, sign: int) -> pd.DataFrame:
 
 def _worst_pairs(result: Result) -> list[int]:
     offsets = result.problem.offsets
-    return [int(begin + np.argmin(result.pair_means[begin:end])) for begin, end in pairwise(offsets)]
+    return [
+        int(begin + np.argmin(result.pair_means[begin:end])) for begin, end in pairwise(offsets)
+    ]
 
 
 def _colour() -> alt.Color:

@@ -1,4 +1,6 @@
-"""The pulls of a run beside what had to be expected: the lower bound, and what the paper predicts for others."""
+"""The pulls of a run beside what had to be expected: the lower bound, and what the paper predicts
+for others.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def bounds_frame(result: Result, hardness: Complexity) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["what", "pulls", "kind"])
 
 
-def bounds_chart(result: Result, hardness: Complexity, title: str = "Pulls against the bounds") -> alt.LayerChart:
+def bounds_chart(
+    result: Result, hardness: Complexity, title: str = "Pulls against the bounds"
+) -> alt.LayerChart:
     """Pulls of this run against bounds for an instance with its estimated parameter.
 
     Args:
@@ -39,7 +43,9 @@ def bounds_chart(result: Result, hardness: Complexity, title: str = "Pulls again
     return bounds_drawing(result, hardness, title).chart()
 
 
-def bounds_drawing(result: Result, hardness: Complexity, title: str = "Pulls against the bounds") -> Drawing:
+def bounds_drawing(
+    result: Result, hardness: Complexity, title: str = "Pulls against the bounds"
+) -> Drawing:
     """`bounds_chart` before it is drawn."""
     subtitle = "bounds are for the estimated parameter, at the same confidence"
     return Drawing(_template, (), {"bounds": bounds_frame(result, hardness)}, title, subtitle)
@@ -48,7 +54,10 @@ def bounds_drawing(result: Result, hardness: Complexity, title: str = "Pulls aga
 def _template() -> alt.LayerChart:
     base = table("bounds").encode(
         x=alt.X(
-            "pulls:Q", title="pulls (log scale)", scale=alt.Scale(type="log"), axis=alt.Axis(format="~s", tickCount=5)
+            "pulls:Q",
+            title="pulls (log scale)",
+            scale=alt.Scale(type="log"),
+            axis=alt.Axis(format="~s", tickCount=5),
         ),
         y=alt.Y("what:N", sort=None, title=None, axis=alt.Axis(grid=True)),
     )

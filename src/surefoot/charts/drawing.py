@@ -1,4 +1,6 @@
-"""A chart as a template and its rows: the template is made once, so that a page can redraw with new rows quickly."""
+"""A chart as a template and its rows: the template is made once, so that a page can redraw with new
+rows quickly.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ class Drawing:
         options: of the template: few values, so that templates can be kept.
         tables: the rows by name; in charts with categories, in the order of the axis or legend.
         title, subtitle: what the chart says.
-        categories: by the name that stands for them in the template, such as ["$arms"] for the domain of a scale.
+        categories: by the name that stands for them in the template, such as ["$arms"] for the
+            domain of a scale.
     """
 
     template: Template
@@ -40,8 +43,12 @@ class Drawing:
         return styled(alt.LayerChart.from_dict(self.spec()))
 
     def spec(self) -> dict[str, Any]:
-        """The same as a Vega-Lite specification without a configuration: milliseconds once the template is known."""
-        filled: dict[str, Any] = _filled(_template_spec(self.template, self.options), self.categories)
+        """The same as a Vega-Lite specification without a configuration: milliseconds once the
+        template is known.
+        """
+        filled: dict[str, Any] = _filled(
+            _template_spec(self.template, self.options), self.categories
+        )
         return filled | {
             "datasets": self._datasets(),
             "title": {"text": self.title, "subtitle": self.subtitle},

@@ -1,4 +1,6 @@
-"""Why a run stopped: the statistic that decides, look by look, against the boundary it has to reach."""
+"""Why a run stopped: the statistic that decides, look by look, against the boundary it has to
+reach.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,17 @@ from surefoot.charts.theme import GREY, SERIES, SHAPES
 
 
 def evidence_frame(result: Result, rivals: int = 6) -> pd.DataFrame:
-    """One row a look and arm: the closest rivals of the chosen arm, each up to the look at which it was eliminated.
+    """One row a look and arm: the closest rivals of the chosen arm, each up to the look at which it
+    was eliminated.
 
-    Columns `phase`, `pulls` (in all), `arm`, `evidence`, `boundary`, `eliminated` (at this look, for good). The
-    numbers are those that the algorithm compared.
+    Columns `phase`, `pulls` (in all), `arm`, `evidence`, `boundary`, `eliminated` (at this look,
+    for good). The numbers are those that the algorithm compared.
     """
-    looks = [record for record in result.history if record.evidence is not None and record.boundary is not None]
+    looks = [
+        record
+        for record in result.history
+        if record.evidence is not None and record.boundary is not None
+    ]
     if not looks:
         return pd.DataFrame(columns=["phase", "pulls", "arm", "evidence", "boundary", "eliminated"])
     alive = np.array([record.survivors for record in looks])
@@ -42,8 +49,12 @@ def evidence_frame(result: Result, rivals: int = 6) -> pd.DataFrame:
     )
 
 
-def evidence_chart(result: Result, rivals: int = 6, title: str = "Why it stopped") -> alt.LayerChart:
-    """Evidence against the closest rivals over the looks: an arm is eliminated where its line reaches the boundary."""
+def evidence_chart(
+    result: Result, rivals: int = 6, title: str = "Why it stopped"
+) -> alt.LayerChart:
+    """Evidence against the closest rivals over the looks: an arm is eliminated where its line
+    reaches the boundary.
+    """
     return evidence_drawing(result, rivals, title).chart()
 
 
@@ -52,11 +63,15 @@ def evidence_drawing(result: Result, rivals: int = 6, title: str = "Why it stopp
     frame = evidence_frame(result, rivals)
     boundary = _boundary_frame(result)
     tables = {"evidence": frame, "boundary": boundary, "start": boundary.head(1)}
-    subtitle = "evidence that an arm's worst case is beaten; it is eliminated (ring) at the boundary"
+    subtitle = (
+        "evidence that an arm's worst case is beaten; it is eliminated (ring) at the boundary"
+    )
     if frame.empty:
         subtitle = "this run has not yet weighed evidence against a boundary"
     title = "How far it is" if result.reason is StopReason.RUNNING else title
-    return Drawing(_template, (), tables, title, subtitle, {"$arms": list(dict.fromkeys(frame["arm"]))})
+    return Drawing(
+        _template, (), tables, title, subtitle, {"$arms": list(dict.fromkeys(frame["arm"]))}
+    )
 
 
 def _last_looks(alive: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -66,8 +81,12 @@ def _last_looks(alive: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(np.minimum(survived + 1, n_looks - 1))
 
 
-def _closest(result: Result, evidence: np.ndarray[Any, Any], last: np.ndarray[Any, Any]) -> list[int]:
-    """Arms other than the chosen one: eliminated last, or not at all, and with least evidence, first."""
+def _closest(
+    result: Result, evidence: np.ndarray[Any, Any], last: np.ndarray[Any, Any]
+) -> list[int]:
+    """Arms other than the chosen one: eliminated last, or not at all, and with least evidence,
+    first.
+    """
     at_last = evidence[last, np.arange(len(last))]
     return [int(arm) for arm in np.lexsort((at_last, -last)) if arm != result.arm]
 
@@ -86,12 +105,18 @@ def _boundary() -> list[Any]:
     line = base.mark_line(color=GREY, strokeDash=[5, 4], strokeWidth=1.5)
     looks = base.mark_tick(color=GREY, orient="horizontal", thickness=2, width=8)
     looks = looks.encode(tooltip=["pulls:Q", alt.Tooltip("boundary:Q", format=".4g")])
-    label = table("start").mark_text(align="left", dy=-9).encode(x="pulls:Q", y="boundary:Q", text="name:N")
+    label = (
+        table("start")
+        .mark_text(align="left", dy=-9)
+        .encode(x="pulls:Q", y="boundary:Q", text="name:N")
+    )
     return [line, looks, label]
 
 
 def _lines() -> list[Any]:
-    legend = alt.Legend(title="evidence against", orient="bottom", columns=3, labelLimit=180, symbolSize=120)
+    legend = alt.Legend(
+        title="evidence against", orient="bottom", columns=3, labelLimit=180, symbolSize=120
+    )
     base = table("evidence").encode(
         x=_pulls_axis(),
         y=_evidence_axis("evidence"),
@@ -111,7 +136,10 @@ def _scale(values: list[Any]) -> alt.Scale:
 
 
 def _pulls_axis() -> alt.X:
-    axis, scale = alt.Axis(format="~s", grid=False, tickCount=6), alt.Scale(type="log", nice=False, padding=12)
+    axis, scale = (
+        alt.Axis(format="~s", grid=False, tickCount=6),
+        alt.Scale(type="log", nice=False, padding=12),
+    )
     return alt.X("pulls:Q", title="pulls in all (log scale)", scale=scale, axis=axis)
 
 

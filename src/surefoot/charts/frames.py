@@ -18,7 +18,8 @@ def require_columns(frame: pd.DataFrame, *names: str) -> None:
     missing = [name for name in names if name not in frame.columns]
     if missing:
         raise InputError(
-            f"the table has columns {list(map(str, frame.columns))}, but the chart needs {', '.join(missing)} too: "
+            f"the table has columns {list(map(str, frame.columns))}, but the chart "
+            f"needs {', '.join(missing)} too: "
             "add or rename them"
         )
 
@@ -36,5 +37,8 @@ def inline(frame: pd.DataFrame) -> alt.InlineData:
 
 def _plain(values: np.ndarray[Any, Any]) -> list[Any]:
     if np.issubdtype(values.dtype, np.floating):
-        return [value if finite else None for value, finite in zip(values.tolist(), np.isfinite(values), strict=True)]
+        return [
+            value if finite else None
+            for value, finite in zip(values.tolist(), np.isfinite(values), strict=True)
+        ]
     return values.tolist()  # type: ignore[no-any-return]

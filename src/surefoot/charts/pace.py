@@ -14,7 +14,8 @@ def pace_chart(frame: pd.DataFrame, title: str = "Pulls per minute") -> alt.Laye
     """Rewards in each minute.
 
     Args:
-        frame: columns `minute` (seconds since 1970) and `pulls`, as `StudyReader.pulls_per_minute` gives it.
+        frame: columns `minute` (seconds since 1970) and `pulls`, as `StudyReader.pulls_per_minute`
+            gives it.
     """
     return pace_drawing(frame, title).chart()
 
@@ -23,8 +24,12 @@ def pace_drawing(frame: pd.DataFrame, title: str = "Pulls per minute") -> Drawin
     """`pace_chart` before it is drawn."""
     require_columns(frame, "minute", "pulls")
     begin = 1000 * frame["minute"].astype("int64")
-    timed = pd.DataFrame({"minute": begin, "pulls": frame["pulls"], "end": begin + 60_000, "none": 0})
-    return Drawing(_template, (), {"pace": timed}, title, "rewards in each of the last minutes that had any")
+    timed = pd.DataFrame(
+        {"minute": begin, "pulls": frame["pulls"], "end": begin + 60_000, "none": 0}
+    )
+    return Drawing(
+        _template, (), {"pace": timed}, title, "rewards in each of the last minutes that had any"
+    )
 
 
 def _template() -> alt.LayerChart:

@@ -12,7 +12,9 @@ from surefoot.charts.theme import BLUE, GREY
 
 
 def residuals_frame(result: Result, sign: int = 1) -> pd.DataFrame:
-    """One row a pulled pair: `arm`, `perturbation`, `pulls`, `fit`, `average`, `residual` (in standard errors)."""
+    """One row a pulled pair: `arm`, `perturbation`, `pulls`, `fit`, `average`, `residual` (in
+    standard errors).
+    """
     problem = result.problem
     pulled = np.flatnonzero((result.counts > 0) & np.isfinite(result.pair_errors))
     fit, average = result.pair_means[pulled], result.pair_averages[pulled]
@@ -28,20 +30,31 @@ def residuals_frame(result: Result, sign: int = 1) -> pd.DataFrame:
     )
 
 
-def residuals_chart(result: Result, sign: int = 1, title: str = "Does the model fit?") -> alt.LayerChart:
-    """Residuals of the pairs; under the model nearly all lie between −3 and 3, without a pattern."""
+def residuals_chart(
+    result: Result, sign: int = 1, title: str = "Does the model fit?"
+) -> alt.LayerChart:
+    """Residuals of the pairs; under the model nearly all lie between −3 and 3, without a
+    pattern.
+    """
     return residuals_drawing(result, sign, title).chart()
 
 
 def residuals_drawing(result: Result, sign: int = 1, title: str = "Does the model fit?") -> Drawing:
     """`residuals_chart` before it is drawn."""
-    tables = {"residuals": residuals_frame(result, sign), "band": pd.DataFrame({"low": [-3], "zero": [0], "high": [3]})}
+    tables = {
+        "residuals": residuals_frame(result, sign),
+        "band": pd.DataFrame({"low": [-3], "zero": [0], "high": [3]}),
+    }
     return Drawing(_template, (), tables, title, str(result.model_check))
 
 
 def _template() -> alt.LayerChart:
     axis = "average − fit (standard errors)"
-    band = table("band").mark_rect(color=GREY, opacity=0.13).encode(y=alt.Y("low:Q", title=axis), y2="high:Q")
+    band = (
+        table("band")
+        .mark_rect(color=GREY, opacity=0.13)
+        .encode(y=alt.Y("low:Q", title=axis), y2="high:Q")
+    )
     zero = table("band").mark_rule(strokeWidth=1).encode(y="zero:Q")
     numbers = [alt.Tooltip(f"{name}:Q", format=".4g") for name in ("fit", "average", "residual")]
     legend = alt.Legend(orient="bottom", tickCount=3, format="d")

@@ -14,7 +14,8 @@ from surefoot.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-# Two families: what follows the paper's rules to the letter is warm, what is proved is cool, known bounds are grey.
+# Two families: what follows the paper's rules to the letter is warm, what is proved is cool, known
+# bounds are grey.
 FAMILIES = {
     "valid": ["#08519c", "#3182bd", "#159a9c", "#54278f", "#7c84d6", "#3f7f93", "#9b6bd3"],
     "paper": ["#a63603", "#e6750f", "#b8860b", "#cb181d", "#a5576a", "#8c5a2b", "#e0568a"],
@@ -24,19 +25,24 @@ COLUMNS = ("algorithm", "policy", "mean", "low", "high")
 
 
 def samples_chart(
-    frame: pd.DataFrame, x: str, x_title: str | None = None, title: str = "Samples until the answer is certain"
+    frame: pd.DataFrame,
+    x: str,
+    x_title: str | None = None,
+    title: str = "Samples until the answer is certain",
 ) -> alt.LayerChart:
     """Mean samples with error bars, one group of marks for each value of `x`.
 
     Args:
-        frame: columns `algorithm`, `policy` ("paper", "valid", or "bound" for a number that no algorithm ran for),
-            `mean`, `low`, `high` (the ends of the error bar; equal to the mean for none) and the column named by `x`.
-            Rows come in the order of the legend.
+        frame: columns `algorithm`, `policy` ("paper", "valid", or "bound" for a number that no
+            algorithm ran for), `mean`, `low`, `high` (the ends of the error bar; equal to the mean
+            for none) and the column named by `x`. Rows come in the order of the legend.
         x: the column of the groups, such as the dimension or the number of arms.
     """
     require_columns(frame, *COLUMNS, x)
     _refuse_unknown_policies(frame)
-    named = frame[[*COLUMNS]].assign(group=frame[x], series=[_series(*row) for row in _names(frame)])
+    named = frame[[*COLUMNS]].assign(
+        group=frame[x], series=[_series(*row) for row in _names(frame)]
+    )
     series = list(dict.fromkeys(named["series"]))
     base = alt.Chart(inline(named)).encode(
         x=alt.X("group:O", title=x_title or x, sort=None, axis=alt.Axis(labelAngle=0, grid=False)),
@@ -47,7 +53,11 @@ def samples_chart(
     points = base.mark_point(filled=True, size=80, opacity=1).encode(
         y=_samples_axis("mean"),
         shape=alt.Shape("series:N", sort=series, scale=_shapes(named, series), legend=_legend()),
-        tooltip=["series:N", alt.Tooltip("group:O", title=x_title or x), *_numbers("mean", "low", "high")],
+        tooltip=[
+            "series:N",
+            alt.Tooltip("group:O", title=x_title or x),
+            *_numbers("mean", "low", "high"),
+        ],
     )
     width = min(900, max(320, 16 * len(series) * named["group"].nunique() + 80))
     return styled(alt.layer(bars, points).properties(width=width, height=320, title=title))
@@ -62,7 +72,12 @@ def _series(algorithm: str, policy: str) -> str:
 
 
 def _samples_axis(field: str) -> alt.Y:
-    return alt.Y(f"{field}:Q", title="samples (log scale)", scale=alt.Scale(type="log"), axis=alt.Axis(format="~s"))
+    return alt.Y(
+        f"{field}:Q",
+        title="samples (log scale)",
+        scale=alt.Scale(type="log"),
+        axis=alt.Axis(format="~s"),
+    )
 
 
 def _numbers(*fields: str) -> list[alt.Tooltip]:
@@ -84,10 +99,14 @@ def _shapes(frame: pd.DataFrame, series: list[str]) -> alt.Scale:
     """An algorithm keeps its shape in both families."""
     algorithm = dict(zip(frame["series"], frame["algorithm"], strict=True))
     order = list(dict.fromkeys(algorithm.values()))
-    return alt.Scale(domain=series, range=[SHAPES[order.index(algorithm[s]) % len(SHAPES)] for s in series])
+    return alt.Scale(
+        domain=series, range=[SHAPES[order.index(algorithm[s]) % len(SHAPES)] for s in series]
+    )
 
 
 def _refuse_unknown_policies(frame: pd.DataFrame) -> None:
     unknown = sorted(set(frame["policy"]) - set(FAMILIES))
     if unknown:
-        raise InputError(f"policy {unknown[0]!r} has no colours: use {', '.join(map(repr, FAMILIES))}")
+        raise InputError(
+            f"policy {unknown[0]!r} has no colours: use {', '.join(map(repr, FAMILIES))}"
+        )

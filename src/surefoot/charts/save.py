@@ -12,7 +12,8 @@ from surefoot.errors import InputError
 
 
 def save(chart: Any, stem: str | os.PathLike[str], scale: float = 2.0) -> list[Path]:
-    """Write `stem.png`, `stem.svg` and `stem.html` (interactive, self-contained), each whole or not at all.
+    """Write `stem.png`, `stem.svg` and `stem.html` (interactive, self-contained), each whole or not
+    at all.
 
     Args:
         chart: any Altair chart.
@@ -21,14 +22,20 @@ def save(chart: Any, stem: str | os.PathLike[str], scale: float = 2.0) -> list[P
     """
     base = Path(stem)
     if base.suffix in (".png", ".svg", ".html"):
-        raise InputError(f"{base} has an ending already: give {base.with_suffix('')}, and all three files are written")
+        raise InputError(
+            f"{base} has an ending already: give {base.with_suffix('')}, and all "
+            f"three files are written"
+        )
     spec = chart.to_dict()
     contents = {
         ".png": vl_convert.vegalite_to_png(spec, scale=scale),
         ".svg": vl_convert.vegalite_to_svg(spec).encode(),
         ".html": vl_convert.vegalite_to_html(spec, bundle=True).encode(),
     }
-    return [write_whole(base.with_name(base.name + ending), content) for ending, content in contents.items()]
+    return [
+        write_whole(base.with_name(base.name + ending), content)
+        for ending, content in contents.items()
+    ]
 
 
 def write_whole(path: Path, content: bytes) -> Path:
@@ -39,7 +46,9 @@ def write_whole(path: Path, content: bytes) -> Path:
         draft.write_bytes(content)
         draft.replace(path)
     except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}): choose another place") from error
+        raise InputError(
+            f"{path} cannot be written ({error.strerror}): choose another place"
+        ) from error
     finally:
         draft.unlink(missing_ok=True)
     return path

@@ -1,1 +1,3 @@
-"""One small file a command. Heavy imports stand inside the functions: `surefoot --help` stays quick."""
+"""One small file a command. Heavy imports stand inside the functions: `surefoot --help` stays
+quick.
+"""

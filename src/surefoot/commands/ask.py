@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def command(
     n: Annotated[int, typer.Option("-n", min=1, help="How many pulls at most.")] = 8,
-    as_csv: Annotated[bool, typer.Option("--csv", help="As CSV with an empty column `reward` to fill in.")] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="As CSV with an empty column `reward` to fill in.")
+    ] = False,
     again: Annotated[
         bool, typer.Option("--again", help="What was handed out and not told yet, not new pulls.")
     ] = False,
@@ -40,7 +42,8 @@ def _say_why_none(study: Study) -> None:
     else:
         count = len(study.outstanding())
         print(
-            f"{count} pulls are handed out; the next follow when all their rewards are told (`surefoot ask --again` "
+            f"{count} pulls are handed out; the next follow when all their rewards "
+            f"are told (`surefoot ask --again` "
             "shows them)",
             file=sys.stderr,
         )

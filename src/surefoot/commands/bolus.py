@@ -1,4 +1,6 @@
-"""`surefoot bolus adult#001`: the bolus-calculator setting of a virtual patient that is best under the worst error."""
+"""`surefoot bolus adult#001`: the bolus-calculator setting of a virtual patient that is best under
+the worst error.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +20,33 @@ if TYPE_CHECKING:
 
 def command(
     patient: Annotated[
-        str | None, typer.Argument(help="A virtual patient: adult#001 to #010, adolescent#..., child#...")
+        str | None,
+        typer.Argument(help="A virtual patient: adult#001 to #010, adolescent#..., child#..."),
     ] = None,
     everyone: Annotated[bool, typer.Option("--all", help="All 30 patients.")] = False,
     arms: Annotated[int, typer.Option(help="Settings to choose among; an odd number.")] = 15,
     perturbations: Annotated[int, typer.Option(help="Errors of each setting.")] = 5,
-    delta: Annotated[float, typer.Option(help="A certified answer may be wrong with this probability.")] = 0.05,
+    delta: Annotated[
+        float, typer.Option(help="A certified answer may be wrong with this probability.")
+    ] = 0.05,
     tolerance: Annotated[
-        float, typer.Option(help="A worst case this close to the best is good enough, in units of the reward.")
+        float,
+        typer.Option(
+            help="A worst case this close to the best is good enough, in units of the reward."
+        ),
     ] = 0.0,
     budget: Annotated[int, typer.Option(help="Pulls that a method may spend.")] = 10_000,
     runs: Annotated[int, typer.Option(help="Five-day simulations of each outcome.")] = 20,
     seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("results"),
-    processes: Annotated[int | None, typer.Option(min=1, help="With --all; default: all cores.")] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="With --all; default: all cores.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
-    """Find a robust setting of the bolus calculator. Research on virtual patients, not medical advice."""
+    """Find a robust setting of the bolus calculator. Research on virtual patients, not medical
+    advice.
+    """
     from surefoot.errors import InputError
     from surefoot.experiments.progress import progress_for
 
@@ -44,11 +56,20 @@ def command(
     from surefoot.experiments.runner import Session
 
     typed = (
-        f"surefoot bolus {shlex.quote(patient) if patient else '--all'} --arms {arms} --perturbations {perturbations}"
+        f"surefoot bolus {shlex.quote(patient) if patient else '--all'} --arms {arms} "
+        f"--perturbations {perturbations}"
     )
-    typed += f" --delta {delta:g} --tolerance {tolerance:g} --budget {budget} --runs {runs} --seed {seed}"
+    typed += (
+        f" --delta {delta:g} --tolerance {tolerance:g} --budget {budget} --runs {runs} "
+        f"--seed {seed}"
+    )
     session = Session(
-        runs=runs, seed=seed, out=out, command=typed, processes=processes, progress=progress_for(sys.stderr, quiet)
+        runs=runs,
+        seed=seed,
+        out=out,
+        command=typed,
+        processes=processes,
+        progress=progress_for(sys.stderr, quiet),
     )
     plan = Plan(seed, runs, runs, arms, perturbations, _question(delta, tolerance, budget))
     _all_patients(session, plan) if patient is None else _one_patient(session, plan, patient)
@@ -59,7 +80,8 @@ def _question(delta: float, tolerance: float, budget: int) -> Any:
     from surefoot.experiments.bolus_methods import Question
     from surefoot.noise import Gaussian
 
-    Settings(delta=delta, noise=Gaussian(1.0), tolerance=tolerance, budget=budget)  # refuses before anything is done
+    # refuses before anything is done
+    Settings(delta=delta, noise=Gaussian(1.0), tolerance=tolerance, budget=budget)
     return Question(delta, tolerance, budget)
 
 
@@ -110,4 +132,8 @@ def _write(session: Session, records: list[dict[str, Any]], plan: Plan) -> None:
 
     with session.folder.staged() as stage:
         pages = [write_report(record, stage, plan.question, session.command) for record in records]
-    print(f"report: {session.out / pages[0]}" if len(pages) == 1 else f"reports: {len(pages)} pages in {session.out}")
+    print(
+        f"report: {session.out / pages[0]}"
+        if len(pages) == 1
+        else f"reports: {len(pages)} pages in {session.out}"
+    )

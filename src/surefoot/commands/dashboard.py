@@ -13,25 +13,36 @@ from surefoot.commands.locate import study_file
 def command(
     studies: Annotated[
         list[Path] | None,
-        typer.Argument(help="Study files or configurations; by default the one in this folder.", show_default=False),
+        typer.Argument(
+            help="Study files or configurations; by default the one in this folder.",
+            show_default=False,
+        ),
     ] = None,
-    host: Annotated[str, typer.Option(help="Where to listen; other than this machine itself needs --token.")] = (
-        "127.0.0.1"
-    ),
+    host: Annotated[
+        str, typer.Option(help="Where to listen; other than this machine itself needs --token.")
+    ] = ("127.0.0.1"),
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8765,
     token: Annotated[
-        str | None, typer.Option(envvar="SUREFOOT_TOKEN", help="Readers give it once.", show_default=False)
+        str | None,
+        typer.Option(envvar="SUREFOOT_TOKEN", help="Readers give it once.", show_default=False),
     ] = None,
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="A name under which readers reach this machine.", show_default=False)
+        list[str] | None,
+        typer.Option(help="A name under which readers reach this machine.", show_default=False),
     ] = None,
     browser: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
 ) -> None:
-    """Show studies in a browser while they run. It only reads: no study can be changed or slowed."""
+    """Show studies in a browser while they run. It only reads: no study can be changed or
+    slowed.
+    """
     from surefoot.dashboard import serve
 
     def announce(address: str) -> None:
-        print(f"{address} shows {len(files)} {'study' if len(files) == 1 else 'studies'}; Ctrl-C ends it", flush=True)
+        print(
+            f"{address} shows {len(files)} "
+            f"{'study' if len(files) == 1 else 'studies'}; Ctrl-C ends it",
+            flush=True,
+        )
         if browser:
             import webbrowser
 
@@ -47,5 +58,7 @@ def _existing(given: Path | None) -> Path:
 
     path = study_file(given)
     if not path.exists() and given is not None and given.suffix != ".toml":
-        raise InputError(f"there is no file {path}: give a study file, or the configuration that will make one")
+        raise InputError(
+            f"there is no file {path}: give a study file, or the configuration that will make one"
+        )
     return path

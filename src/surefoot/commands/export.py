@@ -57,7 +57,9 @@ def _write_json(reader: StudyReader, output: Path) -> None:
 
 
 def _records(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:
-    """The rows with every digit (pandas' own JSON keeps at most 15 decimals); None where there is nothing."""
+    """The rows with every digit (pandas' own JSON keeps at most 15 decimals); None where there is
+    nothing.
+    """
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
@@ -67,7 +69,9 @@ def _result(reader: StudyReader) -> dict[str, Any]:
 
     result = reader.result
     return summary(result) | {
-        "robust_values": dict(zip(result.problem.arm_names, (reader.sign * result.values).tolist(), strict=True)),
+        "robust_values": dict(
+            zip(result.problem.arm_names, (reader.sign * result.values).tolist(), strict=True)
+        ),
         "pulls_of_pairs": result.counts.tolist(),
         "model_check": str(result.model_check),
     }

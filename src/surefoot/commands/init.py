@@ -33,10 +33,11 @@ kind = "gaussian"           # or "sub-gaussian", with scale = (highest - lowest 
 [arms]
 grid = {{ gain = [0.5, 1.0, 1.5, 2.0], delay = [0.0, 0.5] }}
 # grid = {{ gain = {{ from = 0.5, to = 2.0, steps = 4 }}, delay = [0.0, 0.5] }}
-# list = [{{ name = "gentle", gain = 0.5, delay = 0.5 }}, {{ name = "brisk", gain = 2.0, delay = 0.0 }}]
+# list = [{{ name = "calm", gain = 0.5, delay = 0.5 }}, {{ name = "brisk", gain = 2.0, delay = 0.0 }}]
 # csv = "arms.csv"          # a column for each parameter, and perhaps `name`
 
-# What may go wrong with each arm: arm + offset is simulated. A number is added; "10%" is relative to the arm.
+# What may go wrong with each arm: arm + offset is simulated.
+# A number is added; "10%" is relative to the arm.
 # Parameters that are not mentioned stay as they are. One of list, box and csv:
 [perturbations]
 list = [
@@ -45,7 +46,8 @@ list = [
     {{ name = "slow sensor", delay = 0.3 }},
     {{ name = "weak and slow", gain = "-30%", delay = 0.3 }},
 ]
-# box = {{ gain = "10%", delay = 0.1 }}   # all corners of gain ± 10 %, delay ± 0.1: exact for linear rewards
+# All corners of gain ± 10 %, delay ± 0.1: exact for linear rewards.
+# box = {{ gain = "10%", delay = 0.1 }}
 # csv = "perturbations.csv"               # columns as in the list, and perhaps `arm`
 
 # A Python function of a pull, or any program:
@@ -74,7 +76,9 @@ def simulate(pull):
 
 
 def command(
-    path: Annotated[Path, typer.Argument(help="Where to write the configuration.")] = Path("study.toml"),
+    path: Annotated[Path, typer.Argument(help="Where to write the configuration.")] = Path(
+        "study.toml"
+    ),
 ) -> None:
     """Write an example configuration and a simulator to start from."""
     from surefoot.errors import InputError
@@ -82,7 +86,9 @@ def command(
     simulator = path.parent / SIMULATOR_NAME
     for file in (path, simulator):
         if file.exists():
-            raise InputError(f"{file} exists already and is left as it is: choose another folder or name")
+            raise InputError(
+                f"{file} exists already and is left as it is: choose another folder or name"
+            )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(CONFIGURATION.format(file=path.name, module=simulator.stem), encoding="utf-8")
     simulator.write_text(SIMULATOR, encoding="utf-8")

@@ -12,11 +12,17 @@ if TYPE_CHECKING:
 
 StudyOption = Annotated[
     Path | None,
-    typer.Option("--study", help="study.toml or its .db file; by default the one in this folder.", show_default=False),
+    typer.Option(
+        "--study",
+        help="study.toml or its .db file; by default the one in this folder.",
+        show_default=False,
+    ),
 ]
 StudyArgument = Annotated[
     Path | None,
-    typer.Argument(help="study.toml or its .db file; by default the one in this folder.", show_default=False),
+    typer.Argument(
+        help="study.toml or its .db file; by default the one in this folder.", show_default=False
+    ),
 ]
 
 
@@ -32,7 +38,8 @@ def study_path(given: Path | None) -> Path:
     if len(found) != 1:
         names = ", ".join(map(str, found)) or "none"
         raise InputError(
-            f"which study? In this folder there are: {names}. Say which; `surefoot init` writes an example"
+            f"which study? In this folder there are: {names}. Say which; `surefoot "
+            f"init` writes an example"
         )
     return found[0]
 

@@ -15,16 +15,20 @@ if TYPE_CHECKING:
 
 
 def command(
-    study: Annotated[Path, typer.Argument(help="The configuration, as `surefoot init` writes it.")] = Path(
-        "study.toml"
-    ),
+    study: Annotated[
+        Path, typer.Argument(help="The configuration, as `surefoot init` writes it.")
+    ] = Path("study.toml"),
     seconds: Annotated[
-        float, typer.Option("--seconds-per-pull", min=0.0, help="How long one pull takes on one worker.")
+        float,
+        typer.Option("--seconds-per-pull", min=0.0, help="How long one pull takes on one worker."),
     ] = 1.0,
     workers: Annotated[int, typer.Option(min=1, help="Pulls that run at the same time.")] = 1,
     gap: Annotated[
         list[float] | None,
-        typer.Option(help="In standard deviations of the noise; may be given several times.", show_default=False),
+        typer.Option(
+            help="In standard deviations of the noise; may be given several times.",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
     """Say how many pulls and hours to expect, for a range of gaps between the best two arms."""
@@ -33,7 +37,9 @@ def command(
     from surefoot.study.plan import GAPS, expected_costs
 
     if gap and min(gap) <= 0:
-        raise InputError(f"--gap {min(gap)} is not above 0: the best arm must be better than the second")
+        raise InputError(
+            f"--gap {min(gap)} is not above 0: the best arm must be better than the second"
+        )
     config = StudyConfig(study)
     problem = config.problem()
     print(
@@ -41,7 +47,11 @@ def command(
         f"{problem.features.shape[1]} features of rank {problem.dimension}"
     )
     algorithm = config.values.algorithm.build()
-    _print(config, list(expected_costs(problem, config.settings, algorithm, gap or GAPS)), seconds / workers)
+    _print(
+        config,
+        list(expected_costs(problem, config.settings, algorithm, gap or GAPS)),
+        seconds / workers,
+    )
 
 
 def _print(config: StudyConfig, costs: list[Cost], seconds: float) -> None:
@@ -51,19 +61,25 @@ def _print(config: StudyConfig, costs: list[Cost], seconds: float) -> None:
 
     algorithms = list(costs[0].pulls)
     names = [name.replace("-", "-\n") for name in algorithms]
-    table = Table("gap /\nnoise", "hardness\nH*", "lower\nbound", *names, f"time\n({algorithms[0]})")
+    table = Table(
+        "gap /\nnoise", "hardness\nH*", "lower\nbound", *names, f"time\n({algorithms[0]})"
+    )
     for cost in costs:
         first = cost.pulls[algorithms[0]]
         table.add_row(
             f"{cost.gap:g}",
             f"{cost.hardness:.3g}",
             f"{cost.lower_bound:.3g}",
-            *("no answer" if cost.pulls[name] is None else f"{cost.pulls[name]:.4g}" for name in algorithms),
+            *(
+                "no answer" if cost.pulls[name] is None else f"{cost.pulls[name]:.4g}"
+                for name in algorithms
+            ),
             "" if first is None else duration(first * seconds),
         )
     print_table(table)
     print(
-        f"Pulls at delta = {config.values.delta:g}, medians of simulated runs with random rewards; the gap is that "
+        f"Pulls at delta = {config.values.delta:g}, medians of simulated runs with "
+        f"random rewards; the gap is that "
         "between the worst cases of the best two arms.\n"
         "A tolerance or a budget bounds the cost when arms are nearly equal."
     )

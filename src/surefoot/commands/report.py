@@ -14,7 +14,12 @@ def command(
     study: StudyArgument = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The file to write; by default the study's name.html.", show_default=False),
+        typer.Option(
+            "--output",
+            "-o",
+            help="The file to write; by default the study's name.html.",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
     """Write the answer, why it is right, the charts and the settings to one HTML file."""

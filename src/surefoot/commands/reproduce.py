@@ -1,4 +1,6 @@
-"""`surefoot reproduce NAME`: run an experiment of the paper and hold our figures against its claims."""
+"""`surefoot reproduce NAME`: run an experiment of the paper and hold our figures against its
+claims.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,18 @@ from surefoot.experiments import EXPERIMENTS, GROUPS
 
 
 def command(
-    experiment: Annotated[str, typer.Argument(help=f"{', '.join(EXPERIMENTS)}, or all (both panels of Figure 1).")],
+    experiment: Annotated[
+        str, typer.Argument(help=f"{', '.join(EXPERIMENTS)}, or all (both panels of Figure 1).")
+    ],
     runs: Annotated[int, typer.Option(help="Runs of every instance.")] = 20,
     seed: Annotated[int, typer.Option(help="The same seed gives the same tables.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for tables and figures.")] = Path("results"),
-    processes: Annotated[int | None, typer.Option(min=1, help="Processes on this machine; default: all cores.")] = None,
-    dask: Annotated[str | None, typer.Option(help="Use this Dask cluster, such as tcp://host:8786.")] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Processes on this machine; default: all cores.")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option(help="Use this Dask cluster, such as tcp://host:8786.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Run an experiment of the paper; stopped in the middle, the same command goes on."""
@@ -46,7 +54,9 @@ def _chosen(experiment: str) -> tuple[str, ...]:
     from surefoot.errors import InputError
 
     if experiment not in EXPERIMENTS and experiment not in GROUPS:
-        raise InputError(f"there is no experiment {experiment!r}: choose {', '.join([*EXPERIMENTS, *GROUPS])}")
+        raise InputError(
+            f"there is no experiment {experiment!r}: choose {', '.join([*EXPERIMENTS, *GROUPS])}"
+        )
     return GROUPS.get(experiment, (experiment,))
 
 

@@ -15,13 +15,18 @@ PAUSED, INTERRUPTED = 3, 130
 
 
 def command(
-    study: Annotated[Path, typer.Argument(help="The configuration, as `surefoot init` writes it.")] = Path(
-        "study.toml"
-    ),
-    dask: Annotated[str | None, typer.Option(help="Use this Dask cluster, such as tcp://host:8786.")] = None,
-    processes: Annotated[int | None, typer.Option(min=1, help="Processes on this machine; default: all cores.")] = None,
+    study: Annotated[
+        Path, typer.Argument(help="The configuration, as `surefoot init` writes it.")
+    ] = Path("study.toml"),
+    dask: Annotated[
+        str | None, typer.Option(help="Use this Dask cluster, such as tcp://host:8786.")
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Processes on this machine; default: all cores.")
+    ] = None,
     retries: Annotated[
-        int | None, typer.Option(min=0, help="Tries again of a failed pull before the study pauses.")
+        int | None,
+        typer.Option(min=0, help="Tries again of a failed pull before the study pauses."),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:

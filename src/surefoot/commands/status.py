@@ -33,18 +33,26 @@ def _print(reader: StudyReader, status: Status) -> None:
     from surefoot.progress import duration
 
     table = Table(show_header=False, box=None)
-    driver = status.writer or ("nobody" if status.state != "running" else "nobody: `surefoot run` goes on with it")
+    driver = status.writer or (
+        "nobody" if status.state != "running" else "nobody: `surefoot run` goes on with it"
+    )
     table.add_row("study", f"{reader.name} ({reader.path}, {reader.description.direction})")
     table.add_row("state", status.state)
     table.add_row("run by", driver)
     table.add_row(
-        "pulls", f"{status.told} told, {status.asked} asked by hand, {status.failed} failed, {status.lost} lost once"
+        "pulls",
+        f"{status.told} told, {status.asked} asked by hand, {status.failed} failed, "
+        f"{status.lost} lost once",
     )
     table.add_row("phase", f"{status.phase}: {status.phase_told} of {status.phase_pulls}")
     table.add_row("arms possible", f"{status.survivors} of {reader.problem.n_arms}")
     table.add_row("leading", status.leader or "not known before the first phase is complete")
     if status.expected_left is not None and status.state != "finished":
-        hours = f", {duration(60 * status.expected_left / status.pulls_per_minute)}" if status.pulls_per_minute else ""
+        hours = (
+            f", {duration(60 * status.expected_left / status.pulls_per_minute)}"
+            if status.pulls_per_minute
+            else ""
+        )
         table.add_row("left", f"about {status.expected_left:.3g} pulls{hours}")
     table.add_row("answer", status.sentence or "none yet")
     if status.message and status.state == "paused":

@@ -13,7 +13,10 @@ from surefoot.commands.locate import StudyOption, open_study
 
 def command(
     results: Annotated[
-        Path, typer.Argument(help="CSV with columns `pull` and `reward`, as `surefoot ask --csv` writes.")
+        Path,
+        typer.Argument(
+            help="CSV with columns `pull` and `reward`, as `surefoot ask --csv` writes."
+        ),
     ],
     study: StudyOption = None,
 ) -> None:
@@ -33,14 +36,22 @@ def _read(path: Path) -> tuple[list[tuple[int, float]], str | None]:
             table = csv.DictReader(file)
             rows, columns = list(table), table.fieldnames or []
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read ({error}): give the CSV with the rewards") from None
+        raise InputError(
+            f"{path} cannot be read ({error}): give the CSV with the rewards"
+        ) from None
     if not {"pull", "reward"} <= set(columns):
         raise InputError(f"{path} has columns {list(columns)}: it needs `pull` and `reward`")
-    filled = [(number, row) for number, row in enumerate(rows, start=2) if (row["reward"] or "").strip()]
+    filled = [
+        (number, row) for number, row in enumerate(rows, start=2) if (row["reward"] or "").strip()
+    ]
     studies = {row["study"] for _, row in filled if row.get("study")}
     if len(studies) > 1:
-        raise InputError(f"{path} holds rewards of several studies, {sorted(studies)}: tell each its own")
-    return [_reward(path, number, row) for number, row in filled], studies.pop() if studies else None
+        raise InputError(
+            f"{path} holds rewards of several studies, {sorted(studies)}: tell each its own"
+        )
+    return [
+        _reward(path, number, row) for number, row in filled
+    ], studies.pop() if studies else None
 
 
 def _reward(path: Path, line: int, row: dict[str, str]) -> tuple[int, float]:
@@ -50,6 +61,7 @@ def _reward(path: Path, line: int, row: dict[str, str]) -> tuple[int, float]:
         return int(row["pull"]), float(row["reward"])
     except (TypeError, ValueError):
         raise InputError(
-            f"{path}, line {line}: pull {row['pull']!r} with reward {row['reward']!r}: both must be numbers. "
+            f"{path}, line {line}: pull {row['pull']!r} with reward "
+            f"{row['reward']!r}: both must be numbers. "
             "Nothing was stored"
         ) from None

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
 
 def print_table(table: Table) -> None:
-    """Print names and messages as they are: rich would take [brackets] for markup, and :words: for pictures."""
+    """Print names and messages as they are: rich would take [brackets] for markup, and :words: for
+    pictures.
+    """
     from rich.console import Console
 
     Console(markup=False, emoji=False).print(table)

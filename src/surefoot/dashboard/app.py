@@ -1,4 +1,6 @@
-"""The pages and what they fetch. Studies have numbers in addresses: no path from an address reaches the file system."""
+"""The pages and what they fetch. Studies have numbers in addresses: no path from an address reaches
+the file system.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import Route
 
 from surefoot.charts.bounds import bounds_drawing
@@ -36,7 +44,9 @@ WRONG_TOKEN_WAIT = 0.5
 LONGEST_FORM = 4096
 
 
-def make_app(studies: Sequence[Path], token: str | None = None, names: Sequence[str] = ()) -> Starlette:
+def make_app(
+    studies: Sequence[Path], token: str | None = None, names: Sequence[str] = ()
+) -> Starlette:
     """The dashboard as an ASGI application.
 
     Args:
@@ -115,7 +125,9 @@ class Pages:
             raise HTTPException(404, "The file of this study is not there.")
         disposition = f'attachment; filename="study-{request.path_params["number"]}-pulls.csv"'
         return StreamingResponse(
-            _csv(watch.path), media_type="text/csv; charset=utf-8", headers={"Content-Disposition": disposition}
+            _csv(watch.path),
+            media_type="text/csv; charset=utf-8",
+            headers={"Content-Disposition": disposition},
         )
 
     async def sign_in(self, request: Request) -> Response:
@@ -128,13 +140,17 @@ class Pages:
             return _render("sign_in.html", status_code=403, wrong=True)
         response = RedirectResponse("/", status_code=303)
         secure = request.url.scheme == "https"
-        response.set_cookie(COOKIE, session_of(self._token), httponly=True, samesite="strict", secure=secure)
+        response.set_cookie(
+            COOKIE, session_of(self._token), httponly=True, samesite="strict", secure=secure
+        )
         return response
 
     def _watch(self, request: Request) -> Watch:
         number: int = request.path_params["number"]
         if not 1 <= number <= len(self._watches):
-            raise HTTPException(404, f"There is no study {number}: they are numbered 1 to {len(self._watches)}.")
+            raise HTTPException(
+                404, f"There is no study {number}: they are numbered 1 to {len(self._watches)}."
+            )
         return self._watches[number - 1]
 
     def _summaries(self) -> list[dict[str, Any]]:
@@ -162,7 +178,9 @@ def _study_values(watch: Watch, number: int) -> dict[str, Any]:
 
 def _bounds(watch: Watch) -> dict[str, Any]:
     hardness, look = watch.hardness(), watch.look()
-    return {"bounds": bounds_drawing(look.result, hardness).spec()} if hardness and look.result else {}
+    return (
+        {"bounds": bounds_drawing(look.result, hardness).spec()} if hardness and look.result else {}
+    )
 
 
 def _csv(path: Path) -> Iterator[str]:
@@ -216,7 +234,11 @@ async def asset(request: Request) -> Response:
     if request.path_params["name"] not in known:
         raise HTTPException(404, "There is nothing of this name.")
     read, kind = known[request.path_params["name"]]
-    return Response(await run_in_threadpool(read), media_type=kind, headers={"Cache-Control": "private, max-age=600"})
+    return Response(
+        await run_in_threadpool(read),
+        media_type=kind,
+        headers={"Cache-Control": "private, max-age=600"},
+    )
 
 
 @cache

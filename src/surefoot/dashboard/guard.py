@@ -1,4 +1,6 @@
-"""What stands before every request: known host names, a token if there is one, and headers that forbid all else."""
+"""What stands before every request: known host names, a token if there is one, and headers that
+forbid all else.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ SIGN_IN = "/sign-in"
 OPEN_PATHS = (SIGN_IN, "/assets/style.css")
 HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' "
+        "data:; connect-src 'self'; "
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
@@ -46,7 +49,8 @@ class Guard:
     def _refusal(self, headers: Headers, path: str) -> Response | None:
         if not self._known_host(headers.get("host", "")):
             return PlainTextResponse(
-                "This name is not known here. Open the address that `surefoot dashboard` printed, or start it with "
+                "This name is not known here. Open the address that `surefoot "
+                "dashboard` printed, or start it with "
                 "--allow-host NAME.\n",
                 status_code=400,
             )
@@ -54,10 +58,14 @@ class Guard:
             return None
         if "text/html" in headers.get("accept", ""):
             return RedirectResponse(SIGN_IN, status_code=303)
-        return PlainTextResponse("Sign in, or send the token as `Authorization: Bearer TOKEN`.\n", status_code=401)
+        return PlainTextResponse(
+            "Sign in, or send the token as `Authorization: Bearer TOKEN`.\n", status_code=401
+        )
 
     def _known_host(self, host: str) -> bool:
-        """Names that were given, and plain addresses: a foreign page can give us its own name, but not its address."""
+        """Names that were given, and plain addresses: a foreign page can give us its own name, but
+        not its address.
+        """
         try:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
@@ -73,7 +81,9 @@ class Guard:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and same(given.strip(), self._token):
             return True
-        return same(cookie_parser(headers.get("cookie", "")).get(COOKIE, ""), session_of(self._token))
+        return same(
+            cookie_parser(headers.get("cookie", "")).get(COOKIE, ""), session_of(self._token)
+        )
 
 
 def session_of(token: str) -> str:

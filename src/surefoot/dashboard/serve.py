@@ -41,7 +41,11 @@ def serve(
         announce(f"http://{shown}:{address[1]}/")
         app = make_app(studies, token, [*names, host, socket.gethostname()] if token else names)
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=GRACE
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE,
         )
         uvicorn.Server(config).run(sockets=[listening])
 
@@ -49,12 +53,14 @@ def serve(
 def _refuse_open_door(host: str, token: str | None) -> None:
     if token is not None and len(token) < SHORTEST_TOKEN:
         raise InputError(
-            f"the token has {len(token)} characters, which can be guessed: give {SHORTEST_TOKEN} or more, such as "
+            f"the token has {len(token)} characters, which can be guessed: give "
+            f"{SHORTEST_TOKEN} or more, such as "
             "`python -c 'import secrets; print(secrets.token_urlsafe())'` prints"
         )
     if token is None and not _this_machine(host):
         raise InputError(
-            f"host {host!r} can be reached from other machines: give --token as well, so that only those who know it "
+            f"host {host!r} can be reached from other machines: give --token as well, "
+            f"so that only those who know it "
             "can read the studies"
         )
 
@@ -68,13 +74,16 @@ def _this_machine(host: str) -> bool:
 
 def _bound(host: str, port: int) -> socket.socket:
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM
+        )[0]
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         listening.listen()  # so that whoever is told the address can connect at once
     except OSError as error:
         raise InputError(
-            f"cannot listen on {host}, port {port} ({error.strerror}): choose another --port, or 0 for any that is free"
+            f"cannot listen on {host}, port {port} ({error.strerror}): choose another "
+            f"--port, or 0 for any that is free"
         ) from None
     return listening

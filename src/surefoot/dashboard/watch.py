@@ -1,4 +1,6 @@
-"""Watching one study file: opened read-only, looked at when somebody looks, whatever happens to it meanwhile."""
+"""Watching one study file: opened read-only, looked at when somebody looks, whatever happens to it
+meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,8 @@ class Look:
     """A study at one moment, or why it cannot be seen.
 
     Attributes:
-        state: "idle" is running in name, but nobody runs it; "waiting" has no reward yet; "missing" and "broken" files
-            have no status.
+        state: "idle" is running in name, but nobody runs it; "waiting" has no reward yet; "missing"
+            and "broken" files have no status.
         trouble: why there is no status or no result.
         result: after the last complete phase; None if it cannot be told.
     """
@@ -109,7 +111,11 @@ class Watch:
         try:
             reader = self._opened()
             if reader is None:
-                return Look(self._name, "missing", trouble=f"There is no file {self.path.name} any more, or not yet.")
+                return Look(
+                    self._name,
+                    "missing",
+                    trouble=f"There is no file {self.path.name} any more, or not yet.",
+                )
             status = reader.status()
             return self._read(reader, status)
         except (InputError, sqlite3.Error, OSError) as error:
@@ -122,10 +128,20 @@ class Watch:
             known: tuple[Result | None, str | None] = before.result, None
         else:
             known = _recorded(reader)
-        return Look(self._name, _state(status), status, known[0], reader.sign, reader.problem.n_arms, known[1])
+        return Look(
+            self._name,
+            _state(status),
+            status,
+            known[0],
+            reader.sign,
+            reader.problem.n_arms,
+            known[1],
+        )
 
     def _opened(self) -> StudyReader | None:
-        """The reader of the file that is there now; a file in the place of another is opened anew."""
+        """The reader of the file that is there now; a file in the place of another is opened
+        anew.
+        """
         try:
             found = self.path.stat()
         except OSError:

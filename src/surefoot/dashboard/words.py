@@ -24,10 +24,18 @@ HINTS = {
 
 
 def fields(look: Look) -> dict[str, Any]:
-    """The texts of a page that change while a study runs; `done` is a share, `version` tells when to redraw."""
+    """The texts of a page that change while a study runs; `done` is a share, `version` tells when
+    to redraw.
+    """
     said: dict[str, Any] = {"state": look.state, "name": look.name, "version": look.version}
     said |= {"told": "–", "left": "–", "seen": look.status is not None}
-    said |= {"hint": HINTS[look.state], "message": look.trouble or "", "sentence": "", "certified": False, "done": None}
+    said |= {
+        "hint": HINTS[look.state],
+        "message": look.trouble or "",
+        "sentence": "",
+        "certified": False,
+        "done": None,
+    }
     return said if look.status is None else said | _numbers(look)
 
 
@@ -79,6 +87,8 @@ def details(watch: Watch, look: Look) -> dict[str, Any]:
         "configs": configurations(),
         "charts": {name: drawing.spec() for name, drawing in charts.items()},
         "arms": [] if look.result is None else arm_rows(arms_frame(look.result, look.sign)),
-        "certificate": [] if look.result is None else [asdict(fact) for fact in certificate(look.result)],
+        "certificate": []
+        if look.result is None
+        else [asdict(fact) for fact in certificate(look.result)],
         "failures": [] if failures is None else failures.astype(object).to_dict("records"),
     }

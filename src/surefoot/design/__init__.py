@@ -1,4 +1,6 @@
-"""Designs: how to share the pulls among the pairs, each with a proven bound on how much better any other could be."""
+"""Designs: how to share the pulls among the pairs, each with a proven bound on how much better any
+other could be.
+"""
 
 from surefoot.design.g_optimal import g_design, g_optimal
 from surefoot.design.robust_xy import robust_xy, robust_xy_design, xy_optimal

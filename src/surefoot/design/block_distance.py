@@ -1,8 +1,9 @@
 """The smallest change of θ that lets a rival win, for many (pair, rival) blocks at once.
 
-A block is a set of rows v (one for each pair of the rival) with a gap for each row. In whitened coordinates its
-distance is min ‖ε‖² subject to v·ε ≥ gap for every row: the least-distance problem of Lawson and Hanson (1974,
-chapter 23), whose dual is non-negative least squares. The active-set method below solves that dual, exactly.
+A block is a set of rows v (one for each pair of the rival) with a gap for each row. In whitened
+coordinates its distance is min ‖ε‖² subject to v·ε ≥ gap for every row: the least-distance problem
+of Lawson and Hanson (1974, chapter 23), whose dual is non-negative least squares. The active-set
+method below solves that dual, exactly.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ DEPENDENT = 1e-13  # what is left of a row off the span of the others, relative:
 
 
 @njit(cache=True, error_model="numpy")
-def _solve_passive(rows: Array, gaps: Array, passive: IntArray, count: int, factor: Array, out: Array) -> bool:
+def _solve_passive(
+    rows: Array, gaps: Array, passive: IntArray, count: int, factor: Array, out: Array
+) -> bool:
     """Solve (V Vᵀ + g gᵀ) y = g on the passive rows by Cholesky; False if they are dependent."""
     dimension = rows.shape[1]
     for i in range(count):
@@ -65,7 +68,9 @@ def _settle(
     factor: Array,
     trial: Array,
 ) -> int:
-    """Move y to the optimum on its passive rows, dropping rows that would turn negative; -1 if they are dependent."""
+    """Move y to the optimum on its passive rows, dropping rows that would turn negative; -1 if they
+    are dependent.
+    """
     while count > 0:
         if not _solve_passive(rows, gaps, passive, count, factor, trial):
             return -1
@@ -80,7 +85,9 @@ def _settle(
             return count
         kept = 0
         for i in range(count):
-            if y[passive[i]] > 1e-15 * abs(trial[i]) and not (trial[i] <= 0.0 and y[passive[i]] <= 1e-14):
+            if y[passive[i]] > 1e-15 * abs(trial[i]) and not (
+                trial[i] <= 0.0 and y[passive[i]] <= 1e-14
+            ):
                 passive[kept] = passive[i]
                 kept += 1
             else:
@@ -108,7 +115,9 @@ def nearest(
     trial: Array,
     u: Array,
 ) -> int:
-    """Non-negative least squares from a warm start y; returns how many rows are passive (those with y > 0)."""
+    """Non-negative least squares from a warm start y; returns how many rows are passive (those with
+    y > 0).
+    """
     size, dimension = rows.shape
     limit = min(size, dimension + 1)
     count = np.int64(0)  # a bare 0 would compile everything below twice
@@ -166,7 +175,9 @@ def _complement(
     written: int,
     block: int,
 ) -> int:
-    """Append an orthonormal basis of the span of the active rows without its unit vector along ε."""
+    """Append an orthonormal basis of the span of the active rows without its unit vector along
+    ε.
+    """
     dimension = rows.shape[1]
     first = written
     for i in range(count):
@@ -216,7 +227,8 @@ def solve_blocks(
         multipliers: (n_rows,) in: a warm start (zeros: none); out: the optimal μ with gaps·μ = 1.
         distance: (n_blocks,) out: min ‖ε‖²; 0 if no row has a positive gap.
         epsilon: (n_blocks, dimension) out: the minimiser ε, scaled to satisfy every row.
-        basis: (capacity, dimension) out: orthonormal rows that with ε span each block's active rows.
+        basis: (capacity, dimension) out: orthonormal rows that with ε span each block's active
+            rows.
         owner: (capacity,) out: the block of each basis row.
 
     Returns:
@@ -261,13 +273,22 @@ def solve_blocks(
         for c in range(dimension):
             epsilon[k, c] = u[c] * total / squared if squared > 0.0 else 0.0
         if squared > 0.0 and count > 1:
-            written = _complement(rows[begin:end], passive, count, u / np.sqrt(squared), basis, owner, written, k)
+            written = _complement(
+                rows[begin:end], passive, count, u / np.sqrt(squared), basis, owner, written, k
+            )
     return int(written)
 
 
 @cache
 def announce_compilation() -> None:
-    """Say why the first use after installation takes long: the code above is compiled once and kept on disk."""
-    compiled = getattr(solve_blocks, "stats", None)  # None: NUMBA_DISABLE_JIT is set, nothing is compiled
-    if compiled is not None and not any(Path(compiled.cache_path).glob("block_distance.solve_blocks*.nbi")):
-        log.warning("surefoot compiles its design solver for this machine: a few seconds, this once")
+    """Say why the first use after installation takes long: the code above is compiled once and kept
+    on disk.
+    """
+    # None: NUMBA_DISABLE_JIT is set, nothing is compiled
+    compiled = getattr(solve_blocks, "stats", None)
+    if compiled is not None and not any(
+        Path(compiled.cache_path).glob("block_distance.solve_blocks*.nbi")
+    ):
+        log.warning(
+            "surefoot compiles its design solver for this machine: a few seconds, this once"
+        )

@@ -1,7 +1,8 @@
-"""Pairs against rival arms: the blocks of a comparison, their rows, and a cheap upper bound of each.
+"""Pairs against rival arms: the blocks of a comparison, their rows, and a cheap upper bound of
+each.
 
-There may be millions of blocks; they are never built all at once. One Gram product in chunks gives, for every block,
-the smallest ratio over the rival's pairs.
+There may be millions of blocks; they are never built all at once. One Gram product in chunks gives,
+for every block, the smallest ratio over the rival's pairs.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from surefoot.design.small_problem import Blocks
 from surefoot.errors import InputError
 
 CHUNK_ENTRIES = 4_000_000
-NO_GAP = 1e-13  # gaps are differences of values: below this share of the largest value they are rounding errors
+# gaps are differences of values: below this share of the largest value they are rounding errors
+NO_GAP = 1e-13
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,10 @@ class Comparison:
         pairs: (n_pairs, dimension) all pairs.
         offsets: (n_arms + 1,) where each arm's pairs begin.
         apexes: indices of the pairs to be compared.
-        rivals: indices of the arms they are compared with; an apex is never compared with its own arm.
-        apex_values: (n_apexes,) and rival_values (n_pairs,): the gap of a row is (apex value − rival value) * scale.
+        rivals: indices of the arms they are compared with; an apex is never compared with its own
+            arm.
+        apex_values: (n_apexes,) and rival_values (n_pairs,): the gap of a row is (apex value −
+            rival value) * scale.
         rival_values: see above.
         scales: (n_arms,) see above.
     """
@@ -48,7 +52,9 @@ class Comparison:
 
     @cached_property
     def _members(self) -> tuple[IntArray, IntArray]:
-        """Indices of the rivals' pairs, rival after rival, and where each rival's begin among them."""
+        """Indices of the rivals' pairs, rival after rival, and where each rival's begin among
+        them.
+        """
         return _ranges(self.offsets[self.rivals], self.offsets[self.rivals + 1])
 
     @cached_property
@@ -59,21 +65,30 @@ class Comparison:
     @cached_property
     def smallest_gap(self) -> float:
         """Gaps up to this are none."""
-        return NO_GAP * max(float(np.abs(self.rival_values).max()), float(np.abs(self.apex_values).max()))
+        return NO_GAP * max(
+            float(np.abs(self.rival_values).max()), float(np.abs(self.apex_values).max())
+        )
 
     def tie(self, identity: int) -> InputError:
         """The error for a block that no change of θ separates."""
         apex, rival = divmod(identity, self.rivals.size)
         return InputError(
-            f"at this theta arm {self.rivals[rival]} is at least as good as arm {self.own_arm[apex]} (pair "
-            f"{self.apexes[apex]}), so no number of samples confirms the latter: choose the best arm as leader, and a "
+            f"at this theta arm {self.rivals[rival]} is at least as good as arm "
+            f"{self.own_arm[apex]} (pair "
+            f"{self.apexes[apex]}), so no number of samples confirms the latter: "
+            f"choose the best arm as leader, and a "
             "theta without ties"
         )
 
     def vertex_ratios(self, whitener: Array) -> Iterator[tuple[int, Array]]:
-        """Yield (first apex, (n_chunk, n_rivals) min over the rival's pairs of ‖z − z'‖²_{A⁻¹} / gap₊²)."""
+        """Yield (first apex, (n_chunk, n_rivals) min over the rival's pairs of ‖z − z'‖²_{A⁻¹} /
+        gap₊²).
+        """
         members, starts = self._members
-        rival_points, apex_points = self.pairs[members] @ whitener.T, self.pairs[self.apexes] @ whitener.T
+        rival_points, apex_points = (
+            self.pairs[members] @ whitener.T,
+            self.pairs[self.apexes] @ whitener.T,
+        )
         centre = rival_points.mean(axis=0)  # differences do not change, rounding errors shrink
         rival_points -= centre
         apex_points -= centre
@@ -124,7 +139,9 @@ def lowest_ratios(
     smallest_gap: float,
     lowest: Array,
 ) -> None:
-    """From the inner products of apexes and rivals' pairs, each rival's lowest ‖z − z'‖² / gap₊²; 0 for z's own arm."""
+    """From the inner products of apexes and rivals' pairs, each rival's lowest ‖z − z'‖² / gap₊²; 0
+    for z's own arm.
+    """
     for i in range(len(lowest)):
         for r in range(len(rivals)):
             least = 0.0 if rivals[r] == own[i] else np.inf
@@ -137,19 +154,25 @@ def lowest_ratios(
 
 
 def equal_gaps(pairs: Array, offsets: IntArray, arms: IntArray) -> Comparison:
-    """Every pair of the given arms against every other given arm, all gaps 1: the robust XY criterion."""
+    """Every pair of the given arms against every other given arm, all gaps 1: the robust XY
+    criterion.
+    """
     apexes = _ranges(offsets[arms], offsets[arms + 1])[0]
     ones, zeros = np.ones(apexes.size), np.zeros(len(pairs))
     return Comparison(pairs, offsets, apexes, arms, ones, zeros, np.ones(offsets.size - 1))
 
 
 def chosen_arms(given: ArrayLike | None, n_arms: int, what: str) -> IntArray:
-    """The arms given, each once and in order, or all of them; what is no number of an arm is refused."""
+    """The arms given, each once and in order, or all of them; what is no number of an arm is
+    refused.
+    """
     arms = np.unique(np.arange(n_arms) if given is None else np.asarray(given))
     if arms.size and arms.dtype.kind not in "iu":
         raise InputError(f"{what} has type {arms.dtype}: give the numbers of arms, 0 for the first")
     if arms.size and not (arms[0] >= 0 and arms[-1] < n_arms):
-        raise InputError(f"{what} reach from {arms[0]} to {arms[-1]}, but arms are numbered 0 to {n_arms - 1}")
+        raise InputError(
+            f"{what} reach from {arms[0]} to {arms[-1]}, but arms are numbered 0 to {n_arms - 1}"
+        )
     return arms.astype(np.int64)
 
 
@@ -159,7 +182,9 @@ def squared_lengths(rows: Array) -> Array:
 
 
 def _ranges(begins: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
-    """All indices in begins[k]:ends[k], range after range, and where each range starts among them."""
+    """All indices in begins[k]:ends[k], range after range, and where each range starts among
+    them.
+    """
     sizes = ends - begins
     starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     return np.arange(starts[-1]) + np.repeat(begins - starts[:-1], sizes), starts

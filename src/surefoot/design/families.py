@@ -1,7 +1,9 @@
-"""Families of blocks: which comparisons a design must resolve, priced without ever building them all.
+"""Families of blocks: which comparisons a design must resolve, priced without ever building them
+all.
 
-Every family answers two questions at a whitener T (so that ‖T v‖² = vᵀA⁻¹v): how bad is the worst block, with the
-blocks that are bad (`price`), and what are the rows and gaps of given blocks (`blocks`).
+Every family answers two questions at a whitener T (so that ‖T v‖² = vᵀA⁻¹v): how bad is the worst
+block, with the blocks that are bad (`price`), and what are the rows and gaps of given blocks
+(`blocks`).
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ class Family(Protocol):
     """What the working-set solver needs to know about its blocks."""
 
     def price(self, whitener: Array, threshold: float, limit: int) -> Prices:
-        """The worst criterion, and at most `limit` blocks whose criterion is above the threshold."""
+        """The worst criterion, and at most `limit` blocks whose criterion is above the
+        threshold.
+        """
         ...
 
     def blocks(self, identities: IntArray, whitener: Array) -> Blocks:
@@ -60,11 +64,15 @@ class Directions:
         return _worst(squared_lengths(self.directions @ whitener.T), threshold, limit)
 
     def blocks(self, identities: IntArray, whitener: Array) -> Blocks:
-        return Blocks(self.directions[identities], np.ones(identities.size), np.arange(identities.size + 1))
+        return Blocks(
+            self.directions[identities], np.ones(identities.size), np.arange(identities.size + 1)
+        )
 
 
 class Vertices:
-    """Blocks whose criterion is the *smallest* ratio over the rival's pairs, as the paper has it: not convex."""
+    """Blocks whose criterion is the *smallest* ratio over the rival's pairs, as the paper has it:
+    not convex.
+    """
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
@@ -76,23 +84,30 @@ class Vertices:
         return prices
 
     def blocks(self, identities: IntArray, whitener: Array) -> Blocks:
-        """One row a block: the rival's pair that is smallest now. Any fixed choice is an upper bound elsewhere."""
+        """One row a block: the rival's pair that is smallest now. Any fixed choice is an upper
+        bound elsewhere.
+        """
         everything = self.comparison.rows_of(identities)
         ratios = squared_lengths(everything.rows @ whitener.T)
         positive = everything.gaps > 0.0
-        ratios = np.divide(ratios, everything.gaps**2, out=np.full_like(ratios, np.inf), where=positive)
+        ratios = np.divide(
+            ratios, everything.gaps**2, out=np.full_like(ratios, np.inf), where=positive
+        )
         lowest = np.minimum.reduceat(ratios, everything.starts[:-1])
         is_lowest = ratios == np.repeat(lowest, np.diff(everything.starts))
         position = np.where(is_lowest, np.arange(ratios.size), ratios.size)
         chosen = np.minimum.reduceat(position, everything.starts[:-1])
-        return Blocks(everything.rows[chosen], everything.gaps[chosen], np.arange(identities.size + 1))
+        return Blocks(
+            everything.rows[chosen], everything.gaps[chosen], np.arange(identities.size + 1)
+        )
 
 
 class Hulls:
-    """Blocks whose criterion is the smallest ratio over the *convex hull* of the rival: convex in the design.
+    """Blocks whose criterion is the smallest ratio over the *convex hull* of the rival: convex in
+    the design.
 
-    A block whose apex lies in the rival's hull has no strict alternative: the rival can never win there, whatever θ
-    is. Such blocks are left out.
+    A block whose apex lies in the rival's hull has no strict alternative: the rival can never win
+    there, whatever θ is. Such blocks are left out.
     """
 
     def __init__(self, comparison: Comparison) -> None:
@@ -101,7 +116,9 @@ class Hulls:
         self._strict = np.empty(0, dtype=np.int64)
 
     def price(self, whitener: Array, threshold: float, limit: int) -> Prices:
-        """As every family; the value is an upper bound if more than `limit` blocks are above the threshold."""
+        """As every family; the value is an upper bound if more than `limit` blocks are above the
+        threshold.
+        """
         candidates = _gather(self.comparison, whitener, threshold, EVERY_BLOCK)
         keep = ~np.isin(candidates.blocks, self._left_out)
         order, upper = candidates.blocks[keep], candidates.criteria[keep]
@@ -120,8 +137,12 @@ class Hulls:
         chosen = np.argsort(-values, kind="stable")[:limit]
         return Prices(worst, found[chosen], values[chosen], order.size)
 
-    def _above(self, identities: IntArray, whitener: Array, threshold: float) -> tuple[IntArray, Array]:
-        """Those of the blocks that are above the threshold and have a strict alternative, with their criteria."""
+    def _above(
+        self, identities: IntArray, whitener: Array, threshold: float
+    ) -> tuple[IntArray, Array]:
+        """Those of the blocks that are above the threshold and have a strict alternative, with
+        their criteria.
+        """
         distance = distances(self.blocks(identities, whitener), whitener)
         with np.errstate(divide="ignore"):
             criteria = 1.0 / distance
@@ -134,7 +155,8 @@ class Hulls:
     def _in_hull(self, identities: IntArray, whitener: Array) -> NDArray[np.bool_]:
         """Which of the blocks to leave out; each block is looked at once.
 
-        A block whose gaps are all positive is strict: its rows lie on one side of a plane through 0.
+        A block whose gaps are all positive is strict: its rows lie on one side of a plane through
+            0.
         """
         new = identities[~np.isin(identities, self._strict)]
         inside = np.zeros(new.size, dtype=np.bool_)

@@ -1,10 +1,11 @@
 """The design most likely to finish: it weighs rivals by how much evidence each of them still needs.
 
-A max–min design (`leader_design`) lets every easy rival tag along at the same pace as the hardest one, and the run then
-waits for the slowest of many. Here rival k, with gap g_k, direction v_k and evidence still needed c_k (in standard
-deviations), is settled after n pulls with probability about Φ((√n g_k/‖v_k‖_{A⁻¹} − c_k)/τ_k); the design maximises the
-product over the rivals. 1/‖v‖_{A⁻¹} is concave in the weights and log Φ is concave and increasing, so the
-logarithm of that product is concave, and the largest entry of its gradient bounds what is left to gain.
+A max–min design (`leader_design`) lets every easy rival tag along at the same pace as the hardest
+one, and the run then waits for the slowest of many. Here rival k, with gap g_k, direction v_k and
+evidence still needed c_k (in standard deviations), is settled after n pulls with probability about
+Φ((√n g_k/‖v_k‖_{A⁻¹} − c_k)/τ_k); the design maximises the product over the rivals. 1/‖v‖_{A⁻¹} is
+concave in the weights and log Φ is concave and increasing, so the logarithm of that product is
+concave, and the largest entry of its gradient bounds what is left to gain.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from surefoot.design.finishing_search import exchange, improve
 __all__ = ["Rivals", "appraised", "exchanged", "finishing_design", "whitened"]
 
 
-def finishing_design(rows: Array, start: Array, rivals: Rivals, tolerance: float = 0.01) -> tuple[Array, Array]:
-    """(n_pairs,) weights most likely to settle all rivals, and (n_rivals,) the directions' lengths under them.
+def finishing_design(
+    rows: Array, start: Array, rivals: Rivals, tolerance: float = 0.01
+) -> tuple[Array, Array]:
+    """(n_pairs,) weights most likely to settle all rivals, and (n_rivals,) the directions' lengths
+    under them.
 
     Args:
         rows: (n_pairs, dimension) what a pull of each pair measures.
@@ -36,9 +40,11 @@ def finishing_design(rows: Array, start: Array, rivals: Rivals, tolerance: float
 
 
 def exchanged(main: IntArray, aside: IntArray, rows: Array, rivals: Rivals) -> IntArray:
-    """Move single pulls from where they are worth least to where they are worth most, beside those set aside.
+    """Move single pulls from where they are worth least to where they are worth most, beside those
+    set aside.
 
-    Rounding may have taken a tiny weight away without which some rival goes all but unmeasured; the gradient shows it.
+    Rounding may have taken a tiny weight away without which some rival goes all but unmeasured; the
+    gradient shows it.
     """
     moved = main.copy()
     exchange(moved, aside, rows, rivals)
@@ -48,8 +54,9 @@ def exchanged(main: IntArray, aside: IntArray, rows: Array, rivals: Rivals) -> I
 def appraised(rows: Array, weights: Array, rivals: Rivals) -> tuple[float, Array]:
     """The log-probability, and (n_pairs,) its derivative in each weight.
 
-    As the log-probability is concave, the largest entry minus weights @ gradient bounds the gain left. And weights @
-    gradient is what one per cent more pulls would gain, per cent: their ratio is the share of pulls that can be saved.
+    As the log-probability is concave, the largest entry minus weights @ gradient bounds the gain
+    left. And weights @ gradient is what one per cent more pulls would gain, per cent: their ratio
+    is the share of pulls that can be saved.
     """
     gradient, lengths = np.empty(len(rows)), np.empty(len(rivals.gaps))
     value = gradient_at(rows, weights, rivals, gradient, lengths)
@@ -57,9 +64,13 @@ def appraised(rows: Array, weights: Array, rivals: Rivals) -> tuple[float, Array
 
 
 def whitened(points: Array, rows: Array, weights: Array) -> Array:
-    """The points where length is ‖·‖_{A⁻¹} under weighted rows; a little ridge in case that is singular."""
+    """The points where length is ‖·‖_{A⁻¹} under weighted rows; a little ridge in case that is
+    singular.
+    """
     factor, out = np.empty((rows.shape[1], rows.shape[1])), np.empty(points.shape)
     if not factorise_information(rows, weights, factor):
-        raise ArithmeticError("an information matrix is not positive definite: do pairs hold numbers that overflow?")
+        raise ArithmeticError(
+            "an information matrix is not positive definite: do pairs hold numbers that overflow?"
+        )
     whiten(factor, points, out)
     return out

@@ -13,7 +13,10 @@ from surefoot.arrays import Array
 RIDGE = 1e-9
 SETTLED = 1e-5  # hazard below which a rival no longer steers
 FLAT = 0.01  # where the mean gradient is below this, finishing is as good as certain
-REORDERED = {"reassoc", "contract"}  # sums may be taken in another order: vector units then work on them
+REORDERED = {
+    "reassoc",
+    "contract",
+}  # sums may be taken in another order: vector units then work on them
 
 
 class Rivals(NamedTuple):
@@ -23,7 +26,8 @@ class Rivals(NamedTuple):
         directions: (n_rivals, dimension) leader's pair minus rival's.
         gaps: (n_rivals,) estimated gaps along them, positive.
         needs: (n_rivals,) evidence needed, in standard deviations.
-        spreads: (n_rivals,) standard deviation of the evidence to come, the gap's own uncertainty included.
+        spreads: (n_rivals,) standard deviation of the evidence to come, the gap's own uncertainty
+            included.
         pulls: how many pulls ahead to look.
     """
 
@@ -42,12 +46,15 @@ def log_normal(t: float) -> float:
     return -t * t / 2 - math.log(-t * math.sqrt(2 * math.pi)) - 1 / (t * t)
 
 
-# Plain loops on purpose: array expressions and linear-algebra calls would take four times as long to compile.
+# Plain loops on purpose: array expressions and linear-algebra calls would take four times as long
+# to compile.
 
 
 @njit(cache=True, error_model="numpy", fastmath=REORDERED)
 def factorise(matrix: Array) -> bool:
-    """Replace the lower triangle by the Cholesky factor; False if the matrix is not positive definite."""
+    """Replace the lower triangle by the Cholesky factor; False if the matrix is not positive
+    definite.
+    """
     n = len(matrix)
     for i in range(n):
         for j in range(i + 1):
@@ -65,7 +72,9 @@ def factorise(matrix: Array) -> bool:
 
 @njit(cache=True, error_model="numpy", fastmath=REORDERED)
 def factorise_information(rows: Array, weights: Array, factor: Array) -> bool:
-    """Write the Cholesky factor of Σ weight z zᵀ, with a little ridge; False if that is not positive definite."""
+    """Write the Cholesky factor of Σ weight z zᵀ, with a little ridge; False if that is not
+    positive definite.
+    """
     n, dimension = rows.shape
     factor[:, :] = 0.0
     trace = 0.0
@@ -103,7 +112,9 @@ def evaluate(
     squares: Array,
     scores: Array,
 ) -> float:
-    """The log-probability; Cholesky factor, whitened directions, squared lengths and scores are written in place."""
+    """The log-probability; Cholesky factor, whitened directions, squared lengths and scores are
+    written in place.
+    """
     if not factorise_information(rows, weights, factor):
         return -np.inf
     whiten(factor, rivals.directions, whitened)
@@ -113,7 +124,9 @@ def evaluate(
         for a in range(dimension):
             total += whitened[k, a] * whitened[k, a]
         squares[k] = total
-        scores[k] = (math.sqrt(rivals.pulls / total) * rivals.gaps[k] - rivals.needs[k]) / rivals.spreads[k]
+        scores[k] = (
+            math.sqrt(rivals.pulls / total) * rivals.gaps[k] - rivals.needs[k]
+        ) / rivals.spreads[k]
         value += log_normal(scores[k])
     return value
 
@@ -176,7 +189,9 @@ def gradient_at(
     gradient: Array,
     lengths: Array,
 ) -> float:
-    """The log-probability; its gradient at any number of pairs and the directions' lengths are written in place."""
+    """The log-probability; its gradient at any number of pairs and the directions' lengths are
+    written in place.
+    """
     dimension, count = rows.shape[1], len(rivals.gaps)
     factor, solved = np.empty((dimension, dimension)), np.empty((count, dimension))
     squares, scores = np.empty(count), np.empty(count)
@@ -190,7 +205,14 @@ def gradient_at(
         hazard = _hazard(scores[k])
         if hazard < SETTLED:
             continue
-        slope = hazard * math.sqrt(rivals.pulls) / rivals.spreads[k] * rivals.gaps[k] / 2 / squares[k] ** 1.5
+        slope = (
+            hazard
+            * math.sqrt(rivals.pulls)
+            / rivals.spreads[k]
+            * rivals.gaps[k]
+            / 2
+            / squares[k] ** 1.5
+        )
         for a in range(dimension - 1, -1, -1):
             for b in range(a + 1, dimension):
                 solved[k, a] -= factor[b, a] * solved[k, b]

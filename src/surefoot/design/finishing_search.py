@@ -1,6 +1,8 @@
-"""The search for the finishing design, compiled: an interior point on the simplex, and single pulls after rounding.
+"""The search for the finishing design, compiled: an interior point on the simplex, and single pulls
+after rounding.
 
-Plain loops here too: `sum`, `max`, or an array copied into another cost the first user five seconds of compilation.
+Plain loops here too: `sum`, `max`, or an array copied into another cost the first user five seconds
+of compilation.
 """
 
 from __future__ import annotations
@@ -11,7 +13,15 @@ import numpy as np
 from numba import njit
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.finishing_kernels import FLAT, REORDERED, Rivals, differentiate, evaluate, factorise, gradient_at
+from surefoot.design.finishing_kernels import (
+    FLAT,
+    REORDERED,
+    Rivals,
+    differentiate,
+    evaluate,
+    factorise,
+    gradient_at,
+)
 
 NEWTON_STEPS = 25
 CENTRED = 0.3  # how far each step aims from the boundary, as a share of the gap
@@ -73,8 +83,12 @@ def _newton_direction(
 
 
 @njit(cache=True, error_model="numpy")
-def _move_slacks(weights: Array, slacks: Array, direction: Array, barrier: float, change: Array) -> None:
-    """Slacks follow the weights' direction, linearly from slack · weight = barrier, and stay positive."""
+def _move_slacks(
+    weights: Array, slacks: Array, direction: Array, barrier: float, change: Array
+) -> None:
+    """Slacks follow the weights' direction, linearly from slack · weight = barrier, and stay
+    positive.
+    """
     step = 1.0
     for i in range(len(weights)):
         change[i] = barrier / weights[i] - slacks[i] - slacks[i] / weights[i] * direction[i]
@@ -91,7 +105,9 @@ def newton(
     rivals: Rivals,
     tolerance: float,
 ) -> None:
-    """Primal–dual interior point on the simplex, in place; the gradient gives the gap that ends it."""
+    """Primal–dual interior point on the simplex, in place; the gradient gives the gap that ends
+    it.
+    """
     n, dimension = rows.shape
     factor, whitened = np.empty((dimension, dimension)), np.empty((len(rivals.gaps), dimension))
     squares, scores = np.empty(len(rivals.gaps)), np.empty(len(rivals.gaps))
@@ -108,9 +124,15 @@ def newton(
         if gap <= tolerance * max(mean, FLAT):
             return
         barrier = CENTRED * gap / n
-        for i in range(n):  # a slack that has strayed far would spoil the step: at the start all are 0
+        for i in range(
+            n
+        ):  # a slack that has strayed far would spoil the step: at the start all are 0
             central = barrier / weights[i]
-            slacks[i] = central if slacks[i] == 0.0 else min(max(slacks[i], central / STRAYED), central * STRAYED)
+            slacks[i] = (
+                central
+                if slacks[i] == 0.0
+                else min(max(slacks[i], central / STRAYED), central * STRAYED)
+            )
         _newton_direction(weights, slacks, gradient, curvature, barrier, direction)
         base, rise, step = value, 0.0, 1.0
         for i in range(n):
@@ -143,7 +165,10 @@ def _working_set(weights: Array, gradient: Array, mean: float) -> IntArray:
     largest, count = 0.0, 0
     for weight in weights:
         largest = max(largest, weight)
-    wanted, priced_in = np.empty(len(weights), dtype=np.bool_), np.zeros(len(weights), dtype=np.bool_)
+    wanted, priced_in = (
+        np.empty(len(weights), dtype=np.bool_),
+        np.zeros(len(weights), dtype=np.bool_),
+    )
     for i in range(len(weights)):
         wanted[i] = weights[i] > IN_USE * largest
     for _ in range(PRICED_IN):
@@ -170,7 +195,8 @@ def improve(
     tolerance: float,
     lengths: Array,
 ) -> None:
-    """Newton's method on the pairs in use and a few that promise most, until no other pair does; in place.
+    """Newton's method on the pairs in use and a few that promise most, until no other pair does; in
+    place.
 
     The directions' lengths under the weights are written too.
     """

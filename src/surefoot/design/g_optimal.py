@@ -1,8 +1,9 @@
 """The G design: the pulls that make the worst prediction variance over all pairs smallest.
 
-By Kiefer and Wolfowitz (1960) it is the D-optimal design, and its value is the dimension: the gap needs no dual. The
-D-optimal design on a few rows solves min 1ᵀλ − log det A_λ, λ ≥ 0 (its weights then sum to d), by a primal-dual
-interior point; rows whose variance exceeds 1 there are added, until there are none.
+By Kiefer and Wolfowitz (1960) it is the D-optimal design, and its value is the dimension: the gap
+needs no dual. The D-optimal design on a few rows solves min 1ᵀλ − log det A_λ, λ ≥ 0 (its weights
+then sum to d), by a primal-dual interior point; rows whose variance exceeds 1 there are added,
+until there are none.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ FIRST_COST = 0.03  # reduced costs at the start: small, because the start is clo
 
 
 def g_design(problem: RobustProblem, tolerance: float = 1e-3) -> Design:
-    """The design that minimises the largest prediction variance over all pairs of a problem (`eq:G-all`)."""
+    """The design that minimises the largest prediction variance over all pairs of a problem
+    (`eq:G-all`).
+    """
     return g_optimal(problem.pairs, tolerance)
 
 
@@ -95,7 +98,9 @@ def _variances(rows: Array, atoms: Array, weights: Array) -> Array:
     return variances
 
 
-def _exchange(atoms: IntArray, weights: Array, variances: Array, everywhere: Array) -> tuple[IntArray, Array]:
+def _exchange(
+    atoms: IntArray, weights: Array, variances: Array, everywhere: Array
+) -> tuple[IntArray, Array]:
     """Drop rows that carry nothing, add the rows with the largest variance."""
     dimension = round(weights.sum())  # what D-optimal weights sum to
     kept = (weights > DROP * weights.max()) | (variances > 0.95)

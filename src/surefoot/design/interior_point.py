@@ -2,10 +2,11 @@
 
     minimise 1ᵀλ   subject to   f_k(λ) ≥ 1 for every block k,   λ ≥ 0,
 
-where f_k(λ) = min { ‖ε‖²_{A_λ} : v·ε ≥ gap for every row of block k } is concave and homogeneous of degree 1. With
-the minimisers ε_k and F_ik = (r_iᵀε_k)² it is f = Fᵀλ: a linear programme whose matrix moves with λ. So this is
-Mehrotra's predictor-corrector method with one more term, the curvature of f, in the matrix.
-Any (λ, w) proves  Σw / max_i (F w)_i  ≤  optimum  ≤  Σλ / min_k f_k(λ).
+where f_k(λ) = min { ‖ε‖²_{A_λ} : v·ε ≥ gap for every row of block k } is concave and homogeneous of
+degree 1. With the minimisers ε_k and F_ik = (r_iᵀε_k)² it is f = Fᵀλ: a linear programme whose
+matrix moves with λ. So this is Mehrotra's predictor-corrector method with one more term, the
+curvature of f, in the matrix. Any (λ, w) proves  Σw / max_i (F w)_i  ≤  optimum  ≤  Σλ / min_k
+f_k(λ).
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ RIDGE = 1e-13  # relative: against rounding errors on the diagonal
 
 @dataclass
 class SmallSolution:
-    """The best weights found, the best proof (multipliers and the geometry they go with), and what each certifies."""
+    """The best weights found, the best proof (multipliers and the geometry they go with), and what
+    each certifies.
+    """
 
     weights: Array
     multipliers: Array
@@ -49,13 +52,19 @@ class SmallSolution:
             self.bound, self.multipliers, self.proof = bound, iterate.multipliers, iterate.geometry
 
 
-def solve(problem: SmallProblem, weights: Array, multipliers: Array, tolerance: float) -> SmallSolution:
-    """Follow the central path from positive weights and multipliers until the certified gap is below the tolerance."""
+def solve(
+    problem: SmallProblem, weights: Array, multipliers: Array, tolerance: float
+) -> SmallSolution:
+    """Follow the central path from positive weights and multipliers until the certified gap is
+    below the tolerance.
+    """
     iterate = Iterate.start(problem, weights, multipliers)
     best = SmallSolution(iterate.weights, iterate.multipliers, iterate.geometry, np.inf, 0.0)
     for _ in range(MAX_ITERATIONS):
         best.improve(iterate)
-        following = None if best.value <= (1.0 + tolerance) * best.bound else iterate.advance(problem)
+        following = (
+            None if best.value <= (1.0 + tolerance) * best.bound else iterate.advance(problem)
+        )
         if following is None:
             break
         iterate = following
@@ -63,7 +72,8 @@ def solve(problem: SmallProblem, weights: Array, multipliers: Array, tolerance: 
 
 
 class Iterate:
-    """Weights λ and slacks s of f ≥ 1, one after the other, against reduced costs y and multipliers w.
+    """Weights λ and slacks s of f ≥ 1, one after the other, against reduced costs y and multipliers
+    w.
 
     Attributes:
         primal: (n_atoms + n_blocks,) λ, s.
@@ -106,12 +116,15 @@ class Iterate:
         return self._moved(problem, d_primal, d_dual)
 
     def _centre(self, d_primal: Array, d_dual: Array) -> float:
-        """The complementarity to aim at: Mehrotra's guess, but no faster than feasibility can follow."""
+        """The complementarity to aim at: Mehrotra's guess, but no faster than feasibility can
+        follow.
+        """
         now = float(self.primal @ self.dual)
         primal = self.primal + min(1.0, _longest(self.primal, d_primal)) * d_primal
         dual = self.dual + min(1.0, _longest(self.dual, d_dual)) * d_dual
         shrink = max(float(primal @ dual / now) ** 3, 1e-6)
-        overload = float(self.load.max()) - 1.0  # the matrix moved faster than the multipliers could follow
+        # the matrix moved faster than the multipliers could follow
+        overload = float(self.load.max()) - 1.0
         lag = overload * float(self.weights.sum()) / now
         if lag > 1.0:
             shrink = max(shrink, lag / (lag + PATIENCE))

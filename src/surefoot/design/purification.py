@@ -1,8 +1,9 @@
 """The same information from fewer rows: Carathéodory's theorem, step by step.
 
-A_λ and Σλ are linear in λ, so they live in d(d + 1)/2 + 1 dimensions; more supported rows than that (or fewer, if
-they are special, such as rows along one line) are linearly dependent there, and weight can be moved along the
-dependence, changing neither A nor the sum, until one row has none left.
+A_λ and Σλ are linear in λ, so they live in d(d + 1)/2 + 1 dimensions; more supported rows than that
+(or fewer, if they are special, such as rows along one line) are linearly dependent there, and
+weight can be moved along the dependence, changing neither A nor the sum, until one row has none
+left.
 """
 
 from __future__ import annotations
@@ -45,10 +46,16 @@ def _cancel(kernel: Array) -> Array:
     factors = np.ones(len(kernel))
     while kernel.shape[1]:
         change = kernel[:, 0]
-        largest = int(np.argmax(np.divide(-change, factors, out=np.zeros_like(change), where=factors > 0.0)))
+        largest = int(
+            np.argmax(np.divide(-change, factors, out=np.zeros_like(change), where=factors > 0.0))
+        )
         if change[largest] >= 0.0:
             kernel[:, 0] *= -1.0
-            largest = int(np.argmax(np.divide(-change, factors, out=np.zeros_like(change), where=factors > 0.0)))
+            largest = int(
+                np.argmax(
+                    np.divide(-change, factors, out=np.zeros_like(change), where=factors > 0.0)
+                )
+            )
         factors += change * (factors[largest] / -change[largest])
         factors[largest] = 0.0
         np.maximum(factors, 0.0, out=factors)

@@ -1,4 +1,6 @@
-"""The robust XY design (`eq:eq14`): resolve every pair of every candidate arm against every other candidate."""
+"""The robust XY design (`eq:eq14`): resolve every pair of every candidate arm against every other
+candidate.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,12 @@ from surefoot.errors import InputError
 from surefoot.problem import RobustProblem
 
 
-def robust_xy_design(problem: RobustProblem, arms: ArrayLike | None = None, tolerance: float = 1e-2) -> Design:
-    """The design of Robust RAGE (`eq:eq14`) for the given candidate arms of a problem; see `robust_xy`."""
+def robust_xy_design(
+    problem: RobustProblem, arms: ArrayLike | None = None, tolerance: float = 1e-2
+) -> Design:
+    """The design of Robust RAGE (`eq:eq14`) for the given candidate arms of a problem; see
+    `robust_xy`.
+    """
     return robust_xy(problem.pairs, problem.offsets, arms, tolerance=tolerance)
 
 
@@ -30,26 +36,32 @@ def robust_xy(
 ) -> Design:
     """Minimise max over x, y, x' ≠ x of *min over y'* of ‖x − y − (x' − y')‖²_{A⁻¹}.
 
-    The minimum over y' makes the criterion not convex: the design is the best that majorise-minimise found from the
-    hull relaxation, and the lower bound is that relaxation's (with Y(x') replaced by its convex hull).
+    The minimum over y' makes the criterion not convex: the design is the best that
+    majorise-minimise found from the hull relaxation, and the lower bound is that relaxation's (with
+    Y(x') replaced by its convex hull).
 
-    The best design may leave A singular, with directions that no comparison of the criterion needs: its value is then
-    the limit, and the weights returned are that singular design (a rival's nearest pair need not be its worst one, so
-    such a design may never stop Robust RAGE; mix in some of the G design if θ must be estimated).
+    The best design may leave A singular, with directions that no comparison of the criterion needs:
+    its value is then the limit, and the weights returned are that singular design (a rival's
+    nearest pair need not be its worst one, so such a design may never stop Robust RAGE; mix in some
+    of the G design if θ must be estimated).
 
     Args:
         pairs: (n_pairs, dimension) grouped by arm, of full column rank.
         offsets: (n_arms + 1,) where each arm's pairs begin.
         arms: the candidates that are compared; by default all. Pairs of any arm may be pulled.
-        rows: (n_pairs, dimension) what a pull of each pair measures: pairs / noise scale; by default the pairs.
-        tolerance: the descent stops when rounds gain less; the gap to the hull bound may stay larger.
+        rows: (n_pairs, dimension) what a pull of each pair measures: pairs / noise scale; by
+            default the pairs.
+        tolerance: the descent stops when rounds gain less; the gap to the hull bound may stay
+            larger.
 
     Returns:
         A design whose value is the criterion at its weights.
     """
     candidates = chosen_arms(arms, offsets.size - 1, "arms")
     if candidates.size < 2:
-        raise InputError(f"the candidates are arms {candidates.tolist()}, but a comparison needs at least two")
+        raise InputError(
+            f"the candidates are arms {candidates.tolist()}, but a comparison needs at least two"
+        )
     coordinates, measured = whiten(pairs, pairs if rows is None else rows)
     comparison = equal_gaps(coordinates, offsets, candidates)
     hull = solve_certified(measured, Hulls(comparison), tolerance)

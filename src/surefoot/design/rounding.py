@@ -13,15 +13,16 @@ from surefoot.errors import InputError
 
 
 def round_design(weights: ArrayLike, n: int) -> IntArray:
-    """Whole numbers of pulls, n in all, that lose least against the shares (Pukelsheim, 2006, section 12.5).
+    """Whole numbers of pulls, n in all, that lose least against the shares (Pukelsheim, 2006,
+    section 12.5).
 
-    Each of the l pairs of the support starts with ⌈(n − l/2) w⌉ pulls; then the pair with the smallest count/w gains
-    one, or the pair with the largest (count − 1)/w loses one, until the sum is n. No other rounding keeps a larger
-    share of the information, min over the support of count/(n w), in the worst case; for n ≥ 2 l/ε
-    the loss is at most a factor 1 + ε.
+    Each of the l pairs of the support starts with ⌈(n − l/2) w⌉ pulls; then the pair with the
+    smallest count/w gains one, or the pair with the largest (count − 1)/w loses one, until the sum
+    is n. No other rounding keeps a larger share of the information, min over the support of
+    count/(n w), in the worst case; for n ≥ 2 l/ε the loss is at most a factor 1 + ε.
 
-    With fewer pulls than the support has pairs some pair must go without, and no efficiency can be promised: the n
-    largest weights get one pull each (the first ones among equals).
+    With fewer pulls than the support has pairs some pair must go without, and no efficiency can be
+    promised: the n largest weights get one pull each (the first ones among equals).
 
     Args:
         weights: (n_pairs,) a design; zeros get no pulls.
@@ -32,7 +33,9 @@ def round_design(weights: ArrayLike, n: int) -> IntArray:
     """
     shares = _checked(weights)
     if n < 0 or n != int(n):
-        raise InputError(f"n is {n}, but a number of pulls is needed: give a whole number, 0 or more")
+        raise InputError(
+            f"n is {n}, but a number of pulls is needed: give a whole number, 0 or more"
+        )
     counts = np.zeros(shares.size, dtype=np.int64)
     support = np.flatnonzero(shares)
     if n <= support.size:
@@ -43,9 +46,13 @@ def round_design(weights: ArrayLike, n: int) -> IntArray:
 
 
 def rounding_minimum(weights: ArrayLike, epsilon: float) -> int:
-    """The paper's r(ε) = 2‖λ‖₀/ε: from this many pulls on, rounding costs at most a factor 1 + ε."""
+    """The paper's r(ε) = 2‖λ‖₀/ε: from this many pulls on, rounding costs at most a factor 1 +
+    ε.
+    """
     if not epsilon > 0:
-        raise InputError(f"epsilon is {epsilon}, but a rounding loss above 0 is needed: 0.1 is usual")
+        raise InputError(
+            f"epsilon is {epsilon}, but a rounding loss above 0 is needed: 0.1 is usual"
+        )
     return math.ceil(2 * np.count_nonzero(_checked(weights)) / epsilon - 1e-9)
 
 
@@ -78,6 +85,7 @@ def _checked(weights: ArrayLike) -> Array:
     if shares.ndim != 1 or not 0.0 < total < math.inf or shares.min() < 0:
         raise InputError(
             f"weights have shape {shares.shape} and range [{np.min(shares, initial=math.inf)}, "
-            f"{np.max(shares, initial=-math.inf)}], but one non-negative number for each pair, not all zero, is needed"
+            f"{np.max(shares, initial=-math.inf)}], but one non-negative number for "
+            f"each pair, not all zero, is needed"
         )
     return np.asarray(shares / total)

@@ -1,4 +1,6 @@
-"""Designs that tell one arm from its rivals at a given θ: exact characteristic time, the paper's H_R, the leader's."""
+"""Designs that tell one arm from its rivals at a given θ: exact characteristic time, the paper's
+H_R, the leader's.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ def exact_separation(
         theta: (dimension,) the parameter.
         leader: the arm to be confirmed; by default the best one at θ.
         rivals: arms it must be told from; by default all others.
-        rows: (n_pairs, dimension) what a pull of each pair measures: pairs / noise scale; by default the pairs.
+        rows: (n_pairs, dimension) what a pull of each pair measures: pairs / noise scale; by
+            default the pairs.
         tolerance: the largest relative gap between value and lower bound.
         emphasis: (n_arms,) positive factors on each rival's squared distance; by default 1.
         start: a design to start from.
@@ -61,8 +64,9 @@ def paper_separation(
 ) -> Design:
     """The paper's oracle design (`eq:oracle`), whose value is H_R at the returned weights.
 
-    The criterion is not convex: the design is the best one that majorise-minimise found, and the lower bound is the
-    exact problem's, which is always below (see `exact_separation` for the arguments).
+    The criterion is not convex: the design is the best one that majorise-minimise found, and the
+    lower bound is the exact problem's, which is always below (see `exact_separation` for the
+    arguments).
     """
     measured, comparison = _compare(pairs, offsets, theta, leader, rivals, rows)
     hull = solve_certified(measured, Hulls(comparison), tolerance)
@@ -81,7 +85,9 @@ def leader_design(
     emphasis: Array | None = None,
     start: Design | None = None,
 ) -> Design:
-    """A good design for telling the leader from given rivals, fast at 100 000 pairs (see `exact_separation`)."""
+    """A good design for telling the leader from given rivals, fast at 100 000 pairs (see
+    `exact_separation`).
+    """
     return exact_separation(pairs, offsets, theta, leader, rivals, rows, tolerance, emphasis, start)
 
 
@@ -103,7 +109,9 @@ def _compare(
     scales = np.ones(n_arms) if emphasis is None else np.sqrt(emphasis)
     coordinates, measured = whiten(pairs, pairs if rows is None else rows)
     apexes = np.arange(offsets[arm], offsets[arm + 1])
-    return measured, Comparison(coordinates, offsets, apexes, against, values[apexes], values, scales)
+    return measured, Comparison(
+        coordinates, offsets, apexes, against, values[apexes], values, scales
+    )
 
 
 def _check(
@@ -115,13 +123,21 @@ def _check(
     n_arms: int,
 ) -> None:
     if np.shape(theta) != pairs.shape[1:] or not np.isfinite(theta).all():
-        raise InputError(f"theta has shape {np.shape(theta)}, but {pairs.shape[1]} finite numbers are needed")
+        raise InputError(
+            f"theta has shape {np.shape(theta)}, but {pairs.shape[1]} finite numbers are needed"
+        )
     if leader is not None and not 0 <= leader < n_arms:
         raise InputError(f"leader is {leader}, but arms are numbered 0 to {n_arms - 1}")
     if rows is not None and rows.shape != pairs.shape:
-        raise InputError(f"rows have shape {rows.shape}, but one row for each pair is needed: {pairs.shape}")
-    if emphasis is not None and (np.shape(emphasis) != (n_arms,) or not (np.asarray(emphasis) > 0).all()):
-        raise InputError(f"emphasis needs one positive factor for each of the {n_arms} arms: 1 means none")
+        raise InputError(
+            f"rows have shape {rows.shape}, but one row for each pair is needed: {pairs.shape}"
+        )
+    if emphasis is not None and (
+        np.shape(emphasis) != (n_arms,) or not (np.asarray(emphasis) > 0).all()
+    ):
+        raise InputError(
+            f"emphasis needs one positive factor for each of the {n_arms} arms: 1 means none"
+        )
 
 
 def _rivals(n_arms: int, leader: int, rivals: ArrayLike | None) -> IntArray:

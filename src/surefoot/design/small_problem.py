@@ -34,22 +34,31 @@ class Blocks:
 
     @cached_property
     def most_active(self) -> int:
-        """At most so many rows are active in all: no more than the dimension and one in each block."""
+        """At most so many rows are active in all: no more than the dimension and one in each
+        block.
+        """
         return int(np.minimum(np.diff(self.starts), self.rows.shape[1] + 1).sum())
 
     def solve(self, whitener: Array, multipliers: Array) -> tuple[Array, Array, Array, IntArray]:
-        """Each block's distance and minimiser ε, with the basis rows and their owners: see `solve_blocks`.
+        """Each block's distance and minimiser ε, with the basis rows and their owners: see
+        `solve_blocks`.
 
         Args:
-            whitener: (dimension, dimension) T with A⁻¹ = TᵀT; ε and the basis come in its coordinates.
+            whitener: (dimension, dimension) T with A⁻¹ = TᵀT; ε and the basis come in its
+                coordinates.
             multipliers: (n_rows,) where to start (zeros: nowhere); overwritten by the optimal ones.
         """
         announce_compilation()
         dimension = self.rows.shape[1]
         distance, epsilon = np.empty(self.count), np.empty((self.count, dimension))
-        basis, owner = np.empty((self.most_active, dimension)), np.empty(self.most_active, dtype=np.int64)
+        basis, owner = (
+            np.empty((self.most_active, dimension)),
+            np.empty(self.most_active, dtype=np.int64),
+        )
         rows = np.ascontiguousarray(self.rows @ whitener.T)
-        used = solve_blocks(rows, self.gaps, self.starts, multipliers, distance, epsilon, basis, owner)
+        used = solve_blocks(
+            rows, self.gaps, self.starts, multipliers, distance, epsilon, basis, owner
+        )
         return distance, epsilon, basis[:used], owner[:used]
 
 
@@ -91,8 +100,9 @@ class Geometry:
     def curvature(self, multipliers: Array) -> Array:
         """(n_atoms, n_atoms) the Hessian of −Σ w_k f_k, without its part along each gradient.
 
-        With Π_k the projection off the block's active rows it is 2 Σ w_k diag(c_k) R Π_k Rᵀ diag(c_k), c_k = R ε_k. The
-        part of the projection along ε_k itself is 2 F diag(w/f) Fᵀ: the caller adds it to a product it forms anyway.
+        With Π_k the projection off the block's active rows it is 2 Σ w_k diag(c_k) R Π_k Rᵀ
+        diag(c_k), c_k = R ε_k. The part of the projection along ε_k itself is 2 F diag(w/f) Fᵀ: the
+        caller adds it to a product it forms anyway.
         """
         scaled = self.response * np.sqrt(2.0 * multipliers)
         hessian = scaled @ scaled.T
@@ -112,14 +122,18 @@ class SmallProblem:
         self._warm = np.zeros(blocks.gaps.size)
 
     def geometry(self, weights: Array) -> Geometry | None:
-        """Solve every block at these weights; None if the information matrix is numerically singular."""
+        """Solve every block at these weights; None if the information matrix is numerically
+        singular.
+        """
         whitener = whitener_of((self.atoms.T * weights) @ self.atoms)
         if whitener is None:
             return None
         distance, epsilon, basis, owner = self.blocks.solve(whitener, self._warm)
         atoms = self.atoms @ whitener.T
         response = atoms @ epsilon.T
-        return Geometry(whitener, atoms, distance, epsilon, response, response * response, basis, owner)
+        return Geometry(
+            whitener, atoms, distance, epsilon, response, response * response, basis, owner
+        )
 
 
 def whitener_of(information: Array) -> Array | None:
@@ -132,7 +146,9 @@ def whitener_of(information: Array) -> Array | None:
 
 
 def spectral_whitener(information: Array) -> Array:
-    """T with A⁻¹ = TᵀT; directions outside the range of A get a huge length instead of an infinite one."""
+    """T with A⁻¹ = TᵀT; directions outside the range of A get a huge length instead of an infinite
+    one.
+    """
     values, vectors = np.linalg.eigh(information)
     values = np.maximum(values, RANGE_FLOOR * values[-1])
     return np.ascontiguousarray((vectors / np.sqrt(values)).T)

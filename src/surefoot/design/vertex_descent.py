@@ -1,7 +1,9 @@
-"""Majorise-minimise for the paper's criteria, where each block takes the smallest ratio over the rival's pairs.
+"""Majorise-minimise for the paper's criteria, where each block takes the smallest ratio over the
+rival's pairs.
 
-Fixing each block's choice at the current design gives a convex criterion that is above the true one and touches it
-there; minimising it cannot make the true one worse. Where this ends depends on where it begins.
+Fixing each block's choice at the current design gives a convex criterion that is above the true one
+and touches it there; minimising it cannot make the true one worse. Where this ends depends on where
+it begins.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ MANY_ROWS = 2_000  # above this, one start must do
 
 
 def descend(rows: Array, family: Vertices, tolerance: float, hull: Certified) -> Certified:
-    """The best design found from the hull relaxation's, from halfway to the uniform one, and from afar.
+    """The best design found from the hull relaxation's, from halfway to the uniform one, and from
+    afar.
 
     The lower bound is the relaxation's: a bound for one fixed choice would not be valid here.
     """
@@ -40,7 +43,9 @@ def _starts(hull: Array) -> list[Array | None]:
     return [hull, 0.5 * hull + 0.5 * support / np.count_nonzero(support), None]
 
 
-def _from(rows: Array, family: Vertices, tolerance: float, start: Array | None, bound: float) -> Certified:
+def _from(
+    rows: Array, family: Vertices, tolerance: float, start: Array | None, bound: float
+) -> Certified:
     working = WorkingSet(rows, family, tolerance, start)
     slow = 0
     for _ in range(MAX_ROUNDS):

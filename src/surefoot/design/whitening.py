@@ -1,4 +1,6 @@
-"""Coordinates in which a uniform design is the identity: answers then do not depend on the units of features."""
+"""Coordinates in which a uniform design is the identity: answers then do not depend on the units of
+features.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ SMALLEST_EIGENVALUE = 1e-13
 def whiten(pairs: Array, rows: Array) -> tuple[Array, Array]:
     """Pairs and measurement rows after the linear map that makes the mean of r rᵀ the identity.
 
-    Every criterion here is invariant under an invertible linear map of the features (pairs, rows and directions map
-    together), so this changes no answer, only its rounding errors.
+    Every criterion here is invariant under an invertible linear map of the features (pairs, rows
+    and directions map together), so this changes no answer, only its rounding errors.
     """
     scales = np.sqrt(np.mean(rows**2, axis=0))
     if not (scales > 0).all():
@@ -29,6 +31,7 @@ def whiten(pairs: Array, rows: Array) -> tuple[Array, Array]:
 
 def _deficient(rows: Array) -> InputError:
     return InputError(
-        f"the {len(rows)} pairs do not span all {rows.shape[1]} dimensions, so some parameters can never be estimated: "
+        f"the {len(rows)} pairs do not span all {rows.shape[1]} dimensions, so some "
+        f"parameters can never be estimated: "
         "give coordinates of their span (RobustProblem does that)"
     )

@@ -1,4 +1,6 @@
-"""Large designs from small ones: solve for a few pairs and a few blocks, price all, add the worst, repeat."""
+"""Large designs from small ones: solve for a few pairs and a few blocks, price all, add the worst,
+repeat.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class Certified:
 class WorkingSet:
     """The state of the outer loop: which rows may be pulled, which blocks are watched."""
 
-    def __init__(self, rows: Array, family: Family, tolerance: float, start: Array | None = None) -> None:
+    def __init__(
+        self, rows: Array, family: Family, tolerance: float, start: Array | None = None
+    ) -> None:
         self.rows, self.family, self.tolerance = rows, family, tolerance
         self.dimension = rows.shape[1]
         self.atoms, self.weights = _first_atoms(rows, start)
@@ -70,17 +74,26 @@ class WorkingSet:
         return int(new.size)
 
     def solve_small(self, tolerance: float) -> Array:
-        """Solve the small problem; returns (n_blocks, dimension) the minimisers ε that carry its proof."""
-        problem = SmallProblem(self.rows[self.atoms], self.family.blocks(self.identities, self.whitener()))
+        """Solve the small problem; returns (n_blocks, dimension) the minimisers ε that carry its
+        proof.
+        """
+        problem = SmallProblem(
+            self.rows[self.atoms], self.family.blocks(self.identities, self.whitener())
+        )
         start = 0.9 * self.weights + 0.1 / self.weights.size
         floor = 0.1 * self.multipliers.mean()
         solution = solve(problem, start, self.multipliers + floor, tolerance)
-        self.weights, self.multipliers = solution.weights / solution.weights.sum(), solution.multipliers
+        self.weights, self.multipliers = (
+            solution.weights / solution.weights.sum(),
+            solution.multipliers,
+        )
         self.small_value = solution.value
         return solution.epsilon
 
     def price_atoms(self, epsilon: Array, limit: int) -> tuple[float, IntArray]:
-        """The lower bound that the multipliers prove over *all* rows, and the rows that hold it down most."""
+        """The lower bound that the multipliers prove over *all* rows, and the rows that hold it
+        down most.
+        """
         heavy = self.multipliers > 1e-7 * self.multipliers.max()
         multipliers = self.multipliers[heavy]
         load = np.zeros(len(self.rows))
@@ -108,7 +121,9 @@ class WorkingSet:
         return self.extend_blocks(prices.blocks) + self.extend_atoms(rows)
 
 
-def solve_certified(rows: Array, family: Family, tolerance: float, start: Array | None = None) -> Certified:
+def solve_certified(
+    rows: Array, family: Family, tolerance: float, start: Array | None = None
+) -> Certified:
     """Minimise the family's worst criterion over all designs, to a proven relative gap."""
     working = WorkingSet(rows, family, tolerance, start)
     if working.identities.size == 0:  # no rival can ever win: nothing to learn
@@ -130,11 +145,15 @@ def solve_certified(rows: Array, family: Family, tolerance: float, start: Array 
 def _not_in(candidates: IntArray, known: IntArray) -> IntArray:
     """Those of the candidates that are not known; both are few, so a set beats sorting."""
     seen = set(known.tolist())
-    return np.array([candidate for candidate in candidates.tolist() if candidate not in seen], dtype=np.int64)
+    return np.array(
+        [candidate for candidate in candidates.tolist() if candidate not in seen], dtype=np.int64
+    )
 
 
 def _first_atoms(rows: Array, start: Array | None) -> tuple[IntArray, Array]:
-    """All rows if they are few; else extreme rows in every direction, with what the start supports."""
+    """All rows if they are few; else extreme rows in every direction, with what the start
+    supports.
+    """
     if len(rows) <= ALL_ATOMS:
         atoms = np.arange(len(rows))
     else:
@@ -148,10 +167,14 @@ def _first_atoms(rows: Array, start: Array | None) -> tuple[IntArray, Array]:
 
 
 def extreme_rows(rows: Array) -> IntArray:
-    """Some rows that span the space well: the longest ones, and in turn the longest outside the span so far."""
+    """Some rows that span the space well: the longest ones, and in turn the longest outside the
+    span so far.
+    """
     dimension = rows.shape[1]
     lengths = np.einsum("ij,ij->i", rows, rows)
-    longest = np.argpartition(-lengths, min(PIVOT_ROWS * dimension, len(rows) - 1))[: PIVOT_ROWS * dimension]
+    longest = np.argpartition(-lengths, min(PIVOT_ROWS * dimension, len(rows) - 1))[
+        : PIVOT_ROWS * dimension
+    ]
     pivots = _pivots(rows[longest])
     if pivots.size < dimension:  # the longest rows lie in a subspace
         longest, pivots = np.arange(len(rows)), _pivots(rows)
@@ -160,7 +183,9 @@ def extreme_rows(rows: Array) -> IntArray:
 
 
 def _pivots(rows: Array) -> IntArray:
-    """Rows in the order of a pivoted orthogonalisation, as long as something is left; both ends of each direction."""
+    """Rows in the order of a pivoted orthogonalisation, as long as something is left; both ends of
+    each direction.
+    """
     chosen: list[int] = []
     rest = rows.copy()
     for _ in range(rows.shape[1]):

@@ -1,8 +1,8 @@
 """The paper's experiments, and the instances they and the tests run on.
 
-An experiment is a function of one argument, the `Session` of `surefoot.experiments.runner`, which knows the number of
-runs, the seed and the folder, spreads jobs over workers, and keeps what is finished. `surefoot reproduce NAME` looks it
-up here.
+An experiment is a function of one argument, the `Session` of `surefoot.experiments.runner`, which
+knows the number of runs, the seed and the folder, spreads jobs over workers, and keeps what is
+finished. `surefoot reproduce NAME` looks it up here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Robust dose identification, the paper's Tables 1 and 2: 30 virtual patients, and the truth beside them."""
+"""Robust dose identification, the paper's Tables 1 and 2: 30 virtual patients, and the truth beside
+them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ NAME = "bolus"
 
 
 def bolus(session: Session) -> None:
-    """Tune the bolus calculator of every patient by every method, and hold the choices against the truth."""
+    """Tune the bolus calculator of every patient by every method, and hold the choices against the
+    truth.
+    """
     from surefoot.experiments.bolus_patient import Plan
 
     records = patient_records(session, Plan(seed=session.seed, runs=session.runs))
@@ -27,7 +31,9 @@ def bolus(session: Session) -> None:
 
 
 def patient_records(session: Session, plan: Plan) -> list[dict[str, Any]]:
-    """One record a patient, in the order of the paper's table of patients: adults, adolescents, children."""
+    """One record a patient, in the order of the paper's table of patients: adults, adolescents,
+    children.
+    """
     from surefoot.glucose import all_patients
 
     order = ("adult", "adolescent", "child")
@@ -49,7 +55,13 @@ def write_and_show(session: Session, records: list[dict[str, Any]]) -> None:
     from surefoot.experiments import bolus_charts
     from surefoot.experiments.bolus_markdown import markdown
     from surefoot.experiments.bolus_problem import DISCLAIMER
-    from surefoot.experiments.bolus_tables import Tables, method_summary, outcome_summary, paper_claims, patient_summary
+    from surefoot.experiments.bolus_tables import (
+        Tables,
+        method_summary,
+        outcome_summary,
+        paper_claims,
+        patient_summary,
+    )
     from surefoot.experiments.output import write_origin, write_table
 
     tables = Tables.of(records)
@@ -69,17 +81,30 @@ def write_and_show(session: Session, records: list[dict[str, Any]]) -> None:
             write_table(frame, stage / f"{NAME}{suffix}")
         text = markdown(outcomes, methods, _truth_sentence(tables), claims)
         (stage / f"{NAME}-summary.md").write_text(text, encoding="utf-8")
-        facts = {"runs": session.runs, "claims": [asdict(claim) for claim in claims], "note": DISCLAIMER}
+        facts = {
+            "runs": session.runs,
+            "claims": [asdict(claim) for claim in claims],
+            "note": DISCLAIMER,
+        }
         write_origin(stage / f"{NAME}.json", session.command, session.seed, **facts)
     _show(session, tables, outcomes, methods, claims)
 
 
-def _show(session: Session, tables: Tables, outcomes: pd.DataFrame, methods: pd.DataFrame, claims: list[Claim]) -> None:
+def _show(
+    session: Session,
+    tables: Tables,
+    outcomes: pd.DataFrame,
+    methods: pd.DataFrame,
+    claims: list[Claim],
+) -> None:
     from surefoot.experiments.bolus_problem import DISCLAIMER
 
     console = console_for_output()
     for number, (case, group) in enumerate(outcomes.groupby("case", sort=False), 1):
-        title = f"Table {number}, {case}: {len(tables.patients)} patients × {session.runs} five-day simulations"
+        title = (
+            f"Table {number}, {case}: {len(tables.patients)} patients × {session.runs} "
+            f"five-day simulations"
+        )
         console.print(_outcome_table(f"{title} (the paper's beneath)", group))
     console.print(method_table(methods))
     console.print(_truth_sentence(tables), highlight=False)
@@ -96,9 +121,13 @@ def _outcome_table(title: str, rows: pd.DataFrame) -> Any:
 
     table = Table("method", *COLUMNS.values(), title=title, title_justify="left")
     for row in rows.to_dict("records"):
-        table.add_row(str(row["method"]), *(f"{row[m]:.2f} ± {row[f'{m}_sd']:.2f}" for m in COLUMNS))
+        table.add_row(
+            str(row["method"]), *(f"{row[m]:.2f} ± {row[f'{m}_sd']:.2f}" for m in COLUMNS)
+        )
         if row["paper_risk"] == row["paper_risk"]:
-            figures = (f"[dim]{row[f'paper_{m}']:.2f} ± {row[f'paper_{m}_sd']:.2f}[/]" for m in COLUMNS)
+            figures = (
+                f"[dim]{row[f'paper_{m}']:.2f} ± {row[f'paper_{m}_sd']:.2f}[/]" for m in COLUMNS
+            )
             table.add_row("[dim]  paper[/]", *figures)
     return table
 
@@ -110,11 +139,17 @@ def method_table(methods: pd.DataFrame) -> Any:
     from surefoot.experiments.bolus_tables import SHARES
 
     names = ("method", "rules", "samples", *SHARES.values(), "regret")
-    table = Table(*names, title="Against the truth (regret in worst-case reward: mean, most)", title_justify="left")
+    table = Table(
+        *names,
+        title="Against the truth (regret in worst-case reward: mean, most)",
+        title_justify="left",
+    )
     for row in methods.to_dict("records"):
         shares = (f"{100 * row[column]:.0f} %" for column in SHARES)
         regret = f"{row['regret']:.2f}, {row['regret_most']:.2f}"
-        table.add_row(str(row["method"]), str(row["rules"]), f"{row['samples']:,.0f}", *shares, regret)
+        table.add_row(
+            str(row["method"]), str(row["rules"]), f"{row['samples']:,.0f}", *shares, regret
+        )
     return table
 
 
@@ -125,7 +160,9 @@ def _truth_sentence(tables: Tables) -> str:
     misled = int((patients["linear_regret"] > 0).sum())
     covering = 100 * patients["scales_covering"]
     tie = "" if ties.empty else f", tied for {named}"
-    clear = f"the best arm is clear for {len(patients) - len(ties)} of {len(patients)} patients{tie}"
+    clear = (
+        f"the best arm is clear for {len(patients) - len(ties)} of {len(patients)} patients{tie}"
+    )
     return (
         f"Truth: {patients['truth_samples'].sum():,} pulls; {clear}. "
         f"A linear model fitted to the true means prefers another arm for {misled} patients. "

@@ -16,7 +16,9 @@ from surefoot.experiments.bolus_problem import DISCLAIMER
 
 
 def outcomes_chart(summary: pd.DataFrame) -> Any:
-    """Our means and the paper's, a panel a metric and case; bars are standard deviations over patients and runs."""
+    """Our means and the paper's, a panel a metric and case; bars are standard deviations over
+    patients and runs.
+    """
     rows = []
     for row in summary.to_dict("records"):
         for source, prefix in (("ours", ""), ("paper", "paper_")):
@@ -24,9 +26,16 @@ def outcomes_chart(summary: pd.DataFrame) -> Any:
                 mean, deviation = row[f"{prefix}{metric}"], row[f"{prefix}{metric}_sd"]
                 if mean is not None and mean == mean:
                     place = {"case": row["case"], "method": row["method"], "source": source}
-                    bar = {"metric": METRIC_TITLES[metric], "mean": mean, **_bar(metric, mean, deviation)}
+                    bar = {
+                        "metric": METRIC_TITLES[metric],
+                        "mean": mean,
+                        **_bar(metric, mean, deviation),
+                    }
                     rows.append(place | bar)
-    panels = [[_panel(pd.DataFrame(rows), case, METRIC_TITLES[metric]) for metric in METRICS] for case in CASES]
+    panels = [
+        [_panel(pd.DataFrame(rows), case, METRIC_TITLES[metric]) for metric in METRICS]
+        for case in CASES
+    ]
     chart = alt.vconcat(*(alt.hconcat(*row) for row in panels))
     title = {
         "text": "Five-day outcomes of virtual patients, beside the paper's tables",
@@ -50,14 +59,26 @@ def _panel(rows: pd.DataFrame, case: str, metric: str) -> Any:
     )
     first = metric == METRIC_TITLES[METRICS[0]]
     y = alt.Y(
-        "method:N", sort=[*LABELS, WORST_OF_ALL], title=None, axis=alt.Axis(labels=first, ticks=first, labelLimit=160)
+        "method:N",
+        sort=[*LABELS, WORST_OF_ALL],
+        title=None,
+        axis=alt.Axis(labels=first, ticks=first, labelLimit=160),
     )
-    base = alt.Chart(inline(chosen)).encode(y=y, yOffset=alt.YOffset("source:N", sort=["ours", "paper"]), color=colour)
+    base = alt.Chart(inline(chosen)).encode(
+        y=y, yOffset=alt.YOffset("source:N", sort=["ours", "paper"]), color=colour
+    )
     bars = base.mark_rule(opacity=0.35).encode(x=alt.X("low:Q", title=metric), x2="high:Q")
     points = base.mark_point(filled=True, size=70, opacity=1).encode(
         x=alt.X("mean:Q", title=metric),
-        shape=alt.Shape("source:N", scale=alt.Scale(domain=["ours", "paper"], range=["circle", "diamond"])),
-        tooltip=["method:N", "source:N", alt.Tooltip("mean:Q", format=".2f"), alt.Tooltip("low:Q", format=".2f")],
+        shape=alt.Shape(
+            "source:N", scale=alt.Scale(domain=["ours", "paper"], range=["circle", "diamond"])
+        ),
+        tooltip=[
+            "method:N",
+            "source:N",
+            alt.Tooltip("mean:Q", format=".2f"),
+            alt.Tooltip("low:Q", format=".2f"),
+        ],
     )
     return alt.layer(bars, points).properties(width=150, height=150, title=case if first else "")
 
@@ -78,7 +99,8 @@ def regret_chart(choices: pd.DataFrame) -> Any:
     found = base.transform_filter("datum.regret == 0").mark_text(text="✓", color=GREY)
     title = {
         "text": "How far each choice is from the best worst case",
-        "subtitle": "a tick: the best setting every time; the truth is found by exhaustive simulation",
+        "subtitle": "a tick: the best setting every time; the truth is found by exhaustive "
+        "simulation",
     }
     chart = alt.layer(cells, found).properties(width=alt.Step(22), height=alt.Step(28), title=title)
     return chart.properties(config=alt.Config(**config()))

@@ -15,14 +15,27 @@ if TYPE_CHECKING:
     from surefoot.experiments.claims import Claim
 
 
-def markdown(outcomes: pd.DataFrame, methods: pd.DataFrame, truth: str, claims: Iterable[Claim]) -> str:
+def markdown(
+    outcomes: pd.DataFrame, methods: pd.DataFrame, truth: str, claims: Iterable[Claim]
+) -> str:
     """Table 1, Table 2, the methods against the truth, and the paper's conclusions."""
     parts = []
     for number, (case, rows) in enumerate(outcomes.groupby("case", sort=False), 1):
-        parts.append(f"**Table {number}, {case}** (mean ± standard deviation over patients and runs)")
+        parts.append(
+            f"**Table {number}, {case}** (mean ± standard deviation over patients and runs)"
+        )
         parts.append(_outcomes(rows))
-    parts += ["**Against the truth**", _methods(methods), truth, "**The paper's conclusions, in our figures**"]
-    parts.append("\n".join(f"- {'holds' if c.holds else 'does not hold'}: {c.text} ({c.numbers})" for c in claims))
+    parts += [
+        "**Against the truth**",
+        _methods(methods),
+        truth,
+        "**The paper's conclusions, in our figures**",
+    ]
+    parts.append(
+        "\n".join(
+            f"- {'holds' if c.holds else 'does not hold'}: {c.text} ({c.numbers})" for c in claims
+        )
+    )
     return "\n\n".join(parts) + "\n"
 
 
@@ -31,7 +44,9 @@ def _outcomes(rows: pd.DataFrame) -> str:
     for row in rows.to_dict("records"):
         for source, prefix in (("ours", ""), ("paper", "paper_")):
             if row[f"{prefix}risk"] == row[f"{prefix}risk"]:
-                cells = (f"{row[f'{prefix}{m}']:.2f} ± {row[f'{prefix}{m}_sd']:.2f}" for m in METRICS)
+                cells = (
+                    f"{row[f'{prefix}{m}']:.2f} ± {row[f'{prefix}{m}_sd']:.2f}" for m in METRICS
+                )
                 lines.append((str(row["method"]), source, *cells))
     return markdown_table(lines)
 

@@ -1,4 +1,6 @@
-"""Each method's choice for one patient: the paper's two by its own rules, PRIME with the linear model and without."""
+"""Each method's choice for one patient: the paper's two by its own rules, PRIME with the linear
+model and without.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ class Question:
 
     Attributes:
         delta: the probability with which a certified answer may be wrong.
-        tolerance: how far from the best worst case is near enough, in units of the reward; only PRIME can use it.
+        tolerance: how far from the best worst case is near enough, in units of the reward; only
+            PRIME can use it.
         budget: pulls that a method may spend.
     """
 
@@ -57,11 +60,17 @@ class Question:
     budget: int = 10_000
 
 
-def choose(dosing: Dosing, scales: Array, question: Question, source: np.random.SeedSequence) -> dict[str, Result]:
-    """One result a method, by label. StableOPT, which cannot stop by itself, gets as many pulls as Robust RAGE used."""
+def choose(
+    dosing: Dosing, scales: Array, question: Question, source: np.random.SeedSequence
+) -> dict[str, Result]:
+    """One result a method, by label. StableOPT, which cannot stop by itself, gets as many pulls as
+    Robust RAGE used.
+    """
     rage = run_method(ROBUST_RAGE, dosing, scales, question, source)
     results = {
-        STABLEOPT.label: run_method(STABLEOPT, dosing, scales, question, source, budget=rage.samples),
+        STABLEOPT.label: run_method(
+            STABLEOPT, dosing, scales, question, source, budget=rage.samples
+        ),
         ROBUST_RAGE.label: rage,
     }
     for method in (PRIME_LINEAR, PRIME_TABULAR):

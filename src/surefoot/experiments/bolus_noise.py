@@ -1,7 +1,8 @@
 """How noisy the reward is: scales per pair from a pilot, made larger on purpose.
 
-Sensor noise acts only through the correction term, so most days of a pair are nearly alike and a rare one is much
-worse. A pilot that saw no such day says little: a pair that looked quiet is not believed to be quieter than most.
+Sensor noise acts only through the correction term, so most days of a pair are nearly alike and a
+rare one is much worse. A pilot that saw no such day says little: a pair that looked quiet is not
+believed to be quieter than most.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class Pilot:
         return float((self.scales >= true_deviations).mean())
 
 
-def run_pilot(dosing: Dosing, source: np.random.SeedSequence, replicates: int = REPLICATES) -> Pilot:
+def run_pilot(
+    dosing: Dosing, source: np.random.SeedSequence, replicates: int = REPLICATES
+) -> Pilot:
     """Pull every pair a few times."""
     n_pairs = dosing.linear.n_pairs
     pairs = np.repeat(np.arange(n_pairs), replicates)
@@ -49,7 +52,9 @@ def run_pilot(dosing: Dosing, source: np.random.SeedSequence, replicates: int = 
 
 
 def scales_from(deviations: Array, replicates: int) -> Array:
-    """Upper confidence limits of the standard deviations (χ², as for Gaussian noise), then the floor."""
+    """Upper confidence limits of the standard deviations (χ², as for Gaussian noise), then the
+    floor.
+    """
     freedom = replicates - 1
     upper = deviations * np.sqrt(freedom / special.chdtri(freedom, 1 - ERROR))
     return np.asarray(np.maximum(upper, max(float(np.quantile(upper, FLOOR_SHARE)), LEAST_SCALE)))

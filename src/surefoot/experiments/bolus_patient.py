@@ -1,4 +1,6 @@
-"""Everything about one patient: pilot, choices of every method, the truth, five-day outcomes and a day's curves."""
+"""Everything about one patient: pilot, choices of every method, the truth, five-day outcomes and a
+day's curves.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ import numpy as np
 from surefoot.algorithms import Result
 from surefoot.errors import InputError
 from surefoot.experiments.bolus_evaluation import CASES, Setting, day_curves, evaluate
-from surefoot.experiments.bolus_methods import CALCULATOR, METHODS, PRIME_TABULAR, WORST_OF_ALL, Question, choose
+from surefoot.experiments.bolus_methods import (
+    CALCULATOR,
+    METHODS,
+    PRIME_TABULAR,
+    WORST_OF_ALL,
+    Question,
+    choose,
+)
 from surefoot.experiments.bolus_noise import Pilot, run_pilot
 from surefoot.experiments.bolus_problem import Dosing, make_dosing, stream
 from surefoot.experiments.bolus_truth import Truth, find_truth
@@ -56,7 +65,12 @@ def study_patient(name: str, plan: Plan, tell: Callable[[str], None] = lambda st
     pilot = run_pilot(dosing, stream(plan.seed, dosing.patient, "pilot"))
     tell("pilot")
     results = [
-        choose(dosing, pilot.scales, plan.question, stream(plan.seed, dosing.patient, "identify", number))
+        choose(
+            dosing,
+            pilot.scales,
+            plan.question,
+            stream(plan.seed, dosing.patient, "identify", number),
+        )
         for number in range(plan.choices)
     ]
     tell("choices")
@@ -95,7 +109,9 @@ def _patient_row(dosing: Dosing, pilot: Pilot, truth: Truth) -> Record:
 
 
 def linear_choice(dosing: Dosing, truth: Truth) -> int:
-    """The arm that the linear model prefers however many pulls it gets: its least-squares fit to the true means."""
+    """The arm that the linear model prefers however many pulls it gets: its least-squares fit to
+    the true means.
+    """
     theta, *_ = np.linalg.lstsq(dosing.linear.pairs, truth.means, rcond=None)
     return dosing.linear.best_arm(theta)
 
@@ -144,7 +160,9 @@ def _choice_rows(dosing: Dosing, results: list[dict[str, Result]], truth: Truth)
     ]
 
 
-def _outcome_rows(dosing: Dosing, results: list[dict[str, Result]], truth: Truth, plan: Plan) -> list[Record]:
+def _outcome_rows(
+    dosing: Dosing, results: list[dict[str, Result]], truth: Truth, plan: Plan
+) -> list[Record]:
     rows: list[Record] = []
     settings: list[Setting] = []
     for run in range(plan.runs):
@@ -152,11 +170,25 @@ def _outcome_rows(dosing: Dosing, results: list[dict[str, Result]], truth: Truth
         arms |= {label: result.arm for label, result in results[run // plan.runs_a_choice].items()}
         for label, arm in arms.items():
             for case in CASES:
-                rows.append({"patient": dosing.patient.name, "method": label, "case": case, "run": run, "arm": arm})
+                rows.append(
+                    {
+                        "patient": dosing.patient.name,
+                        "method": label,
+                        "case": case,
+                        "run": run,
+                        "arm": arm,
+                    }
+                )
                 settings.append(_setting(dosing, arm, truth, case))
         worst = int(np.argmin(truth.values))
         rows.append(
-            {"patient": dosing.patient.name, "method": WORST_OF_ALL, "case": CASES[1], "run": run, "arm": worst}
+            {
+                "patient": dosing.patient.name,
+                "method": WORST_OF_ALL,
+                "case": CASES[1],
+                "run": run,
+                "arm": worst,
+            }
         )
         settings.append(_setting(dosing, worst, truth, CASES[1]))
     metrics = evaluate(dosing, settings, [row["run"] for row in rows], plan.seed)
@@ -164,13 +196,19 @@ def _outcome_rows(dosing: Dosing, results: list[dict[str, Result]], truth: Truth
 
 
 def _setting(dosing: Dosing, arm: int, truth: Truth, case: str) -> Setting:
-    return dosing.arm_setting(arm) if case == CASES[0] else dosing.pair_setting(int(truth.worst_pairs[arm]))
+    return (
+        dosing.arm_setting(arm)
+        if case == CASES[0]
+        else dosing.pair_setting(int(truth.worst_pairs[arm]))
+    )
 
 
 def _curves(dosing: Dosing, recommended: int, truth: Truth, plan: Plan) -> Record:
     arms = {"calculator": dosing.baseline_arm, "recommended": recommended}
     ends = {CASES[0]: "as set", CASES[1]: "worst error"}
     settings = {
-        f"{name}, {ends[case]}": _setting(dosing, arm, truth, case) for name, arm in arms.items() for case in CASES
+        f"{name}, {ends[case]}": _setting(dosing, arm, truth, case)
+        for name, arm in arms.items()
+        for case in CASES
     }
     return day_curves(dosing, settings, plan.seed)

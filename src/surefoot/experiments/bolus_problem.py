@@ -1,4 +1,5 @@
-"""The paper's dosing problem: calculator settings as arms, errors in their two factors, a pull as two simulated days.
+"""The paper's dosing problem: calculator settings as arms, errors in their two factors, a pull as
+two simulated days.
 
 Research on virtual patients; not medical advice.
 """
@@ -11,7 +12,15 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
-from surefoot.glucose import Calculator, Patient, all_patients, diet, find_patient, lane_seeds, simulate
+from surefoot.glucose import (
+    Calculator,
+    Patient,
+    all_patients,
+    diet,
+    find_patient,
+    lane_seeds,
+    simulate,
+)
 from surefoot.glucose.calculator import CARB_RULE, CORRECTION_RULE
 from surefoot.glucose.meals import DAY_FACTORS
 from surefoot.problem import RobustProblem
@@ -31,7 +40,8 @@ class Dosing:
 
     Attributes:
         patient: who is simulated.
-        linear: features lc, hc, TDI, CarbF, CorrF as in the paper; they span 4 dimensions, for lc and hc are constant.
+        linear: features lc, hc, TDI, CarbF, CorrF as in the paper; they span 4 dimensions, for lc
+            and hc are constant.
         tabular: the same pairs, one feature each.
     """
 
@@ -55,8 +65,11 @@ class Dosing:
         return carb, correction
 
 
-def make_dosing(name: str | Patient, seed: int = 0, n_arms: int = 15, n_perturbations: int = 5) -> Dosing:
-    """The problem of one patient: the arms are evenly spaced, the errors uniform in the paper's ranges.
+def make_dosing(
+    name: str | Patient, seed: int = 0, n_arms: int = 15, n_perturbations: int = 5
+) -> Dosing:
+    """The problem of one patient: the arms are evenly spaced, the errors uniform in the paper's
+    ranges.
 
     The errors depend on the seed, the patient and the numbers of arms and perturbations alone.
     """
@@ -70,7 +83,9 @@ def make_dosing(name: str | Patient, seed: int = 0, n_arms: int = 15, n_perturba
     patient = find_patient(name)
     insulin = patient.total_daily_insulin * np.linspace(*INSULIN_RANGE, n_arms)
     meals = [DAY_FACTORS[day] * patient.daily_carbohydrates for day in DAYS]
-    arms = np.column_stack([np.tile(meals, (n_arms, 1)), insulin, CARB_RULE / insulin, CORRECTION_RULE / insulin])
+    arms = np.column_stack(
+        [np.tile(meals, (n_arms, 1)), insulin, CARB_RULE / insulin, CORRECTION_RULE / insulin]
+    )
     generator = np.random.default_rng(stream(seed, patient, "errors"))
     shape = (n_arms, n_perturbations)
     carb = arms[:, 3, None] * generator.uniform(*CARB_RANGE, shape)
@@ -109,15 +124,20 @@ def branch(source: np.random.SeedSequence, number: int) -> np.random.SeedSequenc
 
 
 def day_rewards(dosing: Dosing, pairs: IntArray, source: np.random.SeedSequence) -> Array:
-    """(2, n_pulls) lowest −risk of a low- and of a high-carb day for each pull, noise of its own for every day."""
+    """(2, n_pulls) lowest −risk of a low- and of a high-carb day for each pull, noise of its own
+    for every day.
+    """
     carb, correction = dosing.linear.parameters[pairs, 3], dosing.linear.parameters[pairs, 4]
     days = np.array([diet(day) for day in DAYS], dtype=object)[:, None]
     seeds = lane_seeds(source, (len(DAYS), len(pairs)))
-    return simulate(dosing.patient, Calculator(carb, correction), days, seeds, statistics=["magni_risk"]).reward
+    return simulate(
+        dosing.patient, Calculator(carb, correction), days, seeds, statistics=["magni_risk"]
+    ).reward
 
 
 class BolusSimulator:
-    """Pulls a whole phase in one batch; a pull's noise depends on the source, its phase and its place there alone.
+    """Pulls a whole phase in one batch; a pull's noise depends on the source, its phase and its
+    place there alone.
 
     Args:
         source: where all randomness comes from.

@@ -1,4 +1,6 @@
-"""A page about one patient: the recommended setting beside the standard calculator's, and a day's glucose."""
+"""A page about one patient: the recommended setting beside the standard calculator's, and a day's
+glucose.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +22,20 @@ PAGE = """\
 <html lang="en"><head><meta charset="utf-8"><title>{{ name }}: a robust bolus setting</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
- body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; color: #1f2328 }
- table { border-collapse: collapse; margin: 1rem 0 } th, td { padding: .25rem .7rem; text-align: right }
+ body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto;
+         padding: 0 1rem; color: #1f2328 }
+ table { border-collapse: collapse; margin: 1rem 0 }
+  th, td { padding: .25rem .7rem; text-align: right }
  th { border-bottom: 1px solid #8a8a8a } td:first-child, th:first-child { text-align: left }
- caption { text-align: left; font-weight: 600 } .warn { border-left: 4px solid #d9730d; padding: .3rem 1rem }
+ caption { text-align: left; font-weight: 600 }
+  .warn { border-left: 4px solid #d9730d; padding: .3rem 1rem }
  svg { max-width: 100%; height: auto } .chosen { background: #e8f2fb } code { font-size: .9em }
 </style></head><body>
 <h1>{{ name }}</h1>
 <p class="warn"><strong>{{ disclaimer }}</strong></p>
 <p>{{ sentence }}</p>
-{% for table in tables %}{% if loop.index == 2 %}{% for picture in pictures %}{{ picture }}{% endfor %}{% endif %}
+{% for table in tables %}
+{% if loop.index == 2 %}{% for picture in pictures %}{{ picture }}{% endfor %}{% endif %}
 <table><caption>{{ table.caption }}</caption>
 <tr>{% for head in table.heads %}<th>{{ head }}</th>{% endfor %}</tr>
 {% for row in table.rows %}<tr{% if row.chosen %} class="chosen"{% endif %}>
@@ -65,34 +71,59 @@ class Recommendation:
         frame = pd.DataFrame(record["outcomes"])
         means = frame.groupby(["method", "case"], sort=False)[list(METRICS)].mean()
         outcomes = {
-            key: dict(zip(METRICS, row, strict=True)) for key, row in zip(means.index, means.to_numpy(), strict=True)
+            key: dict(zip(METRICS, row, strict=True))
+            for key, row in zip(means.index, means.to_numpy(), strict=True)
         }
         arms = record["arms"]
-        return cls(record["patient"]["patient"], chosen, arms[chosen["arm"]], arms[len(arms) // 2], outcomes)
+        return cls(
+            record["patient"]["patient"],
+            chosen,
+            arms[chosen["arm"]],
+            arms[len(arms) // 2],
+            outcomes,
+        )
 
     def sentence(self, question: Question) -> str:
         """The answer for a person."""
         setting, chosen = self.setting, self.chosen
-        factors = f"CarbF {setting['carb_factor']:.2f} g/U and CorrF {setting['correction_factor']:.2f} mg/dL per U"
+        factors = (
+            f"CarbF {setting['carb_factor']:.2f} g/U and CorrF "
+            f"{setting['correction_factor']:.2f} mg/dL per U"
+        )
         pulls = f"{chosen['samples']:,} pulls of two simulated days each"
         if chosen["certified"]:
-            near = f", to within {question.tolerance:g}," if chosen["reason"] == "WITHIN_TOLERANCE" else ""
+            near = (
+                f", to within {question.tolerance:g},"
+                if chosen["reason"] == "WITHIN_TOLERANCE"
+                else ""
+            )
             sure = f"with {100 * (1 - question.delta):g} % confidence after {pulls}"
-            return f"{setting['name']} U/day: {factors} have the best worst case{near} of the settings tried, {sure}."
+            return (
+                f"{setting['name']} U/day: {factors} have the best worst case{near} of "
+                f"the settings tried, {sure}."
+            )
         left = f"{chosen['candidates']} settings are still possible after {pulls}"
         remedy = "a higher --budget or a --tolerance can decide"
-        return f"{setting['name']} U/day: {factors} are the best guess, not certified: {left}; {remedy}."
+        return (
+            f"{setting['name']} U/day: {factors} are the best guess, not certified: "
+            f"{left}; {remedy}."
+        )
 
 
 def table_rows(found: Recommendation) -> list[tuple[str, ...]]:
-    """The recommended setting and the calculator's, as set and under the worst error: for the page and the terminal."""
+    """The recommended setting and the calculator's, as set and under the worst error: for the page
+    and the terminal.
+    """
     rows = []
     for label, method, arm in (
         ("standard calculator", CALCULATOR, found.baseline),
         ("recommended", PRIME_TABULAR.label, found.setting),
     ):
         for case, prefix, words in ((CASES[0], "", "as set"), (CASES[1], "worst_", "worst error")):
-            factors = (f"{arm[f'{prefix}carb_factor']:.2f}", f"{arm[f'{prefix}correction_factor']:.2f}")
+            factors = (
+                f"{arm[f'{prefix}carb_factor']:.2f}",
+                f"{arm[f'{prefix}correction_factor']:.2f}",
+            )
             reward = f"{arm['value']:.2f}" if prefix else ""
             metrics = (f"{found.outcomes[method, case][metric]:.2f}" for metric in METRICS)
             rows.append((f"{label}, {words}", *factors, reward, *metrics))
@@ -107,7 +138,9 @@ def curve_frames(record: dict[str, Any]) -> dict[str, pd.DataFrame]:
     frames = {}
     for day, curves in record["curves"].items():
         parts = [
-            pd.DataFrame({"minute": [MINUTES_A_SAMPLE * k for k in range(len(bg))], "bg": bg, "curve": name})
+            pd.DataFrame(
+                {"minute": [MINUTES_A_SAMPLE * k for k in range(len(bg))], "bg": bg, "curve": name}
+            )
             for name, bg in curves.items()
         ]
         frames[day] = pd.concat(parts, ignore_index=True)
@@ -115,7 +148,9 @@ def curve_frames(record: dict[str, Any]) -> dict[str, pd.DataFrame]:
 
 
 def write_report(record: dict[str, Any], stage: Path, question: Question, command: str) -> str:
-    """Write the page, its charts (PNG, SVG, HTML) and the curves (CSV); gives the page's file name."""
+    """Write the page, its charts (PNG, SVG, HTML) and the curves (CSV); gives the page's file
+    name.
+    """
     from surefoot.charts import glucose_curves, save
 
     found = Recommendation.of(record)
@@ -131,7 +166,13 @@ def write_report(record: dict[str, Any], stage: Path, question: Question, comman
     return page.name
 
 
-def _page(record: dict[str, Any], found: Recommendation, pictures: list[str], question: Question, command: str) -> str:
+def _page(
+    record: dict[str, Any],
+    found: Recommendation,
+    pictures: list[str],
+    question: Question,
+    command: str,
+) -> str:
     from markupsafe import Markup
 
     from surefoot.report.page import environment
@@ -143,7 +184,11 @@ def _page(record: dict[str, Any], found: Recommendation, pictures: list[str], qu
             name=found.name,
             disclaimer=DISCLAIMER,
             sentence=found.sentence(question),
-            tables=[_outcome_table(found, record), _method_table(record), _arm_table(found, record)],
+            tables=[
+                _outcome_table(found, record),
+                _method_table(record),
+                _arm_table(found, record),
+            ],
             pictures=[Markup(picture) for picture in pictures],
             caveats=caveats(record),
             command=command,
@@ -154,21 +199,33 @@ def _page(record: dict[str, Any], found: Recommendation, pictures: list[str], qu
 def caveats(record: dict[str, Any]) -> list[str]:
     """What the certificate rests on, in this patient's numbers."""
     patient = record["patient"]
-    tie = f"tied between arms {', '.join(map(str, patient['tied']))}" if len(patient["tied"]) > 1 else "clear"
+    tie = (
+        f"tied between arms {', '.join(map(str, patient['tied']))}"
+        if len(patient["tied"]) > 1
+        else "clear"
+    )
     return [
         "The certificate assumes Gaussian noise no larger than the scales of a pilot "
-        f"({patient['scale_low']:.2f} to {patient['scale_high']:.2f}, {patient['pilot_samples']:,} pulls). "
-        "The noise is in truth skewed: most days are alike, and a rare one is much worse. Exhaustive simulation found "
-        f"that the scales cover the standard deviation of {100 * patient['scales_covering']:.0f} % of the pairs.",
-        f"Exhaustive simulation ({patient['truth_samples']:,} pulls) says that the best arm is arm {patient['best']} "
-        f"({tie}). Fitted to the true means, the linear model of the paper prefers arm {patient['linear_best']}, "
+        f"({patient['scale_low']:.2f} to {patient['scale_high']:.2f}, "
+        f"{patient['pilot_samples']:,} pulls). "
+        "The noise is in truth skewed: most days are alike, and a rare one is much "
+        "worse. Exhaustive simulation found "
+        f"that the scales cover the standard deviation of "
+        f"{100 * patient['scales_covering']:.0f} % of the pairs.",
+        f"Exhaustive simulation ({patient['truth_samples']:,} pulls) says that the "
+        f"best arm is arm {patient['best']} "
+        f"({tie}). Fitted to the true means, the linear model of the paper prefers "
+        f"arm {patient['linear_best']}, "
         f"which is worse by {patient['linear_regret']:.2f}.",
     ]
 
 
 def _outcome_table(found: Recommendation, record: dict[str, Any]) -> dict[str, Any]:
     runs = 1 + max(row["run"] for row in record["outcomes"])
-    rows = [{"cells": cells, "chosen": cells[0].startswith("recommended")} for cells in table_rows(found)]
+    rows = [
+        {"cells": cells, "chosen": cells[0].startswith("recommended")}
+        for cells in table_rows(found)
+    ]
     return {"caption": f"Means of {runs} five-day simulations", "heads": HEADS, "rows": rows}
 
 
@@ -198,7 +255,10 @@ def _fit(choice: dict[str, Any]) -> str:
         return "not assumed"
     if choice["lack_of_fit"] is None:
         return "untestable"
-    return f"{'rejected' if choice['model_rejected'] else 'not rejected'} (p = {choice['lack_of_fit']:.1g})"
+    return (
+        f"{'rejected' if choice['model_rejected'] else 'not rejected'} (p = "
+        f"{choice['lack_of_fit']:.1g})"
+    )
 
 
 def _arm_table(found: Recommendation, record: dict[str, Any]) -> dict[str, Any]:

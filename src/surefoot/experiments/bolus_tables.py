@@ -1,4 +1,6 @@
-"""The tables of the dosing experiment: outcomes beside the paper's, and the methods beside the truth."""
+"""The tables of the dosing experiment: outcomes beside the paper's, and the methods beside the
+truth.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,18 @@ from typing import Any
 import pandas as pd
 
 from surefoot.experiments.bolus_evaluation import CASES, METRICS
-from surefoot.experiments.bolus_methods import CALCULATOR, LABELS, METHODS, ROBUST_RAGE, STABLEOPT, WORST_OF_ALL
+from surefoot.experiments.bolus_methods import (
+    CALCULATOR,
+    LABELS,
+    METHODS,
+    ROBUST_RAGE,
+    STABLEOPT,
+    WORST_OF_ALL,
+)
 from surefoot.experiments.claims import Claim
 
-# Mean and standard deviation of risk index, % below 70, % above 180 and % within, as the paper's tables print them.
+# Mean and standard deviation of risk index, % below 70, % above 180 and % within, as the paper's
+# tables print them.
 PAPER = {
     (CASES[0], CALCULATOR): ((4.07, 3.49), (3.48, 7.33), (11.23, 13.95), (85.29, 14.30)),
     (CASES[0], STABLEOPT.label): ((4.01, 3.43), (1.69, 4.27), (12.10, 12.41), (86.20, 12.97)),
@@ -43,7 +53,8 @@ class Tables:
         outcomes: one row for each 5-day simulation.
         choices: one row for each time a method chose.
         patients: one row a patient: noise and truth.
-        arms: one row for each patient's arm: its setting, its worst error and its true worst-case reward.
+        arms: one row for each patient's arm: its setting, its worst error and its true worst-case
+            reward.
     """
 
     outcomes: pd.DataFrame
@@ -53,7 +64,10 @@ class Tables:
 
     @classmethod
     def of(cls, records: list[dict[str, Any]]) -> Tables:
-        joined = {key: [row for record in records for row in record[key]] for key in ("outcomes", "choices", "arms")}
+        joined = {
+            key: [row for record in records for row in record[key]]
+            for key in ("outcomes", "choices", "arms")
+        }
         patients = pd.DataFrame([record["patient"] for record in records])
         patients["tied"] = [" ".join(map(str, arms)) for arms in patients["tied"]]
         frames = {key: pd.DataFrame(rows) for key, rows in joined.items()}
@@ -61,9 +75,11 @@ class Tables:
 
 
 def outcome_summary(outcomes: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation over patients and runs, by case and method, with the paper's beside them.
+    """Mean and standard deviation over patients and runs, by case and method, with the paper's
+    beside them.
 
-    The last row of the worst case is no method: it is the most harmful pair of all, the worst that the ranges allow.
+    The last row of the worst case is no method: it is the most harmful pair of all, the worst that
+    the ranges allow.
     """
     rows = []
     for case in CASES:
@@ -75,7 +91,9 @@ def outcome_summary(outcomes: pd.DataFrame) -> pd.DataFrame:
             for position, metric in enumerate(METRICS):
                 row[metric], row[f"{metric}_sd"] = chosen[metric].mean(), chosen[metric].std()
                 paper = PAPER.get((case, label))
-                row[f"paper_{metric}"], row[f"paper_{metric}_sd"] = paper[position] if paper else (None, None)
+                row[f"paper_{metric}"], row[f"paper_{metric}_sd"] = (
+                    paper[position] if paper else (None, None)
+                )
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -83,8 +101,8 @@ def outcome_summary(outcomes: pd.DataFrame) -> pd.DataFrame:
 def method_summary(choices: pd.DataFrame) -> pd.DataFrame:
     """How each method fared against the truth.
 
-    `found` counts an arm that is tied with the best as found; `certified_wrong` are choices that were certified and
-    are not among the tied.
+    `found` counts an arm that is tied with the best as found; `certified_wrong` are choices that
+    were certified and are not among the tied.
     """
     rows = []
     for method in METHODS:
@@ -109,10 +127,14 @@ def method_summary(choices: pd.DataFrame) -> pd.DataFrame:
 
 
 def patient_summary(tables: Tables) -> pd.DataFrame:
-    """One row a patient: noise, truth, and for every method how often it found it and what it cost."""
+    """One row a patient: noise, truth, and for every method how often it found it and what it
+    cost.
+    """
     table = tables.patients.copy()
     for method in METHODS:
-        chosen = tables.choices[tables.choices["method"] == method.label].groupby("patient", sort=False)
+        chosen = tables.choices[tables.choices["method"] == method.label].groupby(
+            "patient", sort=False
+        )
         for column in ("found", "regret", "samples", "certified", "model_rejected"):
             table[f"{method.label}: {column}"] = table["patient"].map(chosen[column].mean())
         table[f"{method.label}: arms"] = table["patient"].map(chosen["arm"].agg(_distinct))
@@ -127,7 +149,10 @@ def paper_claims(summary: pd.DataFrame) -> Iterator[Claim]:
     )
     rage, stable, calculator = ROBUST_RAGE.label, STABLEOPT.label, CALCULATOR
     for case in CASES:
-        for figures, word, sign in ((below, "less time below 70", -1), (within, "more time in range", 1)):
+        for figures, word, sign in (
+            (below, "less time below 70", -1),
+            (within, "more time in range", 1),
+        ):
             ours, theirs = figures[case, rage], figures[case, calculator]
             text = f"{case}: the Robust-RAGE-tuned calculator has {word} than the standard one"
             yield Claim(text, sign * (ours - theirs) > 0, f"{ours:.2f} % against {theirs:.2f} %")
@@ -139,7 +164,8 @@ def paper_claims(summary: pd.DataFrame) -> Iterator[Claim]:
     )
     drops = [within[CASES[0], label] - within[CASES[1], label] for label in (calculator, rage)]
     yield Claim(
-        "the worst error costs the calculator much (taken as: 5 points in range or more), Robust RAGE's setting little",
+        "the worst error costs the calculator much (taken as: 5 points in range or "
+        "more), Robust RAGE's setting little",
         drops[0] >= 5 > drops[1],
         f"{drops[0]:.2f} against {drops[1]:.2f} points of time in range",
     )

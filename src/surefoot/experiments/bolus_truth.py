@@ -1,4 +1,6 @@
-"""Which setting really has the best worst case: every pair simulated until the winner is clear, or the tie is named."""
+"""Which setting really has the best worst case: every pair simulated until the winner is clear, or
+the tie is named.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ class Truth:
         values: (n_arms,) mean reward of each arm's worst pair.
         worst_pairs: (n_arms,) where it is worst.
         best: the arm of the highest value.
-        tied: the arms that may still be the best one, with 95 % confidence (normal approximation, all pairs and looks
-            at once); `best` alone where the winner is clear.
+        tied: the arms that may still be the best one, with 95 % confidence (normal approximation,
+            all pairs and looks at once); `best` alone where the winner is clear.
     """
 
     means: Array
@@ -43,8 +45,12 @@ class Truth:
         return float(self.values[self.best] - self.values[arm])
 
 
-def find_truth(dosing: Dosing, source: np.random.SeedSequence, replicates: tuple[int, ...] = REPLICATES) -> Truth:
-    """Simulate all pairs; then, more and more often, those pairs of the arms in contention that may be the worst."""
+def find_truth(
+    dosing: Dosing, source: np.random.SeedSequence, replicates: tuple[int, ...] = REPLICATES
+) -> Truth:
+    """Simulate all pairs; then, more and more often, those pairs of the arms in contention that may
+    be the worst.
+    """
     problem = dosing.linear
     rewards = [np.empty(0) for _ in range(problem.n_pairs)]
     width = float(-special.ndtri(ERROR / (2 * problem.n_pairs * len(replicates))))
@@ -56,17 +62,26 @@ def find_truth(dosing: Dosing, source: np.random.SeedSequence, replicates: tuple
         counts = np.array([len(values) for values in rewards])
         margin = width * deviations / np.sqrt(counts)
         floors, ceilings = problem.worst_of(means - margin), problem.worst_of(means + margin)
-        tied = np.flatnonzero(ceilings >= floors.max())  # as good as the arm that is surely good, perhaps
+        # as good as the arm that is surely good, perhaps
+        tied = np.flatnonzero(ceilings >= floors.max())
         if len(tied) == 1:
             break
         may_be_worst = means - margin <= ceilings[problem.arm_of_pair]
         chosen = np.flatnonzero(np.isin(problem.arm_of_pair, tied) & may_be_worst)
     values = problem.worst_of(means)
-    worst = np.array([start + np.argmin(means[start:stop]) for start, stop in pairwise(problem.offsets)])
+    worst = np.array(
+        [start + np.argmin(means[start:stop]) for start, stop in pairwise(problem.offsets)]
+    )
     return Truth(means, deviations, counts, values, worst, int(np.argmax(values)), tied)
 
 
-def _extend(dosing: Dosing, rewards: list[Array], chosen: IntArray, total: int, source: np.random.SeedSequence) -> None:
+def _extend(
+    dosing: Dosing,
+    rewards: list[Array],
+    chosen: IntArray,
+    total: int,
+    source: np.random.SeedSequence,
+) -> None:
     """Simulate the chosen pairs until each has `total` rewards."""
     missing = np.array([max(total - len(rewards[pair]), 0) for pair in chosen])
     pairs = np.repeat(chosen, missing)

@@ -66,9 +66,14 @@ def shared_claims(runs: pd.DataFrame) -> Iterator[Claim]:
 
 def _all_find_it(runs: pd.DataFrame) -> Claim:
     paper = runs[runs["policy"] == "paper"]
-    wrong = {str(label): int((~group["correct"]).sum()) for label, group in paper.groupby("label", sort=False)}
+    wrong = {
+        str(label): int((~group["correct"]).sum())
+        for label, group in paper.groupby("label", sort=False)
+    }
     count = len(paper) // len(wrong)
-    refuted = any(stats.binom.sf(errors - 1, count, DELTA) < LEVEL / len(wrong) for errors in wrong.values())
+    refuted = any(
+        stats.binom.sf(errors - 1, count, DELTA) < LEVEL / len(wrong) for errors in wrong.values()
+    )
     numbers = ", ".join(f"{label} {errors}" for label, errors in wrong.items())
     text = f"all identify the best arm (errors ≤ δ = {DELTA:g})"
     return Claim(text, not refuted, f"wrong in {count} runs each: {numbers}")
@@ -81,7 +86,10 @@ def _trend(runs: pd.DataFrame) -> tuple[bool, str]:
     fit = stats.linregress(np.log(runs["size"]), np.log(runs["samples"]))
     slope, error = float(fit.slope), float(fit.stderr)
     p = float(stats.t.sf(slope / error, len(runs) - 2)) if error > 0 else float(slope <= 0)
-    numbers = f"samples ∝ size^{slope:.2f} ± {error:.2f} (p = {p:.2g}); mean × {means[last] / means[first]:.2f}"
+    numbers = (
+        f"samples ∝ size^{slope:.2f} ± {error:.2f} (p = {p:.2g}); mean × "
+        f"{means[last] / means[first]:.2f}"
+    )
     return p < LEVEL, f"{numbers} from {first} to {last}"
 
 

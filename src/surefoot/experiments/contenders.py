@@ -14,7 +14,11 @@ from surefoot.noise import Gaussian, Noise, SubGaussian
 from surefoot.simulate import LinearSimulator, identify
 
 DELTA = 0.05
-NOISE: dict[str, Noise] = {"Gaussian": Gaussian(1.0), "sub-Gaussian": SubGaussian(1.0), "unknown scale": Gaussian()}
+NOISE: dict[str, Noise] = {
+    "Gaussian": Gaussian(1.0),
+    "sub-Gaussian": SubGaussian(1.0),
+    "unknown scale": Gaussian(),
+}
 
 
 @dataclass(frozen=True)
@@ -32,12 +36,16 @@ class Contender:
     knows: str = "Gaussian"
 
     def made(self, instance: Instance) -> Algorithm:
-        return algorithm_from(self.algorithm, **({"theta": instance[1]} if self.algorithm == "oracle" else {}))
+        return algorithm_from(
+            self.algorithm, **({"theta": instance[1]} if self.algorithm == "oracle" else {})
+        )
 
     def run(self, instance: Instance, seed: int) -> dict[str, Any]:
         """One run, as a row of the table."""
         problem, theta = instance
-        simulator = LinearSimulator(problem, theta, seed=np.random.SeedSequence(seed, spawn_key=(1,)))
+        simulator = LinearSimulator(
+            problem, theta, seed=np.random.SeedSequence(seed, spawn_key=(1,))
+        )
         begun = time.perf_counter()
         result = identify(
             problem,

@@ -19,8 +19,8 @@ SPHERE_RADIUS = 0.05
 def irrelevant_dimensions(d: int) -> Instance:
     """The paper's Experiment 1: d + 1 arms, of which only e₁ and e₁ + sin(0.01) e₂ are close.
 
-    The paper adds a scalar to a vector in y_j(x_{d+1}); it is taken along e₁, which leaves the other
-    dimensions irrelevant.
+    The paper adds a scalar to a vector in y_j(x_{d+1}); it is taken along e₁, which leaves the
+    other dimensions irrelevant.
     """
     unit = np.eye(d)
     steps = 0.01 * np.arange(1, PERTURBATIONS + 1)
@@ -31,7 +31,9 @@ def irrelevant_dimensions(d: int) -> Instance:
 
 
 def unit_sphere(n: int, d: int = 10, rng: np.random.Generator | None = None) -> Instance:
-    """The paper's Experiment 2: n arms on a sphere; θ is the one of the two closest arms that is best."""
+    """The paper's Experiment 2: n arms on a sphere; θ is the one of the two closest arms that is
+    best.
+    """
     generator = np.random.default_rng(0) if rng is None else rng
     arms = on_sphere(generator, n, d)
     products = arms @ arms.T - 2 * np.eye(n)
@@ -43,7 +45,9 @@ def unit_sphere(n: int, d: int = 10, rng: np.random.Generator | None = None) -> 
 
 
 def classic(d: int, angle: float = 0.1) -> Instance:
-    """The standard linear-bandit instance: unit vectors and one arm at a small angle to the best; nothing errs."""
+    """The standard linear-bandit instance: unit vectors and one arm at a small angle to the best;
+    nothing errs.
+    """
     close = np.zeros(d)
     close[:2] = math.cos(angle), math.sin(angle)
     arms = np.vstack([np.eye(d), close])
@@ -63,14 +67,20 @@ def random_robust(
     """
     generator = np.random.default_rng(0) if rng is None else rng
     theta = on_sphere(generator, 1, d)[0]
-    shortfalls = generator.permutation(np.concatenate([[0.0], gap * (1 + 0.5 * np.arange(n_arms - 1))]))
+    shortfalls = generator.permutation(
+        np.concatenate([[0.0], gap * (1 + 0.5 * np.arange(n_arms - 1))])
+    )
     arms = _across(generator, n_arms, theta) + np.outer(1 - shortfalls, theta)
     perturbations = [_half_binding(generator, n_perturbations, theta) for _ in range(n_arms)]
     return RobustProblem(arms, perturbations), theta
 
 
-def near_tie(n_arms: int = 5, gap: float = 0.01, d: int = 3, rng: np.random.Generator | None = None) -> Instance:
-    """Two arms whose robust values differ by a small gap, the others by half a unit; five perturbations an arm."""
+def near_tie(
+    n_arms: int = 5, gap: float = 0.01, d: int = 3, rng: np.random.Generator | None = None
+) -> Instance:
+    """Two arms whose robust values differ by a small gap, the others by half a unit; five
+    perturbations an arm.
+    """
     generator = np.random.default_rng(0) if rng is None else rng
     theta = on_sphere(generator, 1, d)[0]
     shortfalls = np.concatenate([[0.0, gap], np.full(n_arms - 2, 0.5)])

@@ -1,4 +1,6 @@
-"""What is finished, on disk: one line a job, so that an interrupt costs only the jobs that were running."""
+"""What is finished, on disk: one line a job, so that an interrupt costs only the jobs that were
+running.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,16 @@ LIBRARIES = ("surefoot", "numpy", "scipy", "numba", "daqp", "pandas")
 class Journal:
     """The results of one experiment as they come in.
 
-    Its name holds a digest of everything that decides the results: other options, another seed or changed code begin
-    another journal, so what is read back is what would be computed now.
+    Its name holds a digest of everything that decides the results: other options, another seed or
+    changed code begin another journal, so what is read back is what would be computed now.
 
     Attributes:
-        results: by job; what JSON makes of them, so that a result is the same whether it was just computed or read.
+        results: by job; what JSON makes of them, so that a result is the same whether it was just
+            computed or read.
 
     Args:
-        identity: everything that decides the results, besides the code and the versions of libraries.
+        identity: everything that decides the results, besides the code and the versions of
+            libraries.
     """
 
     def __init__(self, out: Path, experiment: str, identity: dict[str, Any]) -> None:
@@ -40,7 +44,8 @@ class Journal:
         except BlockingIOError:
             self._file.close()
             raise InputError(
-                f"{experiment} with these options is already running into {out}: wait for it, or give another --out"
+                f"{experiment} with these options is already running into {out}: wait "
+                f"for it, or give another --out"
             ) from None
         self.results = self._read()
 
@@ -62,7 +67,9 @@ class Journal:
             self.path.parent.rmdir()
 
     def _read(self) -> dict[str, Any]:
-        """Whole lines; the end of a line that was being written when its process was killed is cut off."""
+        """Whole lines; the end of a line that was being written when its process was killed is cut
+        off.
+        """
         self._file.seek(0)
         content = self._file.read()
         whole = content.rfind(b"\n") + 1
@@ -72,7 +79,9 @@ class Journal:
 
 def versions() -> dict[str, str]:
     """Of Python and of the libraries that can change a result."""
-    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in LIBRARIES}
+    return {"python": platform.python_version()} | {
+        name: importlib.metadata.version(name) for name in LIBRARIES
+    }
 
 
 def code_digest() -> str:

@@ -1,4 +1,6 @@
-"""What an experiment gives out: files that are written whole or not at all, and tables for people."""
+"""What an experiment gives out: files that are written whole or not at all, and tables for
+people.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,15 @@ class Folder:
             tempfile.TemporaryFile(dir=path).close()
         except OSError as error:
             raise InputError(
-                f"nothing can be written to {path} ({error.strerror}): give another folder with --out"
+                f"nothing can be written to {path} ({error.strerror}): give another "
+                f"folder with --out"
             ) from None
 
     @contextlib.contextmanager
     def staged(self) -> Iterator[Path]:
-        """A temporary folder; its files move to the real one, each under its own name, if all goes well."""
+        """A temporary folder; its files move to the real one, each under its own name, if all goes
+        well.
+        """
         stage = Path(tempfile.mkdtemp(prefix=".writing-", dir=self.path))
         try:
             yield stage
@@ -71,5 +76,11 @@ def write_table(frame: pd.DataFrame, stem: Path) -> None:
 
 def write_origin(path: Path, command: str, seed: int, **more: Any) -> None:
     """The sidecar: what to type to get the same again, and with which versions."""
-    origin = {"command": command, "seed": seed, **more, "versions": versions(), "code": code_digest()}
+    origin = {
+        "command": command,
+        "seed": seed,
+        **more,
+        "versions": versions(),
+        "code": code_digest(),
+    }
     path.write_text(json.dumps(origin, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

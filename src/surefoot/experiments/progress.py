@@ -1,4 +1,6 @@
-"""How far an experiment is: a bar with the remaining time in a terminal, a line now and then in a log, or nothing."""
+"""How far an experiment is: a bar with the remaining time in a terminal, a line now and then in a
+log, or nothing.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,11 @@ class Lines:
             self._said = now
             left = (now - self._begun) * (self._work - self._done) / self._fresh
             share = 100 * self._done / self._work
-            print(f"{self._title}: {share:.0f} %, {duration(left)} left", file=self._stream, flush=True)
+            print(
+                f"{self._title}: {share:.0f} %, {duration(left)} left",
+                file=self._stream,
+                flush=True,
+            )
 
     def end(self) -> None:
         pass
@@ -65,9 +71,21 @@ class Bar:
 
     def begin(self, title: str, work: float, done: float) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            TaskProgressColumn,
+            TextColumn,
+            TimeRemainingColumn,
+        )
 
-        columns = (TextColumn(title), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("left"))
+        columns = (
+            TextColumn(title),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+        )
         self._bar = Progress(*columns, console=Console(file=self._stream), transient=True)
         self._task = self._bar.add_task(title, total=work)
         self._bar.update(self._task, completed=done)

@@ -1,4 +1,6 @@
-"""A session of experiments: jobs over workers, with progress; what is finished stays, and the same command goes on."""
+"""A session of experiments: jobs over workers, with progress; what is finished stays, and the same
+command goes on.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ class Job:
     Attributes:
         key: its name within the experiment; must tell it apart under all options.
         arguments: what the experiment's function is called with; picklable.
-        weight: how much work it is compared with the others, for the remaining time; the heaviest begin first.
+        weight: how much work it is compared with the others, for the remaining time; the heaviest
+            begin first.
     """
 
     key: str
@@ -66,7 +69,9 @@ class Session:
         for name, least in (("runs", 1), ("seed", 0)):
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
-                raise InputError(f"--{name} {value} is not possible: give a whole number of at least {least}")
+                raise InputError(
+                    f"--{name} {value} is not possible: give a whole number of at least {least}"
+                )
         self.folder = Folder(self.out)
 
     def __enter__(self) -> Self:
@@ -80,19 +85,26 @@ class Session:
             journal.close() if kind else journal.remove()
 
     def map(
-        self, experiment: str, function: Callable[..., Any], jobs: Sequence[Job], identity: dict[str, Any] | None = None
+        self,
+        experiment: str,
+        function: Callable[..., Any],
+        jobs: Sequence[Job],
+        identity: dict[str, Any] | None = None,
     ) -> list[Any]:
-        """`function(*job.arguments)` for every job, in the order of the jobs, whoever computed them in whichever order.
+        """`function(*job.arguments)` for every job, in the order of the jobs, whoever computed them
+        in whichever order.
 
         Args:
             experiment: what is being done, for people and for the journal's name.
             function: of a module, so that workers can find it; what it gives must survive JSON.
-            identity: what else decides the results, besides the seed and the code. The number of runs should not be
-                in it if jobs of fewer runs are also jobs of more.
+            identity: what else decides the results, besides the seed and the code. The number of
+                runs should not be in it if jobs of fewer runs are also jobs of more.
         """
         journal = Journal(self.out, experiment, {"seed": self.seed} | (identity or {}))
         self._journals.append(journal)
-        left = sorted((job for job in jobs if job.key not in journal.results), key=lambda job: -job.weight)
+        left = sorted(
+            (job for job in jobs if job.key not in journal.results), key=lambda job: -job.weight
+        )
         total = sum(job.weight for job in jobs)
         self.progress.begin(experiment, total, total - sum(job.weight for job in left))
         try:
@@ -115,17 +127,21 @@ class Session:
             if not is_loss(error):
                 raise
             raise Stopped(
-                f"a worker died ({type(error).__name__}): it was killed, or there was not enough memory. "
+                f"a worker died ({type(error).__name__}): it was killed, or there was "
+                f"not enough memory. "
                 f"{self._how_to_go_on(journal, left)}; fewer --processes need less memory"
             ) from error
 
     def _started_workers(self) -> JobWorkers:
         if self._workers is None:
-            self._workers = Cluster(self.dask) if self.dask else Processes(self.processes or cores())
+            self._workers = (
+                Cluster(self.dask) if self.dask else Processes(self.processes or cores())
+            )
         return self._workers
 
     def _how_to_go_on(self, journal: Journal, left: list[Job]) -> str:
         missing = sum(job.key not in journal.results for job in left)
         return (
-            f"{len(journal.results)} jobs are finished and kept, {missing} are left: the same command goes on with them"
+            f"{len(journal.results)} jobs are finished and kept, {missing} are left: the "
+            f"same command goes on with them"
         )

@@ -55,7 +55,12 @@ class Experiment:
 
 
 IRRELEVANT = Experiment(
-    "irrelevant-dimensions", 1, "Irrelevant dimensions", "d", "dimensions d", (5, 10, 15, 20, 25, 30)
+    "irrelevant-dimensions",
+    1,
+    "Irrelevant dimensions",
+    "d",
+    "dimensions d",
+    (5, 10, 15, 20, 25, 30),
 )
 SPHERE = Experiment("unit-sphere", 2, "Unit sphere", "n", "arms n", (10, 20, 50, 100, 200))
 
@@ -75,11 +80,17 @@ def unit_sphere(session: Session) -> None:
 
 
 def run_table(session: Session, experiment: Experiment) -> pd.DataFrame:
-    """Every run of every contender, as a row; the same to the bit for the same seed, but for the seconds."""
+    """Every run of every contender, as a row; the same to the bit for the same seed, but for the
+    seconds.
+    """
     import pandas as pd
 
     jobs = [
-        Job(f"{size}/{run}", (experiment.name, size, run, experiment.seed(session.seed, size, run)), 10 + size)
+        Job(
+            f"{size}/{run}",
+            (experiment.name, size, run, experiment.seed(session.seed, size, run)),
+            10 + size,
+        )
         for size in experiment.sizes
         for run in range(session.runs)
     ]
@@ -97,10 +108,14 @@ def run_once(name: str, size: int, run: int, seed: int) -> list[dict[str, Any]]:
 
 
 def summary(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean and deviation of the samples, their ratio to the paper's oracle, and errors, by size and contender."""
+    """Mean and deviation of the samples, their ratio to the paper's oracle, and errors, by size and
+    contender.
+    """
     groups = runs.groupby(["size", "label", "policy"], sort=False)
     table = groups["samples"].agg(runs="size", mean="mean", deviation="std")
-    table["ratio"] = table["mean"] / table["mean"].xs((ORACLE.label, ORACLE.policy), level=("label", "policy"))
+    table["ratio"] = table["mean"] / table["mean"].xs(
+        (ORACLE.label, ORACLE.policy), level=("label", "policy")
+    )
     table["errors"] = groups["correct"].agg(lambda correct: int((~correct).sum()))
     table["uncertified"] = groups["certified"].agg(lambda certified: int((~certified).sum()))
     table["seconds"] = groups["seconds"].mean()
@@ -108,11 +123,15 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def figure(experiment: Experiment, table: pd.DataFrame) -> Any:
-    """The panel of Figure 1: what follows the paper's rules in one family of colours, what is proved in another."""
+    """The panel of Figure 1: what follows the paper's rules in one family of colours, what is
+    proved in another.
+    """
     from surefoot.charts import samples_chart
 
     error = (table["deviation"] / np.sqrt(table["runs"])).fillna(0.0)
-    bars = table.assign(algorithm=table["label"], low=table["mean"] - error, high=table["mean"] + error)
+    bars = table.assign(
+        algorithm=table["label"], low=table["mean"] - error, high=table["mean"] + error
+    )
     title = f"{experiment.title}: samples until the answer is certain (mean ± standard error)"
     return samples_chart(bars, "size", experiment.axis, title)
 
@@ -122,12 +141,20 @@ def markdown(experiment: Experiment, table: pd.DataFrame) -> str:
     from surefoot.experiments.output import short
 
     lines = [
-        "| | " + " | ".join(f"{experiment.symbol} = {size}" for size in experiment.sizes) + " | errors |",
+        "| | "
+        + " | ".join(f"{experiment.symbol} = {size}" for size in experiment.sizes)
+        + " | errors |",
         "|---|" + "---|" * (len(experiment.sizes) + 1),
     ]
     for (label, policy), rows in table.groupby(["label", "policy"], sort=False):
-        cells = [f"{short(mean)} ({ratio:.2f})" for mean, ratio in zip(rows["mean"], rows["ratio"], strict=True)]
-        lines.append(f"| {label}, {policy} | {' | '.join(cells)} | {rows['errors'].sum()} of {rows['runs'].sum()} |")
+        cells = [
+            f"{short(mean)} ({ratio:.2f})"
+            for mean, ratio in zip(rows["mean"], rows["ratio"], strict=True)
+        ]
+        lines.append(
+            f"| {label}, {policy} | {' | '.join(cells)} | {rows['errors'].sum()} of "
+            f"{rows['runs'].sum()} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -137,7 +164,9 @@ def _same_for_all_runs(d: int) -> Instance:
     return instances.irrelevant_dimensions(d)
 
 
-def _reproduce(session: Session, experiment: Experiment, claims_of: Callable[[pd.DataFrame], Iterable[Claim]]) -> None:
+def _reproduce(
+    session: Session, experiment: Experiment, claims_of: Callable[[pd.DataFrame], Iterable[Claim]]
+) -> None:
     from surefoot.charts import save
     from surefoot.experiments.output import write_origin, write_table
 
@@ -147,7 +176,9 @@ def _reproduce(session: Session, experiment: Experiment, claims_of: Callable[[pd
     with session.folder.staged() as stage:
         save(figure(experiment, table), stage / experiment.name)
         write_table(runs.drop(columns="seconds"), stage / experiment.name)
-        (stage / f"{experiment.name}-summary.md").write_text(markdown(experiment, table), encoding="utf-8")
+        (stage / f"{experiment.name}-summary.md").write_text(
+            markdown(experiment, table), encoding="utf-8"
+        )
         seconds = runs[["size", "run", "label", "policy", "seconds"]]
         seconds.to_csv(stage / f"{experiment.name}-seconds.csv", index=False)
         write_origin(
@@ -161,19 +192,25 @@ def _reproduce(session: Session, experiment: Experiment, claims_of: Callable[[pd
     _show(session, experiment, table, claims)
 
 
-def _show(session: Session, experiment: Experiment, table: pd.DataFrame, claims: list[Claim]) -> None:
+def _show(
+    session: Session, experiment: Experiment, table: pd.DataFrame, claims: list[Claim]
+) -> None:
     from rich.table import Table
 
     console = console_for_output()
     shown = Table(
-        experiment.symbol, "algorithm", "rules", "mean samples", "± sd", "/ oracle", "errors", "ms a run",
-        title=f"{experiment.name}: {session.runs} runs, δ = {DELTA:g}, seed {session.seed}", title_justify="left",
+        experiment.symbol, "algorithm", "rules", "mean samples", "± sd",
+        "/ oracle", "errors", "ms a run",
+        title=f"{experiment.name}: {session.runs} runs, δ = {DELTA:g}, seed {session.seed}",
+        title_justify="left",
     )  # fmt: skip
     for size, group in table.groupby("size", sort=False):
         for row in group.to_dict("records"):
             deviation = "" if row["runs"] == 1 else f"{row['deviation']:,.0f}"
             numbers = (f"{row['mean']:,.0f}", deviation, f"{row['ratio']:.2f}", str(row["errors"]))
-            shown.add_row(str(size), row["label"], row["policy"], *numbers, f"{1e3 * row['seconds']:.0f}")
+            shown.add_row(
+                str(size), row["label"], row["policy"], *numbers, f"{1e3 * row['seconds']:.0f}"
+            )
         shown.add_section()
     console.print(shown)
     console.print("The paper's claims (its own rules, our runs):")

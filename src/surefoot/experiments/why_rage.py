@@ -1,4 +1,5 @@
-"""Why Robust RAGE falls behind Robust Static on spheres: its parts taken away one at a time, on the same runs.
+"""Why Robust RAGE falls behind Robust Static on spheres: its parts taken away one at a time, on the
+same runs.
 
 The variants are for this diagnosis only. Nothing is proved for them.
 """
@@ -25,7 +26,13 @@ from surefoot.confidence import paper_threshold
 from surefoot.design.rounding import round_design, rounding_minimum
 from surefoot.experiments.contenders import DELTA
 from surefoot.experiments.instances import Instance
-from surefoot.experiments.output import console_for_output, markdown_table, short, write_origin, write_table
+from surefoot.experiments.output import (
+    console_for_output,
+    markdown_table,
+    short,
+    write_origin,
+    write_table,
+)
 from surefoot.experiments.runner import Job, Session
 from surefoot.experiments.synthetic import IRRELEVANT, SPHERE
 from surefoot.noise import Gaussian
@@ -90,7 +97,9 @@ class WithoutRounding(Recording):
 
 @dataclass(eq=False)
 class Looking(Recording):
-    """Looks as often as Robust Static does: each phase grows by 1.3 and ends early if one arm is left."""
+    """Looks as often as Robust Static does: each phase grows by 1.3 and ends early if one arm is
+    left.
+    """
 
     growth: float = 1.3
 
@@ -104,8 +113,13 @@ class Looking(Recording):
             return StopReason.IDENTIFIED
         self.lambda_, self.size = self.line_6()
         pulled = int(self.phase_counts.sum())
-        total = math.ceil(self.growth * pulled) if pulled else 2 * int(np.count_nonzero(self.lambda_))
-        counts: Counts = grown(self.lambda_, self.phase_counts, min(total, math.ceil(self.size))) - self.phase_counts
+        total = (
+            math.ceil(self.growth * pulled) if pulled else 2 * int(np.count_nonzero(self.lambda_))
+        )
+        counts: Counts = (
+            grown(self.lambda_, self.phase_counts, min(total, math.ceil(self.size)))
+            - self.phase_counts
+        )
         return counts
 
     def learn(self, outcome: Outcome) -> None:
@@ -115,7 +129,9 @@ class Looking(Recording):
         super().learn(self.judged(outcome))
         if self.phase_counts.sum() >= math.ceil(self.size):
             self.phase_counts, self.phase_sums = 0 * self.phase_counts, 0.0 * self.phase_sums
-        elif self.survivors.sum() > 1:  # the phase goes on, with the arms and the design it began with
+        elif (
+            self.survivors.sum() > 1
+        ):  # the phase goes on, with the arms and the design it began with
             self.survivors, self.t = before, t
 
     def judged(self, outcome: Outcome) -> Outcome:
@@ -125,7 +141,9 @@ class Looking(Recording):
 
 @dataclass(eq=False)
 class Keeping(Looking):
-    """Looks as often, and judges by the pulls of all phases instead of forgetting those of the phases before."""
+    """Looks as often, and judges by the pulls of all phases instead of forgetting those of the
+    phases before.
+    """
 
     def judged(self, outcome: Outcome) -> Outcome:
         return Outcome(outcome.phase, self.counts, self.sums, outcome.scatter)
@@ -145,15 +163,21 @@ def why_rage(session: Session) -> None:
     with session.folder.staged() as stage:
         write_table(runs, stage / "why-rage")
         (stage / "why-rage-summary.md").write_text(markdown_table(lines) + "\n", encoding="utf-8")
-        write_origin(stage / "why-rage.json", session.command, session.seed, runs=session.runs, delta=DELTA)
+        write_origin(
+            stage / "why-rage.json", session.command, session.seed, runs=session.runs, delta=DELTA
+        )
     _show(session, lines)
 
 
 def diagnose(name: str, size: int, seed: int) -> dict[str, Any]:
-    """One instance of the experiment of that name: samples of each variant, and what decides them."""
+    """One instance of the experiment of that name: samples of each variant, and what decides
+    them.
+    """
     instance = (IRRELEVANT if name == IRRELEVANT.name else SPHERE).instance(size, seed)
     algorithms = (Recording(), WithoutRounding(), Looking(), Keeping(), RobustStatic())
-    printed, without, looking, keeping, static = (_finished(algorithm, instance, seed) for algorithm in algorithms)
+    printed, without, looking, keeping, static = (
+        _finished(algorithm, instance, seed) for algorithm in algorithms
+    )
     phases = [int(record.counts.sum()) for record in printed.history]
     return {
         "experiment": name,
@@ -184,7 +208,9 @@ def _finished(algorithm: Algorithm, instance: Instance, seed: int) -> Any:
 
 
 def _what_designs_need(instance: Instance, rage: Recording) -> dict[str, float]:
-    """Pulls after which the true gaps exceed the paper's widths: with λ^G, RAGE's first design, and the best (H_R)."""
+    """Pulls after which the true gaps exceed the paper's widths: with λ^G, RAGE's first design, and
+    the best (H_R).
+    """
     problem, theta = instance
     first = rage.start(problem, rage.settings)._design()[0]
     squared = paper_threshold(problem.n_pairs, DELTA) ** 2

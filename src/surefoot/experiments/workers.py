@@ -18,7 +18,9 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 class JobWorkers(Protocol):
     """What a session needs: futures for jobs, and an end."""
 
-    def submit_all(self, function: Callable[..., Any], jobs: list[tuple[Any, ...]]) -> list[Any]: ...
+    def submit_all(
+        self, function: Callable[..., Any], jobs: list[tuple[Any, ...]]
+    ) -> list[Any]: ...
 
     def stop(self) -> None: ...
 
@@ -26,12 +28,14 @@ class JobWorkers(Protocol):
 class Processes:
     """Fresh processes with one thread each.
 
-    They are spawned, not forked: a fork inherits however many threads numpy began with, and how sums are split over
-    threads changes their last bits.
+    They are spawned, not forked: a fork inherits however many threads numpy began with, and how
+    sums are split over threads changes their last bits.
     """
 
     def __init__(self, count: int) -> None:
-        self._pool = ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"), initializer=_prepare)
+        self._pool = ProcessPoolExecutor(
+            count, mp_context=multiprocessing.get_context("spawn"), initializer=_prepare
+        )
 
     def submit_all(self, function: Callable[..., Any], jobs: list[tuple[Any, ...]]) -> list[Any]:
         with _inherited_by_workers():
@@ -69,7 +73,9 @@ def _prepare() -> None:
 
 @contextlib.contextmanager
 def _inherited_by_workers() -> Iterator[None]:
-    """Processes begun meanwhile use one thread, and leave Ctrl-C, which reaches all of a terminal's, to this one."""
+    """Processes begun meanwhile use one thread, and leave Ctrl-C, which reaches all of a
+    terminal's, to this one.
+    """
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     handler = _set_interrupt(signal.SIG_IGN)
@@ -82,5 +88,7 @@ def _inherited_by_workers() -> Iterator[None]:
 
 
 def _set_interrupt(handler: Any) -> Any:
-    with contextlib.suppress(ValueError):  # not the main thread, where interrupts do not come anyway
+    with contextlib.suppress(
+        ValueError
+    ):  # not the main thread, where interrupts do not come anyway
         return signal.signal(signal.SIGINT, handler)

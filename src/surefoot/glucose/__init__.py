@@ -1,17 +1,19 @@
-"""UVA/Padova virtual patients, fast: meals, insulin, sensor, bolus calculator and the usual metrics.
+"""UVA/Padova virtual patients, fast: meals, insulin, sensor, bolus calculator and the usual
+metrics.
 
 Research software on virtual patients; not a medical device.
 
-The paper's reward of many settings of one patient, a low- and a high-carb day each, and 5-day metrics:
+The paper's reward of many settings of one patient, a low- and a high-carb day each, and 5-day
+metrics:
 
     days = np.array([diet("low"), diet("high")])[:, None]
-    runs = simulate("adult#001", Calculator(carb_factors, correction_factors), days, seed, statistics=["magni_risk"])
-    rewards = runs.reward.sum(axis=0)
+    runs = simulate("adult#001", Calculator(carb_factors, correction_factors), days, seed,
+    statistics=["magni_risk"]) rewards = runs.reward.sum(axis=0)
 
     names = np.array([patient.name for patient in all_patients()])[:, None]
     plan = diet("low", "high", "low", "high", "low")
-    evaluation = simulate(names, Calculator.baseline(names), plan, lane_seeds(seed, (30, 20)), statistics=STATISTICS)
-    evaluation["time_in_range"].mean(), evaluation.risk_index.mean()
+    evaluation = simulate(names, Calculator.baseline(names), plan, lane_seeds(seed, (30, 20)),
+    statistics=STATISTICS) evaluation["time_in_range"].mean(), evaluation.risk_index.mean()
 """
 
 from surefoot.glucose.batch import lane_seeds

@@ -1,4 +1,6 @@
-"""From what the caller gave to lanes: broadcasting, seeds, and groups that share a patient and a scenario."""
+"""From what the caller gave to lanes: broadcasting, seeds, and groups that share a patient and a
+scenario.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from surefoot.glucose.sensor import Sensor
 
 Words = NDArray[np.uint64]
 Scenarios = Scenario | Diet | Sequence[Scenario | Diet] | NDArray[Any]
-Seeds = int | np.random.SeedSequence | Sequence[int] | Sequence[np.random.SeedSequence] | NDArray[Any]
+Seeds = (
+    int | np.random.SeedSequence | Sequence[int] | Sequence[np.random.SeedSequence] | NDArray[Any]
+)
 
 
 @dataclass(frozen=True)
@@ -55,13 +59,16 @@ class Batch:
                 yield Group(group.patient, group.scenario, group.lanes[start : start + size])
 
 
-def make_batch(patients: Patients, calculators: Calculator, scenario: Scenarios, seeds: Seeds, sensor: Sensor) -> Batch:
+def make_batch(
+    patients: Patients, calculators: Calculator, scenario: Scenarios, seeds: Seeds, sensor: Sensor
+) -> Batch:
     """Check and broadcast the inputs of `simulate`."""
     people = patient_array(patients)
     plans = object_array(scenario, (Scenario, Diet), "scenario")
     if not isinstance(calculators, Calculator):
         raise InputError(
-            f"calculators is a {type(calculators).__name__}: give one Calculator; its fields may be arrays"
+            f"calculators is a {type(calculators).__name__}: give one Calculator; its "
+            f"fields may be arrays"
         )
     words = None if _is_root(seeds) else seed_words(seeds)
     arrays = [people, plans, *calculators.columns, *([] if words is None else [words])]
@@ -71,26 +78,34 @@ def make_batch(patients: Patients, calculators: Calculator, scenario: Scenarios,
     groups = _groups(people, plans, shape)
     horizons = {group.scenario.horizon for group in groups}
     if len(horizons) > 1:
-        raise InputError(f"scenarios last {sorted(horizons)} min: lanes of one call must last equally long")
+        raise InputError(
+            f"scenarios last {sorted(horizons)} min: lanes of one call must last equally long"
+        )
     horizon = horizons.pop()
     if horizon % sensor.sample_minutes:
         raise InputError(
-            f"the horizon of {horizon} min is not a whole number of the sensor's {sensor.sample_minutes} min windows"
+            f"the horizon of {horizon} min is not a whole number of the sensor's "
+            f"{sensor.sample_minutes} min windows"
         )
-    settings = np.stack([np.broadcast_to(column, shape).ravel() for column in calculators.columns], axis=1)
+    settings = np.stack(
+        [np.broadcast_to(column, shape).ravel() for column in calculators.columns], axis=1
+    )
     return Batch(shape, horizon, settings, np.broadcast_to(words, shape).ravel(), groups)
 
 
 def lane_seeds(root: int | np.random.SeedSequence, shape: int | tuple[int, ...]) -> Words:
     """Independent 64-bit seeds for lanes of that shape, from one root."""
-    sequence = root if isinstance(root, np.random.SeedSequence) else np.random.SeedSequence(_natural(root))
+    sequence = (
+        root if isinstance(root, np.random.SeedSequence) else np.random.SeedSequence(_natural(root))
+    )
     count = int(np.prod(shape))
     return np.asarray(sequence.generate_state(count, np.uint64), dtype=np.uint64).reshape(shape)
 
 
 def seed_words(seeds: Any) -> Words:
     """One 64-bit word for each given seed: integers as they are, sequences by their first state."""
-    values = seeds if isinstance(seeds, np.ndarray) else np.array(seeds, dtype=object)  # else 2**63 turns into a float
+    # else 2**63 turns into a float
+    values = seeds if isinstance(seeds, np.ndarray) else np.array(seeds, dtype=object)
     if values.dtype.kind in "iu":
         if values.size and values.min() < 0:
             raise InputError(f"the seed {values.min()} is negative: seeds run from 0 to 2**64 - 1")
@@ -103,14 +118,18 @@ def _word(seed: Any) -> int:
     if isinstance(seed, np.random.SeedSequence):
         return int(seed.generate_state(1, np.uint64)[0])
     if _natural(seed) >= 2**64:
-        raise InputError(f"the seed {seed} needs more than 64 bits: a lane's seed runs from 0 to 2**64 - 1")
+        raise InputError(
+            f"the seed {seed} needs more than 64 bits: a lane's seed runs from 0 to 2**64 - 1"
+        )
     return int(seed)
 
 
 def _natural(seed: Any) -> int:
     if isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0:
         return int(seed)
-    raise InputError(f"the seed is {seed!r}: give a whole number from 0 up, or a numpy SeedSequence")
+    raise InputError(
+        f"the seed is {seed!r}: give a whole number from 0 up, or a numpy SeedSequence"
+    )
 
 
 def _is_root(seeds: Any) -> bool:
@@ -123,7 +142,8 @@ def _common_shape(arrays: list[NDArray[Any]]) -> tuple[int, ...]:
     except ValueError:
         given = ", ".join(str(array.shape) for array in arrays)
         raise InputError(
-            f"patients, scenario, calculator's fields and seeds have shapes {given}, which do not broadcast: "
+            f"patients, scenario, calculator's fields and seeds have shapes {given}, "
+            f"which do not broadcast: "
             "give each as one value, or as arrays that NumPy can broadcast together"
         ) from None
     if 0 in shape:
@@ -131,7 +151,9 @@ def _common_shape(arrays: list[NDArray[Any]]) -> tuple[int, ...]:
     return shape or (1,)
 
 
-def _groups(people: NDArray[np.object_], plans: NDArray[np.object_], shape: tuple[int, ...]) -> tuple[Group, ...]:
+def _groups(
+    people: NDArray[np.object_], plans: NDArray[np.object_], shape: tuple[int, ...]
+) -> tuple[Group, ...]:
     patients, person = _numbered(list(people.ravel()))
     scenarios, plan = _numbered(list(plans.ravel()))
     keys = person.reshape(people.shape) * len(scenarios) + plan.reshape(plans.shape)
@@ -156,9 +178,14 @@ def _meals(plan: Scenario | Diet, patient: Patient) -> Scenario:
 def _numbered(values: list[Any]) -> tuple[list[Any], IntArray]:
     """The distinct values and, for each value, which of them it is.
 
-    Comparing patients is slow and most lanes share the very same objects: those are told apart first.
+    Comparing patients is slow and most lanes share the very same objects: those are told apart
+    first.
     """
     objects = {id(value): value for value in values}
     numbers: dict[Any, int] = {}
-    number_of_object = {key: numbers.setdefault(value, len(numbers)) for key, value in objects.items()}
-    return list(numbers), np.array([number_of_object[id(value)] for value in values], dtype=np.int64)
+    number_of_object = {
+        key: numbers.setdefault(value, len(numbers)) for key, value in objects.items()
+    }
+    return list(numbers), np.array(
+        [number_of_object[id(value)] for value in values], dtype=np.int64
+    )

@@ -19,9 +19,11 @@ PUMP_MAXIMUM = 30.0  # U/min, the "Insulet" pump
 
 @dataclass(frozen=True, eq=False)
 class Calculator:
-    """bolus = meal / carb_factor + 1[glucose > threshold]·(glucose − target) / correction_factor, at meals only.
+    """bolus = meal / carb_factor + 1[glucose > threshold]·(glucose − target) / correction_factor,
+    at meals only.
 
-    Every field is a number or an array; the arrays broadcast with each other and with the other lanes' inputs.
+    Every field is a number or an array; the arrays broadcast with each other and with the other
+    lanes' inputs.
 
     Attributes:
         carb_factor: g of carbohydrates that one unit covers ("CarbF").
@@ -39,20 +41,27 @@ class Calculator:
         for name in ("carb_factor", "correction_factor", "target", "threshold"):
             values = np.asarray(getattr(self, name), dtype=np.float64)
             if not np.isfinite(values).all():
-                raise InputError(f"{name} has a value that is not finite: give mg/dL, or g/U for carb_factor")
+                raise InputError(
+                    f"{name} has a value that is not finite: give mg/dL, or g/U for carb_factor"
+                )
             if name.endswith("factor") and not (values > 0).all():
                 raise InputError(f"{name} has the value {values.min()}: factors must be positive")
             object.__setattr__(self, name, values)
 
     @classmethod
     def baseline(cls, patients: Patients, scale: ArrayLike = 1.0) -> Calculator:
-        """The rule of 500 and 1800 on each patient's total daily insulin, both factors times `scale`.
+        """The rule of 500 and 1800 on each patient's total daily insulin, both factors times
+        `scale`.
 
         The factors have the shape of `patients`.
         """
         people = patient_array(patients)
-        daily = np.array([patient.total_daily_insulin for patient in people.ravel()]).reshape(people.shape)
-        return cls(np.asarray(scale) * CARB_RULE / daily, np.asarray(scale) * CORRECTION_RULE / daily)
+        daily = np.array([patient.total_daily_insulin for patient in people.ravel()]).reshape(
+            people.shape
+        )
+        return cls(
+            np.asarray(scale) * CARB_RULE / daily, np.asarray(scale) * CORRECTION_RULE / daily
+        )
 
     @property
     def columns(self) -> tuple[Array, Array, Array, Array]:
@@ -73,7 +82,9 @@ def pump_rate(wanted: float) -> float:
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def bolus_units(grams: float, reading: float, carb: float, correction: float, target: float, threshold: float) -> float:
+def bolus_units(
+    grams: float, reading: float, carb: float, correction: float, target: float, threshold: float
+) -> float:
     """What the calculator proposes for a meal, U."""
     units = grams / carb
     if reading > threshold:

@@ -11,12 +11,13 @@ from surefoot.glucose.calculator import bolus_units, pump_rate
 
 
 class ClosedLoop(NamedTuple):
-    """Lanes of one patient and one scenario: what a kernel reads and, in the last three arrays, what it writes.
+    """Lanes of one patient and one scenario: what a kernel reads and, in the last three arrays,
+    what it writes.
 
     Attributes:
         settings: Carb factor, correction factor, target and threshold of each lane, (n_lanes, 4).
-        errors: Sensor errors at the two ends of each meal's window, (n_lanes, n_boluses, 2), or (…, 0) for a
-            calculator that sees the truth.
+        errors: Sensor errors at the two ends of each meal's window, (n_lanes, n_boluses, 2), or (…,
+            0) for a calculator that sees the truth.
         limits: Lowest and highest value the sensor shows, (2,).
         window: Minutes between samples.
         bg: The initial BG, then the mean of each window, mg/dL, (n_lanes, n_samples).
@@ -34,7 +35,9 @@ class ClosedLoop(NamedTuple):
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def bolus_rate(loop: ClosedLoop, lane: int, bolus: int, grams: float, before: float, now: float, mean: float) -> float:
+def bolus_rate(
+    loop: ClosedLoop, lane: int, bolus: int, grams: float, before: float, now: float, mean: float
+) -> float:
     """The pump's rate (U/min) for one lane's bolus.
 
     Args:
@@ -46,7 +49,12 @@ def bolus_rate(loop: ClosedLoop, lane: int, bolus: int, grams: float, before: fl
         now: BG at its end.
         mean: The mean over its minutes: what a calculator without a sensor sees.
     """
-    errors, limits, setting, window = loop.errors[lane, bolus], loop.limits, loop.settings[lane], loop.window
+    errors, limits, setting, window = (
+        loop.errors[lane, bolus],
+        loop.limits,
+        loop.settings[lane],
+        loop.window,
+    )
     reading = mean
     if errors.size > 0:
         held = min(max(before + errors[0], limits[0]), limits[1])

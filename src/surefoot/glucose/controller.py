@@ -1,7 +1,8 @@
-"""Any controller in the loop: a Python function decides on the insulin, the 13-state kernel does the rest.
+"""Any controller in the loop: a Python function decides on the insulin, the 13-state kernel does
+the rest.
 
-Slower than the calculators of `simulate`, which never leave compiled code, but free: whatever can be written as
-a function of what has been seen can be tried on a virtual patient.
+Slower than the calculators of `simulate`, which never leave compiled code, but free: whatever can
+be written as a function of what has been seen can be tried on a virtual patient.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ def simulate_controller(
     meals = scenario.scenario(person) if isinstance(scenario, Diet) else scenario
     window, size = monitor.sample_minutes, monitor.samples(meals.horizon)
     if meals.horizon % window:
-        raise InputError(f"the horizon of {meals.horizon} min is not a whole number of {window} min windows")
+        raise InputError(
+            f"the horizon of {meals.horizon} min is not a whole number of {window} min windows"
+        )
     errors = _errors(monitor, meals.horizon, seed, normals)
     announced = meals.announced()
     grams = announced.reshape(-1, window).sum(axis=1)
@@ -91,27 +94,44 @@ def simulate_controller(
         seen = Observation(step * window, window, reading, float(bg[step]), float(eaten), person)
         insulin[step + 1] = _delivered(controller(seen), seen.minute)
         bg[step + 1] = advance_window(
-            state, meal, announced, step * window, window, insulin[step + 1], person.physiology, work
+            state,
+            meal,
+            announced,
+            step * window,
+            window,
+            insulin[step + 1],
+            person.physiology,
+            work,
         )
         instant[step + 1] = state[12] / person.physiology.Vg
     carbohydrates = np.concatenate([[0.0], grams / window])
-    return Histories(np.arange(size) * window, bg, shown(monitor, instant, errors), insulin, carbohydrates)
+    return Histories(
+        np.arange(size) * window, bg, shown(monitor, instant, errors), insulin, carbohydrates
+    )
 
 
 def _reading(sensor: Sensor, instant: Array, errors: Array, step: int) -> float:
-    """What the controller sees; at minute 0 the second of two measurements, the first being for the record."""
+    """What the controller sees; at minute 0 the second of two measurements, the first being for the
+    record.
+    """
     held = max(step - 1, 0)
-    fresh = np.clip(instant[[held, step]] + errors[[held + 1, step + 1]], sensor.lowest, sensor.highest)
+    fresh = np.clip(
+        instant[[held, step]] + errors[[held + 1, step + 1]], sensor.lowest, sensor.highest
+    )
     return float(((sensor.sample_minutes - 1) * fresh[0] + fresh[1]) / sensor.sample_minutes)
 
 
 def _delivered(action: Action, minute: int) -> float:
     if not (np.isfinite(action.basal) and np.isfinite(action.bolus)):
-        raise InputError(f"at minute {minute} the controller asked for {action}: rates must be finite, in U/min")
+        raise InputError(
+            f"at minute {minute} the controller asked for {action}: rates must be finite, in U/min"
+        )
     return float(pump_rate(action.basal) + pump_rate(action.bolus))
 
 
-def _errors(sensor: Sensor, horizon: int, seed: int | np.random.SeedSequence, given: ArrayLike | None) -> Array:
+def _errors(
+    sensor: Sensor, horizon: int, seed: int | np.random.SeedSequence, given: ArrayLike | None
+) -> Array:
     needed = sensor.normals_needed(horizon)
     normals = np.empty((1, needed))
     if given is None:
@@ -119,6 +139,9 @@ def _errors(sensor: Sensor, horizon: int, seed: int | np.random.SeedSequence, gi
     else:
         values = np.asarray(given, dtype=np.float64)
         if values.ndim != 1 or values.size < needed or not np.isfinite(values).all():
-            raise InputError(f"normals has the shape {values.shape}: give at least {needed} finite draws in one row")
+            raise InputError(
+                f"normals has the shape {values.shape}: give at least {needed} finite "
+                f"draws in one row"
+            )
         normals[0] = values[:needed]
     return np.asarray(sensor_errors(sensor, normals, np.arange(sensor.samples(horizon) + 1))[0])

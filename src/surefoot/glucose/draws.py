@@ -1,7 +1,7 @@
 """Sensor errors for many lanes, drawn inside compiled code.
 
-A lane's errors depend on its 64-bit seed alone: draw number k is a hash of (seed, k), so neither the
-other lanes of a batch nor their order can change it.
+A lane's errors depend on its 64-bit seed alone: draw number k is a hash of (seed, k), so neither
+the other lanes of a batch nor their order can change it.
 """
 
 from __future__ import annotations
@@ -32,13 +32,17 @@ def mixed(word: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def fill_normals(words: Words, normals: Array) -> None:
-    """Standard normals for every lane, (n_lanes, n_normals), by Box and Muller's transform in pairs."""
+    """Standard normals for every lane, (n_lanes, n_normals), by Box and Muller's transform in
+    pairs.
+    """
     count = normals.shape[1]
     for lane in range(words.size):
         counter = mixed(words[lane])  # seeds such as 0, 1, 2 must not give neighbouring counters
         for k in range(0, count, 2):
             counter += GOLDEN
-            radius = math.sqrt(-2.0 * math.log((np.float64(mixed(counter) >> np.uint64(11)) + 0.5) * TO_UNIT))
+            radius = math.sqrt(
+                -2.0 * math.log((np.float64(mixed(counter) >> np.uint64(11)) + 0.5) * TO_UNIT)
+            )
             counter += GOLDEN
             angle = 2.0 * math.pi * np.float64(mixed(counter) >> np.uint64(11)) * TO_UNIT
             normals[lane, k] = radius * math.cos(angle)
@@ -48,12 +52,18 @@ def fill_normals(words: Words, normals: Array) -> None:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def errors_from_normals(
-    normals: Array, wanted: IntArray, sensor: Sensor, weights: Array, samples_a_block: int, errors: Array
+    normals: Array,
+    wanted: IntArray,
+    sensor: Sensor,
+    weights: Array,
+    samples_a_block: int,
+    errors: Array,
 ) -> None:
     """Turn normals into the wanted sensor errors.
 
     Args:
-        normals: Standard normal draws, (n_lanes, n_normals); overwritten by the knots of the spline.
+        normals: Standard normal draws, (n_lanes, n_normals); overwritten by the knots of the
+            spline.
         wanted: Which errors, by their order of use.
         sensor: Whose figures to use.
         weights: `spline_weights` of the sensor.

@@ -18,15 +18,17 @@ class Statistics:
     """The statistics asked for, each an array of the lanes' shape.
 
     Attributes:
-        values: Arrays by name. `min` and `max` in mg/dL; times as shares of the samples (0 to 1); `lbgi` and
-            `hbgi` averaged over all samples; `magni_risk` the highest of the history.
+        values: Arrays by name. `min` and `max` in mg/dL; times as shares of the samples (0 to 1);
+            `lbgi` and `hbgi` averaged over all samples; `magni_risk` the highest of the history.
     """
 
     values: dict[str, Array]
 
     def __getitem__(self, name: Statistic) -> Array:
         if name not in self.values:
-            raise InputError(f"{name!r} was not asked for: add it to statistics, which was {tuple(self.values)}")
+            raise InputError(
+                f"{name!r} was not asked for: add it to statistics, which was {tuple(self.values)}"
+            )
         return self.values[name]
 
     @property
@@ -44,7 +46,8 @@ class Statistics:
 class Histories:
     """What happened in every lane; arrays are (*lanes, n_samples).
 
-    Column 0 is minute 0. Column k > 0 describes the window that ends at `minutes[k]`: means over its minutes.
+    Column 0 is minute 0. Column k > 0 describes the window that ends at `minutes[k]`: means over
+    its minutes.
 
     Attributes:
         minutes: Minute of each sample, (n_samples,).
@@ -72,7 +75,8 @@ def shown(sensor: Sensor, instant: Array, errors: Array) -> Array:
     Args:
         sensor: Its period and limits.
         instant: BG at each sample's minute, mg/dL, (..., n_samples).
-        errors: Sensor errors in order of use, (..., n_samples + 1): the reference measures twice at minute 0.
+        errors: Sensor errors in order of use, (..., n_samples + 1): the reference measures twice at
+            minute 0.
     """
     window = sensor.sample_minutes
     fresh = np.clip(instant + errors[..., 1:], sensor.lowest, sensor.highest)

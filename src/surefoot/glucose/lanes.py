@@ -1,12 +1,14 @@
 """The fast kernel: three glucose states a lane, many lanes side by side.
 
-Lanes of one call share a patient and a scenario, hence the tables of `responses`. They advance in blocks of
-`WIDTH`; the last block is padded, so a lane's numbers do not depend on the batch it runs in.
+Lanes of one call share a patient and a scenario, hence the tables of `responses`. They advance in
+blocks of `WIDTH`; the last block is padded, so a lane's numbers do not depend on the batch it runs
+in.
 
-Two habits let the compiler turn the loops over lanes into vector instructions. Rows of lanes lie one after
-the other in flat arrays and are addressed by unsigned numbers: with signed ones every access would first ask
-whether the index is negative. And a loop's length is read from an array: a loop of known, small length is
-unrolled instead. Sums may use fused multiply-add, but are never reordered.
+Two habits let the compiler turn the loops over lanes into vector instructions. Rows of lanes lie
+one after the other in flat arrays and are addressed by unsigned numbers: with signed ones every
+access would first ask whether the index is negative. And a loop's length is read from an array: a
+loop of known, small length is unrolled instead. Sums may use fused multiply-add, but are never
+reordered.
 """
 
 from __future__ import annotations
@@ -83,8 +85,8 @@ def start_block(block: Block, initial: Array, p: Physiology) -> None:
 def insulin_action(tables: Responses, points: int, active: int, first: int, block: Block) -> None:
     """Insulin action over one window, by superposition of the boluses given so far.
 
-    Four boluses go in one pass, so that a row is read and written once for them. Those still to come count
-    as just begun: a response is 0 at its start.
+    Four boluses go in one pass, so that a row is read and written once for them. Those still to
+    come count as just begun: a response is 0 at its start.
 
     Args:
         tables: What the lanes share.
@@ -114,12 +116,20 @@ def insulin_action(tables: Responses, points: int, active: int, first: int, bloc
                 rate_a, rate_b = rates[given + lane], rates[given + ROW + lane]
                 rate_c, rate_d = rates[given + TWO_ROWS + lane], rates[given + THREE_ROWS + lane]
                 use[row + lane] += rate_a * use_a + rate_b * use_b + rate_c * use_c + rate_d * use_d
-                make[row + lane] += rate_a * make_a + rate_b * make_b + rate_c * make_c + rate_d * make_d
+                make[row + lane] += (
+                    rate_a * make_a + rate_b * make_b + rate_c * make_c + rate_d * make_d
+                )
 
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath=FUSED)
 def glucose_slope(
-    plasma: float, tissue: float, skin: float, use: float, make: float, appearance: float, p: Physiology
+    plasma: float,
+    tissue: float,
+    skin: float,
+    use: float,
+    make: float,
+    appearance: float,
+    p: Physiology,
 ) -> tuple[float, float, float]:
     """States 3, 4 and 12 of `model.slope`, given insulin action and the appearance of meals."""
     production = p.kp1 - p.kp2 * plasma - p.kp3 * make
@@ -140,9 +150,17 @@ def glucose_slope(
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath=FUSED)
 def advance_step(
-    glucose: Array, use: Array, make: Array, k: int, start: float, middle: float, end: float, p: Physiology
+    glucose: Array,
+    use: Array,
+    make: Array,
+    k: int,
+    start: float,
+    middle: float,
+    end: float,
+    p: Physiology,
 ) -> None:
-    """One classical Runge-Kutta step, from point k of the window to k + 2, for all lanes of a block.
+    """One classical Runge-Kutta step, from point k of the window to k + 2, for all lanes of a
+    block.
 
     Args:
         glucose: As in `Block`; updated.
@@ -173,7 +191,8 @@ def advance_step(
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath=FUSED)
 def advance_window(block: Block, meals: Array, first: int, points: int, p: Physiology) -> None:
-    """Advance a block by one window; leaves BG at its two ends and its mean over the minutes in `block`.
+    """Advance a block by one window; leaves BG at its two ends and its mean over the minutes in
+    `block`.
 
     Args:
         block: Insulin action in place.
@@ -187,7 +206,9 @@ def advance_window(block: Block, meals: Array, first: int, points: int, p: Physi
     for lane in range(np.uint64(mean.size)):
         before[lane], mean[lane] = now[lane], 0.0
     for k in range(0, points, 2):
-        advance_step(glucose, use, make, k, meals[first + k], meals[first + k + 1], meals[first + k + 2], p)
+        advance_step(
+            glucose, use, make, k, meals[first + k], meals[first + k + 1], meals[first + k + 2], p
+        )
         if (k + 2) % POINTS == 0:
             for lane in range(np.uint64(mean.size)):
                 mean[lane] += glucose[lane + TWO_ROWS]

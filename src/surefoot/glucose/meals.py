@@ -36,8 +36,12 @@ class Scenario:
     horizon: int = MINUTES_A_DAY
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "minutes", tuple(_whole(minute, "meal time") for minute in self.minutes))
-        object.__setattr__(self, "grams", tuple(_number(amount, "amount of a meal") for amount in self.grams))
+        object.__setattr__(
+            self, "minutes", tuple(_whole(minute, "meal time") for minute in self.minutes)
+        )
+        object.__setattr__(
+            self, "grams", tuple(_number(amount, "amount of a meal") for amount in self.grams)
+        )
         object.__setattr__(self, "horizon", _whole(self.horizon, "horizon"))
         self._check()
 
@@ -46,7 +50,8 @@ class Scenario:
             raise InputError(f"the horizon is {self.horizon} min: it must be positive")
         if len(self.minutes) != len(self.grams):
             raise InputError(
-                f"the scenario has {len(self.minutes)} meal times but {len(self.grams)} amounts: give one each"
+                f"the scenario has {len(self.minutes)} meal times but "
+                f"{len(self.grams)} amounts: give one each"
             )
         for amount in self.grams:
             if not (np.isfinite(amount) and amount >= 0):
@@ -66,7 +71,9 @@ class Scenario:
 
     @classmethod
     def from_hours(cls, meals: Iterable[tuple[float, float]], days: float = 1) -> Scenario:
-        """Meals as (hour, grams), over some days; hours are rounded to the minute, as simglucose does."""
+        """Meals as (hour, grams), over some days; hours are rounded to the minute, as simglucose
+        does.
+        """
         listed = list(meals)
         for hour, _ in listed:
             if not np.isfinite(hour):
@@ -97,7 +104,9 @@ class Diet:
         object.__setattr__(self, "days", tuple(self.days))
         unknown = [day for day in self.days if day not in DAY_FACTORS]
         if unknown or not self.days:
-            raise InputError(f"the days are {list(self.days)}: give at least one, each 'low' or 'high'")
+            raise InputError(
+                f"the days are {list(self.days)}: give at least one, each 'low' or 'high'"
+            )
 
     def scenario(self, patient: Patient) -> Scenario:
         """The meals of this patient over all the days."""

@@ -1,6 +1,7 @@
 """What a glucose history is worth: extremes, time in range, risk indices and the Magni risk.
 
-A collapsed history (BG at or below 0) is scored as BG = 1 mg/dL: risks are then as bad as they get, and never NaN.
+A collapsed history (BG at or below 0) is scored as BG = 1 mg/dL: risks are then as bad as they get,
+and never NaN.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ SYMMETRY_SCALE, SYMMETRY_POWER, SYMMETRY_SHIFT = 1.509, 1.084, 5.381
 # Magni et al. (2007), as in the paper.
 MAGNI_SCALE, MAGNI_POWER, MAGNI_SHIFT = 3.35506, 0.8353, 3.7932
 
-Statistic = Literal["min", "max", "time_below", "time_in_range", "time_above", "lbgi", "hbgi", "magni_risk"]
+Statistic = Literal[
+    "min", "max", "time_below", "time_in_range", "time_above", "lbgi", "hbgi", "magni_risk"
+]
 STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 MIN, MAX, BELOW, WITHIN, ABOVE, LBGI, HBGI, MAGNI = range(len(STATISTICS))
 
@@ -37,14 +40,16 @@ def _magni(bg: float) -> float:
 @njit(cache=True, nogil=True)
 def symmetric(bg: float) -> float:
     """Glucose on a scale on which low and high are alike: negative below 112.5 mg/dL."""
-    return float(SYMMETRY_SCALE * (math.log(max(bg, LOWEST_SCORED)) ** SYMMETRY_POWER - SYMMETRY_SHIFT))
+    return float(
+        SYMMETRY_SCALE * (math.log(max(bg, LOWEST_SCORED)) ** SYMMETRY_POWER - SYMMETRY_SHIFT)
+    )
 
 
 def magni_risk(bg: ArrayLike) -> Array:
     """10·(c₀·(ln(BG)^c₁ − c₂))², elementwise: smallest near 138 mg/dL.
 
-    As the paper prints it, c₂ stands outside the bracket with c₀; that form would be smallest near 3 mg/dL and
-    reward hypoglycaemia.
+    As the paper prints it, c₂ stands outside the bracket with c₀; that form would be smallest near
+    3 mg/dL and reward hypoglycaemia.
     """
     return np.asarray(_magni(np.asarray(bg, dtype=np.float64)))
 
@@ -56,8 +61,9 @@ def fill_statistics(bg: Array, with_indices: bool, table: Array) -> None:
     Args:
         bg: Samples in mg/dL, (n_lanes, n_samples).
         with_indices: Whether LBGI and HBGI are wanted; they cost more than the simulation.
-        table: Result: one row a lane, columns in the order of `STATISTICS`. The Magni risk is the highest of the
-            history; the function is quasi-convex, so it is found at one of the extremes.
+        table: Result: one row a lane, columns in the order of `STATISTICS`. The Magni risk is the
+            highest of the history; the function is quasi-convex, so it is found at one of the
+            extremes.
     """
     n_lanes, n_samples = bg.shape
     for lane in range(n_lanes):
@@ -84,12 +90,16 @@ def fill_statistics(bg: Array, with_indices: bool, table: Array) -> None:
 def score(bg: ArrayLike) -> dict[str, Array]:
     """Every statistic of histories (..., n_samples) in mg/dL, by name; the last axis is gone.
 
-    `min` and `max` are in mg/dL, the times are shares of the samples (0 to 1), the indices are means over all
-    samples, and `magni_risk` is the highest of the history.
+    `min` and `max` are in mg/dL, the times are shares of the samples (0 to 1), the indices are
+    means over all samples, and `magni_risk` is the highest of the history.
     """
     samples = np.ascontiguousarray(bg, dtype=np.float64)
     if samples.size == 0 or not np.isfinite(samples).all():
-        raise InputError(f"the histories, of shape {samples.shape}, are empty or not finite: give BG in mg/dL")
+        raise InputError(
+            f"the histories, of shape {samples.shape}, are empty or not finite: give BG in mg/dL"
+        )
     table = np.empty((int(np.prod(samples.shape[:-1])), len(STATISTICS)))
     fill_statistics(samples.reshape(-1, samples.shape[-1]), True, table)
-    return {name: table[:, column].reshape(samples.shape[:-1]) for column, name in enumerate(STATISTICS)}
+    return {
+        name: table[:, column].reshape(samples.shape[:-1]) for column, name in enumerate(STATISTICS)
+    }

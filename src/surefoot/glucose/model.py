@@ -1,15 +1,15 @@
 """The UVA/Padova model of type 1 diabetes: 13 states, written to be read.
 
-The model is the one of simglucose 0.2.11 (Dalla Man et al. 2007; Kovatchev et al. 2009), minute by minute
-with constant inputs within the minute. The states, in order:
+The model is the one of simglucose 0.2.11 (Dalla Man et al. 2007; Kovatchev et al. 2009), minute by
+minute with constant inputs within the minute. The states, in order:
 
      0  food in the stomach, solid (mg)          7  insulin, first delay (pmol/L)
-     1  food in the stomach, liquid (mg)         8  insulin, second delay: acts on production (pmol/L)
-     2  glucose in the intestine (mg)            9  insulin in the liver (pmol/kg)
-     3  glucose in plasma (mg/kg)               10  insulin under the skin, first depot (pmol/kg)
-     4  glucose in tissue (mg/kg)               11  insulin under the skin, second depot (pmol/kg)
-     5  insulin in plasma (pmol/kg)             12  glucose under the skin (mg/kg): what "BG" means
-     6  insulin action on utilisation (pmol/L)
+     1  food in the stomach, liquid (mg)         8  insulin, second delay: acts on production
+     (pmol/L) 2  glucose in the intestine (mg)            9  insulin in the liver (pmol/kg) 3
+     glucose in plasma (mg/kg)               10  insulin under the skin, first depot (pmol/kg) 4
+     glucose in tissue (mg/kg)               11  insulin under the skin, second depot (pmol/kg) 5
+     insulin in plasma (pmol/kg)             12  glucose under the skin (mg/kg): what "BG" means 6
+     insulin action on utilisation (pmol/L)
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ PLANNED, EATEN_BEFORE, TAKEN, LAST_STOMACH = range(4)  # what the kernel remembe
 STEPS_EATING, STEPS = 16, 2
 
 GATED = (3, 4, 5, 9, 10, 11, 12)
-FROZEN = -1e-12  # the reference freezes a gated state once it is negative; its solver stops just below 0
+# the reference freezes a gated state once it is negative; its solver stops just below 0
+FROZEN = -1e-12
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -60,7 +61,9 @@ def gated(amount: float, rate: float) -> float:
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def slope(x: Array, eaten: float, insulin: float, meal_size: float, p: Physiology, dx: Array) -> None:
+def slope(
+    x: Array, eaten: float, insulin: float, meal_size: float, p: Physiology, dx: Array
+) -> None:
     """Write the time derivative of the state `x` into `dx`.
 
     Args:
@@ -124,8 +127,8 @@ def runge_kutta(
 def eat(announced: float, stomach: float, meal: Array) -> float:
     """Grams eaten this minute; updates the memory of the meal, (4,).
 
-    What is announced joins what is planned; no more than 5 g are eaten a minute. When eating begins, the
-    stomach's content becomes the base of the new meal.
+    What is announced joins what is planned; no more than 5 g are eaten a minute. When eating
+    begins, the stomach's content becomes the base of the new meal.
     """
     meal[PLANNED] += announced
     eaten = min(EATING_RATE, meal[PLANNED])
@@ -139,7 +142,9 @@ def eat(announced: float, stomach: float, meal: Array) -> float:
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def advance_minute(x: Array, meal: Array, announced: float, insulin: float, p: Physiology, work: Array) -> None:
+def advance_minute(
+    x: Array, meal: Array, announced: float, insulin: float, p: Physiology, work: Array
+) -> None:
     """One minute of life.
 
     Args:

@@ -14,10 +14,14 @@ ORDER = ("adult", "adolescent", "child")
 
 
 def patient_table() -> pd.DataFrame:
-    """Patient, CarbF (g/U), CorrF (mg/dL per U), Age (years) and TDI (U/day) in the paper's order, unrounded."""
+    """Patient, CarbF (g/U), CorrF (mg/dL per U), Age (years) and TDI (U/day) in the paper's order,
+    unrounded.
+    """
     import pandas as pd  # here, so that simulating does not wait for pandas to load
 
-    patients = sorted(all_patients(), key=lambda patient: (ORDER.index(patient.group), patient.name))
+    patients = sorted(
+        all_patients(), key=lambda patient: (ORDER.index(patient.group), patient.name)
+    )
     calculator = Calculator.baseline(patients)
     return pd.DataFrame(
         {

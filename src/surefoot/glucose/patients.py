@@ -1,4 +1,6 @@
-"""The 30 virtual patients of the UVA/Padova model: their figures, their needs, and how to name them."""
+"""The 30 virtual patients of the UVA/Padova model: their figures, their needs, and how to name
+them.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ ADOLESCENT_HEIGHTS = (156.2, 163.8, 170.1, 173.4, 175.2, 175.7, 176.5, 177.0)
 class Physiology(NamedTuple):
     """The parameters of the 13-state model, under the names the UVA/Padova literature gives them.
 
-    Masses are per kilogram of body weight: mg/kg for glucose, pmol/kg for insulin. Rates are per minute.
+    Masses are per kilogram of body weight: mg/kg for glucose, pmol/kg for insulin. Rates are per
+    minute.
     """
 
     BW: float
@@ -100,7 +103,8 @@ class Patient:
     def diet_age_and_height(self) -> tuple[float, float]:
         """Years and cm by which meals are sized.
 
-        The tables hold no height. As in Fox et al. (2020), which the paper builds on, age and height follow
+        The tables hold no height. As in Fox et al. (2020), which the paper builds on, age and
+        height follow
         from group and weight: so this age is not `age`.
         """
         if self.group == "adult":
@@ -129,7 +133,11 @@ Patients = str | Patient | Sequence[str] | Sequence[Patient] | NDArray[Any]
 @cache
 def figures() -> Mapping[str, Any]:
     """The shipped data file: patients, sensors and pumps, with their source and licence."""
-    text = resources.files("surefoot.glucose").joinpath("virtual_patients.json").read_text(encoding="utf-8")
+    text = (
+        resources.files("surefoot.glucose")
+        .joinpath("virtual_patients.json")
+        .read_text(encoding="utf-8")
+    )
     return dict(json.loads(text))
 
 
@@ -152,7 +160,8 @@ def find_patient(name: str | Patient) -> Patient:
     if isinstance(name, str) and name in patients:
         return patients[name]
     raise InputError(
-        f"there is no virtual patient {name!r}: did you mean {_nearest(str(name), list(patients))!r}? "
+        f"there is no virtual patient {name!r}: did you mean "
+        f"{_nearest(str(name), list(patients))!r}? "
         "Names run from adolescent#001, adult#001 and child#001 to #010."
     )
 

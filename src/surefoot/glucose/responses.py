@@ -1,8 +1,10 @@
-"""What many lanes share: the appearance of meals, and the body's response to basal insulin and to one bolus.
+"""What many lanes share: the appearance of meals, and the body's response to basal insulin and to
+one bolus.
 
-Meals do not depend on insulin, so the rate at which they appear in plasma is solved once for a patient and a
-scenario. Insulin kinetics are linear, so what a lane's boluses do is a sum of shifted copies of one response.
-Both are tabulated every quarter of a minute: the points at which the lanes' half-minute steps look.
+Meals do not depend on insulin, so the rate at which they appear in plasma is solved once for a
+patient and a scenario. Insulin kinetics are linear, so what a lane's boluses do is a sum of shifted
+copies of one response. Both are tabulated every quarter of a minute: the points at which the lanes'
+half-minute steps look.
 """
 
 from __future__ import annotations
@@ -52,13 +54,19 @@ class Responses(NamedTuple):
 def responses(patient: Patient, scenario: Scenario, window: int) -> Responses:
     """The tables for a patient who eats this scenario, with actions that last `window` minutes."""
     appearance = np.empty(POINTS * scenario.horizon + 1)
-    fill_appearance(np.array(patient.initial_state[:3]), scenario.announced(), patient.physiology, appearance)
+    fill_appearance(
+        np.array(patient.initial_state[:3]), scenario.announced(), patient.physiology, appearance
+    )
     windows, grams = boluses(scenario, window)
-    return Responses(appearance, *insulin_responses(patient, scenario.horizon, window), windows, grams)
+    return Responses(
+        appearance, *insulin_responses(patient, scenario.horizon, window), windows, grams
+    )
 
 
 def boluses(scenario: Scenario, window: int) -> tuple[IntArray, Array]:
-    """When boluses run and for how many grams: the window after the one in which the meal was announced."""
+    """When boluses run and for how many grams: the window after the one in which the meal was
+    announced.
+    """
     eaten = scenario.announced().reshape(-1, window).sum(axis=1)[:-1]
     meals = np.flatnonzero(eaten > 0)
     return meals + 1, eaten[meals]
@@ -66,7 +74,9 @@ def boluses(scenario: Scenario, window: int) -> tuple[IntArray, Array]:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def fill_appearance(gut: Array, announced: Array, p: Physiology, appearance: Array) -> None:
-    """Solve states 0 to 2 for the announced meals; the rate of appearance every quarter of a minute."""
+    """Solve states 0 to 2 for the announced meals; the rate of appearance every quarter of a
+    minute.
+    """
     solid, liquid, intestine = gut[0], gut[1], gut[2]
     meal = np.zeros(4)
     meal[LAST_STOMACH] = solid + liquid
@@ -85,7 +95,9 @@ def fill_appearance(gut: Array, announced: Array, p: Physiology, appearance: Arr
                 appearance[now + point] = scale * intestine
         else:
             for point in range(2, POINTS + 1, 2):
-                solid, liquid, intestine, middle = _gut_step(solid, liquid, intestine, 0.0, meal_size, p, 2.0 / POINTS)
+                solid, liquid, intestine, middle = _gut_step(
+                    solid, liquid, intestine, 0.0, meal_size, p, 2.0 / POINTS
+                )
                 appearance[now + point - 1] = scale * middle
                 appearance[now + point] = scale * intestine
 
@@ -95,14 +107,20 @@ def _gut_slope(
     solid: float, liquid: float, intestine: float, eaten: float, meal_size: float, p: Physiology
 ) -> tuple[float, float, float]:
     emptying = emptying_rate(solid + liquid, meal_size, p)
-    return eaten - p.kmax * solid, p.kmax * solid - emptying * liquid, emptying * liquid - p.kabs * intestine
+    return (
+        eaten - p.kmax * solid,
+        p.kmax * solid - emptying * liquid,
+        emptying * liquid - p.kabs * intestine,
+    )
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def _gut_step(
     a: float, b: float, c: float, eaten: float, meal_size: float, p: Physiology, h: float
 ) -> tuple[float, float, float, float]:
-    """One Runge-Kutta step; the fourth value is the intestine's content in the middle of the step."""
+    """One Runge-Kutta step; the fourth value is the intestine's content in the middle of the
+    step.
+    """
     a1, b1, c1 = _gut_slope(a, b, c, eaten, meal_size, p)
     a2, b2, c2 = _gut_slope(a + h / 2 * a1, b + h / 2 * b1, c + h / 2 * c1, eaten, meal_size, p)
     a3, b3, c3 = _gut_slope(a + h / 2 * a2, b + h / 2 * b2, c + h / 2 * c2, eaten, meal_size, p)
@@ -116,8 +134,12 @@ def _gut_step(
 
 
 @lru_cache(maxsize=64)
-def insulin_responses(patient: Patient, horizon: int, window: int) -> tuple[Array, Array, Array, Array]:
-    """What basal insulin does, and what a bolus of 1 U/min during the first window adds: two tables each."""
+def insulin_responses(
+    patient: Patient, horizon: int, window: int
+) -> tuple[Array, Array, Array, Array]:
+    """What basal insulin does, and what a bolus of 1 U/min during the first window adds: two tables
+    each.
+    """
     p = patient.physiology
     rest, count = insulin_matrix(p, 0.0), POINTS * horizon
     start = np.array([patient.initial_state[state] for state in INSULIN_STATES] + [1.0])
@@ -127,13 +149,17 @@ def insulin_responses(patient: Patient, horizon: int, window: int) -> tuple[Arra
 
     bolus_use, bolus_make = np.empty(count + 1), np.empty(count + 1)
     unit, on = np.eye(8)[ONE], min(POINTS * window, count)
-    middle = propagate(exponential(insulin_matrix(p, 1.0) / POINTS), unit, 0, on, bolus_use, bolus_make)
+    middle = propagate(
+        exponential(insulin_matrix(p, 1.0) / POINTS), unit, 0, on, bolus_use, bolus_make
+    )
     propagate(exponential(rest / POINTS), middle, on, count, bolus_use, bolus_make)
     return basal_use, basal_make, bolus_use, bolus_make
 
 
 def insulin_matrix(p: Physiology, rate: float) -> Array:
-    """States 5 to 11 as a linear system, driven by `rate` U/min; the eighth state is the constant 1."""
+    """States 5 to 11 as a linear system, driven by `rate` U/min; the eighth state is the constant
+    1.
+    """
     m = np.zeros((8, 8))
     m[PLASMA, [PLASMA, LIVER, FIRST_DEPOT, SECOND_DEPOT]] = -(p.m2 + p.m4), p.m1, p.ka1, p.ka2
     m[USE, [PLASMA, USE]] = p.p2u / p.Vi, -p.p2u
@@ -146,7 +172,9 @@ def insulin_matrix(p: Physiology, rate: float) -> Array:
 
 
 def insulin_offset(p: Physiology) -> Array:
-    """Insulin acts on utilisation by its excess over the basal concentration: a constant drive of state 6."""
+    """Insulin acts on utilisation by its excess over the basal concentration: a constant drive of
+    state 6.
+    """
     m = np.zeros((8, 8))
     m[USE, ONE] = -p.p2u * p.Ib
     return m

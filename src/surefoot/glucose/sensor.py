@@ -1,8 +1,8 @@
 """Continuous glucose monitors: how often they measure, and the error they add.
 
-The error is an autoregressive normal sequence, one point every 15 minutes, bent through a Johnson SU
-transform and joined by a cubic spline (not-a-knot) over blocks of 150 minutes: the model of Breton and
-Kovatchev (2008), with the figures and the block structure of simglucose.
+The error is an autoregressive normal sequence, one point every 15 minutes, bent through a Johnson
+SU transform and joined by a cubic spline (not-a-knot) over blocks of 150 minutes: the model of
+Breton and Kovatchev (2008), with the figures and the block structure of simglucose.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Sensor(NamedTuple):
     def normals_needed(self, horizon: int) -> int:
         """Standard normal draws behind one run of that many minutes.
 
-        The reference draws twice at minute 0, once for the record and once for the controller, so a run
-        uses one error more than it has samples.
+        The reference draws twice at minute 0, once for the record and once for the controller, so a
+        run uses one error more than it has samples.
         """
         blocks = -(-(self.samples(horizon) + 1) // self.samples_a_block)
         return 1 + KNOTS_A_BLOCK * blocks
@@ -92,17 +92,26 @@ def spline_weights(sample_minutes: int) -> Array:
     left = 1 - right
     values, curvature = np.eye(KNOTS_A_BLOCK + 1), _curvatures()
     straight = left[:, None] * values[place] + right[:, None] * values[place + 1]
-    bend = (left**3 - left)[:, None] * curvature[place] + (right**3 - right)[:, None] * curvature[place + 1]
+    bend = (left**3 - left)[:, None] * curvature[place] + (right**3 - right)[:, None] * curvature[
+        place + 1
+    ]
     return np.asarray(straight + bend / 6)
 
 
 def _curvatures() -> Array:
-    """Second derivatives of the spline at its knots, as rows of a matrix that acts on the knots' values."""
+    """Second derivatives of the spline at its knots, as rows of a matrix that acts on the knots'
+    values.
+    """
     size = KNOTS_A_BLOCK + 1
     system, differences = np.zeros((size, size)), np.zeros((size, size))
     for row in range(1, size - 1):
         system[row, row - 1 : row + 2] = 1 / 6, 4 / 6, 1 / 6
         differences[row, row - 1 : row + 2] = 1, -2, 1
-    system[0, :3] = 1, -2, 1  # not-a-knot: one cubic across the first two intervals, and the last two
+    # not-a-knot: one cubic across the first two intervals, and the last two
+    system[0, :3] = (
+        1,
+        -2,
+        1,
+    )
     system[-1, -3:] = 1, -2, 1
     return np.asarray(np.linalg.solve(system, differences), dtype=np.float64)

@@ -1,4 +1,6 @@
-"""simulate(): patients × calculators × meals × seeds, in lanes; whole histories or only statistics."""
+"""simulate(): patients × calculators × meals × seeds, in lanes; whole histories or only
+statistics.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ class _Call:
         return self.sensor.samples(self.batch.horizon)
 
     def each(self, work: Callable[[Group], None]) -> None:
-        """Do the work for all lanes, a chunk at a time; compiled code leaves the interpreter to other threads."""
+        """Do the work for all lanes, a chunk at a time; compiled code leaves the interpreter to
+        other threads.
+        """
         share = -(-len(self.batch.words) // self.threads)
         room = int(WORK_BYTES / (8 * 2 * self.n_samples))
         chunks = self.batch.chunks(max(WIDTH, min(room, share) // WIDTH * WIDTH))
@@ -107,13 +111,14 @@ def simulate(
 ) -> Histories | Statistics:
     """Simulate lanes: one lane is a patient, a calculator's setting, a scenario and a seed.
 
-    `patients`, the calculator's fields, `scenario` and `seeds` broadcast together as NumPy arrays do: a single
-    value serves every lane, arrays of one length go side by side, and (30, 1) against (1, 20) makes 600 lanes of
-    shape (30, 20). Results have that shape (a lone lane has shape (1,)), histories one axis more for samples.
+    `patients`, the calculator's fields, `scenario` and `seeds` broadcast together as NumPy arrays
+    do: a single value serves every lane, arrays of one length go side by side, and (30, 1) against
+    (1, 20) makes 600 lanes of shape (30, 20). Results have that shape (a lone lane has shape (1,)),
+    histories one axis more for samples.
 
-    A lane's sensor noise depends on its own seed alone, neither on the batch nor on its place there. One integer
-    or SeedSequence is a root: every lane gets a seed of its own from it. An array of seeds is taken as given, one
-    a lane: equal seeds mean equal noise.
+    A lane's sensor noise depends on its own seed alone, neither on the batch nor on its place
+    there. One integer or SeedSequence is a root: every lane gets a seed of its own from it. An
+    array of seeds is taken as given, one a lane: equal seeds mean equal noise.
 
     Args:
         patients: Names ("adult#001"), `Patient` objects, or an array of them.
@@ -124,9 +129,10 @@ def simulate(
         sensor: "Dexcom" (3 min), "GuardianRT" (5 min) or "Navigator" (1 min).
         reading: What the calculator sees: the sensor ("cgm") or the truth ("bg").
         kernel: "lanes" is fast; "states" solves all 13 states of every lane.
-        normals: Standard normal draws behind the sensor noise, (*lanes, n_normals), in place of the seeds' own;
-            `Sensor.normals_needed` says how many.
-        threads: How many chunks of lanes to work on at once; the results are the same for any number.
+        normals: Standard normal draws behind the sensor noise, (*lanes, n_normals), in place of the
+            seeds' own; `Sensor.normals_needed` says how many.
+        threads: How many chunks of lanes to work on at once; the results are the same for any
+            number.
 
     Returns:
         `Histories`, or `Statistics` if `statistics` names any.
@@ -141,7 +147,9 @@ def simulate(
     if statistics is None:
         return _histories(call)
     if isinstance(statistics, str):
-        raise InputError(f"statistics is {statistics!r}: give a list of names, such as [{statistics!r}]")
+        raise InputError(
+            f"statistics is {statistics!r}: give a list of names, such as [{statistics!r}]"
+        )
     for name in statistics:
         _check_choice("statistics", name, STATISTICS)
     return _statistics(call, statistics)
@@ -159,7 +167,9 @@ def _statistics(call: _Call, names: Sequence[Statistic]) -> Statistics:
 
     call.each(work)
     columns = {name: table[:, STATISTICS.index(name)] for name in names}
-    return Statistics({name: column.reshape(call.batch.shape).copy() for name, column in columns.items()})
+    return Statistics(
+        {name: column.reshape(call.batch.shape).copy() for name, column in columns.items()}
+    )
 
 
 def _histories(call: _Call) -> Histories:
@@ -180,7 +190,9 @@ def _histories(call: _Call) -> Histories:
     call.each(work)
     shape = (*call.batch.shape, size)
     minutes = np.arange(size) * window
-    return Histories(minutes, *(array.reshape(shape) for array in (bg, cgm, insulin, carbohydrates)))
+    return Histories(
+        minutes, *(array.reshape(shape) for array in (bg, cgm, insulin, carbohydrates))
+    )
 
 
 def _run(call: _Call, group: Group, errors: Array) -> ClosedLoop:
@@ -203,15 +215,17 @@ def _run(call: _Call, group: Group, errors: Array) -> ClosedLoop:
         tables = responses(patient, scenario, window)
         run_lanes(patient.physiology, initial[list(GLUCOSE_STATES)], tables, loop)
     else:
-        run_states(patient.physiology, initial, scenario.announced(), patient.basal, windows, grams, loop)
+        run_states(
+            patient.physiology, initial, scenario.announced(), patient.basal, windows, grams, loop
+        )
     return loop
 
 
 def _at_boluses(call: _Call, group: Group) -> IntArray:
     """Which sensor errors the calculator meets: at the two ends of each meal's window.
 
-    The reference draws one error for the record at minute 0, then one for the controller: the sample that ends
-    window w uses error w + 1.
+    The reference draws one error for the record at minute 0, then one for the controller: the
+    sample that ends window w uses error w + 1.
     """
     windows, _ = boluses(group.scenario, call.sensor.sample_minutes)
     return np.stack([windows, windows + 1], axis=1).ravel()
@@ -234,7 +248,8 @@ def _given_normals(normals: ArrayLike | None, batch: Batch, sensor: Sensor) -> A
     values = np.asarray(normals, dtype=np.float64)
     if values.ndim == 0 or values.shape[-1] < needed or not np.isfinite(values).all():
         raise InputError(
-            f"normals has the shape {values.shape}: give finite draws, at least {needed} for each lane of "
+            f"normals has the shape {values.shape}: give finite draws, at least "
+            f"{needed} for each lane of "
             f"{batch.horizon / MINUTES_A_DAY:g} days"
         )
     try:

@@ -17,7 +17,14 @@ from surefoot.glucose.patients import Physiology
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def advance_window(
-    x: Array, meal: Array, announced: Array, first: int, window: int, insulin: float, p: Physiology, work: Array
+    x: Array,
+    meal: Array,
+    announced: Array,
+    first: int,
+    window: int,
+    insulin: float,
+    p: Physiology,
+    work: Array,
 ) -> float:
     """Advance by a window of minutes under one action; gives the mean BG over its minutes, mg/dL.
 
@@ -71,7 +78,9 @@ def run_states(
         for step in range(bg.shape[1] - 1):
             insulin = basal
             if bolus < windows.size and windows[bolus] == step:
-                loop.rates[lane, bolus] = bolus_rate(loop, lane, bolus, grams[bolus], before, now, mean)
+                loop.rates[lane, bolus] = bolus_rate(
+                    loop, lane, bolus, grams[bolus], before, now, mean
+                )
                 insulin += loop.rates[lane, bolus]
                 bolus += 1
             before = now

@@ -19,16 +19,22 @@ if TYPE_CHECKING:
 
 # The order on a page, and what a screen reader says of each; the tables hold the numbers.
 DESCRIPTIONS = {
-    "evidence": "Line chart: evidence against the closest rivals at each look, and the boundary it has to reach",
-    "arms": "Chart: the estimated worst case of each arm with its interval; the table of arms holds the numbers",
+    "evidence": "Line chart: evidence against the closest rivals at each look, and the boundary "
+    "it has to reach",
+    "arms": "Chart: the estimated worst case of each arm with its interval; the table of "
+    "arms holds the numbers",
     "allocation": "Heat map: the share of each phase's pulls that each pair had",
-    "bounds": "Chart: the pulls of this run beside the lower bound and what is predicted for other algorithms",
-    "residuals": "Scatter plot: how far each pair's average reward is from the linear model, in standard errors",
+    "bounds": "Chart: the pulls of this run beside the lower bound and what is predicted for "
+    "other algorithms",
+    "residuals": "Scatter plot: how far each pair's average reward is from the linear model, in "
+    "standard errors",
     "pace": "Bar chart: rewards in each of the last minutes",
 }
 
 
-def drawings(result: Result, sign: int = 1, hardness: Complexity | None = None) -> dict[str, Drawing]:
+def drawings(
+    result: Result, sign: int = 1, hardness: Complexity | None = None
+) -> dict[str, Drawing]:
     """The charts of a result by name; none before there is anything to draw."""
     if not result.samples:
         return {}

@@ -42,17 +42,35 @@ def certificate(result: Result, hardness: Complexity | None = None) -> list[Fact
     facts = [
         Fact("certified", "yes" if result.certified else "no", result.reason.value),
         Fact("confidence", sure, f"the chance of a wrong answer, δ, is at most {settings.delta:g}"),
-        Fact("policy", settings.confidence, "what the proofs need" if valid else "the paper's rules, not proved"),
+        Fact(
+            "policy",
+            settings.confidence,
+            "what the proofs need" if valid else "the paper's rules, not proved",
+        ),
         Fact("algorithm", result.algorithm),
         Fact("pulls", number(result.samples), f"in {len(result.history)} phases"),
         *_decision(result),
     ]
     if hardness is not None:
         bound = hardness.lower_bound(settings.delta)
-        facts.append(Fact("lower bound", number(bound), "pulls that any algorithm needs on average, by the estimate"))
+        facts.append(
+            Fact(
+                "lower bound",
+                number(bound),
+                "pulls that any algorithm needs on average, by the estimate",
+            )
+        )
     if settings.tolerance:
-        facts.append(Fact("tolerance", f"{settings.tolerance:g}", "an arm this close to the best is good enough"))
-    facts.append(Fact("model check", _model(result), "passing proves nothing; failing is a warning to heed"))
+        facts.append(
+            Fact(
+                "tolerance",
+                f"{settings.tolerance:g}",
+                "an arm this close to the best is good enough",
+            )
+        )
+    facts.append(
+        Fact("model check", _model(result), "passing proves nothing; failing is a warning to heed")
+    )
     return facts
 
 
@@ -81,7 +99,13 @@ def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fa
     noise = settings.noise.to_dict()
     scale = noise["scale"]
     features = f"{problem.feature_kind} features: {_names(problem.feature_names)}"
-    said = "unknown scale" if scale is None else f"scale {scale:g}" if np.ndim(scale) == 0 else "one scale a pair"
+    said = (
+        "unknown scale"
+        if scale is None
+        else f"scale {scale:g}"
+        if np.ndim(scale) == 0
+        else "one scale a pair"
+    )
     facts = [
         Fact("arms", number(problem.n_arms)),
         Fact("pairs", number(problem.n_pairs), "an arm under one of its perturbations"),
@@ -108,14 +132,21 @@ def _study_facts(reader: StudyReader) -> list[Fact]:
         Fact("direction", described.direction),
         Fact("seed", str(described.seed)),
         Fact("study", described.id, "its identifier"),
-        Fact("made with", ", ".join(f"{name} {version}" for name, version in described.versions.items())),
+        Fact(
+            "made with",
+            ", ".join(f"{name} {version}" for name, version in described.versions.items()),
+        ),
     ]
 
 
 def state_words(state: str, certified: bool, reason: StopReason) -> str:
     """The state in two or three words."""
     if state == "finished":
-        return "finished, certified" if certified else f"finished, not certified ({reason.name.lower()})"
+        return (
+            "finished, certified"
+            if certified
+            else f"finished, not certified ({reason.name.lower()})"
+        )
     return state
 
 

@@ -18,7 +18,9 @@ TOLERANCE = 1e-2
 
 
 def estimated_hardness(result: Result) -> Complexity | None:
-    """The complexity at the run's estimate of θ and of the noise; None where there is no telling."""
+    """The complexity at the run's estimate of θ and of the noise; None where there is no
+    telling.
+    """
     from surefoot.complexity import complexity
 
     problem, scales = result.problem, _scales(result)
@@ -38,4 +40,6 @@ def _scales(result: Result) -> Array | None:
     seen = np.isfinite(result.pair_errors)
     if not seen.any():
         return None
-    return np.full(n_pairs, float(np.median(result.pair_errors[seen] * np.sqrt(result.counts[seen]))))
+    return np.full(
+        n_pairs, float(np.median(result.pair_errors[seen] * np.sqrt(result.counts[seen])))
+    )

@@ -11,8 +11,12 @@ from surefoot.report.facts import certificate
 def notebook_summary(result: Result) -> str:
     """The answer, the certificate and the phases; the charts are in `surefoot.charts`."""
     row = Markup("<tr><th>{}</th><td>{}</td><td>{}</td></tr>")
-    facts = Markup("").join(row.format(fact.name, fact.value, fact.note) for fact in certificate(result))
-    phases = result.to_frame().to_html(index=False, border=0, float_format=lambda value: f"{value:.3g}", escape=True)
+    facts = Markup("").join(
+        row.format(fact.name, fact.value, fact.note) for fact in certificate(result)
+    )
+    phases = result.to_frame().to_html(
+        index=False, border=0, float_format=lambda value: f"{value:.3g}", escape=True
+    )
     return (
         f"<div><p><strong>{escape(result.sentence)}</strong></p><table>{facts}</table>"
         f"<details><summary>{len(result.history)} phases</summary>{phases}</details></div>"

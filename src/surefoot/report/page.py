@@ -53,7 +53,10 @@ def _page(result: Result, sign: int, title: str, state: str, **more: Any) -> str
         "settings": settings_facts(result),
         "figures": {name: DESCRIPTIONS[name] for name in drawn},
         "payload": safe_json(
-            {"configs": configurations(), "charts": {name: drawing.spec() for name, drawing in drawn.items()}}
+            {
+                "configs": configurations(),
+                "charts": {name: drawing.spec() for name, drawing in drawn.items()},
+            }
         ),
         "style": style,
         "scripts": [vega, charts],
@@ -65,7 +68,10 @@ def _page(result: Result, sign: int, title: str, state: str, **more: Any) -> str
 def _policy(style: str, *scripts: str) -> str:
     """Only the scripts and the style that we wrote run, and nothing is fetched from anywhere."""
     allowed = " ".join(f"'{assets.fingerprint(script)}'" for script in scripts)
-    return f"default-src 'none'; script-src {allowed}; style-src '{assets.fingerprint(style)}'; img-src data:"
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src "
+        f"'{assets.fingerprint(style)}'; img-src data:"
+    )
 
 
 @cache
@@ -74,5 +80,7 @@ def environment() -> jinja2.Environment:
     import jinja2
 
     return jinja2.Environment(
-        loader=jinja2.PackageLoader("surefoot.report", "templates"), autoescape=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.PackageLoader("surefoot.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
     )

@@ -5,4 +5,12 @@ from surefoot.study.pull import Pull
 from surefoot.study.reader import StudyReader
 from surefoot.study.study import Study
 
-__all__ = ["Pull", "Study", "StudyFileError", "StudyInterrupted", "StudyLocked", "StudyPaused", "StudyReader"]
+__all__ = [
+    "Pull",
+    "Study",
+    "StudyFileError",
+    "StudyInterrupted",
+    "StudyLocked",
+    "StudyPaused",
+    "StudyReader",
+]

@@ -1,4 +1,6 @@
-"""Simulators that a configuration names: a command with {name} fields in and one number out, or a Python function."""
+"""Simulators that a configuration names: a command with {name} fields in and one number out, or a
+Python function.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +30,20 @@ TAIL = 800  # characters of what a failed program said
 class CommandSimulator:
     """Runs a program for each pull, without a shell.
 
-    Fields in braces are replaced: {seed}, {id}, {arm}, {perturbation}, and each parameter by its name, written so that
-    reading it back gives the same number. {{ and }} stand for braces.
+    Fields in braces are replaced: {seed}, {id}, {arm}, {perturbation}, and each parameter by its
+    name, written so that reading it back gives the same number. {{ and }} stand for braces.
 
     Attributes:
-        command: the program and its arguments, each with fields; a single string is split as a shell would, no more.
-        json_field: read the reward from this field (dots lead into nested objects) of a JSON text; None: the last line
-            of the text is the reward.
-        file: read the text from this file, in the working folder, instead of the program's standard output.
-        time_limit: seconds after which the program and all it started are killed, and the pull has failed.
-        folder: the working folder, with fields; made if it is not there. A relative `file` is inside it.
+        command: the program and its arguments, each with fields; a single string is split as a
+            shell would, no more.
+        json_field: read the reward from this field (dots lead into nested objects) of a JSON text;
+            None: the last line of the text is the reward.
+        file: read the text from this file, in the working folder, instead of the program's standard
+            output.
+        time_limit: seconds after which the program and all it started are killed, and the pull has
+            failed.
+        folder: the working folder, with fields; made if it is not there. A relative `file` is
+            inside it.
     """
 
     command: str | Sequence[str]
@@ -63,7 +69,8 @@ class CommandSimulator:
             for found in FIELD.finditer(text):
                 if found[1] is not None and found[1] not in allowed:
                     raise InputError(
-                        f"the command has a field {{{found[1]}}}, but a pull has only {', '.join(sorted(allowed))}: "
+                        f"the command has a field {{{found[1]}}}, but a pull has only "
+                        f"{', '.join(sorted(allowed))}: "
                         "correct it, or write {{ and }} for braces"
                     )
 
@@ -73,25 +80,37 @@ class CommandSimulator:
         arguments = [fill(argument, pull) for argument in self.arguments]
         output = _run(arguments, folder, self.time_limit)
         text = (folder / fill(self.file, pull)).read_text() if self.file else output
-        return _last_number(text) if self.json_field is None else _json_number(text, self.json_field)
+        return (
+            _last_number(text) if self.json_field is None else _json_number(text, self.json_field)
+        )
 
 
 def fill(text: str, pull: Pull) -> str:
     """The text with its fields replaced."""
-    values = {"arm": pull.arm, "perturbation": pull.perturbation, "id": pull.id, "seed": pull.seed, **pull.parameters}
+    values = {
+        "arm": pull.arm,
+        "perturbation": pull.perturbation,
+        "id": pull.id,
+        "seed": pull.seed,
+        **pull.parameters,
+    }
 
     def value(found: re.Match[str]) -> str:
         if found[1] is None:
             return found[0][0]
         if found[1] not in values:
-            raise InputError(f"{text!r} has a field {found[0]}, but a pull has only {', '.join(sorted(values))}")
+            raise InputError(
+                f"{text!r} has a field {found[0]}, but a pull has only {', '.join(sorted(values))}"
+            )
         return str(values[found[1]])
 
     return FIELD.sub(value, text)
 
 
 def _run(arguments: list[str], folder: Path, time_limit: float | None) -> str:
-    """Standard output of a program that ended well. Its own session keeps a terminal's Ctrl-C from it."""
+    """Standard output of a program that ended well. Its own session keeps a terminal's Ctrl-C from
+    it.
+    """
     with subprocess.Popen(
         arguments,
         cwd=folder,
@@ -105,12 +124,21 @@ def _run(arguments: list[str], folder: Path, time_limit: float | None) -> str:
         try:
             output, complaints = process.communicate(timeout=time_limit)
         except subprocess.TimeoutExpired:
-            raise TimeoutError(f"{arguments[0]} took longer than its time limit of {time_limit:g} s") from None
+            raise TimeoutError(
+                f"{arguments[0]} took longer than its time limit of {time_limit:g} s"
+            ) from None
         finally:
             _end(process)
     if process.returncode:
-        how = f"killed by signal {-process.returncode}" if process.returncode < 0 else f"exit code {process.returncode}"
-        raise RuntimeError(f"{shlex.join(arguments)} failed with {how}: {complaints[-TAIL:].strip() or output[-TAIL:]}")
+        how = (
+            f"killed by signal {-process.returncode}"
+            if process.returncode < 0
+            else f"exit code {process.returncode}"
+        )
+        raise RuntimeError(
+            f"{shlex.join(arguments)} failed with {how}: "
+            f"{complaints[-TAIL:].strip() or output[-TAIL:]}"
+        )
     return output
 
 
@@ -127,7 +155,9 @@ def _last_number(text: str) -> float:
         return float(lines[-1])
     except (ValueError, IndexError):
         said = repr(lines[-1][:80]) if lines else "nothing"
-        raise ValueError(f"the last line of the output must be the reward, but it is {said}") from None
+        raise ValueError(
+            f"the last line of the output must be the reward, but it is {said}"
+        ) from None
 
 
 def _json_number(text: str, field: str) -> float:
@@ -146,11 +176,15 @@ def _json_value(text: str) -> Any:
     for part in (text, *text.strip().splitlines()[-1:]):
         with contextlib.suppress(json.JSONDecodeError):
             return json.loads(part)
-    raise ValueError(f"the output, or its last line, must be JSON, but it ends in {text.strip()[-80:]!r}")
+    raise ValueError(
+        f"the output, or its last line, must be JSON, but it ends in {text.strip()[-80:]!r}"
+    )
 
 
 def simulator_from(reference: str, folder: Path) -> Callable[[Pull], float]:
-    """The function that "module:function" names; modules beside the configuration file are found too."""
+    """The function that "module:function" names; modules beside the configuration file are found
+    too.
+    """
     module, _, name = reference.partition(":")
     if not module or not name:
         raise InputError(f'the simulator {reference!r} names no function: write "module:function"')
@@ -160,12 +194,18 @@ def simulator_from(reference: str, folder: Path) -> Callable[[Pull], float]:
     try:
         found: Any = importlib.import_module(module)
     except ModuleNotFoundError as error:
-        raise InputError(f"the simulator's module {module!r} cannot be imported ({error}): is it in {place}?") from None
+        raise InputError(
+            f"the simulator's module {module!r} cannot be imported ({error}): is it in {place}?"
+        ) from None
     for part in name.split("."):
         if not hasattr(found, part):
-            raise InputError(f"the module {module!r} has no {name!r}: write the name of a function in it")
+            raise InputError(
+                f"the module {module!r} has no {name!r}: write the name of a function in it"
+            )
         found = getattr(found, part)
     if not callable(found):
-        raise InputError(f"{reference!r} is a {type(found).__name__}, not a function: give a function of a pull")
+        raise InputError(
+            f"{reference!r} is a {type(found).__name__}, not a function: give a function of a pull"
+        )
     simulator: Callable[[Pull], float] = found
     return simulator

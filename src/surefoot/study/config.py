@@ -33,11 +33,18 @@ class NoiseSection(Section):
     @model_validator(mode="after")
     def _scale_if_needed(self) -> Self:
         if self.kind == "sub-gaussian" and self.scale is None:
-            raise ValueError("needs a scale for sub-gaussian noise: half the length of the interval of the rewards")
+            raise ValueError(
+                "needs a scale for sub-gaussian noise: half the length of the "
+                "interval of the rewards"
+            )
         return self
 
     def build(self) -> Noise:
-        return SubGaussian(self.scale) if self.kind == "sub-gaussian" and self.scale else Gaussian(self.scale)
+        return (
+            SubGaussian(self.scale)
+            if self.kind == "sub-gaussian" and self.scale
+            else Gaussian(self.scale)
+        )
 
 
 class AlgorithmSection(Section):
@@ -71,7 +78,9 @@ class SimulatorSection(Section):
             raise ValueError("needs exactly one of python and command")
         extras = [k for k in ("json_field", "file", "time_limit") if getattr(self, k) is not None]
         if self.python is not None and extras:
-            raise ValueError(f"has {extras[0]}, which is for a command: a Python function returns its reward")
+            raise ValueError(
+                f"has {extras[0]}, which is for a command: a Python function returns its reward"
+            )
         return self
 
 
@@ -138,7 +147,8 @@ class StudyConfig:
         section = self.values.simulator
         if section is None:
             raise InputError(
-                f"{self.path}: there is no [simulator]: give one, or work by hand with `surefoot ask` "
+                f"{self.path}: there is no [simulator]: give one, or work by hand "
+                f"with `surefoot ask` "
                 "and `surefoot tell`"
             )
         if section.python is not None:
@@ -208,7 +218,8 @@ class StudyConfig:
         changed = [key for key in now if now[key] != then[key]]
         if changed:
             raise InputError(
-                f"{self.path} asks another question than {self.file} was made for: {', '.join(changed)} changed. "
+                f"{self.path} asks another question than {self.file} was made for: "
+                f"{', '.join(changed)} changed. "
                 "Change it back to go on, or give another `file` to start a new study"
             )
 
@@ -218,7 +229,9 @@ def read_config(path: Path) -> Config:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise InputError(f"there is no file {path}: `surefoot init {path}` writes an example") from None
+        raise InputError(
+            f"there is no file {path}: `surefoot init {path}` writes an example"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read ({error})") from None
     except tomllib.TOMLDecodeError as error:
@@ -248,7 +261,8 @@ def _explain(detail: ErrorDetails) -> str:
 def _purpose(key: str) -> str:
     purposes = {
         "delta": "the probability with which the answer may be wrong, such as 0.05",
-        "noise": 'what is known about the noise, such as noise = { kind = "gaussian" } for an unknown scale',
+        "noise": 'what is known about the noise, such as noise = { kind = "gaussian" } for an '
+        "unknown scale",
         "noise.kind": '"gaussian" or "sub-gaussian"',
         "arms": "the configurations to choose among",
     }
@@ -257,7 +271,9 @@ def _purpose(key: str) -> str:
 
 def _is_type_name(part: int | str) -> bool:
     """Pydantic puts the name of the type it tried into the path of a union."""
-    return isinstance(part, str) and (part.startswith(("list[", "function-", "constrained-")) or part in TYPE_NAMES)
+    return isinstance(part, str) and (
+        part.startswith(("list[", "function-", "constrained-")) or part in TYPE_NAMES
+    )
 
 
 def _keys_at(path: list[str]) -> list[str]:

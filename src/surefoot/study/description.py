@@ -25,7 +25,8 @@ class Description:
 
     Attributes:
         id: a random identifier; each pull carries it.
-        direction: "minimize" turns the sign of every reward on its way to the algorithm; files keep it as measured.
+        direction: "minimize" turns the sign of every reward on its way to the algorithm; files keep
+            it as measured.
         seed: from which each pull's random stream is derived.
     """
 
@@ -49,9 +50,13 @@ class Description:
         direction: Direction,
         seed: int | None,
     ) -> Description:
-        """The description of a new study, with an identifier of its own; a seed is drawn if none is given."""
+        """The description of a new study, with an identifier of its own; a seed is drawn if none is
+        given.
+        """
         if direction not in ("maximize", "minimize"):
-            raise InputError(f'direction={direction!r} is not known: choose "maximize" or "minimize"')
+            raise InputError(
+                f'direction={direction!r} is not known: choose "maximize" or "minimize"'
+            )
         return cls(
             id=secrets.token_hex(8),
             name=name,
@@ -89,7 +94,9 @@ class Description:
         """Rebuild what `to_entries` wrote."""
         missing = [field.name for field in fields(cls) if field.name not in entries]
         if missing:
-            raise StudyFileError(f"the study file is damaged: it lacks {', '.join(missing)}; restore it from a copy")
+            raise StudyFileError(
+                f"the study file is damaged: it lacks {', '.join(missing)}; restore it from a copy"
+            )
         settings = dict(entries["settings"])
         settings["noise"] = noise_from_dict(settings["noise"])
         return cls(
@@ -105,18 +112,25 @@ class Description:
         )
 
     def start(self, algorithm: Algorithm | None = None) -> Algorithm:
-        """A fresh run; `algorithm` is needed only if the study was made with one that surefoot does not ship."""
+        """A fresh run; `algorithm` is needed only if the study was made with one that surefoot does
+        not ship.
+        """
         chosen = algorithm or self._shipped()
         if chosen.name != self.algorithm or chosen.options() != self.options:
             raise InputError(
-                f"the study was made with {self.algorithm!r} and options {self.options}, not with {chosen.name!r} and "
+                f"the study was made with {self.algorithm!r} and options "
+                f"{self.options}, not with {chosen.name!r} and "
                 f"{chosen.options()}: give the same algorithm, or start a new study"
             )
         return chosen.start(self.problem, self.settings)
 
     def outcome(self, phase: StoredPhase) -> Outcome:
-        """The outcome of a complete phase, summed in the order of the pulls' numbers whatever order they came in."""
-        return Outcome.from_rewards(phase.index, self.problem.n_pairs, phase.pairs, self.sign * phase.rewards)
+        """The outcome of a complete phase, summed in the order of the pulls' numbers whatever order
+        they came in.
+        """
+        return Outcome.from_rewards(
+            phase.index, self.problem.n_pairs, phase.pairs, self.sign * phase.rewards
+        )
 
     def _shipped(self) -> Algorithm:
         try:

@@ -14,7 +14,8 @@ class StudyLocked(StudyFileError):
 
 
 class StudyPaused(RuntimeError):
-    """A pull failed more often than allowed. Everything else is stored; run the study again to go on.
+    """A pull failed more often than allowed. Everything else is stored; run the study again to go
+    on.
 
     Attributes:
         pull: the number of the pull that failed.

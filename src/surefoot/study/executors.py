@@ -1,11 +1,19 @@
-"""Where pulls are simulated: processes, threads, here and now, a Dask cluster, or any object with submit()."""
+"""Where pulls are simulated: processes, threads, here and now, a Dask cluster, or any object with
+submit().
+"""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import (
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
@@ -23,9 +31,13 @@ LOST = {
 
 
 def is_loss(error: BaseException) -> bool:
-    """Whether the worker was lost, rather than the pull failed: by class name, since Dask may not be installed."""
+    """Whether the worker was lost, rather than the pull failed: by class name, since Dask may not
+    be installed.
+    """
     names = {cls.__name__ for cls in type(error).__mro__}
-    return bool(names & LOST) or isinstance(error, CancelledError | ConnectionError | EOFError | TimeoutError)
+    return bool(names & LOST) or isinstance(
+        error, CancelledError | ConnectionError | EOFError | TimeoutError
+    )
 
 
 class SerialExecutor(Executor):
@@ -44,7 +56,8 @@ class Workers:
     """An executor that somebody else made and will shut down.
 
     Attributes:
-        depth: how many chunks to send for each worker when pulls are short: two, so that none waits for the next.
+        depth: how many chunks to send for each worker when pulls are short: two, so that none waits
+            for the next.
 
     Args:
         assumed: how many workers it has, if it does not say.
@@ -58,8 +71,13 @@ class Workers:
     @property
     def size(self) -> int:
         """How many pulls it can simulate at the same time, as far as we can see."""
-        known = (getattr(self._executor, name, None) for name in ("_max_workers", "max_workers", "num_workers"))
-        return next((int(size) for size in known if isinstance(size, int)), self._assumed or cores())
+        known = (
+            getattr(self._executor, name, None)
+            for name in ("_max_workers", "max_workers", "num_workers")
+        )
+        return next(
+            (int(size) for size in known if isinstance(size, int)), self._assumed or cores()
+        )
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         return self._executor.submit(function, *args)
@@ -140,12 +158,15 @@ class ProcessWorkers(Workers):
 
 
 class DaskWorkers(Workers):
-    """A Dask cluster. It moves pulls from dead workers to living ones by itself, and workers may come and go."""
+    """A Dask cluster. It moves pulls from dead workers to living ones by itself, and workers may
+    come and go.
+    """
 
     REFRESH = 5.0  # seconds between looks at how many workers there are
 
     def __init__(self, client: Any) -> None:
-        super().__init__(client.get_executor(pure=False))  # a repeated pull must be simulated again, not looked up
+        # a repeated pull must be simulated again, not looked up
+        super().__init__(client.get_executor(pure=False))
         self._client, self._size, self._looked = client, 1, -self.REFRESH
 
     @property
@@ -168,7 +189,9 @@ def dask_client(address: str) -> Any:
     try:
         return Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
-        raise InputError(f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`") from None
+        raise InputError(
+            f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`"
+        ) from None
 
 
 def workers_from(executor: Any, max_in_flight: int | None = None) -> Workers:
@@ -190,7 +213,8 @@ def workers_from(executor: Any, max_in_flight: int | None = None) -> Workers:
     if callable(getattr(executor, "submit", None)):
         return Workers(executor, max_in_flight)
     raise InputError(
-        f"executor={executor!r} cannot run pulls: give None, a number of processes, 'threads', 'serial', an object "
+        f"executor={executor!r} cannot run pulls: give None, a number of processes, "
+        f"'threads', 'serial', an object "
         "with submit(), or a Dask client"
     )
 

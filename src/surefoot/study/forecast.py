@@ -14,10 +14,11 @@ LARGEST = 5_000  # pairs: beyond it the forecast would take longer than it is wo
 
 
 def expected_left(run: Algorithm) -> float | None:
-    """Pulls left by the plug-in complexity of telling the leader from the other survivors; None if there is no telling.
+    """Pulls left by the plug-in complexity of telling the leader from the other survivors; None if
+    there is no telling.
 
-    Evidence grows with the square root of the pulls: n pulls at a characteristic time H give √(n / H), and the run
-    stops where that reaches its boundary c; so it takes c² H pulls in all.
+    Evidence grows with the square root of the pulls: n pulls at a characteristic time H give √(n /
+    H), and the run stops where that reaches its boundary c; so it takes c² H pulls in all.
     """
     problem = run.problem
     alive = np.flatnonzero(run.survivors)
@@ -28,15 +29,21 @@ def expected_left(run: Algorithm) -> float | None:
     try:
         with np.errstate(all="ignore"):
             rivals = alive[alive != run.leader]
-            design = leader_design(problem.pairs, problem.offsets, run.estimate, run.leader, rivals, rows=run.rows)
+            design = leader_design(
+                problem.pairs, problem.offsets, run.estimate, run.leader, rivals, rows=run.rows
+            )
     except (InputError, np.linalg.LinAlgError):
         return None
-    squared_boundary = run.boundary**2 if run.boundary is not None else 2 * math.log(1 / run.settings.delta)
+    squared_boundary = (
+        run.boundary**2 if run.boundary is not None else 2 * math.log(1 / run.settings.delta)
+    )
     variance = 1.0 if run.relative_variance is None else run.relative_variance
     left = squared_boundary * design.value * variance - run.samples
     return max(left, 0.0) if math.isfinite(left) else None
 
 
 def left_now(expected: float | None, phase_pulls: int, phase_told: int) -> float | None:
-    """The forecast of the phase's beginning, less what was told since; a phase that has begun is pulled to its end."""
+    """The forecast of the phase's beginning, less what was told since; a phase that has begun is
+    pulled to its end.
+    """
     return None if expected is None else max(expected - phase_told, float(phase_pulls - phase_told))

@@ -19,13 +19,19 @@ def finite_reward(pull: int, value: Any) -> float:
 def pull_count(n: Any) -> int:
     """How many pulls are asked for."""
     if not isinstance(n, numbers.Integral) or n < 1:
-        raise InputError(f"ask was given n={n!r}: give how many pulls you want, 1 or more, or nothing for all")
+        raise InputError(
+            f"ask was given n={n!r}: give how many pulls you want, 1 or more, or nothing for all"
+        )
     return int(n)
 
 
 def pull_number(number: Any, asked: int) -> int:
     """The number of a pull, if the study has asked for it."""
-    if not isinstance(number, numbers.Integral) or isinstance(number, bool) or not 0 <= int(number) < asked:
+    if (
+        not isinstance(number, numbers.Integral)
+        or isinstance(number, bool)
+        or not 0 <= int(number) < asked
+    ):
         known = f"pulls 0 to {asked - 1}" if asked else "no pull"
         raise InputError(f"there is no pull {number!r} in this study: it has asked for {known}")
     return int(number)

@@ -1,4 +1,6 @@
-"""The ledger of a study: which pulls were asked for, what came of them, and what follows from that."""
+"""The ledger of a study: which pulls were asked for, what came of them, and what follows from
+that.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ State = Literal["running", "paused", "finished"]
 class Ledger:
     """A study's state in memory and on disk, which agree after every call.
 
-    Nothing is handed out or told but through here; one lock makes it safe to use from several threads.
+    Nothing is handed out or told but through here; one lock makes it safe to use from several
+    threads.
 
     Attributes:
         description: what the study was asked.
@@ -96,7 +99,9 @@ class Ledger:
                 self._phase.hold_back(numbers)
 
     def recall(self) -> None:
-        """Everything without a reward waits again, whoever has it in hand; what is left to be planned is planned."""
+        """Everything without a reward waits again, whoever has it in hand; what is left to be
+        planned is planned.
+        """
         with self.mutex:
             self._advance()
             if self._phase:
@@ -138,22 +143,31 @@ class Ledger:
         """Replay with another budget, and keep it if every phase comes out as it was pulled."""
         with self.mutex:
             if budget is not None and budget < self._next_number:
-                raise InputError(f"budget={budget} is below the {self._next_number} pulls that were asked for already")
-            description = replace(self.description, settings=replace(self.description.settings, budget=budget))
+                raise InputError(
+                    f"budget={budget} is below the {self._next_number} pulls that "
+                    f"were asked for already"
+                )
+            description = replace(
+                self.description, settings=replace(self.description.settings, budget=budget)
+            )
             self._refuse_other_plans(description)
             self.storage.set_entries(settings=description.to_entries()["settings"])
             self._set_state("running", None)
             self._load(description)
 
     def forecast(self) -> None:
-        """Work out how many pulls will follow, once a phase: the runner does so while its workers are busy."""
+        """Work out how many pulls will follow, once a phase: the runner does so while its workers
+        are busy.
+        """
         with self.mutex:
             if self._forecast_due:
                 self._forecast_due = False
                 self._expected_left = expected_left(self._algorithm)
                 self._note_phase(expected_left=self._expected_left)
 
-    def snapshot(self, in_flight: int, pulls_per_second: float | None, trouble: str | None) -> Snapshot:
+    def snapshot(
+        self, in_flight: int, pulls_per_second: float | None, trouble: str | None
+    ) -> Snapshot:
         """How far the study is."""
         names = self.description.problem.arm_names
         last = self._algorithm.history[-1] if self._algorithm.history else None
@@ -193,7 +207,9 @@ class Ledger:
             yield phase
 
     def _advance(self) -> None:
-        """Draw the conclusions from a phase once it is complete; may be called again if a write failed in between."""
+        """Draw the conclusions from a phase once it is complete; may be called again if a write
+        failed in between.
+        """
         while self._phase is not None and not self._phase.missing:
             if len(self._algorithm.history) == self._phase.stored.index:
                 self._algorithm.update(self.description.outcome(self._phase.stored))
@@ -215,7 +231,11 @@ class Ledger:
     def _finish(self) -> None:
         if self.state != "finished":
             self._expected_left, self._forecast_due = 0.0, False
-            result = self._note_phase(expected_left=0.0) if self._algorithm.history else summary(self.result)
+            result = (
+                self._note_phase(expected_left=0.0)
+                if self._algorithm.history
+                else summary(self.result)
+            )
             self.storage.set_entries(result=result)
             self._set_state("finished", result["sentence"])
 
@@ -230,7 +250,8 @@ class Ledger:
             replay(description, description.start(self._own_algorithm), self.storage.phases())
         except InputError:
             raise InputError(
-                f"{self.description.algorithm} planned with its budget of {self.description.settings.budget}, so it "
+                f"{self.description.algorithm} planned with its budget of "
+                f"{self.description.settings.budget}, so it "
                 "cannot be changed: start a new study"
             ) from None
 

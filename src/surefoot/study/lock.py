@@ -1,4 +1,6 @@
-"""One writer a study: a lock that the operating system drops when its process dies, however it dies."""
+"""One writer a study: a lock that the operating system drops when its process dies, however it
+dies.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,9 @@ _held: weakref.WeakSet[WriterLock] = weakref.WeakSet()
 class WriterLock:
     """An exclusive lock on a file beside the study.
 
-    It is not taken on the study itself, whose locks belong to SQLite. Worker processes forked from the writer close
-    their copy at once, or an orphaned worker would keep the study locked after its driver was killed.
+    It is not taken on the study itself, whose locks belong to SQLite. Worker processes forked from
+    the writer close their copy at once, or an orphaned worker would keep the study locked after its
+    driver was killed.
     """
 
     _handle = -1
@@ -77,8 +80,14 @@ def _own_name() -> str:
 
 def _remedy(holder: str) -> str:
     if holder == _own_name():
-        return "that is this process; close the study first, with study.close() or by a with block, or use that one"
-    return "wait for it to end or stop it; reading is possible meanwhile (surefoot status, export, report, dashboard)"
+        return (
+            "that is this process; close the study first, with study.close() or by a "
+            "with block, or use that one"
+        )
+    return (
+        "wait for it to end or stop it; reading is possible meanwhile (surefoot status, "
+        "export, report, dashboard)"
+    )
 
 
 def _holder(handle: int) -> str:

@@ -1,4 +1,6 @@
-"""What a study will cost, before anything is spent: hardness and pulls for a range of gaps, by simulated rewards."""
+"""What a study will cost, before anything is spent: hardness and pulls for a range of gaps, by
+simulated rewards.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ class Cost:
         gap: in standard deviations of the noise.
         hardness: H*, in pulls.
         lower_bound: no algorithm with this confidence needs fewer pulls on average.
-        pulls: by the name of the algorithm, as counted in simulated runs; None: most of them ended without an answer.
+        pulls: by the name of the algorithm, as counted in simulated runs; None: most of them ended
+            without an answer.
     """
 
     gap: float
@@ -54,11 +57,18 @@ def expected_costs(
     noise = settings.noise if settings.noise.known else Gaussian(1.0)
     scales = noise.scales(problem.n_pairs)
     thetas = [_unit_gap_theta(problem, generator) * float(np.mean(scales)) for _ in range(draws)]
-    hardness = [complexity(problem, theta, 1e-2, problem.pairs / scales[:, None]) for theta in thetas]
-    contestants = {algorithm.name: algorithm} | {name: algorithm_from(name) for name in ALTERNATIVES}
+    hardness = [
+        complexity(problem, theta, 1e-2, problem.pairs / scales[:, None]) for theta in thetas
+    ]
+    contestants = {algorithm.name: algorithm} | {
+        name: algorithm_from(name) for name in ALTERNATIVES
+    }
     for gap in gaps:
         counted = {
-            name: [_pulls(problem, contestant, settings.delta, noise, gap * theta, generator) for theta in thetas]
+            name: [
+                _pulls(problem, contestant, settings.delta, noise, gap * theta, generator)
+                for theta in thetas
+            ]
             for name, contestant in contestants.items()
         }
         yield Cost(
@@ -70,14 +80,19 @@ def expected_costs(
 
 
 def _unit_gap_theta(problem: RobustProblem, generator: np.random.Generator) -> Array:
-    """(dimension,) random, with robust gap 1; whitened, so that every direction of the features counts alike."""
+    """(dimension,) random, with robust gap 1; whitened, so that every direction of the features
+    counts alike.
+    """
     whitening = np.linalg.pinv(problem.pairs) * np.sqrt(problem.n_pairs)
     for _ in range(100):
         theta = whitening @ generator.standard_normal(problem.n_pairs)
         gap = problem.robust_gaps(theta).min()
         if gap > 1e-6 * np.abs(theta).max():
             return np.asarray(theta / gap)
-    raise InputError("two arms are best together for every parameter: remove arms whose pairs are those of another")
+    raise InputError(
+        "two arms are best together for every parameter: remove arms whose pairs are "
+        "those of another"
+    )
 
 
 def _pulls(

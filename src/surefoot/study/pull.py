@@ -15,8 +15,8 @@ from surefoot.problem import RobustProblem
 class Pull:
     """What a simulator is given.
 
-    The random stream depends on the study's seed and the pull's number alone, so a retry, on any machine and in any
-    order, gives the same reward.
+    The random stream depends on the study's seed and the pull's number alone, so a retry, on any
+    machine and in any order, gives the same reward.
 
     Attributes:
         id: the number of the pull, 0 for the first of the study.
@@ -40,7 +40,9 @@ class Pull:
     study_seed: int
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the features as bytes: most of the cost of sending a tiny pull would be that of its array."""
+        """Pickle the features as bytes: most of the cost of sending a tiny pull would be that of
+        its array.
+        """
         words = (self.id, self.study, self.phase, self.pair, self.arm, self.perturbation)
         return _received, (words, self.parameters, self.features.tobytes(), self.study_seed)
 
@@ -59,7 +61,10 @@ class Pull:
 
 
 def _received(
-    words: tuple[int, str, int, int, str, str], parameters: dict[str, float], features: bytes, study_seed: int
+    words: tuple[int, str, int, int, str, str],
+    parameters: dict[str, float],
+    features: bytes,
+    study_seed: int,
 ) -> Pull:
     return Pull(*words, parameters, np.frombuffer(features), study_seed)
 
@@ -76,7 +81,9 @@ class PullFactory:
         parameters = self._parameters.get(pair)
         if parameters is None:
             values = problem.parameters[pair].tolist()
-            parameters = self._parameters[pair] = dict(zip(problem.parameter_names, values, strict=True))
+            parameters = self._parameters[pair] = dict(
+                zip(problem.parameter_names, values, strict=True)
+            )
         return Pull(
             id=number,
             study=self._study,

@@ -1,4 +1,6 @@
-"""StudyReader: look at a study, also while it runs. Readers write nothing and never hold the writer up."""
+"""StudyReader: look at a study, also while it runs. Readers write nothing and never hold the writer
+up.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,12 @@ class Status:
     """A study at one moment, read without replaying it.
 
     Attributes:
-        state: "running", "paused" or "finished"; a study whose driver was killed is still "running", without a writer.
+        state: "running", "paused" or "finished"; a study whose driver was killed is still
+            "running", without a writer.
         message: why it is paused or finished.
         writer: the process that has it open for writing, if any.
-        told, asked, failed, lost: pulls with a reward; handed out by `surefoot ask`; given up; that lost a worker ever.
+        told, asked, failed, lost: pulls with a reward; handed out by `surefoot ask`; given up; that
+            lost a worker ever.
         phase, phase_pulls, phase_told: the phase being pulled.
         survivors, leader, candidates, certified, sentence: after the last complete phase.
         expected_left: pulls still needed if the estimates are right.
@@ -63,8 +67,8 @@ class Status:
 class StudyReader:
     """A study opened for reading.
 
-    Rewards are given as they were measured. The result is for rewards to be maximised: with direction "minimize", its
-    values are those of −reward; multiply by `sign` for the user's own.
+    Rewards are given as they were measured. The result is for rewards to be maximised: with
+    direction "minimize", its values are those of −reward; multiply by `sign` for the user's own.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, algorithm: Algorithm | None = None) -> None:
@@ -115,24 +119,30 @@ class StudyReader:
     def recorded(self) -> Result:
         """The same answer from what the writer noted after each phase: nothing is planned anew.
 
-        So it is quick, and needs no algorithm that surefoot does not ship. Where the notes do not tell all (many
-        arms, or a file of an early version), it is `result`.
+        So it is quick, and needs no algorithm that surefoot does not ship. Where the notes do not
+        tell all (many arms, or a file of an early version), it is `result`.
         """
         found = self._record.result()
         return self.result if found is None else found
 
     def status(self) -> Status:
         """How the study is: cheap enough to ask every second."""
-        entries = dict(self._storage.rows("SELECT key, value FROM study WHERE key IN ('state', 'message')"))
+        entries = dict(
+            self._storage.rows("SELECT key, value FROM study WHERE key IN ('state', 'message')")
+        )
         phase, size, told_before = self._current_phase()
         known = self._last_summary()
-        phase_told = self._one("SELECT count(*) FROM pulls WHERE id >= ? AND state = 'done'", told_before)
+        phase_told = self._one(
+            "SELECT count(*) FROM pulls WHERE id >= ? AND state = 'done'", told_before
+        )
         return Status(
             state=json.loads(entries["state"]),
             message=json.loads(entries["message"]),
             writer=writer_of(self.path),
             told=told_before + phase_told,
-            asked=self._one("SELECT count(*) FROM pulls WHERE id >= ? AND state = 'asked'", told_before),
+            asked=self._one(
+                "SELECT count(*) FROM pulls WHERE id >= ? AND state = 'asked'", told_before
+            ),
             failed=self._one("SELECT count(*) FROM pulls WHERE state = 'failed'"),
             lost=self._one("SELECT count(*) FROM pulls WHERE error IS NOT NULL AND losses > 0"),
             phase=phase,
@@ -145,11 +155,15 @@ class StudyReader:
             sentence=known.get("sentence"),
             expected_left=left_now(known.get("expected_left"), size, phase_told),
             pulls_per_minute=self._recent_rate(),
-            last_reward=self._storage.rows("SELECT max(finished) FROM pulls WHERE finished IS NOT NULL")[0][0],
+            last_reward=self._storage.rows(
+                "SELECT max(finished) FROM pulls WHERE finished IS NOT NULL"
+            )[0][0],
         )
 
     def pulls(self, since: int = 0, limit: int | None = None) -> pd.DataFrame:
-        """One row a pull from the given number: pair, names, parameters, state, reward, attempts, times, error."""
+        """One row a pull from the given number: pair, names, parameters, state, reward, attempts,
+        times, error.
+        """
         import pandas as pd
 
         rows = self._storage.rows(
@@ -160,33 +174,49 @@ class StudyReader:
         pairs = self.problem.to_frame()
         named = pairs.iloc[frame["pair"].to_numpy(dtype="int64")].reset_index(drop=True)
         named.columns = [
-            c if c in ("arm", "perturbation") or c not in frame else f"parameter {c}" for c in named.columns
+            c if c in ("arm", "perturbation") or c not in frame else f"parameter {c}"
+            for c in named.columns
         ]
         return pd.concat(
-            [frame.astype({"reward": "float64", "started": "float64", "finished": "float64"}), named], axis=1
+            [
+                frame.astype({"reward": "float64", "started": "float64", "finished": "float64"}),
+                named,
+            ],
+            axis=1,
         )
 
     def phases(self) -> pd.DataFrame:
-        """One row a phase: its pulls, when it was planned and finished, and what was known after it."""
+        """One row a phase: its pulls, when it was planned and finished, and what was known after
+        it.
+        """
         import pandas as pd
 
         columns = ["phase", "first_pull", "pulls", "planned", "finished"]
-        rows = self._storage.rows(f"SELECT {', '.join(columns)}, summary FROM phases ORDER BY phase")
+        rows = self._storage.rows(
+            f"SELECT {', '.join(columns)}, summary FROM phases ORDER BY phase"
+        )
         known = [json.loads(row[-1]) if row[-1] else {} for row in rows]
-        return pd.concat([pd.DataFrame([row[:-1] for row in rows], columns=columns), pd.DataFrame(known)], axis=1)
+        return pd.concat(
+            [pd.DataFrame([row[:-1] for row in rows], columns=columns), pd.DataFrame(known)], axis=1
+        )
 
     def failures(self, limit: int = 100) -> pd.DataFrame:
-        """The pulls that failed or lost a worker, the latest first, whether or not they succeeded later."""
+        """The pulls that failed or lost a worker, the latest first, whether or not they succeeded
+        later.
+        """
         import pandas as pd
 
         columns = "id, pair, state, attempts, losses, started, error"
         rows = self._storage.rows(
-            f"SELECT {columns} FROM pulls WHERE error IS NOT NULL ORDER BY id DESC LIMIT ?", (limit,)
+            f"SELECT {columns} FROM pulls WHERE error IS NOT NULL ORDER BY id DESC LIMIT ?",
+            (limit,),
         )
         return pd.DataFrame(rows, columns=columns.split(", "))
 
     def pulls_per_minute(self, minutes: int = 60) -> pd.DataFrame:
-        """Rewards in each of the last minutes that had any: columns `minute` (seconds since 1970) and `pulls`."""
+        """Rewards in each of the last minutes that had any: columns `minute` (seconds since 1970)
+        and `pulls`.
+        """
         import pandas as pd
 
         rows = self._storage.rows(
@@ -210,12 +240,16 @@ class StudyReader:
 
     def _current_phase(self) -> tuple[int, int, int]:
         """Its index, its pulls, and all pulls before it."""
-        found = self._storage.rows("SELECT phase, pulls, first_pull FROM phases ORDER BY phase DESC LIMIT 1")
+        found = self._storage.rows(
+            "SELECT phase, pulls, first_pull FROM phases ORDER BY phase DESC LIMIT 1"
+        )
         return found[0] if found else (0, 0, 0)
 
     def _last_summary(self) -> dict[str, Any]:
         """After the last complete phase; a study that needed none has only its result."""
-        found = self._storage.rows("SELECT summary FROM phases WHERE summary IS NOT NULL ORDER BY phase DESC LIMIT 1")
+        found = self._storage.rows(
+            "SELECT summary FROM phases WHERE summary IS NOT NULL ORDER BY phase DESC LIMIT 1"
+        )
         found = found or self._storage.rows("SELECT value FROM study WHERE key = 'result'")
         known: dict[str, Any] = json.loads(found[0][0]) if found else {}
         return known
@@ -223,7 +257,8 @@ class StudyReader:
     def _recent_rate(self, rewards: int = 200) -> float | None:
         found = self._storage.rows(
             "SELECT min(finished), max(finished), count(*) FROM "
-            "(SELECT finished FROM pulls WHERE finished IS NOT NULL ORDER BY finished DESC LIMIT ?)",
+            "(SELECT finished FROM pulls WHERE finished IS NOT NULL ORDER BY "
+            "finished DESC LIMIT ?)",
             (rewards,),
         )
         first, last, count = found[0]

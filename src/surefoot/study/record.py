@@ -18,7 +18,9 @@ Note = dict[str, Any]
 
 
 class Record:
-    """Follows a study as it grows: each call reads only the phases that were completed since the last one."""
+    """Follows a study as it grows: each call reads only the phases that were completed since the
+    last one.
+    """
 
     def __init__(self, description: Description, storage: ReadStorage) -> None:
         self._description, self._storage = description, storage
@@ -29,16 +31,21 @@ class Record:
         run = self._run = self._run or _Recorded().follow(self._description)
         notes = self._notes(since=max(len(run.history) - 1, 0))
         new = notes[1:] if run.history else notes
-        if any(note["samples"] and "evidence" not in note for note in new) or self._too_many_arms(new):
+        if any(note["samples"] and "evidence" not in note for note in new) or self._too_many_arms(
+            new
+        ):
             return None
-        for stored, note in zip(islice(self._storage.phases(len(run.history)), len(new)), new, strict=True):
+        for stored, note in zip(
+            islice(self._storage.phases(len(run.history)), len(new)), new, strict=True
+        ):
             run.take(self._description.outcome(stored), note)
         final = notes[-1] if notes else self._outcome_without_pulls()
         return run.conclude(final) if final else run.result
 
     def _notes(self, since: int) -> list[Note]:
         rows = self._storage.rows(
-            "SELECT summary FROM phases WHERE summary IS NOT NULL AND phase >= ? ORDER BY phase", (since,)
+            "SELECT summary FROM phases WHERE summary IS NOT NULL AND phase >= ? ORDER BY phase",
+            (since,),
         )
         return [json.loads(row[0]) for row in rows]
 
@@ -53,9 +60,11 @@ class Record:
 
 @dataclass(eq=False)
 class _Recorded(Algorithm):
-    """Not an algorithm but the memory of one: leader, survivors and evidence are those that were noted.
+    """Not an algorithm but the memory of one: leader, survivors and evidence are those that were
+    noted.
 
-    What follows from the rewards alone (estimates, intervals, tests of the model) is worked out as for any other.
+    What follows from the rewards alone (estimates, intervals, tests of the model) is worked out as
+    for any other.
     """
 
     name: ClassVar[str] = "recorded"

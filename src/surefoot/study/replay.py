@@ -17,15 +17,21 @@ from surefoot.study.storage import StoredPhase
 MOST_EVIDENCE = 5_000  # arms
 
 
-def replay(description: Description, run: Algorithm, phases: Iterable[StoredPhase]) -> StoredPhase | None:
-    """Feed the complete phases to the run; gives back the phase that is still open, if there is one."""
+def replay(
+    description: Description, run: Algorithm, phases: Iterable[StoredPhase]
+) -> StoredPhase | None:
+    """Feed the complete phases to the run; gives back the phase that is still open, if there is
+    one.
+    """
     for stored in phases:
         planned = run.next_phase()
         counts = np.bincount(stored.pairs, minlength=description.problem.n_pairs)
         if planned is None or planned.index != stored.index or (planned.counts != counts).any():
             raise InputError(
-                f"replaying the study, phase {stored.index} comes out otherwise than it was pulled: another version of "
-                "surefoot or numpy, or another kind of processor, plans it differently. Go on where it was begun, with "
+                f"replaying the study, phase {stored.index} comes out otherwise than "
+                f"it was pulled: another version of "
+                "surefoot or numpy, or another kind of processor, plans it "
+                "differently. Go on where it was begun, with "
                 f"{description.versions}"
             )
         if not stored.complete:
@@ -52,7 +58,9 @@ def summary(result: Result) -> dict[str, Any]:
 
 
 def _plain(evidence: Array | None) -> list[float | str] | None:
-    """As JSON knows it: ±∞ as text; None where there is none, or more than is worth keeping after every phase."""
+    """As JSON knows it: ±∞ as text; None where there is none, or more than is worth keeping after
+    every phase.
+    """
     if evidence is None or len(evidence) > MOST_EVIDENCE:
         return None
     return [value if isfinite(value) else str(value) for value in evidence.tolist()]

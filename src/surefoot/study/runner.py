@@ -26,7 +26,8 @@ CHUNK_SECONDS = 0.1  # long against the cost of a chunk, short against a user's 
 CHUNK_LIMIT = 1000
 LONG_PULL = 0.5  # seconds: above it a worker need not have the next pull at hand
 REFRESH = 0.2  # seconds between reports on progress
-LOSSES_IN_COMPANY = 2  # a pull that lost its worker more often waits until nothing else can be hurt by it
+# a pull that lost its worker more often waits until nothing else can be hurt by it
+LOSSES_IN_COMPANY = 2
 LONGEST_REST = 5.0
 
 LEFT = "stopped without waiting; what was running will be pulled again"
@@ -47,9 +48,13 @@ class Runner:
         progress: Progress | None,
     ) -> None:
         if not callable(simulator):
-            raise InputError(f"the simulator {simulator!r:.80} cannot be called: give a function of a pull")
+            raise InputError(
+                f"the simulator {simulator!r:.80} cannot be called: give a function of a pull"
+            )
         if max_in_flight is not None and max_in_flight < 1:
-            raise InputError(f"max_in_flight={max_in_flight!r} leaves nothing to do: give 1 or more, or None")
+            raise InputError(
+                f"max_in_flight={max_in_flight!r} leaves nothing to do: give 1 or more, or None"
+            )
         if retries < 0:
             raise InputError(f"retries={retries!r} must be a whole number ≥ 0")
         self._ledger, self._simulator, self._retries = ledger, simulator, retries
@@ -59,7 +64,8 @@ class Runner:
         self._answers: SimpleQueue[Any] = SimpleQueue()
         self._flying: dict[Any, Chunk] = {}
         self._again: deque[Pull] = deque()  # to be pulled once more, each on its own
-        self._dangerous: deque[Pull] = deque()  # lost their worker again and again: one at a time, nothing beside them
+        # lost their worker again and again: one at a time, nothing beside them
+        self._dangerous: deque[Pull] = deque()
         self._failures: Counter[int] = Counter()
         self._losses: Counter[int] = Counter()
         self._seconds: float | None = None  # a pull takes this long, by experience
@@ -80,7 +86,9 @@ class Runner:
         if self._pause is not None:
             raise self._pause
         if not self._ledger.done:
-            raise StudyInterrupted(f"stopped after {self._ledger.told} pulls; run the study again to go on")
+            raise StudyInterrupted(
+                f"stopped after {self._ledger.told} pulls; run the study again to go on"
+            )
         return self._ledger.result
 
     def __enter__(self) -> Self:
@@ -95,7 +103,11 @@ class Runner:
         return not (self._stopping or self._pause or self._ledger.done)
 
     def _hand_out(self) -> None:
-        while self._may_hand_out() and len(self._flying) < self._slots() and (chunk := self._next_chunk()):
+        while (
+            self._may_hand_out()
+            and len(self._flying) < self._slots()
+            and (chunk := self._next_chunk())
+        ):
             try:
                 with self._leavable():
                     future = self._workers.submit(run_chunk, self._simulator, chunk)
@@ -147,20 +159,26 @@ class Runner:
         tries = self._failures[report.id]
         where = ", ".join(f"{name}={value:g}" for name, value in pull.parameters.items())
         message = (
-            f"pull {pull.id} (arm {pull.arm!r}, perturbation {pull.perturbation!r}, {where}) failed {tries} times:\n"
-            f"{report.error}\nNothing is lost and nothing was left out. Mend the simulator, then go on with "
+            f"pull {pull.id} (arm {pull.arm!r}, perturbation {pull.perturbation!r}, "
+            f"{where}) failed {tries} times:\n"
+            f"{report.error}\nNothing is lost and nothing was left out. Mend the "
+            f"simulator, then go on with "
             f"{self._ledger.command}"
         )
         self._pause = StudyPaused(message, pull.id, report.error or "")
         self._ledger.pause(message)
 
     def _take_back_lost(self, chunk: Chunk, error: BaseException) -> None:
-        """The worker died, or the node was taken away: the same pulls again, with the same seeds."""
+        """The worker died, or the node was taken away: the same pulls again, with the same
+        seeds.
+        """
         self._workers.repair()
         if self._stopping or self._pause:
             self._ledger.give_back(pull.id for pull in chunk)
             return
-        self._ledger.record_losses([pull.id for pull in chunk], f"lost: {type(error).__name__}: {error}")
+        self._ledger.record_losses(
+            [pull.id for pull in chunk], f"lost: {type(error).__name__}: {error}"
+        )
         for pull in chunk:
             self._losses[pull.id] += 1
             alone = self._losses[pull.id] > LOSSES_IN_COMPANY
@@ -171,7 +189,11 @@ class Runner:
         self._rest = min(max(2 * self._rest, 0.05), LONGEST_REST)
 
     def _next_chunk(self) -> Chunk:
-        room = CHUNK_LIMIT if self._limit is None else self._limit - sum(map(len, self._flying.values()))
+        room = (
+            CHUNK_LIMIT
+            if self._limit is None
+            else self._limit - sum(map(len, self._flying.values()))
+        )
         if room < 1 or self._danger_is_flying():
             return []
         while self._again:
@@ -183,11 +205,15 @@ class Runner:
         return [self._dangerous.popleft()] if self._dangerous and not self._flying else []
 
     def _danger_is_flying(self) -> bool:
-        flying = (pull.id for chunk in self._flying.values() for pull in chunk) if self._losses else ()
+        flying = (
+            (pull.id for chunk in self._flying.values() for pull in chunk) if self._losses else ()
+        )
         return any(self._losses[number] > LOSSES_IN_COMPANY for number in flying)
 
     def _chunk_size(self) -> int:
-        """Enough pulls to outweigh the cost of sending them, few enough to keep all workers busy to the end."""
+        """Enough pulls to outweigh the cost of sending them, few enough to keep all workers busy to
+        the end.
+        """
         if self._seconds is None:
             return 1
         wanted = int(CHUNK_SECONDS / max(self._seconds, CHUNK_SECONDS / CHUNK_LIMIT))
@@ -195,12 +221,18 @@ class Runner:
         return max(1, min(wanted, fair))
 
     def _slots(self) -> int:
-        """Chunks in flight: one a worker, and one more each if they are so short that a worker would wait for us."""
-        ahead = self._workers.depth if self._seconds is not None and self._seconds < LONG_PULL else 1
+        """Chunks in flight: one a worker, and one more each if they are so short that a worker
+        would wait for us.
+        """
+        ahead = (
+            self._workers.depth if self._seconds is not None and self._seconds < LONG_PULL else 1
+        )
         return ahead * self._workers.size
 
     def _learn_pace(self, reports: list[Report]) -> list[Report]:
-        spent = sum(report.finished - (report.started or report.finished) for report in reports) / len(reports)
+        spent = sum(
+            report.finished - (report.started or report.finished) for report in reports
+        ) / len(reports)
         self._seconds = spent if self._seconds is None else 0.8 * self._seconds + 0.2 * spent
         return reports
 
@@ -226,7 +258,9 @@ class Runner:
 
     @contextlib.contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """First SIGINT: finish what is running. Second: do not. Elsewhere than in the main thread, none arrives."""
+        """First SIGINT: finish what is running. Second: do not. Elsewhere than in the main thread,
+        none arrives.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -246,7 +280,9 @@ class Runner:
 
     @contextlib.contextmanager
     def _leavable(self) -> Iterator[None]:
-        """Where a second SIGINT may strike at once: not between a write and what follows from it."""
+        """Where a second SIGINT may strike at once: not between a write and what follows from
+        it.
+        """
         if self._leaving:
             raise StudyInterrupted(LEFT)
         self._idle = True
@@ -271,7 +307,8 @@ def _not_sent(chunk: Chunk, error: BaseException) -> list[Report]:
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, pickle.PicklingError | AttributeError | TypeError | ImportError):
         text += (
-            "\nThe simulator could not be sent to the workers: define it at the top level of a module that they can "
+            "\nThe simulator could not be sent to the workers: define it at the top "
+            "level of a module that they can "
             "import, or run with executor='threads' or 'serial'"
         )
     return [Report(pull.id, None, text, None, time.time()) for pull in chunk]

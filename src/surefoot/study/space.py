@@ -1,4 +1,6 @@
-"""Arms and perturbations as a configuration writes them: lists, grids, boxes, tables; absolute or relative offsets."""
+"""Arms and perturbations as a configuration writes them: lists, grids, boxes, tables; absolute or
+relative offsets.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ class Arms(Section):
         ways = {"list": self.rows, "grid": self.grid, "csv": self.csv}
         given = [way for way, value in ways.items() if value is not None]
         if len(given) != 1:
-            raise ValueError(f"has {' and '.join(given) or 'no arms'}: give exactly one of list, grid or csv")
+            raise ValueError(
+                f"has {' and '.join(given) or 'no arms'}: give exactly one of list, grid or csv"
+            )
         return self
 
 
@@ -121,7 +125,9 @@ def _check_offsets(entry: dict[str, Any], where: str) -> None:
                 raise InputError(f"{where}{key}: {error}") from None
 
 
-def build_problem(arms: Arms, perturbations: Perturbations, features: Features, folder: Path) -> RobustProblem:
+def build_problem(
+    arms: Arms, perturbations: Perturbations, features: Features, folder: Path
+) -> RobustProblem:
     """The problem that the two sections describe; CSV paths are relative to the folder."""
     names, arm_names, values = _read_arms(arms, folder)
     rows = _read_perturbations(perturbations, names, arm_names, folder)
@@ -130,7 +136,8 @@ def build_problem(arms: Arms, perturbations: Perturbations, features: Features, 
         own = [row for row in rows if row.arm in (None, arm_name)]
         if not own:
             raise InputError(
-                f"perturbations: none for arm {arm_name!r}: give each arm at least one row (zeros will do)"
+                f"perturbations: none for arm {arm_name!r}: give each arm at least "
+                f"one row (zeros will do)"
             )
         offsets.append(np.array([_offset_of(row, names, value) for row in own]))
         labels.append([row.name for row in own])
@@ -149,7 +156,9 @@ def _read_arms(arms: Arms, folder: Path) -> tuple[list[str], list[str], Array]:
     if arms.grid is not None:
         names = list(arms.grid)
         axes = [axis.values() if isinstance(axis, Steps) else axis for axis in arms.grid.values()]
-        rows: list[dict[str, Any]] = [dict(zip(names, point, strict=True)) for point in itertools.product(*axes)]
+        rows: list[dict[str, Any]] = [
+            dict(zip(names, point, strict=True)) for point in itertools.product(*axes)
+        ]
     elif arms.csv is not None:
         rows = _records(_table(folder / arms.csv, "arms.csv"))
     else:
@@ -160,14 +169,22 @@ def _read_arms(arms: Arms, folder: Path) -> tuple[list[str], list[str], Array]:
     for number, row in enumerate(rows):
         keys = [key for key in row if key != "name"]
         if sorted(keys) != sorted(names) or not names:
-            raise InputError(f"arms: entry {number} has parameters {keys}, the first has {names}: all need the same")
+            raise InputError(
+                f"arms: entry {number} has parameters {keys}, the first has {names}: "
+                f"all need the same"
+            )
     values = np.array(
-        [[_number(row[name], f"arms: {name} of entry {k}") for name in names] for k, row in enumerate(rows)]
+        [
+            [_number(row[name], f"arms: {name} of entry {k}") for name in names]
+            for k, row in enumerate(rows)
+        ]
     )
     return names, [str(row.get("name") or _label(row)) for row in rows], values
 
 
-def _read_perturbations(given: Perturbations, names: list[str], arm_names: list[str], folder: Path) -> list[_Row]:
+def _read_perturbations(
+    given: Perturbations, names: list[str], arm_names: list[str], folder: Path
+) -> list[_Row]:
     if given.box is not None:
         rows = _corners(given.box)
     elif given.csv is not None:
@@ -183,10 +200,14 @@ def _read_perturbations(given: Perturbations, names: list[str], arm_names: list[
         unknown = [key for key in row.offsets if key not in names]
         if unknown:
             raise InputError(
-                f"perturbations: entry {number} changes {unknown[0]!r}, which no arm has: the parameters are {names}"
+                f"perturbations: entry {number} changes {unknown[0]!r}, which no arm "
+                f"has: the parameters are {names}"
             )
         if row.arm is not None and row.arm not in arm_names:
-            raise InputError(f"perturbations: entry {number} is for arm {row.arm!r}: the arms are {arm_names[:10]}")
+            raise InputError(
+                f"perturbations: entry {number} is for arm {row.arm!r}: the arms are "
+                f"{arm_names[:10]}"
+            )
     return rows
 
 
@@ -206,7 +227,9 @@ def _corners(box: dict[str, float | str]) -> list[_Row]:
         far: float | str = str(radius).strip().removeprefix("+") if relative else number
         near: float | str = f"-{far}" if relative else -number
         sides.append([(name, near), (name, far)] if number else [(name, 0.0)])
-    return [_Row(_label(dict(corner)) or "none", dict(corner)) for corner in itertools.product(*sides)]
+    return [
+        _Row(_label(dict(corner)) or "none", dict(corner)) for corner in itertools.product(*sides)
+    ]
 
 
 def _offset_of(row: _Row, names: list[str], arm: Array) -> list[float]:
@@ -248,4 +271,7 @@ def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
     import pandas as pd
 
     records = table.to_dict("records")
-    return [{str(key): value for key, value in record.items() if not pd.isna(value)} for record in records]
+    return [
+        {str(key): value for key, value in record.items() if not pd.isna(value)}
+        for record in records
+    ]

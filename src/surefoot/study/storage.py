@@ -1,9 +1,10 @@
-"""Reading and writing a study file. All that changes one stands here or in schema.py; readers ask their own questions.
+"""Reading and writing a study file. All that changes one stands here or in schema.py; readers ask
+their own questions.
 
-Durability: the database is in WAL mode with `synchronous = FULL`, so a write that has returned survives both a killed
-process and a power cut (on disks that keep what they report as written). A transaction is all or nothing; a torn
-end of the WAL loses the last transactions whole, never a part of one. The WAL is copied back only by `_shorten_wal` and
-on closing, always to the end.
+Durability: the database is in WAL mode with `synchronous = FULL`, so a write that has returned
+survives both a killed process and a power cut (on disks that keep what they report as written). A
+transaction is all or nothing; a torn end of the WAL loses the last transactions whole, never a part
+of one. The WAL is copied back only by `_shorten_wal` and on closing, always to the end.
 """
 
 from __future__ import annotations
@@ -76,18 +77,22 @@ class ReadStorage:
             "SELECT phase, first_pull, pulls FROM phases WHERE phase >= ? ORDER BY phase", (since,)
         ):
             found = self.rows(
-                "SELECT pair, reward FROM pulls WHERE id >= ? AND id < ? ORDER BY id", (first, first + count)
+                "SELECT pair, reward FROM pulls WHERE id >= ? AND id < ? ORDER BY id",
+                (first, first + count),
             )
             if len(found) != count:
                 raise StudyFileError(
-                    f"{self.path} is damaged: phase {index} has {len(found)} pulls instead of {count}; restore a copy"
+                    f"{self.path} is damaged: phase {index} has {len(found)} pulls "
+                    f"instead of {count}; restore a copy"
                 )
             table = np.array(found, dtype=np.float64)  # a missing reward (None) becomes NaN
             yield StoredPhase(index, first, table[:, 0].astype(np.int64), table[:, 1].copy())
 
     def summary(self, phase: int) -> dict[str, Any] | None:
         """What was known after a phase, if that was stored."""
-        found = self.rows("SELECT summary FROM phases WHERE phase = ? AND summary IS NOT NULL", (phase,))
+        found = self.rows(
+            "SELECT summary FROM phases WHERE phase = ? AND summary IS NOT NULL", (phase,)
+        )
         known: dict[str, Any] | None = json.loads(found[0][0]) if found else None
         return known
 
@@ -164,17 +169,20 @@ class WriteStorage(ReadStorage):
         failed = [(r.started, r.error, r.id) for r in reports if r.reward is None]
         with self._transaction():
             self._connection.executemany(
-                "UPDATE pulls SET state = 'done', reward = ?, attempts = attempts + 1, started = ?, finished = ? "
+                "UPDATE pulls SET state = 'done', reward = ?, attempts = attempts + "
+                "1, started = ?, finished = ? "
                 "WHERE id = ? AND state <> 'done'",
                 told,
             )
             self._connection.executemany(
-                "UPDATE pulls SET attempts = attempts + 1, started = ?, error = ? WHERE id = ? AND state <> 'done'",
+                "UPDATE pulls SET attempts = attempts + 1, started = ?, error = ? "
+                "WHERE id = ? AND state <> 'done'",
                 failed,
             )
             if final_failure is not None:
                 self._connection.execute(
-                    "UPDATE pulls SET state = 'failed' WHERE id = ? AND state <> 'done'", (final_failure,)
+                    "UPDATE pulls SET state = 'failed' WHERE id = ? AND state <> 'done'",
+                    (final_failure,),
                 )
         self._shorten_wal()
 
@@ -182,7 +190,8 @@ class WriteStorage(ReadStorage):
         """Count pulls whose worker died; they will be pulled again."""
         with self._transaction():
             self._connection.executemany(
-                "UPDATE pulls SET losses = losses + 1, error = ? WHERE id = ?", ((error, number) for number in numbers)
+                "UPDATE pulls SET losses = losses + 1, error = ? WHERE id = ?",
+                ((error, number) for number in numbers),
             )
 
     def mark(self, numbers: Iterable[int], state: str) -> None:
@@ -219,10 +228,13 @@ class WriteStorage(ReadStorage):
         finally:
             connection.close()
         if verdict != "ok":
-            raise StudyFileError(f"{self.path} is damaged ({verdict}): restore a copy; nothing was written to it")
+            raise StudyFileError(
+                f"{self.path} is damaged ({verdict}): restore a copy; nothing was written to it"
+            )
 
     def _shorten_wal(self) -> None:
-        """Copy a long WAL back to its end and cut it to nothing, so that it is never older than the file.
+        """Copy a long WAL back to its end and cut it to nothing, so that it is never older than the
+        file.
 
         While somebody reads, it waits for the next occasion, not for the reader.
         """
@@ -231,13 +243,18 @@ class WriteStorage(ReadStorage):
             with self._explained():
                 self._connection.execute("PRAGMA busy_timeout = 0").fetchall()
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-                self._connection.execute(f"PRAGMA busy_timeout = {1000 * schema.PATIENCE}").fetchall()
+                self._connection.execute(
+                    f"PRAGMA busy_timeout = {1000 * schema.PATIENCE}"
+                ).fetchall()
 
 
 def _refuse_read_only(path: Path) -> None:
     if not (path.stat().st_mode & 0o222 and os.access(path, os.W_OK)):
-        raise StudyFileError(f"{path} is read-only: change its permissions, copy it elsewhere, or open a StudyReader")
+        raise StudyFileError(
+            f"{path} is read-only: change its permissions, copy it elsewhere, or open a StudyReader"
+        )
     if not os.access(path.parent, os.W_OK):
         raise StudyFileError(
-            f"{path.parent} is read-only, and a running study needs files beside it: copy it elsewhere"
+            f"{path.parent} is read-only, and a running study needs files beside it: "
+            f"copy it elsewhere"
         )

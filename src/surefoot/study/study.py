@@ -26,7 +26,8 @@ from surefoot.study.storage import WriteStorage
 class Study:
     """A run with a real simulator, kept in one file. Make one with `Study.create` or `Study.open`.
 
-    By hand: `for pull in study.ask(): study.tell(pull.id, reward)`. With a simulator: `study.run(simulator)`.
+    By hand: `for pull in study.ask(): study.tell(pull.id, reward)`. With a simulator:
+    `study.run(simulator)`.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -54,16 +55,24 @@ class Study:
 
         Args:
             algorithm: a name, or an instance with options of its own.
-            direction: "minimize" looks for the smallest worst case, which is then the largest over the perturbations.
+            direction: "minimize" looks for the smallest worst case, which is then the largest over
+                the perturbations.
             seed: of all the pulls' random streams; drawn afresh if None.
             name: shown in reports; the name of the file if None.
             configuration: kept with the study: what `surefoot run` was given.
         """
         settings = Settings(
-            delta=delta, noise=noise, confidence=confidence, tolerance=tolerance, budget=budget, on_misfit=on_misfit
+            delta=delta,
+            noise=noise,
+            confidence=confidence,
+            tolerance=tolerance,
+            budget=budget,
+            on_misfit=on_misfit,
         )
         chosen = algorithm_from(algorithm)
-        description = Description.fresh(name or Path(path).stem, problem, settings, chosen, direction, seed)
+        description = Description.fresh(
+            name or Path(path).stem, problem, settings, chosen, direction, seed
+        )
         description.start(chosen)  # refuses what cannot work before there is a file
         entries = description.to_entries() | {
             "created": time.time(),
@@ -76,7 +85,8 @@ class Study:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, algorithm: Algorithm | None = None) -> Study:
-        """Open a study to go on with it, exactly where it stopped. One process at a time; readers use StudyReader.
+        """Open a study to go on with it, exactly where it stopped. One process at a time; readers
+        use StudyReader.
 
         Args:
             algorithm: only if the study was made with an algorithm that surefoot does not ship.
@@ -134,12 +144,13 @@ class Study:
     def ask(self, n: int | None = None, *, remember: bool = False) -> list[Pull]:
         """Pulls to be simulated now: at most n, or all of this phase that are not handed out.
 
-        Empty if the study is done, or if it waits for rewards of pulls that are handed out. A for loop over `ask()`
-        (without n) goes on into the next phases as long as each phase is told completely. What was handed out and not
-        told is handed out again after reopening.
+        Empty if the study is done, or if it waits for rewards of pulls that are handed out. A for
+        loop over `ask()` (without n) goes on into the next phases as long as each phase is told
+        completely. What was handed out and not told is handed out again after reopening.
 
         Args:
-            remember: note on disk what is handed out, and leave out what was so handed out before, by any process.
+            remember: note on disk what is handed out, and leave out what was so handed out before,
+                by any process.
         """
         ledger = self._ledger
         with ledger.mutex:
@@ -159,20 +170,28 @@ class Study:
 
         Args:
             pull: the pull or its number.
-            study: the identifier that stood beside the number, to make sure that both belong to this study.
+            study: the identifier that stood beside the number, to make sure that both belong to
+                this study.
         """
         number = pull.id if isinstance(pull, Pull) else pull
         claimed = pull.study if isinstance(pull, Pull) and study is None else study
         return self.tell_many([(number, reward)], study=claimed) == 1
 
     def tell_many(self, rewards: Iterable[tuple[int, float]], *, study: str | None = None) -> int:
-        """Store several rewards in one write, all of them or, if one is refused, none. Gives how many were new."""
+        """Store several rewards in one write, all of them or, if one is refused, none. Gives how
+        many were new.
+        """
         if study is not None and study != self.id:
-            raise InputError(f"this reward belongs to study {study!r}, but {self.path} is study {self.id!r}")
+            raise InputError(
+                f"this reward belongs to study {study!r}, but {self.path} is study {self.id!r}"
+            )
         now, ledger = time.time(), self._ledger
         with ledger.mutex:
             known = [(pull_number(number, ledger.asked), reward) for number, reward in rewards]
-            reports = [Report(number, finite_reward(number, reward), None, None, now) for number, reward in known]
+            reports = [
+                Report(number, finite_reward(number, reward), None, None, now)
+                for number, reward in known
+            ]
             new = self._without_repeats(reports)
             ledger.record(new)
             ledger.forecast()
@@ -193,15 +212,17 @@ class Study:
 
         Args:
             simulator: gives the reward of a pull.
-            executor: None (a process on each core), a number of processes, "threads", "serial", any object with
-                submit() such as a concurrent.futures executor, or a Dask client.
+            executor: None (a process on each core), a number of processes, "threads", "serial", any
+                object with submit() such as a concurrent.futures executor, or a Dask client.
             max_in_flight: at most this many pulls are handed out at a time.
-            retries: how often a failed pull is tried again before the study pauses. A lost worker does not count.
+            retries: how often a failed pull is tried again before the study pauses. A lost worker
+                does not count.
             progress: an object that is told how far the study is; see surefoot.progress.
 
         Raises:
             StudyPaused: a pull failed more often than `retries` allows.
-            StudyInterrupted: SIGINT; the study is in order. A second SIGINT does not wait for running pulls.
+            StudyInterrupted: SIGINT; the study is in order. A second SIGINT does not wait for
+                running pulls.
         """
         from surefoot.study.runner import Runner
 
@@ -209,7 +230,9 @@ class Study:
             return runner.run()
 
     def change_budget(self, budget: int | None) -> None:
-        """Allow more pulls, or fewer: the one setting that may change, since it decides only where a run is cut off."""
+        """Allow more pulls, or fewer: the one setting that may change, since it decides only where
+        a run is cut off.
+        """
         self._ledger.change_budget(budget)
 
     @property
@@ -236,7 +259,8 @@ class Study:
         for report in reports:
             if report.id in new or not self._ledger.needs(report.id):
                 warnings.warn(
-                    f"pull {report.id} has its reward already: the first one counts, {report.reward!r} is ignored",
+                    f"pull {report.id} has its reward already: the first one counts, "
+                    f"{report.reward!r} is ignored",
                     SurefootWarning,
                     stacklevel=4,
                 )
@@ -246,7 +270,9 @@ class Study:
 
 
 class _Asked(list[Pull]):
-    """The pulls of a phase; a for loop goes on with the next phase if all of these are told by then."""
+    """The pulls of a phase; a for loop goes on with the next phase if all of these are told by
+    then.
+    """
 
     def __init__(self, study: Study, pulls: list[Pull]) -> None:
         super().__init__(pulls)

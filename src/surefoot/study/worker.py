@@ -22,8 +22,9 @@ LONGEST_CHUNK = 1.0  # seconds
 def run_chunk(simulator: Callable[[Pull], float], pulls: Sequence[Pull]) -> list[Report]:
     """Simulate pulls one after the other, the first and as many more as there is time for.
 
-    What the simulator raises becomes a report, so an error of the future itself always means that the worker was lost.
-    Pulls may turn out much slower than those before: then the reports so far are worth more on disk than here.
+    What the simulator raises becomes a report, so an error of the future itself always means that
+    the worker was lost. Pulls may turn out much slower than those before: then the reports so far
+    are worth more on disk than here.
     """
     _leave_interrupts_to_the_driver()
     end, reports = time.monotonic() + LONGEST_CHUNK, []
@@ -61,7 +62,9 @@ def _describe(problem: Exception) -> str:
 
 
 def prepare_process() -> None:
-    """Set up a worker process of our own pool: it leaves interrupts to its driver, and dies with it."""
+    """Set up a worker process of our own pool: it leaves interrupts to its driver, and dies with
+    it.
+    """
     _leave_interrupts_to_the_driver()
     threading.Thread(target=_die_with_parent, daemon=True).start()
 
@@ -76,5 +79,7 @@ def _die_with_parent() -> None:
 def _leave_interrupts_to_the_driver() -> None:
     """Ctrl-C in a terminal reaches the workers too; only the driver decides what it means."""
     if multiprocessing.parent_process() is not None:
-        with contextlib.suppress(ValueError):  # not the main thread: interrupts do not come here anyway
+        with contextlib.suppress(
+            ValueError
+        ):  # not the main thread: interrupts do not come here anyway
             signal.signal(signal.SIGINT, signal.SIG_IGN)
