@@ -33,7 +33,7 @@ kind = "gaussian"           # or "sub-gaussian", with scale = (highest - lowest 
 [arms]
 grid = {{ gain = [0.5, 1.0, 1.5, 2.0], delay = [0.0, 0.5] }}
 # grid = {{ gain = {{ from = 0.5, to = 2.0, steps = 4 }}, delay = [0.0, 0.5] }}
-# list = [{{ name = "calm", gain = 0.5, delay = 0.5 }}, {{ name = "brisk", gain = 2.0, delay = 0.0 }}]
+# list = [{{ name = "calm", gain = 0.5, delay = 1 }}, {{ name = "brisk", gain = 2, delay = 0 }}]
 # csv = "arms.csv"          # a column for each parameter, and perhaps `name`
 
 # What may go wrong with each arm: arm + offset is simulated.
