@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from surefoot.algorithms.prime_coordinates import Coordinates
+from surefoot.algorithms.prime.coordinates import Coordinates
 from surefoot.arrays import Array, IntArray
 from surefoot.design.block_distance import nearest
 

@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 
 from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.designs import g_weights
-from surefoot.algorithms.prime_allocation import allocate
-from surefoot.algorithms.prime_coordinates import coordinates_for
-from surefoot.algorithms.prime_evidence import Evidence, PhaseTests
-from surefoot.algorithms.prime_outlook import Look
-from surefoot.algorithms.prime_plan import continuation, first_plan
-from surefoot.algorithms.prime_rounding import check_pulls, counts_for
+from surefoot.algorithms.prime.allocation import allocate
+from surefoot.algorithms.prime.coordinates import coordinates_for
+from surefoot.algorithms.prime.finishing import whitened
+from surefoot.algorithms.prime.outlook import Look
+from surefoot.algorithms.prime.rounding import check_pulls, counts_for
+from surefoot.algorithms.prime.schedule import continuation, first_schedule
+from surefoot.algorithms.prime.statistic import PhaseTests
+from surefoot.algorithms.prime.walks import Walks
 from surefoot.algorithms.result import StopReason
 from surefoot.arrays import Array, IntArray
-from surefoot.design.finishing import whitened
 from surefoot.design.rounding import round_design
 from surefoot.statistics import Counts, Outcome, least_squares
 
@@ -156,8 +157,8 @@ class Prime(Algorithm):
         weight = float(self.schedule.weights[self.look])
         known, tolerance = self.settings.noise.known, self.settings.tolerance
         scored = tests.statistics(outcome, self.theta, self.scales, known, tolerance)
-        for comparison, (plain, eased) in zip(tests.comparisons, scored, strict=True):
-            self.walks.add(weight, comparison, plain, eased)
+        for challenge, (plain, eased) in zip(tests.challenges, scored, strict=True):
+            self.walks.add(weight, challenge, plain, eased)
         self.units += float(self.schedule.sizes[self.look])
         self.boundary = float(self.schedule.boundary[self.look])
         self.look += 1
@@ -188,10 +189,10 @@ class Prime(Algorithm):
         self.epoch += 1
         delta, noise = self.settings.delta, self.settings.noise
         self.schedule = (
-            first_plan(delta, noise)
+            first_schedule(delta, noise)
             if self.epoch == 0
             else continuation(self.epoch, self.units, delta, noise)
         )
         self.look = 0
-        self.walks = Evidence(self.problem.offsets)
+        self.walks = Walks(self.problem.offsets)
         self.near: dict[int, NDArray[np.bool_]] = {}

@@ -12,10 +12,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from surefoot.algorithms.prime.finishing.kernels import (
+    Rivals,
+    factorise_information,
+    gradient_at,
+    whiten,
+)
+from surefoot.algorithms.prime.finishing.search import exchange, improve
 from surefoot.arrays import Array, IntArray
 from surefoot.design.block_distance import announce_compilation
-from surefoot.design.finishing_kernels import Rivals, factorise_information, gradient_at, whiten
-from surefoot.design.finishing_search import exchange, improve
 
 __all__ = ["Rivals", "appraised", "exchanged", "finishing_design", "whitened"]
 

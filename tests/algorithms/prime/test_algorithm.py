@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import surefoot as sf
-from surefoot.algorithms import prime, prime_plan
+from surefoot.algorithms.prime import algorithm, schedule
 from surefoot.experiments.instances import near_tie, random_robust
 from tests.algorithms.families import FAMILIES
 from tests.statistical import LEVEL, error_test
@@ -39,8 +39,8 @@ def few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     def spread_out(coordinates, known, theta, leader, rivals, held, start, spread, look):  # type: ignore[no-untyped-def]
         return spread, round(look.size), None
 
-    monkeypatch.setattr(prime_plan, "LOOKS", 3)
-    monkeypatch.setattr(prime, "allocate", spread_out)
+    monkeypatch.setattr(schedule, "LOOKS", 3)
+    monkeypatch.setattr(algorithm, "allocate", spread_out)
 
 
 @pytest.mark.statistical
@@ -169,7 +169,7 @@ def test_a_budget_leaves_a_confidence_set() -> None:
 
 
 def test_epochs_continue_past_the_planned_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prime_plan, "LOOKS", 3)
+    monkeypatch.setattr(schedule, "LOOKS", 3)
     problem, theta = near_tie(3, gap=0.2, rng=np.random.default_rng(5))
     run = sf.Prime().start(problem, sf.Settings(delta=0.05, noise=sf.Gaussian(1.0)))
     simulator = sf.LinearSimulator(problem, theta, 1.0, seed=4)

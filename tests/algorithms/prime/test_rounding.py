@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.algorithms.prime_rounding import check_pulls, counts_for
-from surefoot.design.finishing import Rivals
+from surefoot.algorithms.prime.finishing import Rivals
+from surefoot.algorithms.prime.rounding import check_pulls, counts_for
 
 
 @pytest.mark.parametrize("pulls", [1, 2, 7, 50, 1000])

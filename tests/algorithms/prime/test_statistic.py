@@ -1,4 +1,4 @@
-"""Rivals, statistics and walks: each boundary case of the proof."""
+"""What a phase says: each boundary case of the proof."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from surefoot.algorithms.prime_coordinates import coordinates_for
-from surefoot.algorithms.prime_evidence import Comparison, Evidence, PhaseTests, _whitening
+from surefoot.algorithms.prime.coordinates import coordinates_for
+from surefoot.algorithms.prime.statistic import PhaseTests, _whitening
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
 from surefoot.statistics import Phase
@@ -47,11 +47,11 @@ def test_rivals_are_the_hull_points_that_are_beaten_most_clearly() -> None:
     others = np.delete(np.arange(4), leader)
     tests.add(leader, others, own_theta(tests, problem, theta))
     inverse = np.linalg.inv(2 * problem.pairs.T @ problem.pairs)
-    comparison = tests.comparisons[0]
+    challenge = tests.challenges[0]
     whitened_theta = np.linalg.solve(tests.root, own_theta(tests, problem, theta))
     for k, pair in enumerate(range(problem.offsets[leader], problem.offsets[leader + 1])):
         for j, arm in enumerate(others):
-            reached = float(comparison.directions[k, j] @ whitened_theta)
+            reached = float(challenge.directions[k, j] @ whitened_theta)
             best = hull_ratio(
                 problem.pairs[pair], problem.pairs[problem.pairs_of(arm)], theta, inverse
             )
@@ -99,7 +99,7 @@ def test_statistics_have_the_stated_mean_and_unit_variance(family: str) -> None:
             for _ in range(4000)
         ]
     )
-    mean = tests.comparisons[0].directions @ np.linalg.solve(
+    mean = tests.challenges[0].directions @ np.linalg.solve(
         tests.root, own_theta(tests, problem, theta)
     )
     assert draws.mean(axis=0) == pytest.approx(mean, abs=0.08)
@@ -144,58 +144,3 @@ def test_a_rival_equal_to_the_challengers_pair_says_nothing() -> None:
     plain, _ = tests.statistics(outcome, past, np.ones(3), True, 0.0)[0]
     assert plain[0, 0] == 0.0
     assert plain[1, 0] != 0.0
-
-
-def comparison(challenger: int, arms: list[int], pairs: int) -> Comparison:
-    shape = (pairs, len(arms))
-    return Comparison(
-        challenger, np.array(arms), np.zeros((*shape, 1)), np.ones(shape), np.zeros(shape)
-    )
-
-
-def test_a_challenger_that_changes_and_comes_back_keeps_one_block() -> None:
-    problem = small_problem()
-    walks = Evidence(problem.offsets)
-    first, second = (
-        np.array([[1.0], [3.0], [2.0], [5.0], [4.0]]),
-        np.array([[4.0], [1.0], [2.0], [9.0], [9.0]]),
-    )
-    for challenger, values in ((0, first), (1, second), (0, second)):
-        walks.add(4.0, comparison(challenger, [2], 5), values, values + 1.0)
-    assert walks.walk[2] == pytest.approx(2 * ((first + second).min() + second.min()))
-    assert walks.eased_walk(0)[2] == pytest.approx(walks.walk[2] + 2 * 2)
-    assert walks.eased_walk(3)[2] == walks.walk[2]
-    assert walks.held_by(0)[2].min() == pytest.approx(walks.walk[2])
-
-
-def test_an_arm_is_out_only_once_every_choice_of_worst_pairs_has_crossed() -> None:
-    """Two challengers in turn; all 25 choices of their worst pairs are followed, with and without
-    an ease.
-    """
-    level, out_in_turn = 6.0, 0
-    for seed in range(200):
-        generator = np.random.default_rng(seed)
-        walks, first, second, eased = (
-            Evidence(small_problem().offsets),
-            np.zeros(5),
-            np.zeros(5),
-            np.zeros(5),
-        )
-        crossed = np.zeros((5, 5), dtype=bool)
-        crossed_or_near = crossed.copy()
-        out = False
-        while not out:
-            challenger, values = int(generator.integers(2)), generator.normal(0.4, 1.0, 5)
-            ease = 0.1 if challenger == 0 else 0.0
-            walks.add(1.0, comparison(challenger, [2], 5), values[:, None], values[:, None] + ease)
-            first, second = first + values * (challenger == 0), second + values * (challenger == 1)
-            eased = eased + (values + ease) * (challenger == 0)
-            crossed |= first[:, None] + second >= level
-            crossed_or_near |= crossed | (eased[:, None] + second >= level)
-            out, near = bool(walks.walk[2] >= level), bool(walks.eased_walk(0)[2] >= level)
-            assert crossed.all() or not out
-            assert crossed_or_near.all() or not near
-            walks.settle(level)
-            assert np.isfinite(walks.walk).all()
-        out_in_turn += first.min() + second.min() < level
-    assert out_in_turn > 20  # the unluckiest choice crossed at another look than the last one

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.algorithms.prime_allocation import allocate
-from surefoot.algorithms.prime_coordinates import Coordinates, coordinates_for
-from surefoot.algorithms.prime_outlook import Look
+from surefoot.algorithms.prime.allocation import allocate
+from surefoot.algorithms.prime.coordinates import Coordinates, coordinates_for
+from surefoot.algorithms.prime.finishing import Rivals, whitened
+from surefoot.algorithms.prime.outlook import Look
 from surefoot.arrays import Array
-from surefoot.design.finishing import Rivals, whitened
 from surefoot.problem import RobustProblem
 
 LOOK = Look(variance=3.0, weight=2.0, size=40.0, boundary=2.9)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from surefoot.algorithms.prime.finishing.kernels import Rivals, log_normal
 from surefoot.arrays import Array, IntArray
-from surefoot.design.finishing_kernels import Rivals, log_normal
 
 MOST_RIVALS = 40  # the most pressing ones; the rest are settled on the way
 HOPE = 0.6  # look as far ahead as this probability of finishing needs

@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from surefoot.algorithms.prime_coordinates import Coordinates
-from surefoot.algorithms.prime_outlook import Look, Standing
-from surefoot.algorithms.prime_rivals import rival_points
+from surefoot.algorithms.prime.coordinates import Coordinates
+from surefoot.algorithms.prime.finishing import Rivals, finishing_design, whitened
+from surefoot.algorithms.prime.outlook import Look, Standing
+from surefoot.algorithms.prime.rivals import rival_points
 from surefoot.arrays import Array, IntArray
-from surefoot.design.finishing import Rivals, finishing_design, whitened
 
 SAME = 1e-9  # points this close, relative to the largest pair, are not told apart
 

@@ -1,4 +1,4 @@
-"""PRIME's evidence: rivals fixed before a phase, one statistic for each, summed block by block."""
+"""What one phase says: rivals fixed before it, and one statistic for each of them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from scipy import special
 from scipy.linalg import lapack
 
-from surefoot.algorithms.prime_coordinates import Coordinates
-from surefoot.algorithms.prime_rivals import rival_points
+from surefoot.algorithms.prime.coordinates import Coordinates
+from surefoot.algorithms.prime.rivals import rival_points
 from surefoot.arrays import Array, IntArray
 from surefoot.statistics import Counts, Outcome
 
@@ -24,7 +24,7 @@ ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Challenge:
     """A challenger's tests against some arms in one phase, fixed before its rewards are seen.
 
     Attributes:
@@ -46,7 +46,7 @@ class Comparison:
 
 
 class PhaseTests:
-    """What a phase with these counts can measure, and the comparisons it will be used for."""
+    """What a phase with these counts can measure, and the challenges it will be used for."""
 
     def __init__(
         self, coordinates: Coordinates, counts: Counts, known: Array | None = None
@@ -68,7 +68,7 @@ class PhaseTests:
         self.hidden = coordinates.pairs @ unmeasured
         self.known = np.empty((len(counts), 0)) if known is None else known
         self.least = SAME_POINT * math.sqrt((self.whitened * self.whitened).sum(axis=1).max())
-        self.comparisons: list[Comparison] = []
+        self.challenges: list[Challenge] = []
 
     def add(self, challenger: int, arms: IntArray, theta: Array) -> None:
         """Choose, for each pair z' of the challenger and each arm, the point of its hull that z'
@@ -85,14 +85,14 @@ class PhaseTests:
             self.whitened,
         )
         lengths[lengths <= self.least] = np.inf
-        self.comparisons.append(
-            Comparison(challenger, arms, differences / lengths[:, :, None], lengths, gaps)
+        self.challenges.append(
+            Challenge(challenger, arms, differences / lengths[:, :, None], lengths, gaps)
         )
 
     def statistics(
         self, outcome: Outcome, theta: Array, scales: Array, known: bool, tolerance: float
     ) -> list[tuple[Array, Array | None]]:
-        """For each comparison T, and T eased by the tolerance if there is one: (n_challenger_pairs,
+        """For each challenge T, and T eased by the tolerance if there is one: (n_challenger_pairs,
         n_arms_tested).
 
         Only what the phase adds to past estimate θ is projected: rewards far from zero then keep
@@ -107,11 +107,11 @@ class PhaseTests:
             else np.sqrt(self._residual(outcome, surprise, projected, scales) / self.freedom)
         )
         results: list[tuple[Array, Array | None]] = []
-        for comparison in self.comparisons:
+        for challenge in self.challenges:
             plain = (
-                comparison.directions @ projected + comparison.expected / comparison.lengths
+                challenge.directions @ projected + challenge.expected / challenge.lengths
             ) / sigma
-            eased = plain + tolerance / (sigma * comparison.lengths) if tolerance > 0 else None
+            eased = plain + tolerance / (sigma * challenge.lengths) if tolerance > 0 else None
             results.append(
                 (self._score(plain, known), None if eased is None else self._score(eased, known))
             )
@@ -156,73 +156,6 @@ def _whitening(design: Array) -> tuple[Array, Array]:
     _, singular, right = np.linalg.svd(design, full_matrices=n < dimension)
     rank = int((singular > RANGE_TOLERANCE * singular[0]).sum())
     return right[:rank].T / singular[:rank], right[rank:].T
-
-
-class Evidence:
-    """The walks W(x) = Σ_ℓ min over z' in Z_ℓ of the sum of √w T over the phases in which ℓ
-    challenged x.
-
-    A pair z' is settled against x once the sum would cross with z' as its challenger's worst pair,
-    whatever those of the other challengers are. Settled pairs leave the minimum: their sums become
-    infinite.
-    """
-
-    def __init__(self, offsets: IntArray) -> None:
-        self.sizes = np.diff(offsets)
-        self.blocks: dict[int, Array] = {}
-        self.eased: dict[int, Array] = {}
-        self._worst: dict[int, Array] = {}
-
-    def add(self, weight: float, comparison: Comparison, plain: Array, eased: Array | None) -> None:
-        """Count one phase's statistics with √weight."""
-        challenger, shape = comparison.challenger, (len(self.sizes), plain.shape[0])
-        for store, values in ((self.blocks, plain), (self.eased, eased)):
-            if values is not None:
-                block = store.setdefault(challenger, np.zeros(shape))
-                block[comparison.arms] += math.sqrt(weight) * values.T
-        self._worst[challenger] = self.blocks[challenger].min(axis=1)
-
-    def settle(self, level: float) -> None:
-        """Settle the pairs that reach this level against arms that do not."""
-        walk = self.walk
-        for store in (self.blocks, self.eased):
-            for challenger, block in store.items():
-                if block.shape[1] == 1:
-                    continue
-                settled = (walk - self._worst[challenger])[:, None] + block >= level
-                if settled.any():
-                    block[settled & ~settled.all(axis=1, keepdims=True)] = np.inf
-                    self._worst[challenger] = self.blocks[challenger].min(axis=1)
-                    walk = self.walk
-
-    @property
-    def walk(self) -> Array:
-        """(n_arms,) W(x)."""
-        return sum(self._worst.values(), np.zeros(len(self.sizes)))
-
-    def eased_walk(self, leader: int) -> Array:
-        """(n_arms,) W(x; leader): with the tolerance counted in the leader's favour."""
-        return (
-            self._held(leader, self.eased[leader]).min(axis=1)
-            if leader in self.eased
-            else self.walk
-        )
-
-    def held_by(self, challenger: int) -> Array:
-        """(n_arms, n_challenger_pairs) evidence as each pair of the challenger sees it: what more
-        of it adds to.
-        """
-        block = self.blocks.get(challenger)
-        return self._held(
-            challenger,
-            np.zeros((len(self.sizes), self.sizes[challenger])) if block is None else block,
-        )
-
-    def _held(self, challenger: int, block: Array) -> Array:
-        """(n_arms, n_challenger_pairs) this block and the others' minima."""
-        own = self._worst.get(challenger)
-        others = self.walk if own is None else self.walk - own
-        return np.asarray(others[:, None] + block)
 
 
 def _normal_score(t: Array, freedom: int) -> Array:

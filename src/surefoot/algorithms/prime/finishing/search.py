@@ -12,8 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
-from surefoot.arrays import Array, IntArray
-from surefoot.design.finishing_kernels import (
+from surefoot.algorithms.prime.finishing.kernels import (
     FLAT,
     REORDERED,
     Rivals,
@@ -22,6 +21,7 @@ from surefoot.design.finishing_kernels import (
     factorise,
     gradient_at,
 )
+from surefoot.arrays import Array, IntArray
 
 NEWTON_STEPS = 25
 CENTRED = 0.3  # how far each step aims from the boundary, as a share of the gap

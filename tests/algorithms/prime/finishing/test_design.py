@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from surefoot.design import finishing, finishing_kernels
-from surefoot.design.finishing import Rivals, finishing_design
+from surefoot.algorithms.prime import finishing
+from surefoot.algorithms.prime.finishing import Rivals, finishing_design, kernels
 
 
 def problem(seed: int, n: int = 14, d: int = 4, rivals: int = 6) -> tuple[np.ndarray, Rivals]:
@@ -36,11 +36,9 @@ def derivatives(
 ) -> tuple[np.ndarray, np.ndarray]:
     (n, d), k = rows.shape, len(rivals.gaps)
     factor, whitened, squares, scores = np.empty((d, d)), np.empty((k, d)), np.empty(k), np.empty(k)
-    finishing_kernels.evaluate(rows, weights, rivals, factor, whitened, squares, scores)
+    kernels.evaluate(rows, weights, rivals, factor, whitened, squares, scores)
     gradient, lower = np.empty(n), np.empty((n, n))
-    finishing_kernels.differentiate(
-        rows, factor, whitened, squares, scores, rivals, gradient, lower
-    )
+    kernels.differentiate(rows, factor, whitened, squares, scores, rivals, gradient, lower)
     assert gradient == pytest.approx(
         finishing.appraised(rows, weights, rivals)[1], abs=1e-4 * gradient.max()
     )
@@ -122,7 +120,7 @@ def test_no_pulls_are_wasted_beyond_the_tolerance() -> None:
         rows, rivals = problem(seed, n=60, d=6, rivals=25)
         weights, _ = finishing_design(rows, np.full(60, 1 / 60), rivals)
         gradient = finishing.appraised(rows, weights, rivals)[1]
-        assert gradient.max() <= 1.02 * max(weights @ gradient, finishing_kernels.FLAT)
+        assert gradient.max() <= 1.02 * max(weights @ gradient, kernels.FLAT)
 
 
 def close_call() -> tuple[np.ndarray, Rivals]:

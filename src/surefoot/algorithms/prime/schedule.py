@@ -23,7 +23,7 @@ FIRST_EPOCH_SHARE = 0.98
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Schedule:
     """The looks of one epoch.
 
     Attributes:
@@ -39,7 +39,7 @@ class Plan:
     boundary: Array
 
 
-def first_plan(delta: float, noise: Noise) -> Plan:
+def first_schedule(delta: float, noise: Noise) -> Schedule:
     """The looks that nearly every run ends within."""
     sizes = [1.0]
     while len(sizes) < LOOKS:
@@ -50,7 +50,7 @@ def first_plan(delta: float, noise: Noise) -> Plan:
     )
 
 
-def continuation(epoch: int, units_so_far: float, delta: float, noise: Noise) -> Plan:
+def continuation(epoch: int, units_so_far: float, delta: float, noise: Noise) -> Schedule:
     """The looks of a later epoch: a fresh walk at level 0.02·δ·2^−epoch, on phases that keep
     growing.
     """
@@ -59,8 +59,8 @@ def continuation(epoch: int, units_so_far: float, delta: float, noise: Noise) ->
     return _with_boundary(sizes, sizes / sizes[0], level, noise)
 
 
-def _with_boundary(sizes: Array, weights: Array, delta: float, noise: Noise) -> Plan:
+def _with_boundary(sizes: Array, weights: Array, delta: float, noise: Noise) -> Schedule:
     solve = mixture_boundary if isinstance(noise, SubGaussian) else gaussian_boundary
     strictness = STRICTNESS * np.maximum(np.log(STRICT / np.cumsum(sizes)), 0.0)
     boundary = solve(tuple(weights.tolist()), delta, tuple(strictness.tolist()))
-    return Plan(sizes, weights, np.concatenate([[0.0], np.cumsum(weights)]), boundary)
+    return Schedule(sizes, weights, np.concatenate([[0.0], np.cumsum(weights)]), boundary)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.algorithms.prime_rivals import clearest_points
+from surefoot.algorithms.prime.rivals import clearest_points
 
 OFFSETS = np.array([0, 3, 7, 8])
 ARMS = np.array([1, 2])

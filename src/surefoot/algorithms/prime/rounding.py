@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from surefoot.algorithms.prime.finishing import Rivals, exchanged
 from surefoot.arrays import Array
-from surefoot.design.finishing import Rivals, exchanged
 from surefoot.design.rounding import round_design
 from surefoot.statistics import Counts
 

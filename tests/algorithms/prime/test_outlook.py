@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from surefoot.algorithms import prime_outlook
-from surefoot.algorithms.prime_outlook import Look, Standing
+from surefoot.algorithms.prime import outlook
+from surefoot.algorithms.prime.outlook import Look, Standing
 
 
 def standing(seed: int, n: int = 60, gap: float = 1.0) -> Standing:
@@ -28,9 +28,7 @@ def look() -> Look:
 def scores(comparisons: Standing, ahead: float, pulls: float) -> np.ndarray:
     now = look()
     needs = (now.boundary * np.sqrt(now.variance + ahead) - comparisons.held) / np.sqrt(ahead)
-    spreads = np.sqrt(
-        1 + prime_outlook.DOUBT * pulls * (comparisons.doubts / comparisons.lengths) ** 2
-    )
+    spreads = np.sqrt(1 + outlook.DOUBT * pulls * (comparisons.doubts / comparisons.lengths) ** 2)
     return np.asarray((np.sqrt(pulls) * comparisons.gaps / comparisons.lengths - needs) / spreads)
 
 
@@ -41,15 +39,15 @@ def log_chance(comparisons: Standing, ahead: float, pulls: float) -> float:
 def test_the_most_pressing_are_those_with_the_least_scores() -> None:
     comparisons = standing(0)
     chosen = comparisons.most_pressing(look(), 5.0)
-    assert len(chosen.gaps) == prime_outlook.MOST_RIVALS
+    assert len(chosen.gaps) == outlook.MOST_RIVALS
     least = np.sort(scores(comparisons, 5.0, 5.0 * (look().size / look().weight)))[
-        : prime_outlook.MOST_RIVALS
+        : outlook.MOST_RIVALS
     ]
     assert np.sort(scores(chosen, 5.0, 5.0 * (look().size / look().weight))) == pytest.approx(least)
 
 
 def test_few_comparisons_are_all_pressing() -> None:
-    comparisons = standing(0, n=prime_outlook.MOST_RIVALS)
+    comparisons = standing(0, n=outlook.MOST_RIVALS)
     assert comparisons.most_pressing(look(), 5.0) is comparisons
 
 
@@ -67,11 +65,11 @@ def test_needs_and_spreads_make_up_the_scores() -> None:
 @pytest.mark.parametrize("gap", [0.02, 0.3, 1.0])
 def test_the_horizon_is_the_first_weight_with_enough_hope(seed: int, gap: float) -> None:
     comparisons, now = standing(seed, n=20, gap=gap), look()
-    ahead = now.weight * (1000 * (1 + now.variance / now.weight)) ** prime_outlook.AHEAD
+    ahead = now.weight * (1000 * (1 + now.variance / now.weight)) ** outlook.AHEAD
     chances = np.array(
         [log_chance(comparisons, weight, weight * (now.size / now.weight)) for weight in ahead]
     )
-    hopeful = np.flatnonzero(chances >= np.log(prime_outlook.HOPE))
+    hopeful = np.flatnonzero(chances >= np.log(outlook.HOPE))
     expected = ahead[hopeful[0]] if len(hopeful) else ahead[np.argmax(chances)]
     assert comparisons.horizon(now) == pytest.approx(expected)
 
@@ -80,9 +78,9 @@ def test_without_hope_the_horizon_is_where_there_is_most() -> None:
     comparisons = standing(0, n=20)
     blind = comparisons._replace(gaps=1e-3 * comparisons.gaps)
     now, chances = look(), []
-    for weight in now.weight * (1000 * (1 + now.variance / now.weight)) ** prime_outlook.AHEAD:
+    for weight in now.weight * (1000 * (1 + now.variance / now.weight)) ** outlook.AHEAD:
         chances.append((log_chance(blind, weight, weight * (now.size / now.weight)), weight))
-    assert max(chances)[0] < np.log(prime_outlook.HOPE)
+    assert max(chances)[0] < np.log(outlook.HOPE)
     assert blind.horizon(now) == pytest.approx(max(chances)[1])
 
 
@@ -91,10 +89,10 @@ def test_without_hope_the_horizon_is_where_there_is_most() -> None:
 def test_the_size_trades_pulls_for_the_chance_of_another_phase(seed: int, gap: float) -> None:
     comparisons, now = standing(seed, n=5, gap=gap), look()
     chances = np.exp(
-        [log_chance(comparisons, now.weight, size * now.size) for size in prime_outlook.SIZES]
+        [log_chance(comparisons, now.weight, size * now.size) for size in outlook.SIZES]
     )
-    costs = prime_outlook.SIZES + prime_outlook.PATIENCE * (1 - chances)
-    factor = prime_outlook.SIZES[np.argmin(costs)] if chances[-1] > prime_outlook.FEEBLE else 1.0
+    costs = outlook.SIZES + outlook.PATIENCE * (1 - chances)
+    factor = outlook.SIZES[np.argmin(costs)] if chances[-1] > outlook.FEEBLE else 1.0
     assert comparisons.pulls(now) == round(factor * now.size)
 
 

@@ -1,0 +1,77 @@
+"""PRIME's walks: how the statistics of phases add up to evidence against each arm."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from surefoot.algorithms.prime.statistic import Challenge
+from surefoot.arrays import Array, IntArray
+
+
+class Walks:
+    """The walks W(x) = Σ_ℓ min over z' in Z_ℓ of the sum of √w T over the phases in which ℓ
+    challenged x.
+
+    A pair z' is settled against x once the sum would cross with z' as its challenger's worst pair,
+    whatever those of the other challengers are. Settled pairs leave the minimum: their sums become
+    infinite.
+    """
+
+    def __init__(self, offsets: IntArray) -> None:
+        self.sizes = np.diff(offsets)
+        self.blocks: dict[int, Array] = {}
+        self.eased: dict[int, Array] = {}
+        self._worst: dict[int, Array] = {}
+
+    def add(self, weight: float, challenge: Challenge, plain: Array, eased: Array | None) -> None:
+        """Count one phase's statistics with √weight."""
+        challenger, shape = challenge.challenger, (len(self.sizes), plain.shape[0])
+        for store, values in ((self.blocks, plain), (self.eased, eased)):
+            if values is not None:
+                block = store.setdefault(challenger, np.zeros(shape))
+                block[challenge.arms] += math.sqrt(weight) * values.T
+        self._worst[challenger] = self.blocks[challenger].min(axis=1)
+
+    def settle(self, level: float) -> None:
+        """Settle the pairs that reach this level against arms that do not."""
+        walk = self.walk
+        for store in (self.blocks, self.eased):
+            for challenger, block in store.items():
+                if block.shape[1] == 1:
+                    continue
+                settled = (walk - self._worst[challenger])[:, None] + block >= level
+                if settled.any():
+                    block[settled & ~settled.all(axis=1, keepdims=True)] = np.inf
+                    self._worst[challenger] = self.blocks[challenger].min(axis=1)
+                    walk = self.walk
+
+    @property
+    def walk(self) -> Array:
+        """(n_arms,) W(x)."""
+        return sum(self._worst.values(), np.zeros(len(self.sizes)))
+
+    def eased_walk(self, leader: int) -> Array:
+        """(n_arms,) W(x; leader): with the tolerance counted in the leader's favour."""
+        return (
+            self._held(leader, self.eased[leader]).min(axis=1)
+            if leader in self.eased
+            else self.walk
+        )
+
+    def held_by(self, challenger: int) -> Array:
+        """(n_arms, n_challenger_pairs) evidence as each pair of the challenger sees it: what more
+        of it adds to.
+        """
+        block = self.blocks.get(challenger)
+        return self._held(
+            challenger,
+            np.zeros((len(self.sizes), self.sizes[challenger])) if block is None else block,
+        )
+
+    def _held(self, challenger: int, block: Array) -> Array:
+        """(n_arms, n_challenger_pairs) this block and the others' minima."""
+        own = self._worst.get(challenger)
+        others = self.walk if own is None else self.walk - own
+        return np.asarray(others[:, None] + block)

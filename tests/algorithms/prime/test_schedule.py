@@ -1,0 +1,83 @@
+"""The schedule's boundary: it spends its level, whatever the phases measure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from surefoot import boundaries
+from surefoot.algorithms.prime import schedule
+from surefoot.algorithms.prime.schedule import continuation, first_schedule
+from surefoot.noise import Gaussian, SubGaussian
+
+
+def walks(weights: np.ndarray, runs: int, seed: int, draw: str = "normal") -> np.ndarray:
+    generator = np.random.default_rng(seed)
+    steps = (
+        generator.standard_normal((runs, len(weights)))
+        if draw == "normal"
+        else generator.choice([-1.0, 1.0], (runs, len(weights)))
+    )
+    return np.cumsum(np.sqrt(weights) * steps, axis=1) / np.sqrt(np.cumsum(weights))
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.05, 0.3])
+def test_the_shipped_gaussian_boundary_spends_exactly_its_level(delta: float) -> None:
+    planned = first_schedule(delta, Gaussian(1.0))
+    runs = 200_000
+    crossed = int((walks(planned.weights, runs, 7) >= planned.boundary).any(axis=1).sum())
+    low, high = stats.binom.interval(1 - 1e-4, runs, 0.98 * delta)
+    assert low <= crossed <= high
+
+
+@pytest.mark.parametrize("draw", ["normal", "rademacher"])
+def test_the_mixture_boundary_holds_for_sub_gaussian_walks(draw: str) -> None:
+    planned = first_schedule(0.05, SubGaussian(1.0))
+    runs = 100_000
+    crossed = int((walks(planned.weights, runs, 8, draw) >= planned.boundary).any(axis=1).sum())
+    assert stats.binom.sf(crossed - 1, runs, 0.049) > 1e-4
+
+
+def test_the_mixture_is_better_than_a_union_over_the_looks() -> None:
+    planned = first_schedule(0.05, SubGaussian(1.0))
+    assert (planned.boundary**2 < 2 * np.log(len(planned.weights) / 0.049)).all()
+
+
+@pytest.mark.parametrize("delta", [0.001, 0.05, 0.15, 0.2, 0.3, 0.6, 0.95])
+def test_phases_that_measure_nothing_cannot_raise_the_crossing_probability(delta: float) -> None:
+    first = first_schedule(delta, Gaussian(1.0))
+    later = continuation(1, float(first.sizes.sum()), delta, Gaussian(1.0))
+    for planned, level in ((first, 0.98 * delta), (later, 0.01 * delta)):
+        worst = boundaries.worst_crossing_probability(
+            tuple(planned.weights.tolist()), planned.boundary
+        )
+        assert worst <= level * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("noise", [Gaussian(1.0), SubGaussian(1.0)])
+def test_levels_of_all_epochs_sum_to_delta(
+    noise: Gaussian | SubGaussian, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent = []
+
+    def recorded(
+        weights: tuple[float, ...], delta: float, strictness: tuple[float, ...]
+    ) -> np.ndarray:
+        spent.append(delta)
+        return np.ones(len(weights))
+
+    monkeypatch.setattr(schedule, "gaussian_boundary", recorded)
+    monkeypatch.setattr(schedule, "mixture_boundary", recorded)
+    first_schedule(0.05, noise)
+    for epoch in range(1, 40):
+        continuation(epoch, 100.0, 0.05, noise)
+    assert sum(spent) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("noise", [Gaussian(1.0), SubGaussian(1.0)])
+@pytest.mark.parametrize("delta", [1e-12, 1e-7, 0.5, 0.97])
+def test_any_delta_has_a_schedule(noise: Gaussian | SubGaussian, delta: float) -> None:
+    for planned in (first_schedule(delta, noise), continuation(8, 1e4, delta, noise)):
+        assert np.isfinite(planned.boundary).all()
+        assert (planned.boundary > 0).all()
