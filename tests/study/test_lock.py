@@ -100,3 +100,10 @@ def test_a_forked_child_does_not_share_the_lock(path: Path) -> None:
     with pytest.raises(StudyLocked):
         WriterLock(path)
     held.release()
+
+
+def test_where_there_are_no_posix_locks_the_import_says_so() -> None:
+    code = "import sys; sys.modules['fcntl'] = None; import surefoot as sf; sf.identify; sf.Study"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert answer.returncode == 1
+    assert answer.stderr.splitlines()[-1].startswith("ImportError: studies need a POSIX system")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot import Gaussian, RobustProblem, Study, StudyReader
-from surefoot.study import replay
+from surefoot.study import notes
 from tests.study.toys import THETA, Rounds, open_toy, read_toy, same_result, toy_problem, toy_study
 
 OLD_FILE = Path(__file__).parent.parent / "data" / "study_v1.db"
@@ -103,7 +103,7 @@ def test_infinite_evidence_survives_the_file(tmp_path):
 
 
 def test_where_the_notes_do_not_tell_all_it_is_replayed(tmp_path, monkeypatch):
-    monkeypatch.setattr(replay, "MOST_EVIDENCE", 3)
+    monkeypatch.setattr(notes, "MOST_EVIDENCE", 3)
     path = tmp_path / "study.db"
     with create(path) as study:
         study.run(linear, "serial")

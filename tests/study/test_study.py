@@ -30,12 +30,32 @@ def path(tmp_path: Path) -> Path:
 
 
 def finish(study: Study) -> Study:
-    for pull in study.ask():
+    for pull in study.pulls():
         study.tell(pull.id, linear(pull))
     return study
 
 
-def test_a_loop_over_ask_goes_through_all_phases(path: Path) -> None:
+def test_ask_gives_one_phase_as_a_plain_list(path: Path) -> None:
+    with toy_study(path) as study:
+        pulls = study.ask()
+        assert type(pulls) is list
+        study.tell_many([(pull.id, linear(pull)) for pull in pulls])
+        assert [pull.id for pull in pulls] == list(range(16))
+        assert [pull.id for pull in study.ask()] == list(range(16, 36))
+
+
+def test_pulls_wait_for_the_phase_to_be_told(path: Path) -> None:
+    with toy_study(path) as study:
+        pulls = study.pulls()
+        for _ in range(15):
+            study.tell(next(pulls), 1.0)
+        untold = next(pulls)
+        assert list(pulls) == []
+        study.tell(untold, 1.0)
+        assert len(study.ask()) == 20
+
+
+def test_a_loop_over_pulls_goes_through_all_phases(path: Path) -> None:
     with toy_study(path) as study:
         finish(study)
         assert study.done
@@ -199,7 +219,7 @@ def test_minimising_turns_signs_for_the_algorithm_but_not_in_the_file(
     with toy_study(path) as study:
         highest = finish(study).result
     with toy_study(tmp_path / "costs.db", direction="minimize") as study:
-        for pull in study.ask():
+        for pull in study.pulls():
             study.tell(pull.id, -linear(pull))
         assert same_result(study.result, highest)
     assert [-r for *_, r in rewards_of(tmp_path / "costs.db")] == [r for *_, r in rewards_of(path)]
@@ -214,7 +234,7 @@ def test_minimising_finds_the_smallest_worst_cost(tmp_path: Path) -> None:
     with Study.create(
         tmp_path / "costs.db", problem, delta=0.05, noise=sf.Gaussian(0.01), direction="minimize"
     ) as study:
-        for pull in study.ask():
+        for pull in study.pulls():
             study.tell(pull.id, costs.ravel()[pull.pair] + 0.01 * pull.rng().normal())
         assert study.result.certified
         assert study.result.arm == 0

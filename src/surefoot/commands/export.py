@@ -65,10 +65,10 @@ def _records(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:
 
 def _result(reader: StudyReader) -> dict[str, Any]:
     """In the user's own unit and direction."""
-    from surefoot.study.replay import summary
+    from surefoot.study.notes import Note
 
     result = reader.result
-    return summary(result) | {
+    return Note.of(result).to_dict() | {
         "robust_values": dict(
             zip(result.problem.arm_names, (reader.sign * result.values).tolist(), strict=True)
         ),

@@ -178,17 +178,12 @@ class StudyConfig:
         return study
 
     def _create(self) -> Study:
-        settings, values = self.settings, self.values
-        return Study.create(
+        values = self.values
+        return Study.begin(
             self.file,
             self.problem(),
+            self.settings,
             values.algorithm.build(),
-            delta=settings.delta,
-            noise=settings.noise,
-            tolerance=settings.tolerance,
-            budget=settings.budget,
-            confidence=settings.confidence,
-            on_misfit=settings.on_misfit,
             direction=values.direction,
             seed=values.seed,
             name=values.name,

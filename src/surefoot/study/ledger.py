@@ -7,16 +7,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from surefoot.algorithms import Algorithm, Result
 from surefoot.errors import InputError
 from surefoot.progress import Snapshot
 from surefoot.study.description import Description
 from surefoot.study.forecast import expected_left, left_now
+from surefoot.study.notes import Note
 from surefoot.study.phase import OpenPhase
 from surefoot.study.pull import Pull, PullFactory, Report
-from surefoot.study.replay import replay, summary
+from surefoot.study.replay import replay
 from surefoot.study.storage import StoredPhase, WriteStorage
 
 State = Literal["running", "paused", "finished"]
@@ -163,7 +164,7 @@ class Ledger:
             if self._forecast_due:
                 self._forecast_due = False
                 self._expected_left = expected_left(self._algorithm)
-                self._note_phase(expected_left=self._expected_left)
+                self._note_phase(Note.of(self.result).with_forecast(self._expected_left))
 
     def snapshot(
         self, in_flight: int, pulls_per_second: float | None, trouble: str | None
@@ -196,9 +197,9 @@ class Ledger:
         self._next_number, self._expected_left, self._forecast_due = 0, None, False
         unfinished = replay(description, self._algorithm, self._counted(self.storage.phases()))
         if self._algorithm.history:
-            known = self.storage.summary(len(self._algorithm.history) - 1) or self._note_phase()
-            self._forecast_due = "expected_left" not in known
-            self._expected_left = known.get("expected_left")
+            known = self._noted() or self._note_phase(Note.of(self.result))
+            self._forecast_due = not known.has_forecast
+            self._expected_left = known.expected_left
         self._phase = OpenPhase(unfinished) if unfinished else self._plan()
 
     def _counted(self, phases: Iterable[StoredPhase]) -> Iterator[StoredPhase]:
@@ -213,7 +214,7 @@ class Ledger:
         while self._phase is not None and not self._phase.missing:
             if len(self._algorithm.history) == self._phase.stored.index:
                 self._algorithm.update(self.description.outcome(self._phase.stored))
-            self._note_phase()
+            self._note_phase(Note.of(self.result))
             self._forecast_due = True
             self._phase = self._plan()
 
@@ -231,19 +232,21 @@ class Ledger:
     def _finish(self) -> None:
         if self.state != "finished":
             self._expected_left, self._forecast_due = 0.0, False
-            result = (
-                self._note_phase(expected_left=0.0)
-                if self._algorithm.history
-                else summary(self.result)
-            )
-            self.storage.set_entries(result=result)
-            self._set_state("finished", result["sentence"])
+            note = Note.of(self.result)
+            if self._algorithm.history:
+                note = self._note_phase(note.with_forecast(0.0))
+            self.storage.set_entries(result=note.to_dict())
+            self._set_state("finished", note.sentence)
 
-    def _note_phase(self, **more: Any) -> dict[str, Any]:
+    def _noted(self) -> Note | None:
+        """What the file says of the last complete phase."""
+        found = self.storage.notes(since=len(self._algorithm.history) - 1)
+        return Note.from_json(found[0]) if found else None
+
+    def _note_phase(self, note: Note) -> Note:
         """Store what is known after the last complete phase, for readers."""
-        known = summary(self.result) | more
-        self.storage.finish_phase(len(self._algorithm.history) - 1, known)
-        return known
+        self.storage.finish_phase(len(self._algorithm.history) - 1, note.to_json())
+        return note
 
     def _refuse_other_plans(self, description: Description) -> None:
         try:

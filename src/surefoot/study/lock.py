@@ -5,7 +5,6 @@ dies.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import socket
 import time
@@ -13,6 +12,14 @@ import weakref
 from pathlib import Path
 
 from surefoot.study.errors import StudyLocked
+
+try:
+    import fcntl
+except ImportError:
+    raise ImportError(
+        "studies need a POSIX system, whose file locks end with their process: use Linux or "
+        "macOS, or the Windows Subsystem for Linux. surefoot.identify works without"
+    ) from None
 
 PATIENCE = 1.0  # seconds: outlasts a reader that is just testing the lock
 _held: weakref.WeakSet[WriterLock] = weakref.WeakSet()

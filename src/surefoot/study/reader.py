@@ -4,7 +4,6 @@ up.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from dataclasses import dataclass
@@ -16,14 +15,14 @@ from surefoot.problem import RobustProblem
 from surefoot.study.description import Description
 from surefoot.study.forecast import left_now
 from surefoot.study.lock import writer_of
+from surefoot.study.notes import Note
 from surefoot.study.record import Record
 from surefoot.study.replay import replay
 from surefoot.study.storage import ReadStorage
+from surefoot.study.storage.reading import FAILURE_COLUMNS, PHASE_COLUMNS, PULL_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
-
-PULL_COLUMNS = "id, phase, pair, state, reward, attempts, losses, started, finished, error"
 
 
 @dataclass(frozen=True)
@@ -127,37 +126,28 @@ class StudyReader:
 
     def status(self) -> Status:
         """How the study is: cheap enough to ask every second."""
-        entries = dict(
-            self._storage.rows("SELECT key, value FROM study WHERE key IN ('state', 'message')")
-        )
-        phase, size, told_before = self._current_phase()
-        known = self._last_summary()
-        phase_told = self._one(
-            "SELECT count(*) FROM pulls WHERE id >= ? AND state = 'done'", told_before
-        )
+        counts, known = self._storage.counts(), self._last_note()
         return Status(
-            state=json.loads(entries["state"]),
-            message=json.loads(entries["message"]),
+            state=self._storage.entry("state"),
+            message=self._storage.entry("message"),
             writer=writer_of(self.path),
-            told=told_before + phase_told,
-            asked=self._one(
-                "SELECT count(*) FROM pulls WHERE id >= ? AND state = 'asked'", told_before
+            told=counts.told,
+            asked=counts.asked,
+            failed=counts.failed,
+            lost=counts.lost,
+            phase=counts.phase,
+            phase_pulls=counts.phase_pulls,
+            phase_told=counts.phase_told,
+            survivors=known.survivors if known else self.problem.n_arms,
+            leader=known.leader if known else None,
+            candidates=known.candidates if known else self.problem.arm_names,
+            certified=known.certified if known else False,
+            sentence=known.sentence if known else None,
+            expected_left=left_now(
+                known.expected_left if known else None, counts.phase_pulls, counts.phase_told
             ),
-            failed=self._one("SELECT count(*) FROM pulls WHERE state = 'failed'"),
-            lost=self._one("SELECT count(*) FROM pulls WHERE error IS NOT NULL AND losses > 0"),
-            phase=phase,
-            phase_pulls=size,
-            phase_told=phase_told,
-            survivors=known.get("survivors", self.problem.n_arms),
-            leader=known.get("leader"),
-            candidates=known.get("candidates", self.problem.arm_names),
-            certified=known.get("certified", False),
-            sentence=known.get("sentence"),
-            expected_left=left_now(known.get("expected_left"), size, phase_told),
-            pulls_per_minute=self._recent_rate(),
-            last_reward=self._storage.rows(
-                "SELECT max(finished) FROM pulls WHERE finished IS NOT NULL"
-            )[0][0],
+            pulls_per_minute=self._storage.recent_rate(),
+            last_reward=self._storage.last_reward(),
         )
 
     def pulls(self, since: int = 0, limit: int | None = None) -> pd.DataFrame:
@@ -166,11 +156,8 @@ class StudyReader:
         """
         import pandas as pd
 
-        rows = self._storage.rows(
-            f"SELECT {PULL_COLUMNS} FROM pulls WHERE id >= ? ORDER BY id LIMIT ?",
-            (since, -1 if limit is None else limit),
-        )
-        frame = pd.DataFrame(rows, columns=PULL_COLUMNS.split(", "))
+        rows = self._storage.pull_rows(since, limit)
+        frame = pd.DataFrame(rows, columns=list(PULL_COLUMNS))
         pairs = self.problem.to_frame()
         named = pairs.iloc[frame["pair"].to_numpy(dtype="int64")].reset_index(drop=True)
         named.columns = [
@@ -191,14 +178,10 @@ class StudyReader:
         """
         import pandas as pd
 
-        columns = ["phase", "first_pull", "pulls", "planned", "finished"]
-        rows = self._storage.rows(
-            f"SELECT {', '.join(columns)}, summary FROM phases ORDER BY phase"
-        )
-        known = [json.loads(row[-1]) if row[-1] else {} for row in rows]
-        return pd.concat(
-            [pd.DataFrame([row[:-1] for row in rows], columns=columns), pd.DataFrame(known)], axis=1
-        )
+        rows = self._storage.phase_rows()
+        times = pd.DataFrame([row[:-1] for row in rows], columns=list(PHASE_COLUMNS))
+        known = [Note.from_json(row[-1]).to_dict() if row[-1] else {} for row in rows]
+        return pd.concat([times, pd.DataFrame(known)], axis=1)
 
     def failures(self, limit: int = 100) -> pd.DataFrame:
         """The pulls that failed or lost a worker, the latest first, whether or not they succeeded
@@ -206,12 +189,7 @@ class StudyReader:
         """
         import pandas as pd
 
-        columns = "id, pair, state, attempts, losses, started, error"
-        rows = self._storage.rows(
-            f"SELECT {columns} FROM pulls WHERE error IS NOT NULL ORDER BY id DESC LIMIT ?",
-            (limit,),
-        )
-        return pd.DataFrame(rows, columns=columns.split(", "))
+        return pd.DataFrame(self._storage.failure_rows(limit), columns=list(FAILURE_COLUMNS))
 
     def pulls_per_minute(self, minutes: int = 60) -> pd.DataFrame:
         """Rewards in each of the last minutes that had any: columns `minute` (seconds since 1970)
@@ -219,11 +197,7 @@ class StudyReader:
         """
         import pandas as pd
 
-        rows = self._storage.rows(
-            "SELECT CAST(finished / 60 AS INTEGER) * 60 AS minute, count(*) FROM pulls "
-            "WHERE finished IS NOT NULL AND finished >= ? GROUP BY minute ORDER BY minute",
-            (time.time() - 60 * minutes,),
-        )
+        rows = self._storage.rewards_by_minute(since=time.time() - 60 * minutes)
         return pd.DataFrame(rows, columns=["minute", "pulls"])
 
     def close(self) -> None:
@@ -235,31 +209,6 @@ class StudyReader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _one(self, query: str, *values: Any) -> int:
-        return int(self._storage.rows(query, values)[0][0])
-
-    def _current_phase(self) -> tuple[int, int, int]:
-        """Its index, its pulls, and all pulls before it."""
-        found = self._storage.rows(
-            "SELECT phase, pulls, first_pull FROM phases ORDER BY phase DESC LIMIT 1"
-        )
-        return found[0] if found else (0, 0, 0)
-
-    def _last_summary(self) -> dict[str, Any]:
-        """After the last complete phase; a study that needed none has only its result."""
-        found = self._storage.rows(
-            "SELECT summary FROM phases WHERE summary IS NOT NULL ORDER BY phase DESC LIMIT 1"
-        )
-        found = found or self._storage.rows("SELECT value FROM study WHERE key = 'result'")
-        known: dict[str, Any] = json.loads(found[0][0]) if found else {}
-        return known
-
-    def _recent_rate(self, rewards: int = 200) -> float | None:
-        found = self._storage.rows(
-            "SELECT min(finished), max(finished), count(*) FROM "
-            "(SELECT finished FROM pulls WHERE finished IS NOT NULL ORDER BY "
-            "finished DESC LIMIT ?)",
-            (rewards,),
-        )
-        first, last, count = found[0]
-        return 60 * (count - 1) / (last - first) if count > 1 and last > first else None
+    def _last_note(self) -> Note | None:
+        found = self._storage.last_note()
+        return Note.from_json(found) if found else None

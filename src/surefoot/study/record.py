@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from surefoot.algorithms import Algorithm, Result, StopReason
 from surefoot.statistics import Counts, Outcome
 from surefoot.study.description import Description
+from surefoot.study.notes import Note
 from surefoot.study.storage import ReadStorage
-
-Note = dict[str, Any]
 
 
 class Record:
@@ -31,31 +29,21 @@ class Record:
         run = self._run = self._run or _Recorded().follow(self._description)
         notes = self._notes(since=max(len(run.history) - 1, 0))
         new = notes[1:] if run.history else notes
-        if any(note["samples"] and "evidence" not in note for note in new) or self._too_many_arms(
-            new
-        ):
+        if not all(note.tells_all for note in new):
             return None
         for stored, note in zip(
             islice(self._storage.phases(len(run.history)), len(new)), new, strict=True
         ):
             run.take(self._description.outcome(stored), note)
-        final = notes[-1] if notes else self._outcome_without_pulls()
+        final = notes[-1] if notes else self._note_without_pulls()
         return run.conclude(final) if final else run.result
 
     def _notes(self, since: int) -> list[Note]:
-        rows = self._storage.rows(
-            "SELECT summary FROM phases WHERE summary IS NOT NULL AND phase >= ? ORDER BY phase",
-            (since,),
-        )
-        return [json.loads(row[0]) for row in rows]
+        return [Note.from_json(text) for text in self._storage.notes(since)]
 
-    def _too_many_arms(self, notes: list[Note]) -> bool:
-        """Whether a statistic was compared with a boundary, but left out of the notes."""
-        return any(note["boundary"] is not None and note["evidence"] is None for note in notes)
-
-    def _outcome_without_pulls(self) -> Note | None:
-        found = self._storage.rows("SELECT value FROM study WHERE key = 'result'")
-        return json.loads(found[0][0]) if found else None
+    def _note_without_pulls(self) -> Note | None:
+        found = self._storage.last_note()
+        return Note.from_json(found) if found else None
 
 
 @dataclass(eq=False)
@@ -77,7 +65,7 @@ class _Recorded(Algorithm):
         return run
 
     def begin(self) -> None:
-        self.note: Note = {}
+        self.note: Note
         self.next_counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
 
     def plan(self) -> Counts | StopReason:
@@ -85,11 +73,11 @@ class _Recorded(Algorithm):
 
     def learn(self, outcome: Outcome) -> None:
         names = self.problem.arm_names
-        evidence, alive = self.note["evidence"], set(self.note["candidates"])
-        self.leader = names.index(self.note["leader"])
+        evidence, alive = self.note.evidence, set(self.note.candidates)
+        self.leader = names.index(self.note.leader or self.note.arm)
         self.survivors = np.array([name in alive for name in names])
-        self.evidence = None if evidence is None else np.array([float(value) for value in evidence])
-        self.boundary = self.note["boundary"]
+        self.evidence = None if evidence is None else np.array(evidence)
+        self.boundary = self.note.boundary
 
     def take(self, outcome: Outcome, note: Note) -> None:
         """One more phase, with what its writer noted."""
@@ -99,7 +87,7 @@ class _Recorded(Algorithm):
 
     def conclude(self, note: Note) -> Result:
         """The result with the arm and the reason as last noted."""
-        reason = StopReason[note["reason"]]
+        reason = StopReason[note.reason]
         self._stop = None if reason is StopReason.RUNNING else reason
-        self.leader = self.problem.arm_names.index(note["arm"])
+        self.leader = self.problem.arm_names.index(note.arm)
         return self.result

@@ -15,18 +15,17 @@ from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Noise
 from surefoot.problem import RobustProblem
 from surefoot.progress import Progress
-from surefoot.study import schema
 from surefoot.study.description import Description, Direction
 from surefoot.study.input import finite_reward, pull_count, pull_number
 from surefoot.study.ledger import Ledger, State
 from surefoot.study.pull import Pull, Report
-from surefoot.study.storage import WriteStorage
+from surefoot.study.storage import WriteStorage, schema
 
 
 class Study:
     """A run with a real simulator, kept in one file. Make one with `Study.create` or `Study.open`.
 
-    By hand: `for pull in study.ask(): study.tell(pull.id, reward)`. With a simulator:
+    By hand: `for pull in study.pulls(): study.tell(pull, reward)`. With a simulator:
     `study.run(simulator)`.
     """
 
@@ -69,6 +68,31 @@ class Study:
             budget=budget,
             on_misfit=on_misfit,
         )
+        return cls.begin(
+            path,
+            problem,
+            settings,
+            algorithm,
+            direction=direction,
+            seed=seed,
+            name=name,
+            configuration=configuration,
+        )
+
+    @classmethod
+    def begin(
+        cls,
+        path: str | os.PathLike[str],
+        problem: RobustProblem,
+        settings: Settings,
+        algorithm: str | Algorithm = "prime",
+        *,
+        direction: Direction = "maximize",
+        seed: int | None = None,
+        name: str | None = None,
+        configuration: dict[str, Any] | None = None,
+    ) -> Study:
+        """Make a new study file from settings that are made already; the rest as for `create`."""
         chosen = algorithm_from(algorithm)
         description = Description.fresh(
             name or Path(path).stem, problem, settings, chosen, direction, seed
@@ -144,9 +168,9 @@ class Study:
     def ask(self, n: int | None = None, *, remember: bool = False) -> list[Pull]:
         """Pulls to be simulated now: at most n, or all of this phase that are not handed out.
 
-        Empty if the study is done, or if it waits for rewards of pulls that are handed out. A for
-        loop over `ask()` (without n) goes on into the next phases as long as each phase is told
-        completely. What was handed out and not told is handed out again after reopening.
+        Empty if the study is done, or if it waits for rewards of pulls that are handed out; the
+        next phase follows when all of them are told. What was handed out and not told is handed
+        out again after reopening.
 
         Args:
             remember: note on disk what is handed out, and leave out what was so handed out before,
@@ -159,7 +183,14 @@ class Study:
             pulls = ledger.take(ledger.waiting if n is None else pull_count(n))
             if remember:
                 ledger.storage.mark([pull.id for pull in pulls], "asked")
-        return _Asked(self, pulls) if n is None else pulls
+        return pulls
+
+    def pulls(self) -> Iterator[Pull]:
+        """Hand out pulls as they are taken, phase after phase, for as long as each phase is told
+        to its end before the next pull is taken.
+        """
+        while pulls := self.ask():
+            yield from pulls
 
     def outstanding(self) -> list[Pull]:
         """Pulls that a remembering `ask` handed out and whose rewards are not told yet."""
@@ -267,19 +298,3 @@ class Study:
             else:
                 new[report.id] = report
         return list(new.values())
-
-
-class _Asked(list[Pull]):
-    """The pulls of a phase; a for loop goes on with the next phase if all of these are told by
-    then.
-    """
-
-    def __init__(self, study: Study, pulls: list[Pull]) -> None:
-        super().__init__(pulls)
-        self._study = study
-
-    def __iter__(self) -> Iterator[Pull]:
-        pulls: list[Pull] = self
-        while pulls:
-            yield from list[Pull].__iter__(pulls)
-            pulls = self._study.ask()

@@ -1,5 +1,4 @@
-"""Reading and writing a study file. All that changes one stands here or in schema.py; readers ask
-their own questions.
+"""What its one writer does to a study file.
 
 Durability: the database is in WAL mode with `synchronous = FULL`, so a write that has returned
 survives both a killed process and a power cut (on disks that keep what they report as written). A
@@ -11,101 +10,20 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from surefoot.arrays import Array, IntArray
-from surefoot.study import schema
+from surefoot.arrays import IntArray
 from surefoot.study.errors import StudyFileError
 from surefoot.study.lock import WriterLock
 from surefoot.study.pull import Report
+from surefoot.study.storage import connection, schema
+from surefoot.study.storage.reading import ReadStorage
 
 WAL_LIMIT = 32 * 2**20
-
-
-@dataclass(frozen=True, eq=False)
-class StoredPhase:
-    """A phase as stored, with what is known of its pulls.
-
-    Attributes:
-        first_pull: the number of its first pull.
-        pairs: (n_pulls,) the pair of each pull, in the order of their numbers.
-        rewards: (n_pulls,) as measured; NaN where there is none yet.
-    """
-
-    index: int
-    first_pull: int
-    pairs: IntArray
-    rewards: Array
-
-    @property
-    def complete(self) -> bool:
-        return not np.isnan(self.rewards).any()
-
-
-class ReadStorage:
-    """A study file opened for reading. Readers never block the writer, nor each other."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        schema.check_header(self.path)
-        with self._explained():
-            self._connection = schema.connect_read_only(self.path)
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def entries(self) -> dict[str, Any]:
-        """Everything in the table `study`."""
-        return {key: json.loads(value) for key, value in self.rows("SELECT key, value FROM study")}
-
-    def rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        """The rows of a query."""
-        with self._explained():
-            return self._connection.execute(query, values).fetchall()
-
-    def phases(self, since: int = 0) -> Iterator[StoredPhase]:
-        """The phases in order, from the given one, each with its pulls."""
-        for index, first, count in self.rows(
-            "SELECT phase, first_pull, pulls FROM phases WHERE phase >= ? ORDER BY phase", (since,)
-        ):
-            found = self.rows(
-                "SELECT pair, reward FROM pulls WHERE id >= ? AND id < ? ORDER BY id",
-                (first, first + count),
-            )
-            if len(found) != count:
-                raise StudyFileError(
-                    f"{self.path} is damaged: phase {index} has {len(found)} pulls "
-                    f"instead of {count}; restore a copy"
-                )
-            table = np.array(found, dtype=np.float64)  # a missing reward (None) becomes NaN
-            yield StoredPhase(index, first, table[:, 0].astype(np.int64), table[:, 1].copy())
-
-    def summary(self, phase: int) -> dict[str, Any] | None:
-        """What was known after a phase, if that was stored."""
-        found = self.rows(
-            "SELECT summary FROM phases WHERE phase = ? AND summary IS NOT NULL", (phase,)
-        )
-        known: dict[str, Any] | None = json.loads(found[0][0]) if found else None
-        return known
-
-    def asked(self) -> set[int]:
-        """Pulls handed out by `surefoot ask` whose reward is not told yet."""
-        return {row[0] for row in self.rows("SELECT id FROM pulls WHERE state = 'asked'")}
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise schema.explain(self.path, error) from error
 
 
 class WriteStorage(ReadStorage):
@@ -119,7 +37,7 @@ class WriteStorage(ReadStorage):
         try:
             with self._explained():
                 self._check_pages()
-                self._connection = schema.connect(self.path, "rw")
+                self._connection = connection.connect(self.path, "rw")
                 self._connection.execute("PRAGMA wal_autocheckpoint = 0")
         except BaseException:
             self._lock.release()
@@ -129,6 +47,18 @@ class WriteStorage(ReadStorage):
         with self._explained():
             self._connection.close()  # the last to close copies the WAL back and removes it
         self._lock.release()
+
+    def checkpoint(self, patience: float = connection.PATIENCE) -> bool:
+        """Copy the WAL back and cut it to nothing; False if somebody was reading all the time.
+
+        Args:
+            patience: seconds to wait for readers.
+        """
+        with self._explained():
+            self._pragma(f"busy_timeout = {round(1000 * patience)}")
+            blocked = self._pragma("wal_checkpoint(TRUNCATE)")
+            self._pragma(f"busy_timeout = {1000 * connection.PATIENCE}")
+        return not blocked
 
     def set_entries(self, **entries: Any) -> None:
         """Set values in the table `study`."""
@@ -151,12 +81,12 @@ class WriteStorage(ReadStorage):
             )
         self._shorten_wal()
 
-    def finish_phase(self, index: int, summary: dict[str, Any]) -> None:
+    def finish_phase(self, index: int, note: str) -> None:
         """Store what is known after a phase."""
         with self._transaction():
             self._connection.execute(
                 "UPDATE phases SET finished = coalesce(finished, ?), summary = ? WHERE phase = ?",
-                (time.time(), json.dumps(summary), index),
+                (time.time(), note, index),
             )
 
     def record(self, reports: Sequence[Report], final_failure: int | None = None) -> None:
@@ -220,13 +150,16 @@ class WriteStorage(ReadStorage):
                     self._connection.execute("ROLLBACK")
                 raise
 
+    def _pragma(self, text: str) -> int:
+        return int(self._connection.execute(f"PRAGMA {text}").fetchone()[0])
+
     def _check_pages(self) -> None:
         """Look for damage through a read-only connection, so that a damaged file stays as it is."""
-        connection = schema.connect(self.path, "ro")
+        looking = connection.connect(self.path, "ro")
         try:
-            verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            verdict = looking.execute("PRAGMA quick_check(1)").fetchone()[0]
         finally:
-            connection.close()
+            looking.close()
         if verdict != "ok":
             raise StudyFileError(
                 f"{self.path} is damaged ({verdict}): restore a copy; nothing was written to it"
@@ -240,12 +173,7 @@ class WriteStorage(ReadStorage):
         """
         wal = self.path.with_name(self.path.name + "-wal")
         if wal.exists() and wal.stat().st_size > WAL_LIMIT:
-            with self._explained():
-                self._connection.execute("PRAGMA busy_timeout = 0").fetchall()
-                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-                self._connection.execute(
-                    f"PRAGMA busy_timeout = {1000 * schema.PATIENCE}"
-                ).fetchall()
+            self.checkpoint(patience=0)
 
 
 def _refuse_read_only(path: Path) -> None:

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.study import Study, StudyFileError, StudyReader, schema
+from surefoot.study import Study, StudyFileError, StudyReader
+from surefoot.study.storage import schema
 from tests.study.make_fixture import TOLD
 from tests.study.toys import Rounds, linear, open_toy, read_toy, rewards_of, same_result, toy_study
 
-DATA = Path(__file__).parent.parent / "data"
+DATA = Path(__file__).parents[2] / "data"
 
 
 @pytest.fixture
@@ -156,7 +157,7 @@ def test_a_disk_that_fills_at_the_end_of_a_phase(path: Path, tmp_path: Path) -> 
         # fails with a TypeError
         finish_phase, storage.finish_phase = (
             storage.finish_phase,
-            storage.rows,
+            storage.last_reward,
         )
         with pytest.raises(TypeError):
             study.tell(15, linear(pulls[-1]))
@@ -204,7 +205,7 @@ def test_a_reader_does_not_hold_up_the_writer(path: Path, monkeypatch: pytest.Mo
     """With a reader in the middle of reading, the WAL is not shortened, and writing goes on at
     once.
     """
-    monkeypatch.setattr("surefoot.study.storage.WAL_LIMIT", 0)
+    monkeypatch.setattr("surefoot.study.storage.writing.WAL_LIMIT", 0)
     wal = path.with_name("toy.db-wal")
     with toy_study(path) as study:
         study.tell(0, 1.0)

@@ -1,0 +1,212 @@
+"""What can be asked of a study file."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surefoot.arrays import Array, IntArray
+from surefoot.study.errors import StudyFileError
+from surefoot.study.storage import connection, schema
+
+Row = tuple[Any, ...]
+
+PULL_COLUMNS = (
+    "id",
+    "phase",
+    "pair",
+    "state",
+    "reward",
+    "attempts",
+    "losses",
+    "started",
+    "finished",
+    "error",
+)
+PHASE_COLUMNS = ("phase", "first_pull", "pulls", "planned", "finished")
+FAILURE_COLUMNS = ("id", "pair", "state", "attempts", "losses", "started", "error")
+
+
+@dataclass(frozen=True, eq=False)
+class StoredPhase:
+    """A phase as stored, with what is known of its pulls.
+
+    Attributes:
+        first_pull: the number of its first pull.
+        pairs: (n_pulls,) the pair of each pull, in the order of their numbers.
+        rewards: (n_pulls,) as measured; NaN where there is none yet.
+    """
+
+    index: int
+    first_pull: int
+    pairs: IntArray
+    rewards: Array
+
+    @property
+    def complete(self) -> bool:
+        return not np.isnan(self.rewards).any()
+
+
+@dataclass(frozen=True)
+class PullCounts:
+    """How many pulls are in which state.
+
+    Attributes:
+        phase: the index of the last phase; 0 before there is one.
+        phase_pulls, phase_told: its pulls, and those of them with a reward.
+        told, asked, failed: pulls with a reward; handed out to people; given up.
+        lost: pulls that ever lost their worker.
+    """
+
+    phase: int
+    phase_pulls: int
+    phase_told: int
+    told: int
+    asked: int
+    failed: int
+    lost: int
+
+
+class ReadStorage:
+    """A study file opened for reading. Readers never block the writer, nor each other."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        schema.check_header(self.path)
+        with self._explained():
+            self._connection = connection.connect_read_only(self.path)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def entries(self) -> dict[str, Any]:
+        """Everything in the table `study`."""
+        return {key: json.loads(value) for key, value in self._rows("SELECT key, value FROM study")}
+
+    def entry(self, key: str) -> Any:
+        """One value of the table `study`; None if it is not there."""
+        found = self._rows("SELECT value FROM study WHERE key = ?", (key,))
+        return json.loads(found[0][0]) if found else None
+
+    def phases(self, since: int = 0) -> Iterator[StoredPhase]:
+        """The phases in order, from the given one, each with its pulls."""
+        for index, first, count in self._rows(
+            "SELECT phase, first_pull, pulls FROM phases WHERE phase >= ? ORDER BY phase", (since,)
+        ):
+            found = self._rows(
+                "SELECT pair, reward FROM pulls WHERE id >= ? AND id < ? ORDER BY id",
+                (first, first + count),
+            )
+            if len(found) != count:
+                raise StudyFileError(
+                    f"{self.path} is damaged: phase {index} has {len(found)} pulls "
+                    f"instead of {count}; restore a copy"
+                )
+            table = np.array(found, dtype=np.float64)  # a missing reward (None) becomes NaN
+            yield StoredPhase(index, first, table[:, 0].astype(np.int64), table[:, 1].copy())
+
+    def notes(self, since: int = 0) -> list[str]:
+        """What was noted after each phase, from the given one; phases without a note are left
+        out.
+        """
+        rows = self._rows(
+            "SELECT summary FROM phases WHERE summary IS NOT NULL AND phase >= ? ORDER BY phase",
+            (since,),
+        )
+        return [row[0] for row in rows]
+
+    def last_note(self) -> str | None:
+        """What was noted after the last complete phase; a study that needed none has only its
+        result.
+        """
+        found = self._rows(
+            "SELECT summary FROM phases WHERE summary IS NOT NULL ORDER BY phase DESC LIMIT 1"
+        ) or self._rows("SELECT value FROM study WHERE key = 'result'")
+        return found[0][0] if found else None
+
+    def counts(self) -> PullCounts:
+        """How many pulls are in which state."""
+        found = self._rows(
+            "SELECT phase, pulls, first_pull FROM phases ORDER BY phase DESC LIMIT 1"
+        )
+        phase, size, before = found[0] if found else (0, 0, 0)
+        told = self._number("SELECT count(*) FROM pulls WHERE id >= ? AND state = 'done'", before)
+        return PullCounts(
+            phase=phase,
+            phase_pulls=size,
+            phase_told=told,
+            told=before + told,
+            asked=self._number(
+                "SELECT count(*) FROM pulls WHERE id >= ? AND state = 'asked'", before
+            ),
+            failed=self._number("SELECT count(*) FROM pulls WHERE state = 'failed'"),
+            lost=self._number("SELECT count(*) FROM pulls WHERE error IS NOT NULL AND losses > 0"),
+        )
+
+    def asked(self) -> set[int]:
+        """Pulls handed out by `surefoot ask` whose reward is not told yet."""
+        return {row[0] for row in self._rows("SELECT id FROM pulls WHERE state = 'asked'")}
+
+    def last_reward(self) -> float | None:
+        """When the latest reward came, in seconds since 1970."""
+        found = self._rows("SELECT max(finished) FROM pulls WHERE finished IS NOT NULL")
+        latest: float | None = found[0][0]
+        return latest
+
+    def recent_rate(self, rewards: int = 200) -> float | None:
+        """Rewards per minute over the latest ones."""
+        first, last, count = self._rows(
+            "SELECT min(finished), max(finished), count(*) FROM (SELECT finished FROM pulls "
+            "WHERE finished IS NOT NULL ORDER BY finished DESC LIMIT ?)",
+            (rewards,),
+        )[0]
+        return 60 * (count - 1) / (last - first) if count > 1 and last > first else None
+
+    def rewards_by_minute(self, since: float) -> list[Row]:
+        """The beginning of each minute that had any rewards, and how many."""
+        return self._rows(
+            "SELECT CAST(finished / 60 AS INTEGER) * 60 AS minute, count(*) FROM pulls "
+            "WHERE finished IS NOT NULL AND finished >= ? GROUP BY minute ORDER BY minute",
+            (since,),
+        )
+
+    def pull_rows(self, since: int = 0, limit: int | None = None) -> list[Row]:
+        """The pulls from the given number, as PULL_COLUMNS."""
+        return self._rows(
+            f"SELECT {', '.join(PULL_COLUMNS)} FROM pulls WHERE id >= ? ORDER BY id LIMIT ?",
+            (since, -1 if limit is None else limit),
+        )
+
+    def phase_rows(self) -> list[Row]:
+        """The phases as PHASE_COLUMNS, and after these the note."""
+        return self._rows(f"SELECT {', '.join(PHASE_COLUMNS)}, summary FROM phases ORDER BY phase")
+
+    def failure_rows(self, limit: int) -> list[Row]:
+        """The latest pulls with an error, as FAILURE_COLUMNS."""
+        return self._rows(
+            f"SELECT {', '.join(FAILURE_COLUMNS)} FROM pulls WHERE error IS NOT NULL "
+            "ORDER BY id DESC LIMIT ?",
+            (limit,),
+        )
+
+    def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
+        with self._explained():
+            return self._connection.execute(query, values).fetchall()
+
+    def _number(self, query: str, *values: Any) -> int:
+        return int(self._rows(query, values)[0][0])
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise connection.explain(self.path, error) from error
