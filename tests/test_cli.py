@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from surefoot import cli
+from surefoot import cli, compiled
 from surefoot.commands import init
 from surefoot.study import StudyReader
 from surefoot.study.config import StudyConfig
@@ -332,3 +332,13 @@ def test_no_scheduler_answers(
     surefoot("init")
     surefoot("run", "study.toml", "--dask", "tcp://nonsense", code=2)
     assert "no Dask scheduler answers at tcp://nonsense" in capsys.readouterr().err
+
+
+def test_a_first_compilation_is_announced_while_a_command_runs(capsys, monkeypatch):
+    monkeypatch.setattr(cli, "app", lambda **_: compiled.announce())
+    compiled.announce.cache_clear()
+    cli.main([])
+    assert capsys.readouterr().err.startswith("surefoot: compiling for this machine")
+    compiled.announce.cache_clear()
+    compiled.announce()
+    assert capsys.readouterr() == ("", "")

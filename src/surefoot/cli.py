@@ -4,8 +4,11 @@ function `command`.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import logging
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import typer
@@ -62,7 +65,8 @@ def surefoot() -> None:
 def main(arguments: list[str] | None = None) -> Any:
     """Run a command; a mistake in what the user gave ends with a message, not with a traceback."""
     try:
-        return app(args=arguments, prog_name="surefoot")
+        with _messages_shown():
+            return app(args=arguments, prog_name="surefoot")
     except ValueError as error:
         from surefoot.errors import InputError
 
@@ -70,3 +74,18 @@ def main(arguments: list[str] | None = None) -> Any:
             raise
         print(f"surefoot: {error}", file=sys.stderr)
         sys.exit(2)
+
+
+@contextlib.contextmanager
+def _messages_shown() -> Iterator[None]:
+    """Show on stderr what the library has to say, such as why a first run takes long."""
+    log, handler = logging.getLogger("surefoot"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("surefoot: %(message)s"))
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)

@@ -2,8 +2,7 @@ import daqp
 import numpy as np
 import pytest
 
-from surefoot.design import block_distance
-from surefoot.design.block_distance import announce_compilation, solve_blocks
+from surefoot.design.block_distance import solve_blocks
 
 
 def solve(rows, gaps, starts):
@@ -96,17 +95,3 @@ def test_repeated_and_dependent_rows_do_no_harm():
     distance, epsilon, *_ = solve(rows, np.ones(9), [0, 9])
     np.testing.assert_allclose(epsilon[0], [0.5, 1.0])
     assert distance[0] == pytest.approx(1.25)
-
-
-def test_the_first_use_says_what_it_is_doing(tmp_path, monkeypatch, caplog):
-    class Uncached:
-        class stats:
-            cache_path = tmp_path
-
-    monkeypatch.setattr(block_distance, "solve_blocks", Uncached)
-    announce_compilation.__wrapped__()
-    assert "compiles its design solver" in caplog.text
-    caplog.clear()
-    (tmp_path / "block_distance.solve_blocks-1.py311.nbi").touch()
-    announce_compilation.__wrapped__()
-    assert caplog.text == ""

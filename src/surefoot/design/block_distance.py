@@ -8,22 +8,16 @@ method below solves that dual, exactly.
 
 from __future__ import annotations
 
-import logging
-from functools import cache
-from pathlib import Path
-
 import numpy as np
-from numba import njit
 
 from surefoot.arrays import Array, IntArray
-
-log = logging.getLogger("surefoot")
+from surefoot.compiled import kernel
 
 ENTERING = 1e-12  # a row whose slope is below this, relative to its size, has nothing to gain
 DEPENDENT = 1e-13  # what is left of a row off the span of the others, relative: less is rounding
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _solve_passive(
     rows: Array, gaps: Array, passive: IntArray, count: int, factor: Array, out: Array
 ) -> bool:
@@ -58,7 +52,7 @@ def _solve_passive(
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _settle(
     rows: Array,
     gaps: Array,
@@ -105,7 +99,7 @@ def _settle(
     return 0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def nearest(
     rows: Array,
     gaps: Array,
@@ -164,7 +158,7 @@ def nearest(
     return int(count)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _complement(
     rows: Array,
     passive: IntArray,
@@ -207,7 +201,7 @@ def _complement(
     return written
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def solve_blocks(
     rows: Array,
     gaps: Array,
@@ -277,18 +271,3 @@ def solve_blocks(
                 rows[begin:end], passive, count, u / np.sqrt(squared), basis, owner, written, k
             )
     return int(written)
-
-
-@cache
-def announce_compilation() -> None:
-    """Say why the first use after installation takes long: the code above is compiled once and kept
-    on disk.
-    """
-    # None: NUMBA_DISABLE_JIT is set, nothing is compiled
-    compiled = getattr(solve_blocks, "stats", None)
-    if compiled is not None and not any(
-        Path(compiled.cache_path).glob("block_distance.solve_blocks*.nbi")
-    ):
-        log.warning(
-            "surefoot compiles its design solver for this machine: a few seconds, this once"
-        )

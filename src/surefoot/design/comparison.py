@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array, IntArray
+from surefoot.compiled import kernel
 from surefoot.design.small_problem import Blocks
 from surefoot.errors import InputError
 
@@ -125,7 +125,7 @@ class Comparison:
         return Blocks(rows, gaps * np.repeat(self.scales[arms], repeats), starts)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def lowest_ratios(
     products: Array,
     apex_norms: Array,

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.block_distance import announce_compilation, solve_blocks
+from surefoot.design.block_distance import solve_blocks
 
 RANGE_FLOOR = 1e-10  # eigenvalues below this share of the largest are zero
 
@@ -48,7 +48,6 @@ class Blocks:
                 coordinates.
             multipliers: (n_rows,) where to start (zeros: nowhere); overwritten by the optimal ones.
         """
-        announce_compilation()
         dimension = self.rows.shape[1]
         distance, epsilon = np.empty(self.count), np.empty((self.count, dimension))
         basis, owner = (

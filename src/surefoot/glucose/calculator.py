@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array
+from surefoot.compiled import kernel
 from surefoot.errors import InputError
 from surefoot.glucose.patients import UNITS_TO_PMOL, Patients, patient_array
 
@@ -74,14 +74,14 @@ class Calculator:
         )
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def pump_rate(wanted: float) -> float:
     """The rate (U/min) that the pump delivers when asked for `wanted`."""
     rounded = np.rint(wanted * UNITS_TO_PMOL / PUMP_INCREMENT) * PUMP_INCREMENT / UNITS_TO_PMOL
     return float(max(min(rounded, PUMP_MAXIMUM), 0.0))
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def bolus_units(
     grams: float, reading: float, carb: float, correction: float, target: float, threshold: float
 ) -> float:

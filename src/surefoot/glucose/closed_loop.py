@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numba import njit
-
 from surefoot.arrays import Array
+from surefoot.compiled import kernel
 from surefoot.glucose.calculator import bolus_units, pump_rate
 
 
@@ -34,7 +33,7 @@ class ClosedLoop(NamedTuple):
     rates: Array
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def bolus_rate(
     loop: ClosedLoop, lane: int, bolus: int, grams: float, before: float, now: float, mean: float
 ) -> float:

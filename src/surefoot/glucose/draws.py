@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from surefoot.arrays import Array, IntArray
+from surefoot.compiled import kernel
 from surefoot.glucose.sensor import KNOTS_A_BLOCK, Sensor, spline_weights
 
 Words = NDArray[np.uint64]
@@ -22,7 +22,7 @@ FIRST_MIX, SECOND_MIX = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB13311
 TO_UNIT = 2.0**-53
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mixed(word: np.uint64) -> np.uint64:
     """SplitMix64's finaliser (Steele, Lea and Flood 2014): a bijection that scatters every bit."""
     word = (word ^ (word >> np.uint64(30))) * FIRST_MIX
@@ -30,7 +30,7 @@ def mixed(word: np.uint64) -> np.uint64:
     return word ^ (word >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_normals(words: Words, normals: Array) -> None:
     """Standard normals for every lane, (n_lanes, n_normals), by Box and Muller's transform in
     pairs.
@@ -50,7 +50,7 @@ def fill_normals(words: Words, normals: Array) -> None:
                 normals[lane, k + 1] = radius * math.sin(angle)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def errors_from_normals(
     normals: Array,
     wanted: IntArray,

@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from surefoot.arrays import Array, IntArray
+from surefoot.compiled import kernel
 from surefoot.glucose.closed_loop import ClosedLoop, bolus_rate
 from surefoot.glucose.model import FROZEN
 from surefoot.glucose.patients import Physiology
@@ -54,7 +54,7 @@ class Block(NamedTuple):
     make: Array
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def new_block(n_boluses: int, points: int) -> Block:
     """Room for a block with that many boluses and points in a window."""
     rows = -(-n_boluses // 4) * 4
@@ -70,7 +70,7 @@ def new_block(n_boluses: int, points: int) -> Block:
     )
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def start_block(block: Block, initial: Array, p: Physiology) -> None:
     """Put every lane in the patient's initial state, with no bolus given."""
     block.rates[:] = 0.0
@@ -81,7 +81,7 @@ def start_block(block: Block, initial: Array, p: Physiology) -> None:
     block.mean[:] = initial[2] / p.Vg
 
 
-@njit(cache=True, error_model="numpy", nogil=True, fastmath=FUSED)
+@kernel(fastmath=FUSED)
 def insulin_action(tables: Responses, points: int, active: int, first: int, block: Block) -> None:
     """Insulin action over one window, by superposition of the boluses given so far.
 
@@ -121,7 +121,7 @@ def insulin_action(tables: Responses, points: int, active: int, first: int, bloc
                 )
 
 
-@njit(cache=True, error_model="numpy", nogil=True, fastmath=FUSED)
+@kernel(fastmath=FUSED)
 def glucose_slope(
     plasma: float,
     tissue: float,
@@ -148,7 +148,7 @@ def glucose_slope(
     )
 
 
-@njit(cache=True, error_model="numpy", nogil=True, fastmath=FUSED)
+@kernel(fastmath=FUSED)
 def advance_step(
     glucose: Array,
     use: Array,
@@ -189,7 +189,7 @@ def advance_step(
         glucose[lane + TWO_ROWS] = z if z >= 0 else FROZEN
 
 
-@njit(cache=True, error_model="numpy", nogil=True, fastmath=FUSED)
+@kernel(fastmath=FUSED)
 def advance_window(block: Block, meals: Array, first: int, points: int, p: Physiology) -> None:
     """Advance a block by one window; leaves BG at its two ends and its mean over the minutes in
     `block`.
@@ -217,7 +217,7 @@ def advance_window(block: Block, meals: Array, first: int, points: int, p: Physi
         now[lane] = glucose[lane + TWO_ROWS] / p.Vg
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def run_lanes(p: Physiology, initial: Array, tables: Responses, loop: ClosedLoop) -> None:
     """Simulate every lane of one patient and scenario.
 

@@ -10,10 +10,10 @@ import math
 from typing import Literal, get_args
 
 import numpy as np
-from numba import njit, vectorize
 from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array
+from surefoot.compiled import kernel
 from surefoot.errors import InputError
 
 LOW, HIGH = 70.0, 180.0  # mg/dL: the target range, both ends included
@@ -31,13 +31,19 @@ STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 MIN, MAX, BELOW, WITHIN, ABOVE, LBGI, HBGI, MAGNI = range(len(STATISTICS))
 
 
-@vectorize(["float64(float64)"], cache=True, nopython=True)
+@kernel
 def _magni(bg: float) -> float:
     shape = math.log(max(bg, LOWEST_SCORED)) ** MAGNI_POWER - MAGNI_SHIFT
     return float(10.0 * (MAGNI_SCALE * shape) ** 2)
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def _fill_magni(bg: Array, risks: Array) -> None:
+    for i in range(bg.size):
+        risks[i] = _magni(bg[i])
+
+
+@kernel
 def symmetric(bg: float) -> float:
     """Glucose on a scale on which low and high are alike: negative below 112.5 mg/dL."""
     return float(
@@ -51,10 +57,13 @@ def magni_risk(bg: ArrayLike) -> Array:
     As the paper prints it, c₂ stands outside the bracket with c₀; that form would be smallest near
     3 mg/dL and reward hypoglycaemia.
     """
-    return np.asarray(_magni(np.asarray(bg, dtype=np.float64)))
+    samples = np.asarray(bg, dtype=np.float64)
+    risks = np.empty(samples.shape)
+    _fill_magni(np.ascontiguousarray(samples).ravel(), risks.ravel())
+    return risks
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_statistics(bg: Array, with_indices: bool, table: Array) -> None:
     """Score every history.
 

@@ -18,9 +18,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
 from surefoot.arrays import Array
+from surefoot.compiled import kernel
 from surefoot.glucose.meals import EATING_RATE
 from surefoot.glucose.patients import UNITS_TO_PMOL, Physiology
 
@@ -35,7 +35,7 @@ GATED = (3, 4, 5, 9, 10, 11, 12)
 FROZEN = -1e-12
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def emptying_rate(stomach: float, meal_size: float, p: Physiology) -> float:
     """Rate (1/min) at which the stomach empties: slowest when it is half empty.
 
@@ -54,13 +54,13 @@ def emptying_rate(stomach: float, meal_size: float, p: Physiology) -> float:
     return p.kmin + (p.kmax - p.kmin) * (1 + filled - emptied)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def gated(amount: float, rate: float) -> float:
     """The rate of change of an amount that the reference freezes once it is negative."""
     return rate if amount >= 0 else 0.0
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def slope(
     x: Array, eaten: float, insulin: float, meal_size: float, p: Physiology, dx: Array
 ) -> None:
@@ -98,7 +98,7 @@ def slope(
     dx[11] = gated(x[11], p.kd * x[10] - p.ka2 * x[11])
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def runge_kutta(
     x: Array, eaten: float, insulin: float, meal_size: float, p: Physiology, steps: int, work: Array
 ) -> None:
@@ -123,7 +123,7 @@ def runge_kutta(
                 x[i] = FROZEN
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def eat(announced: float, stomach: float, meal: Array) -> float:
     """Grams eaten this minute; updates the memory of the meal, (4,).
 
@@ -141,7 +141,7 @@ def eat(announced: float, stomach: float, meal: Array) -> float:
     return float(eaten)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def advance_minute(
     x: Array, meal: Array, announced: float, insulin: float, p: Physiology, work: Array
 ) -> None:

@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from surefoot.arrays import Array, IntArray
+from surefoot.compiled import kernel
 from surefoot.glucose.calculator import pump_rate
 from surefoot.glucose.meals import Scenario
 from surefoot.glucose.model import LAST_STOMACH, TAKEN, eat, emptying_rate
@@ -72,7 +72,7 @@ def boluses(scenario: Scenario, window: int) -> tuple[IntArray, Array]:
     return meals + 1, eaten[meals]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def fill_appearance(gut: Array, announced: Array, p: Physiology, appearance: Array) -> None:
     """Solve states 0 to 2 for the announced meals; the rate of appearance every quarter of a
     minute.
@@ -102,7 +102,7 @@ def fill_appearance(gut: Array, announced: Array, p: Physiology, appearance: Arr
                 appearance[now + point] = scale * intestine
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def _gut_slope(
     solid: float, liquid: float, intestine: float, eaten: float, meal_size: float, p: Physiology
 ) -> tuple[float, float, float]:
@@ -114,7 +114,7 @@ def _gut_slope(
     )
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def _gut_step(
     a: float, b: float, c: float, eaten: float, meal_size: float, p: Physiology, h: float
 ) -> tuple[float, float, float, float]:
@@ -189,7 +189,7 @@ def exponential(matrix: Array) -> Array:
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def propagate(step: Array, start: Array, first: int, last: int, use: Array, make: Array) -> Array:
     """Write states 6 and 8 at points first..last, starting from `start`; gives the last state."""
     now, after = start.copy(), np.empty(8)

@@ -6,16 +6,16 @@ This is the plain kernel: no tables, no superposition, no blocks. `lanes` must a
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from surefoot.arrays import Array, IntArray
+from surefoot.compiled import kernel
 from surefoot.glucose.calculator import pump_rate
 from surefoot.glucose.closed_loop import ClosedLoop, bolus_rate
 from surefoot.glucose.model import LAST_STOMACH, N_STATES, advance_minute
 from surefoot.glucose.patients import Physiology
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def advance_window(
     x: Array,
     meal: Array,
@@ -45,7 +45,7 @@ def advance_window(
     return mean
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def run_states(
     p: Physiology,
     initial: Array,

@@ -20,7 +20,6 @@ from surefoot.algorithms.prime.finishing.kernels import (
 )
 from surefoot.algorithms.prime.finishing.search import exchange, improve
 from surefoot.arrays import Array, IntArray
-from surefoot.design.block_distance import announce_compilation
 
 __all__ = ["Rivals", "appraised", "exchanged", "finishing_design", "whitened"]
 
@@ -37,7 +36,6 @@ def finishing_design(
         rivals: what has to be settled.
         tolerance: how many more pulls, as a share, the weights may need than the best ones would.
     """
-    announce_compilation()
     weights = np.asarray(start / start.sum())
     lengths = np.empty(len(rivals.gaps))
     improve(rows, weights, rivals, tolerance, lengths)
