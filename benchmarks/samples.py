@@ -33,9 +33,9 @@ from surefoot.experiments.instances import (
     random_robust,
     unit_sphere,
 )
-from surefoot.experiments.workers import ONE_THREAD
 from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
+from surefoot.processes import ONE_THREAD
 from surefoot.simulate import LinearSimulator, identify
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "200"))

@@ -15,6 +15,7 @@ from surefoot.experiments.journal import Journal
 from surefoot.experiments.output import Folder
 from surefoot.experiments.progress import JobProgress, Silent
 from surefoot.experiments.workers import Cluster, JobWorkers, Processes
+from surefoot.interrupts import last_words
 from surefoot.study.executors import cores, is_loss
 
 
@@ -109,7 +110,8 @@ class Session:
         self.progress.begin(experiment, total, total - sum(job.weight for job in left))
         try:
             if left:
-                self._work(journal, function, left)
+                with last_words(lambda: self._last_words(journal, left)):
+                    self._work(journal, function, left)
         finally:
             self.progress.end()
         return [journal.results[job.key] for job in jobs]
@@ -122,14 +124,14 @@ class Session:
                 journal.record(job_of[future].key, future.result())
                 self.progress.advance(job_of[future].weight)
         except KeyboardInterrupt:
-            raise Interrupted(f"interrupted. {self._how_to_go_on(journal, left)}") from None
+            raise Interrupted(_interrupted(journal, left)) from None
         except Exception as error:
             if not is_loss(error):
                 raise
             raise Stopped(
                 f"a worker died ({type(error).__name__}): it was killed, or there was "
                 f"not enough memory. "
-                f"{self._how_to_go_on(journal, left)}; fewer --processes need less memory"
+                f"{_how_to_go_on(journal, left)}; fewer --processes need less memory"
             ) from error
 
     def _started_workers(self) -> JobWorkers:
@@ -139,9 +141,18 @@ class Session:
             )
         return self._workers
 
-    def _how_to_go_on(self, journal: Journal, left: list[Job]) -> str:
-        missing = sum(job.key not in journal.results for job in left)
-        return (
-            f"{len(journal.results)} jobs are finished and kept, {missing} are left: the "
-            f"same command goes on with them"
-        )
+    def _last_words(self, journal: Journal, left: list[Job]) -> str:
+        self.progress.end()  # a terminal wants its cursor back
+        return _interrupted(journal, left)
+
+
+def _interrupted(journal: Journal, left: list[Job]) -> str:
+    return f"interrupted. {_how_to_go_on(journal, left)}"
+
+
+def _how_to_go_on(journal: Journal, left: list[Job]) -> str:
+    missing = sum(job.key not in journal.results for job in left)
+    return (
+        f"{len(journal.results)} jobs are finished and kept, {missing} are left: the "
+        f"same command goes on with them"
+    )

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import os
-import signal
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
 from typing import Any, Protocol
 
+from surefoot.processes import ProcessPool
 from surefoot.study.executors import dask_client
-
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 class JobWorkers(Protocol):
@@ -26,25 +20,16 @@ class JobWorkers(Protocol):
 
 
 class Processes:
-    """Fresh processes with one thread each.
-
-    They are spawned, not forked: a fork inherits however many threads numpy began with, and how
-    sums are split over threads changes their last bits.
-    """
+    """Processes of this machine."""
 
     def __init__(self, count: int) -> None:
-        self._pool = ProcessPoolExecutor(
-            count, mp_context=multiprocessing.get_context("spawn"), initializer=_prepare
-        )
+        self._pool = ProcessPool(count)
 
     def submit_all(self, function: Callable[..., Any], jobs: list[tuple[Any, ...]]) -> list[Any]:
-        with _inherited_by_workers():
-            return [self._pool.submit(function, *job) for job in jobs]
+        return [self._pool.submit(function, *job) for job in jobs]
 
     def stop(self) -> None:
-        for process in list((self._pool._processes or {}).values()):
-            process.kill()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.stop()
 
 
 class Cluster:
@@ -63,32 +48,3 @@ class Cluster:
         for future in self._futures:
             future.cancel()
         self._client.close()
-
-
-def _prepare() -> None:
-    from surefoot.study.worker import prepare_process
-
-    prepare_process()
-
-
-@contextlib.contextmanager
-def _inherited_by_workers() -> Iterator[None]:
-    """Processes begun meanwhile use one thread, and leave Ctrl-C, which reaches all of a
-    terminal's, to this one.
-    """
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-    handler = _set_interrupt(signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        _set_interrupt(handler)
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
-
-
-def _set_interrupt(handler: Any) -> Any:
-    with contextlib.suppress(
-        ValueError
-    ):  # not the main thread, where interrupts do not come anyway
-        return signal.signal(signal.SIGINT, handler)

@@ -1,0 +1,108 @@
+"""Ctrl-C, at any moment: it ends a command with one sentence, and is never lost.
+
+Python turns an interrupt into an exception in whatever line is running. In the middle of an import,
+a compiled callback or an exit handler, somebody swallows that exception or prints its traceback. So
+a command does not raise it: the main thread halts where it is, and a thread that has nothing else
+to do says the sentence and ends the process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+EXIT_CODE = 130  # what shells give to a program that was interrupted
+SENTENCE = "interrupted: what is finished is kept, and the same command goes on"
+PATIENCE = 0.7  # seconds that the last words may take
+LIMIT = 1.9  # seconds after which the main thread ends the process, if nobody else did
+
+_last_words: list[Callable[[], str]] = []
+
+
+def end_this_process() -> None:
+    """From now on an interrupt ends this process at once, with its sentence and exit code."""
+    ear, mouth = os.pipe()
+    os.set_blocking(mouth, False)
+
+    def halt(*_: object) -> None:
+        with contextlib.suppress(BlockingIOError):  # it has been told often enough
+            os.write(mouth, bytes([signal.SIGINT]))
+        time.sleep(LIMIT)
+        os._exit(EXIT_CODE)
+
+    threading.Thread(target=_listen, args=(ear, halt), daemon=True).start()
+    signal.signal(signal.SIGINT, halt)
+    # also tells the thread while the main thread is inside a long compiled call
+    signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
+    # runs last: when Python takes itself apart, neither thread nor handler can be relied upon
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def last_words(speak: Callable[[], str]) -> Iterator[None]:
+    """Within the block, an interrupt that ends the process says this instead of `SENTENCE`.
+
+    Args:
+        speak: tidies up and gives the sentence, in another thread than the main one, which has been
+            halted anywhere. If it takes too long, or fails, `SENTENCE` is said.
+    """
+    _last_words.append(speak)
+    try:
+        yield
+    finally:
+        _last_words.remove(speak)
+
+
+@contextlib.contextmanager
+def deferred() -> Iterator[None]:
+    """An interrupt that comes within the block, which must be short, acts at its end."""
+    if not _can_be_deferred():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
+
+
+def _can_be_deferred() -> bool:
+    """Only the main thread is interrupted; a handler that is not Python's could not be put back."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    return in_main_thread and signal.getsignal(signal.SIGINT) is not None
+
+
+def _listen(ear: int, handler: Callable[..., None]) -> None:
+    while told := os.read(ear, 1):
+        # whoever has put another handler in place decides what an interrupt means
+        if told[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is handler:
+            _end()
+
+
+def _end() -> None:
+    said: list[str] = []
+    speaker = threading.Thread(target=lambda: said.append(_last_words[-1]()), daemon=True)
+    if _last_words:
+        threading.excepthook = lambda _: None  # nothing but one sentence
+        speaker.start()
+        speaker.join(PATIENCE)
+    with contextlib.suppress(OSError):  # nobody reads it any more
+        os.write(2, f"surefoot: {(said or [SENTENCE])[0]}\n".encode())
+    _kill_children()
+    os._exit(EXIT_CODE)
+
+
+def _kill_children() -> None:
+    """Without waiting for what they compute."""
+    if "multiprocessing" in sys.modules:
+        for child in sys.modules["multiprocessing"].active_children():
+            child.kill()

@@ -1,0 +1,167 @@
+"""Ctrl-C at any moment: one sentence, at once, with everything kept."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from surefoot.interrupts import EXIT_CODE, SENTENCE, deferred
+from tests.commands_in_processes import Command, Ending, busy_machine
+
+MOMENTS, AT_A_TIME, WORKERS = 30, 3, 2
+REPRODUCE = ("reproduce", "unit-sphere", "--runs", "1", "--processes", str(WORKERS))
+
+
+def test_a_command_can_be_interrupted_at_any_moment_of_its_start(tmp_path: Path) -> None:
+    """From the first instruction until the workers have begun, with two busy processes beside."""
+    with busy_machine(), ThreadPoolExecutor(AT_A_TIME) as pool:
+        start_up = max(pool.map(_seconds_until_workers, _folders(tmp_path, "whole", AT_A_TIME)))
+        shares = (np.arange(MOMENTS) + np.random.default_rng(0).random(MOMENTS)) / MOMENTS
+        moments = np.random.default_rng(1).permutation(start_up * shares)
+        endings = list(pool.map(_interrupted_after, _folders(tmp_path, "", MOMENTS), moments))
+    assert [ending for ending in endings if not _is_right(ending)] == []
+    assert any(ending.words == f"surefoot: {SENTENCE}\n" for ending in endings)
+
+
+def _is_right(ending: Ending) -> bool:
+    sentence = r"surefoot: interrupted.*the same command goes on.*\n"
+    said = re.fullmatch(sentence, ending.words) is not None
+    return said and ending.code == EXIT_CODE and ending.seconds < 2.0
+
+
+def _folders(where: Path, name: str, count: int) -> Iterator[Path]:
+    for number in range(count):
+        folder = where / f"{name}{number}"
+        folder.mkdir()
+        yield folder
+
+
+def _seconds_until_workers(folder: Path) -> float:
+    command = Command(folder, *REPRODUCE)
+    driver = psutil.Process(command.pid)
+    while len(driver.children()) < WORKERS + 1:  # one more that cleans up
+        time.sleep(0.01)
+    seconds = time.monotonic() - command.begun
+    command.interrupt()
+    return seconds
+
+
+def _interrupted_after(folder: Path, seconds: float) -> Ending:
+    command = Command(folder, *REPRODUCE)
+    time.sleep(max(0.0, command.begun + seconds - time.monotonic()))
+    return command.interrupt()
+
+
+PRELUDE = """
+import os, signal, sys, time
+from surefoot import interrupts
+interrupts.end_this_process()
+"""
+
+
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", PRELUDE + program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        pytest.param("signal.raise_signal(signal.SIGINT)", id="in plain code"),
+        pytest.param(
+            "try: signal.raise_signal(signal.SIGINT)\nexcept BaseException: pass",
+            id="where everything is caught",
+        ),
+        pytest.param(
+            "class Gone:\n    def __del__(self): signal.raise_signal(signal.SIGINT)\n"
+            "gone = Gone(); del gone",
+            id="in a finaliser, whose errors are ignored",
+        ),
+        pytest.param(
+            "import ctypes\n"
+            "call = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))\n"
+            "call()",
+            id="in a compiled callback",
+        ),
+        pytest.param(
+            "import atexit\natexit.register(signal.raise_signal, signal.SIGINT)\nsys.exit(0)",
+            id="in an exit handler",
+        ),
+    ],
+)
+def test_no_place_swallows_an_interrupt(where: str) -> None:
+    ended = run(f"{where}\nprint('went on')")
+    assert (ended.returncode, ended.stderr) == (EXIT_CODE, f"surefoot: {SENTENCE}\n")
+    assert ended.stdout == ""
+
+
+def test_a_long_compiled_call_does_not_hold_up_the_end() -> None:
+    begun = time.monotonic()
+    ended = run(
+        "import ctypes, threading\n"
+        "def another() -> None:\n"  # so that the signal does not cut the sleep short
+        "    time.sleep(0.2)\n"
+        "    signal.pthread_kill(threading.get_ident(), signal.SIGINT)\n"
+        "threading.Thread(target=another).start()\n"
+        "ctypes.CDLL(None).sleep(50)\n"
+    )
+    assert (ended.returncode, ended.stderr) == (EXIT_CODE, f"surefoot: {SENTENCE}\n")
+    assert time.monotonic() - begun < 20
+
+
+def test_last_words_are_said_unless_they_fail_or_take_too_long() -> None:
+    program = "with interrupts.last_words({}):\n    signal.raise_signal(signal.SIGINT)\n"
+    assert run(program.format("lambda: 'farewell'")).stderr == "surefoot: farewell\n"
+    assert run(program.format("lambda: 1 / 0")).stderr == f"surefoot: {SENTENCE}\n"
+    assert run(program.format("lambda: time.sleep(60)")).stderr == f"surefoot: {SENTENCE}\n"
+
+
+def test_another_handler_decides_while_it_is_in_place() -> None:
+    ended = run(
+        "before = signal.signal(signal.SIGINT, lambda *_: print('mine'))\n"
+        "signal.raise_signal(signal.SIGINT)\n"
+        "time.sleep(0.3)\n"
+        "signal.signal(signal.SIGINT, before)\n"
+        "print('still here')\n"
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "mine\nstill here\n", "")
+
+
+def test_a_deferred_interrupt_acts_at_the_end_of_the_block() -> None:
+    steps = []
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        with deferred():
+            signal.raise_signal(signal.SIGINT)
+            steps.append("within")
+        steps.append("after")
+    assert steps == ["within"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_other_threads_have_nothing_to_defer() -> None:
+    entered = threading.Event()
+
+    def enter() -> None:
+        with deferred():
+            entered.set()
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert entered.is_set()
