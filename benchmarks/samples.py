@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks.table import Row
-from surefoot.complexity import complexity
 from surefoot.experiments.contenders import CONTENDERS, DELTA
 from surefoot.experiments.instances import (
     Instance,
@@ -33,6 +32,7 @@ from surefoot.experiments.instances import (
     random_robust,
     unit_sphere,
 )
+from surefoot.hardness import complexity
 from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
 from surefoot.processes import ONE_THREAD

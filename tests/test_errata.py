@@ -9,10 +9,10 @@ import pytest
 from scipy import optimize, stats
 
 from surefoot.algorithms.comparisons import Frame
-from surefoot.complexity import binary_divergence, complexity
 from surefoot.confidence import one_sided_events, paper_spending, union_threshold, valid_spending
 from surefoot.design import paper_separation
 from surefoot.experiments.instances import irrelevant_dimensions, random_robust
+from surefoot.hardness import binary_divergence, complexity
 from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator

@@ -1,27 +1,62 @@
-"""The table of contents: names stay what they are, whatever is imported first."""
+"""The table of contents: every public name once, loaded when it is asked for."""
 
-import ast
+from __future__ import annotations
+
+import importlib
+import re
 import subprocess
 import sys
-from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 import surefoot
+from tests.documents import ROOT
+
+PUBLISHED = re.findall(
+    r"^\.\. auto(\w+):: (surefoot[\w.]*)", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE
+)
 
 
-def test_every_public_name_is_there():
-    assert {name for name in surefoot.__all__ if not hasattr(surefoot, name)} == set()
+def test_every_public_name_is_there_once():
+    assert len(set(surefoot.__all__)) == len(surefoot.__all__)
+    assert dir(surefoot) == sorted(surefoot.__all__)
+    for name in surefoot.__all__:
+        assert not isinstance(getattr(surefoot, name), ModuleType), name
 
 
-def test_a_module_never_hides_the_function_of_its_name():
+def test_an_unknown_name_is_refused():
+    with pytest.raises(AttributeError, match="'surefoot' has no attribute 'complexities'"):
+        surefoot.complexities  # noqa: B018
+
+
+def test_names_stay_what_they_are_whatever_is_imported_first():
     code = (
-        "import surefoot, surefoot.study.plan, surefoot.complexity; assert "
-        "callable(surefoot.complexity)"
+        "import surefoot.hardness, surefoot.study.plan, surefoot as sf\n"
+        "from surefoot import complexity\n"
+        "assert sf.complexity is complexity is surefoot.hardness.complexity\n"
+        "assert sf.Complexity is surefoot.hardness.Complexity"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_type_checkers_see_the_same_names_from_the_same_places():
-    source = ast.parse(Path(surefoot.__file__).read_text())
-    (block,) = (node for node in source.body if isinstance(node, ast.If))
-    seen = {(alias.name, alias.asname, line.module) for line in block.body for alias in line.names}
-    assert seen == {(name, name, module) for name, module in surefoot._CONTENTS.items()}
+def test_importing_loads_nothing_heavy():
+    code = (
+        "import sys, surefoot; assert not {'numpy', 'scipy', 'numba', 'pandas'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(("kind", "name"), PUBLISHED, ids=[name for _, name in PUBLISHED])
+def test_what_the_api_page_prints_can_be_used(kind, name):
+    if kind == "module":
+        importlib.import_module(name)
+        return
+    # as a user would write it after `import surefoot`, or after importing the module it names
+    home, _, last = name.rpartition(".")
+    assert callable(getattr(importlib.import_module(home), last))
+
+
+def test_the_api_page_has_every_public_name():
+    printed = {name.removeprefix("surefoot.") for _, name in PUBLISHED}
+    assert set(surefoot.__all__) - {"__version__"} <= printed

@@ -8,7 +8,6 @@ import pytest
 
 from surefoot.algorithms import StopReason, algorithm_from
 from surefoot.algorithms.oracle import Oracle
-from surefoot.complexity import complexity
 from surefoot.errors import InputError
 from surefoot.experiments.instances import (
     classic,
@@ -16,6 +15,7 @@ from surefoot.experiments.instances import (
     random_robust,
     unit_sphere,
 )
+from surefoot.hardness import complexity
 from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator

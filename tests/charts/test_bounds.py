@@ -1,7 +1,7 @@
 import pytest
 
 from surefoot.charts import bounds_chart, bounds_frame
-from surefoot.complexity import complexity
+from surefoot.hardness import complexity
 from tests.charts.results import finished, wings
 
 

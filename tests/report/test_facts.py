@@ -1,7 +1,7 @@
 import pytest
 
 from surefoot.charts import arms_frame
-from surefoot.complexity import complexity
+from surefoot.hardness import complexity
 from surefoot.report.facts import arm_rows, certificate, number, settings_facts
 from tests.charts.results import finished, fresh, wings
 

@@ -1,6 +1,6 @@
 import pytest
 
-from surefoot.complexity import complexity
+from surefoot.hardness import complexity
 from surefoot.report import hardness
 from tests.charts.results import finished, fresh
 

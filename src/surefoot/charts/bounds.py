@@ -14,7 +14,7 @@ from surefoot.charts.drawing import Drawing, layered, table
 from surefoot.charts.theme import BLUE, GREY, ORANGE
 
 if TYPE_CHECKING:
-    from surefoot.complexity import Complexity
+    from surefoot.hardness import Complexity
 
 KINDS = ["this run", "no algorithm needs fewer", "predicted"]
 

@@ -20,7 +20,7 @@ from surefoot.study import StudyReader
 if TYPE_CHECKING:
     import pandas as pd
 
-    from surefoot.complexity import Complexity
+    from surefoot.hardness import Complexity
     from surefoot.study.reader import Status
 
 FRESH = 0.25  # seconds: several readers within it share one look

@@ -15,7 +15,7 @@ from typing import Any
 from surefoot.errors import InputError
 
 FOLDER = ".unfinished"
-LIBRARIES = ("surefoot", "numpy", "scipy", "numba", "daqp", "pandas")
+LIBRARIES = ("surefoot", "numpy", "scipy", "numba", "pandas")
 
 
 class Journal:

@@ -21,7 +21,6 @@ from surefoot.algorithms.robust_rage import RobustRage
 from surefoot.algorithms.robust_static import RobustStatic
 from surefoot.algorithms.static_allocation import grown
 from surefoot.arrays import Array
-from surefoot.complexity import complexity
 from surefoot.confidence import paper_threshold
 from surefoot.design.rounding import round_design, rounding_minimum
 from surefoot.experiments.contenders import DELTA
@@ -35,6 +34,7 @@ from surefoot.experiments.output import (
 )
 from surefoot.experiments.runner import Job, Session
 from surefoot.experiments.synthetic import IRRELEVANT, SPHERE
+from surefoot.hardness import complexity
 from surefoot.noise import Gaussian
 from surefoot.simulate import LinearSimulator
 from surefoot.statistics import Counts, Outcome

@@ -15,7 +15,7 @@ from surefoot.charts.theme import DARK, LIGHT, config
 
 if TYPE_CHECKING:
     from surefoot.charts.drawing import Drawing
-    from surefoot.complexity import Complexity
+    from surefoot.hardness import Complexity
 
 # The order on a page, and what a screen reader says of each; the tables hold the numbers.
 DESCRIPTIONS = {

@@ -12,7 +12,7 @@ from surefoot.algorithms import Result, StopReason
 from surefoot.charts import evidence_frame
 
 if TYPE_CHECKING:
-    from surefoot.complexity import Complexity
+    from surefoot.hardness import Complexity
     from surefoot.study import StudyReader
 
 

@@ -11,7 +11,7 @@ from surefoot.arrays import Array
 from surefoot.errors import InputError
 
 if TYPE_CHECKING:
-    from surefoot.complexity import Complexity
+    from surefoot.hardness import Complexity
 
 LARGEST = 5_000  # pairs: beyond it, it would take longer than a reader waits
 TOLERANCE = 1e-2
@@ -21,7 +21,7 @@ def estimated_hardness(result: Result) -> Complexity | None:
     """The complexity at the run's estimate of θ and of the noise; None where there is no
     telling.
     """
-    from surefoot.complexity import complexity
+    from surefoot.hardness import complexity
 
     problem, scales = result.problem, _scales(result)
     if scales is None or not result.samples or problem.n_pairs > LARGEST:

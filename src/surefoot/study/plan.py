@@ -11,8 +11,8 @@ import numpy as np
 
 from surefoot.algorithms import Algorithm, Settings, algorithm_from
 from surefoot.arrays import Array
-from surefoot.complexity import complexity
 from surefoot.errors import InputError
+from surefoot.hardness import complexity
 from surefoot.noise import Gaussian, Noise
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, identify

@@ -123,7 +123,7 @@ class Complexity:
         return 128.0 * log_term * (1.0 + epsilon) * phases * self.paper + phases * (1.0 + rounding)
 
     def to_frame(self, delta: float = 0.05) -> pd.DataFrame:
-        """One row a quantity, with where it comes from; bounds on samples are at this δ."""
+        """One row per quantity, with where it comes from; bounds on samples are at this δ."""
         import pandas as pd
 
         rows = [
@@ -175,11 +175,11 @@ def complexity(
 
     Args:
         problem: the arms and their pairs.
-        theta: the true parameter, one number a feature.
+        theta: the true parameter, one number per feature.
         tolerance: the largest relative gap between H* and its proven lower bound.
         rows: (n_pairs, dimension) what one pull of each pair measures, `problem.pairs / scale` for
-            noise of that scale (one number, or one a pair); by default scale 1. H* and H_R are then
-            in samples at that noise.
+            noise of that scale (one number, or one per pair); by default scale 1. H* and H_R are
+            then in samples at that noise.
     """
     best, gap = _best_and_gap(problem, theta)
     instance = (problem.pairs, problem.offsets, problem.reduced(theta), best)

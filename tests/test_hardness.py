@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from surefoot.complexity import binary_divergence, complexity
 from surefoot.errors import InputError
+from surefoot.hardness import binary_divergence, complexity
 from surefoot.problem import RobustProblem
 from tests.design.references import exact_reference, paper_criterion, ragged_instance
 

@@ -1,0 +1,32 @@
+# The public names and where they live, each once. They are loaded at their first use.
+
+__version__: str
+
+from .algorithms import Algorithm as Algorithm
+from .algorithms import Result as Result
+from .algorithms import Settings as Settings
+from .algorithms import StopReason as StopReason
+from .algorithms.oracle import Oracle as Oracle
+from .algorithms.prime import Prime as Prime
+from .algorithms.robust_lingape import RobustLinGapE as RobustLinGapE
+from .algorithms.robust_rage import RobustRage as RobustRage
+from .algorithms.robust_static import RobustStatic as RobustStatic
+from .algorithms.stableopt import StableOpt as StableOpt
+from .algorithms.uniform import Uniform as Uniform
+from .design import Design as Design
+from .design import g_design as g_design
+from .design import robust_xy_design as robust_xy_design
+from .design import round_design as round_design
+from .errors import InputError as InputError
+from .errors import SurefootWarning as SurefootWarning
+from .hardness import Complexity as Complexity
+from .hardness import complexity as complexity
+from .noise import Gaussian as Gaussian
+from .noise import SubGaussian as SubGaussian
+from .problem import RobustProblem as RobustProblem
+from .simulate import LinearSimulator as LinearSimulator
+from .simulate import identify as identify
+from .statistics import Outcome as Outcome
+from .statistics import Phase as Phase
+from .study import Study as Study
+from .study import StudyReader as StudyReader
