@@ -322,7 +322,7 @@ def test_mistakes_end_with_a_message_and_no_traceback(
     Path("study.toml").write_text(BY_HAND.replace("0.05", "5"))
     surefoot("run", "study.toml", code=2)
     assert capsys.readouterr().err.startswith(
-        "surefoot: study.toml:\n  delta: given 5; it should be less than 1"
+        "surefoot: study.toml:\n  delta: given 5; delta=5 is not a probability"
     )
 
 

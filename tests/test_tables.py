@@ -56,12 +56,12 @@ def test_features_are_passed_on() -> None:
         (pd.DataFrame({"arm": [], "x": []}), "0 rows and 1 parameter columns"),
         (
             pd.DataFrame({"arm": ["a", "b"], "x": [1.0, "two"]}),
-            "column 'x' holds 'two': every parameter must be a number",
+            "column 'x': 'two' is not a number",
         ),
         (pd.DataFrame({"arm": ["a", None], "x": [1.0, 2.0]}), "row 1 has no arm"),
         (
             pd.DataFrame({"arm": ["a", "b"], "x": [1.0, np.nan]}),
-            "pairs holds nan at row 1, column 0",
+            "column 'x': nan is not a finite number",
         ),
     ],
 )
@@ -86,7 +86,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_text_in_a_file_is_shown_in_the_error(tmp_path: Path) -> None:
     path = tmp_path / "text.csv"
     path.write_text("arm,x\na,1\nb,lots\n")
-    with pytest.raises(InputError, match="column 'x' holds 'lots'"):
+    with pytest.raises(InputError, match="column 'x': 'lots' is not a number"):
         RobustProblem.from_csv(path)
 
 
@@ -97,3 +97,48 @@ def test_every_digit_of_a_file_counts(tmp_path: Path) -> None:
     built = RobustProblem.from_pairs(values, np.arange(2000))
     built.to_csv(tmp_path / "digits.csv")
     assert RobustProblem.from_csv(tmp_path / "digits.csv").parameters.tobytes() == values.tobytes()
+
+
+def test_names_that_look_like_nothing_are_names(tmp_path: Path) -> None:
+    path = tmp_path / "names.csv"
+    path.write_text("arm,perturbation,x\nNone,NA,1\nNA,null,2\nnan,,3\n")
+    built = RobustProblem.from_csv(path)
+    assert built.arm_names == ["None", "NA", "nan"]
+    assert built.perturbation_names == ["NA", "null", ""]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("a,p,1_000", "column 'x': '1_000' is not a number"),
+        ("a,p,true", "column 'x': 'true' is not a number"),
+        ("a,p,NA", "column 'x': 'NA' is not a number"),
+        ("a,p,", "column 'x': '' is not a number"),
+        ("a,p,1e400", "column 'x': '1e400' is not a finite number"),
+        ("a,p,9007199254740993", "more digits than a number can hold.*become 9007199254740992"),
+        ("a,p,1\na,p,2", "the perturbation 'p' stands twice for arm 'a'"),
+        ("a,p,1,5", "line 2 has 4 fields, the header 3"),
+        ("a,p", "line 2 has 2 fields, the header 3"),
+        (",p,1", "row 0 has no arm"),
+        ('"a,p,1', "is not a CSV table in UTF-8 .unexpected end of data"),
+        ("a,p," + "1" * 200_000, "field larger than field limit"),
+    ],
+)
+def test_fields_that_cannot_be_used(tmp_path: Path, rows: str, message: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(f"arm,perturbation,x\n{rows}\n")
+    with pytest.raises(InputError, match=message):
+        RobustProblem.from_csv(path)
+
+
+def test_a_file_in_another_encoding_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "latin.csv"
+    path.write_bytes("arm,x\ngrün,1\nrot,2\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"latin\.csv' is not a CSV table in UTF-8"):
+        RobustProblem.from_csv(path)
+
+
+def test_large_whole_numbers_that_are_exact_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "large.csv"
+    path.write_text(f"arm,x\na,{2**60}\nb,{2**53}\n")
+    assert RobustProblem.from_csv(path).parameters.ravel().tolist() == [2.0**60, 2.0**53]

@@ -4,8 +4,10 @@ mend it.
 
 from __future__ import annotations
 
+import itertools
 import os
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -93,7 +95,7 @@ def box_corners(radii: ArrayLike, shape: tuple[int, ...]) -> list[Array]:
     corners_an_arm = 2 ** int((radius > 0).sum(axis=1).max())
     require_memory(shape[0] * corners_an_arm, shape[1], "corners of the boxes")
     sides = [[(-r, r) if r > 0 else (0.0,) for r in row] for row in radius]
-    return [np.array(np.meshgrid(*box, indexing="ij")).reshape(shape[1], -1).T for box in sides]
+    return [np.array(list(itertools.product(*box))) for box in sides]
 
 
 def arm_numbers(arm_of_pair: ArrayLike, n_pairs: int) -> NDArray[Any]:
@@ -124,7 +126,7 @@ def names_for(given: Names, count: int, what: str) -> list[str]:
     if len(names) != count:
         raise InputError(f"{len(names)} {what} names were given for {count} {what}s: give one each")
     if len(set(names)) != count:
-        twice = next(name for name in names if names.count(name) > 1)
+        twice, _ = Counter(names).most_common(1)[0]
         raise InputError(f"the {what} name {twice!r} stands twice: {what} names must differ")
     return names
 
@@ -206,7 +208,7 @@ def require_memory(rows: int, columns: int, what: str) -> None:
     available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > available / 4:
         raise InputError(
-            f"the {what} are {rows} × {columns} numbers, {needed / 2**30:.1f} GiB, "
+            f"the {what} are {rows} × {columns} numbers, {min(needed, 2**80) / 2**30:.1f} GiB, "
             f"too large for this machine's "
             f"{available / 2**30:.1f} GiB: give fewer arms or perturbations, or fewer features"
         )

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from surefoot.algorithms import Settings
+from surefoot.algorithms.settings import SMALLEST_DELTA
 from surefoot.errors import InputError
-from surefoot.noise import Gaussian
+from surefoot.noise import Gaussian, Noise, SubGaussian
+from surefoot.problem import RobustProblem
+from surefoot.simulate import LinearSimulator, identify
 
 
 @pytest.mark.parametrize(
@@ -16,6 +19,14 @@ from surefoot.noise import Gaussian
         ({"delta": 0.0}, "delta=0.0 is not a probability"),
         ({"delta": 1.0}, "is not a probability"),
         ({"delta": "5%"}, "is not a probability"),
+        ({"delta": True}, "is not a probability"),
+        ({"delta": 1e-320}, "delta=1e-320 is too small .*: give 1e-12 or more"),
+        ({"noise": Gaussian(1e308)}, r"scales from 1e\+308 to 1e\+308: measure rewards in a unit"),
+        ({"noise": Gaussian([1.0, 1e-200])}, "scales from 1e-200 to 1"),
+        ({"tolerance": 10**400}, "must be a number ≥ 0"),
+        ({"budget": 10**30}, "budget=1000000000000000000000000000000 must be a whole number"),
+        ({"budget": 10**5000}, "budget=a number of over 40 digits must be a whole number"),
+        ({"budget": True}, "budget=True must be a whole number"),
         (
             {"noise": 1.0},
             "noise=1.0 does not say what is known about the noise: give surefoot.Gaussian",
@@ -33,3 +44,22 @@ from surefoot.noise import Gaussian
 def test_settings_that_cannot_be_used(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Settings(**({"delta": 0.05, "noise": Gaussian(1.0)} | changes))
+
+
+def test_numbers_of_numpy_become_plain_ones() -> None:
+    """Study files are JSON: a numpy integer once ended in a traceback there."""
+    settings = Settings(
+        delta=np.float32(0.25), noise=Gaussian(1.0), tolerance=np.int64(1), budget=np.int64(70)
+    )
+    kept = (settings.delta, settings.tolerance, settings.budget)
+    assert kept == (0.25, 1.0, 70)
+    assert [type(value) for value in kept] == [float, float, int]
+
+
+@pytest.mark.parametrize("noise", [Gaussian(1.0), Gaussian(), SubGaussian(1.0)])
+def test_the_smallest_delta_can_be_solved_for(noise: Noise) -> None:
+    problem = RobustProblem([[1.0, 0.0], [0.0, 1.0]], [[[0.0, 0.0]], [[0.0, 0.0]]])
+    simulator = LinearSimulator(problem, [8.0, 0.0], 1.0, np.random.SeedSequence(1))
+    result = identify(problem, simulator, "prime", delta=SMALLEST_DELTA, noise=noise)
+    assert result.certified
+    assert result.arm == 0

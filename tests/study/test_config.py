@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +161,7 @@ MISTAKES: list[tuple[str, str]] = [
         "arms.list = [{ a = 1 }, { b = 1 }]",
         r"arms: entry 1 has parameters \['b'\], the first has \['a'\]",
     ),
-    ("arms.list = [{ a = 1 }, { a = 'x' }]", r"arms: a of entry 1 is 'x': give a finite number"),
+    ("arms.list = [{ a = 1 }, { a = 'x' }]", r"arms: a of entry 1: 'x' is not a number"),
     (
         "arms.grid = { a = { from = 0, to = 1, steps = 1 } }",
         r"arms.grid.a.steps: given 1; it should be greater",
@@ -176,6 +177,27 @@ MISTAKES: list[tuple[str, str]] = [
     ),
     (ARMS + "simulator = { command = 'x {gian}' }", r"a field {gian}, but a pull has only"),
     (ARMS + "run.retries = 1.5", r"run.retries: given 1.5"),
+    (ARMS + "run.retries = true", r"run.retries: given True; it should be a whole number"),
+    (ARMS + "budget = true", r"budget: given True; it should be a whole number"),
+    (ARMS + "tolerance = true", r"tolerance: given True; True is not a number"),
+    (ARMS + f"budget = {10**30}", r"budget=1000000000000000000000000000000 must be a whole"),
+    ("arms.list = [{ a = 1 }, { a = true }]", r"arms.list.1.a: given True; True is not a number"),
+    (
+        f"arms.list = [{{ a = 1 }}, {{ a = {2**53 + 1} }}]",
+        r"arms.list.1.a: .*would become 9007199254740992",
+    ),
+    (f"arms.grid = {{ a = [1, {2**53 + 1}] }}", r"arms.grid.a.1: .*would become 9007199254740992"),
+    ("arms.list = [{ name = 1, a = 1 }, { a = 2 }]", r"name of entry 0 is 1: write names in quo"),
+    (ARMS + "perturbations.list = [{ gain = true }]", r"perturbations.list.0.gain: given True"),
+    (ARMS + "perturbations.list = [{ gain = '1_0%' }]", r"'1_0%' is no offset"),
+    (
+        ARMS + "perturbations.list = [{ name = 'x' }, { name = 'x', gain = 1 }]",
+        r"perturbations: 'x' stands twice for arm 'gentle'",
+    ),
+    ("arms.grid = { a = [] }", r"arms: there are none"),
+    (ARMS + 'file = "a\\u0000b"', r"file: given .*a path cannot hold a NUL character"),
+    ("x = " + "[" * 5000, r"nested too deeply"),
+    ("x = " + "9" * 5000, r"is not TOML: Exceeds the limit"),
 ]
 
 
@@ -199,7 +221,11 @@ def use(folder: Path, text: str) -> None:
     ("old", "new", "words"),
     [
         ("delta = 0.05", "", "delta: is missing, and there is no default: the probability"),
-        ("delta = 0.05", "delta = 5", "delta: given 5; it should be less than 1"),
+        (
+            "delta = 0.05",
+            "delta = 5",
+            "delta: given 5; delta=5 is not a probability",
+        ),
         ('noise = { kind = "gaussian", scale = 1.0 }', "", "noise: is missing"),
         ("scale = 1.0", "scale = -1.0", "noise.scale: given -1.0; it should be greater than 0"),
         ('"gaussian", scale = 1.0', '"sub-gaussian"', "needs a scale for sub-gaussian noise"),
@@ -290,3 +316,72 @@ def test_a_changed_budget_reaches_the_study(tmp_path: Path) -> None:
         assert study.state == "running"
         assert study.description.settings.budget is None
         assert not study.done
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "arms.grid = { "
+            + ", ".join(f"{k} = {{ from = 0, to = 1, steps = 1000 }}" for k in "abc")
+            + " }",
+            "make 1,000,000,000 pairs, and at most 2,000,000",
+        ),
+        (
+            f"arms.list = [{{ {', '.join(f'p{k} = 1' for k in range(40))} }}]\n"
+            f"perturbations.box = {{ {', '.join(f'p{k} = 0.1' for k in range(40))} }}",
+            "make 1,099,511,627,776 pairs, and at most 2,000,000",
+        ),
+        (
+            "arms.grid = { a = { from = 0, to = 1, steps = 2000 } }\nperturbations.list = ["
+            + ", ".join(f"{{ a = {k} }}" for k in range(1001))
+            + "]",
+            "make 2,002,000 pairs, and at most 2,000,000",
+        ),
+    ],
+)
+def test_a_problem_too_large_is_refused_before_memory_is_taken(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    config = configure(tmp_path, BASE + text)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=words):
+            config.problem()
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_box_with_most_sides_of_no_length(tmp_path: Path) -> None:
+    names = [f"p{k}" for k in range(70)]
+    arms = ", ".join(f"{name} = {k + 1}" for k, name in enumerate(names))
+    box = ", ".join(f"{name} = {int(k < 2)}" for k, name in enumerate(names))
+    text = f"arms.list = [{{ {arms} }}]\nperturbations.box = {{ {box} }}"
+    assert configure(tmp_path, BASE + text).problem().n_pairs == 4
+
+
+def test_names_in_a_csv_that_look_like_nothing(tmp_path: Path) -> None:
+    (tmp_path / "arms.csv").write_text("name,gain\nNone,1\nNA,4\n")
+    (tmp_path / "p.csv").write_text("arm,name,gain\nNone,a,0\nNA,b,1\n,c,2\n")
+    assert pairs_of(tmp_path, 'arms.csv = "arms.csv"\nperturbations.csv = "p.csv"') == [
+        ("None", "a", [1.0]),
+        ("None", "c", [3.0]),
+        ("NA", "b", [5.0]),
+        ("NA", "c", [6.0]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("offset", "words"),
+    [("NA", "'NA' is no offset"), ("1_000", "'1_000' is no offset"), ('"1', "is not a CSV table")],
+)
+def test_an_offset_in_a_csv_that_is_no_number(tmp_path: Path, offset: str, words: str) -> None:
+    (tmp_path / "p.csv").write_text(f"name,gain\na,0\nb,{offset}\n")
+    with pytest.raises(InputError, match=words):
+        pairs_of(tmp_path, ARMS + 'perturbations.csv = "p.csv"')
+
+
+def test_labels_are_as_long_as_they_must_be_to_differ(tmp_path: Path) -> None:
+    problem = configure(tmp_path, BASE + "arms.grid = { a = [0.12345671, 0.12345672] }").problem()
+    assert problem.arm_names == ["a=0.12345671", "a=0.12345672"]

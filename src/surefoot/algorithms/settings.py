@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from surefoot.errors import InputError
+from surefoot.literals import exact_number
 from surefoot.noise import Noise
+
+SMALLEST_DELTA = 1e-12  # a quadrature that misses 1e-17 of a walk still resolves what looks spend
+LARGEST_SCALE = 1e75  # fourth powers and their inverses are finite
+MOST_PULLS = 2**53  # numbers of pulls are exact as floats, and fit a study file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,34 +38,89 @@ class Settings:
     on_misfit: Literal["reject", "ignore"] = "reject"
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.delta, int | float) and 0 < self.delta < 1):
-            raise InputError(
-                f"delta={self.delta!r} is not a probability between 0 and 1: 0.05 "
-                f"means sure in 95 of 100 runs"
-            )
+        """Check everything, and keep plain numbers: study files hold nothing else."""
+        self._set(delta=probability(self.delta))
         if not isinstance(self.noise, Noise):
             raise InputError(
                 f"noise={self.noise!r} does not say what is known about the noise: "
                 f"give surefoot.Gaussian(scale), "
                 "surefoot.Gaussian() if the scale is unknown, or surefoot.SubGaussian(scale)"
             )
+        _require_computable(self.noise)
         if self.confidence not in ("valid", "paper"):
             raise InputError(
                 f'confidence={self.confidence!r} is not known: choose "valid" or "paper"'
             )
-        if not (_number(self.tolerance) and self.tolerance >= 0):
-            raise InputError(
-                f"tolerance={self.tolerance!r} must be a number ≥ 0, in the unit of the rewards"
-            )
-        if self.budget is not None and not (
-            _number(self.budget) and self.budget == int(self.budget) >= 0
-        ):
-            raise InputError(f"budget={self.budget!r} must be a whole number of pulls ≥ 0, or None")
+        self._set(tolerance=_tolerance(self.tolerance), budget=_budget(self.budget))
         if self.on_misfit not in ("reject", "ignore"):
             raise InputError(
                 f'on_misfit={self.on_misfit!r} is not known: choose "reject" or "ignore"'
             )
 
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
-def _number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer) and bool(np.isfinite(value))
+
+def probability(delta: Any) -> float:
+    """δ as a float, if boundaries can be worked out for it."""
+    try:
+        number = exact_number(delta)
+    except InputError:
+        number = 0.0
+    if not 0 < number < 1:
+        raise InputError(
+            f"delta={delta!r:.60} is not a probability between 0 and 1: 0.05 "
+            f"means sure in 95 of 100 runs"
+        )
+    if number < SMALLEST_DELTA:
+        raise InputError(
+            f"delta={delta!r} is too small to work out boundaries for: give {SMALLEST_DELTA:g} "
+            "or more"
+        )
+    return number
+
+
+def _tolerance(given: Any) -> float:
+    try:
+        number = exact_number(given)
+    except InputError:
+        number = -1.0
+    if not 0 <= number <= LARGEST_SCALE:
+        raise InputError(
+            f"tolerance={given!r:.60} must be a number ≥ 0, in the unit of the rewards, "
+            f"and at most {LARGEST_SCALE:g}"
+        )
+    return number
+
+
+def _budget(given: Any) -> int | None:
+    if given is None:
+        return None
+    try:
+        number = exact_number(given)
+    except InputError:
+        number = -1.0
+    if number != int(number) or not 0 <= number <= MOST_PULLS:
+        raise InputError(
+            f"budget={_shortened(given)} must be a whole number of pulls from 0 to "
+            f"{MOST_PULLS:,}, or None for no limit"
+        )
+    return int(number)
+
+
+def _shortened(given: Any) -> str:
+    too_long = isinstance(given, int) and abs(given) >= 10**40
+    return "a number of over 40 digits" if too_long else f"{given!r:.60}"
+
+
+def _require_computable(noise: Noise) -> None:
+    """Scales whose squares, and the inverses of these, are finite numbers."""
+    if noise.scale is None:
+        return
+    scales = np.asarray(noise.scale, dtype=np.float64)
+    if scales.min() < 1 / LARGEST_SCALE or scales.max() > LARGEST_SCALE:
+        raise InputError(
+            f"the noise has scales from {scales.min():g} to {scales.max():g}: measure rewards in "
+            f"a unit in which they lie between {1 / LARGEST_SCALE:g} and {LARGEST_SCALE:g}"
+        )

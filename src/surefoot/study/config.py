@@ -8,19 +8,45 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from surefoot.algorithms import ALGORITHMS, Algorithm, Settings, algorithm_from
+from surefoot.algorithms.settings import probability
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian, Noise, SubGaussian
 from surefoot.problem import RobustProblem
 from surefoot.study.command import CommandSimulator, simulator_from
 from surefoot.study.pull import Pull
-from surefoot.study.space import Arms, Features, Perturbations, Section, Steps, build_problem
+from surefoot.study.space import (
+    Arms,
+    Features,
+    Number,
+    Perturbations,
+    Section,
+    Steps,
+    Whole,
+    build_problem,
+)
 from surefoot.study.study import Study
 
-Positive = Annotated[float, Field(gt=0)]
+
+def _path(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("a path cannot hold a NUL character")
+    return text
+
+
+Positive = Annotated[Number, Field(gt=0)]
+PathText = Annotated[str, AfterValidator(_path)]
 TYPE_NAMES = {"float", "int", "str", "Steps"}  # those that stand in the paths of Pydantic's errors
 
 
@@ -68,9 +94,9 @@ class SimulatorSection(Section):
     python: str | None = None
     command: str | list[str] | None = None
     json_field: str | None = None
-    file: str | None = None
+    file: PathText | None = None
     time_limit: Positive | None = None
-    folder: str = "."
+    folder: PathText = "."
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -87,24 +113,24 @@ class SimulatorSection(Section):
 class RunSection(Section):
     """How to run it; may be changed between runs."""
 
-    processes: Annotated[int, Field(ge=1)] | None = None
-    retries: Annotated[int, Field(ge=0)] = 2
-    max_in_flight: Annotated[int, Field(ge=1)] | None = None
+    processes: Annotated[Whole, Field(ge=1)] | None = None
+    retries: Annotated[Whole, Field(ge=0)] = 2
+    max_in_flight: Annotated[Whole, Field(ge=1)] | None = None
 
 
 class Config(Section):
     """The whole file."""
 
     name: str | None = None
-    file: str | None = None
+    file: PathText | None = None
     direction: Literal["maximize", "minimize"] = "maximize"
     features: Features = "linear"
-    delta: Annotated[float, Field(gt=0, lt=1)]
-    tolerance: Annotated[float, Field(ge=0)] = 0.0
-    budget: Annotated[int, Field(ge=0)] | None = None
+    delta: Annotated[float, PlainValidator(probability)]
+    tolerance: Annotated[Number, Field(ge=0)] = 0.0
+    budget: Annotated[Whole, Field(ge=0)] | None = None
     confidence: Literal["valid", "paper"] = "valid"
     on_misfit: Literal["reject", "ignore"] = "reject"
-    seed: Annotated[int, Field(ge=0)] | None = None
+    seed: Annotated[Whole, Field(ge=0)] | None = None
     noise: NoiseSection
     arms: Arms
     perturbations: Perturbations = Perturbations()
@@ -118,25 +144,15 @@ class StudyConfig:
 
     Attributes:
         path: the TOML file; paths in it are relative to its folder.
+        settings: what every run is asked for.
         file: the study file that belongs to it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.values = read_config(path)
+        self.settings = _settings(self.values)
         self.file = path.parent / (self.values.file or f"{path.stem}.db")
-
-    @property
-    def settings(self) -> Settings:
-        values = self.values
-        return Settings(
-            delta=values.delta,
-            noise=values.noise.build(),
-            confidence=values.confidence,
-            tolerance=values.tolerance,
-            budget=values.budget,
-            on_misfit=values.on_misfit,
-        )
 
     def problem(self) -> RobustProblem:
         values = self.values
@@ -187,7 +203,7 @@ class StudyConfig:
             direction=values.direction,
             seed=values.seed,
             name=values.name,
-            configuration={"file": str(self.path), "text": self.path.read_text()},
+            configuration={"file": str(self.path), "text": self.path.read_text(encoding="utf-8")},
         )
 
     def _refuse_changes(self, study: Study) -> None:
@@ -219,6 +235,17 @@ class StudyConfig:
             )
 
 
+def _settings(values: Config) -> Settings:
+    return Settings(
+        delta=values.delta,
+        noise=values.noise.build(),
+        confidence=values.confidence,
+        tolerance=values.tolerance,
+        budget=values.budget,
+        on_misfit=values.on_misfit,
+    )
+
+
 def read_config(path: Path) -> Config:
     """Read and check a TOML file; what is wrong is said for every key at once."""
     try:
@@ -229,7 +256,9 @@ def read_config(path: Path) -> Config:
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read ({error})") from None
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise InputError(f"{path} is nested too deeply to be a configuration") from None
+    except ValueError as error:  # TOMLDecodeError, and numbers of over 4 300 digits
         raise InputError(f"{path} is not TOML: {error}") from None
     try:
         return Config.model_validate(data)

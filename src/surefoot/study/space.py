@@ -6,37 +6,61 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    model_validator,
+)
 
 from surefoot.arrays import Array
 from surefoot.errors import InputError
+from surefoot.literals import exact_number, number_from_text
 from surefoot.problem import RobustProblem
-
-if TYPE_CHECKING:
-    import pandas as pd
+from surefoot.study.offsets import (
+    NAMES,
+    OffsetTable,
+    Row,
+    corners,
+    labels,
+    read_offset,
+    require_text,
+    rows_from,
+)
 
 Features = Literal["given", "linear", "quadratic", "tabular"]
-NAMES = ("name", "arm")  # keys of an entry that are no parameters
+MOST_PAIRS = 2_000_000
 
 
-def _finite(value: float) -> float:
-    if not math.isfinite(value):
-        raise ValueError("must be a finite number")
-    return value
+def _entry(value: Any) -> float | str:
+    """A number or a text, as an entry of a list holds them."""
+    if not isinstance(value, str):
+        exact_number(value)
+    return value  # type: ignore[no-any-return]
 
 
-def _offset(value: float | str) -> float | str:
+def _offset(value: Any) -> float | str:
     read_offset(value)
+    return value  # type: ignore[no-any-return]
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, bool | str):
+        raise ValueError("it should be a whole number, without quotes")
     return value
 
 
-Number = Annotated[float, AfterValidator(_finite)]
-Offset = Annotated[float | str, AfterValidator(_offset)]
+Whole = Annotated[int, BeforeValidator(_whole)]
+Number = Annotated[float, BeforeValidator(exact_number)]
+Entry = Annotated[float | str, PlainValidator(_entry)]
+Offset = Annotated[float | str, PlainValidator(_offset)]
 
 
 class Section(BaseModel):
@@ -50,7 +74,7 @@ class Steps(Section):
 
     start: Number = Field(alias="from")
     stop: Number = Field(alias="to")
-    steps: Annotated[int, Field(ge=2, le=10_000)]
+    steps: Annotated[Whole, Field(ge=2, le=10_000)]
 
     def values(self) -> list[float]:
         return [float(value) for value in np.linspace(self.start, self.stop, self.steps)]
@@ -59,7 +83,7 @@ class Steps(Section):
 class Arms(Section):
     """One of: a list of named parameters, a grid of values, or a CSV."""
 
-    rows: list[dict[str, Number | str]] | None = Field(None, alias="list")
+    rows: list[dict[str, Entry]] | None = Field(None, alias="list")
     grid: dict[str, list[Number] | Steps] | None = None
     csv: str | None = None
 
@@ -73,6 +97,17 @@ class Arms(Section):
             )
         return self
 
+    @property
+    def grid_size(self) -> int:
+        """How many points the grid has, without making them; 1 if there is none."""
+        axes = (self.grid or {}).values()
+        return math.prod(axis.steps if isinstance(axis, Steps) else len(axis) for axis in axes)
+
+    def grid_points(self) -> list[dict[str, Any]]:
+        grid = self.grid or {}
+        axes = [axis.values() if isinstance(axis, Steps) else axis for axis in grid.values()]
+        return [dict(zip(grid, point, strict=True)) for point in itertools.product(*axes)]
+
 
 class Perturbations(Section):
     """One of: a list of offsets, a box round each arm, or a CSV; none of them: nothing goes wrong.
@@ -80,7 +115,7 @@ class Perturbations(Section):
     What is simulated is arm + offset: an offset is a number, or relative to the arm as "10%".
     """
 
-    rows: list[dict[str, float | str]] | None = Field(None, alias="list")
+    rows: list[dict[str, Entry]] | None = Field(None, alias="list")
     box: dict[str, Offset] | None = None
     csv: str | None = None
 
@@ -90,77 +125,55 @@ class Perturbations(Section):
         given = [way for way, value in ways.items() if value is not None]
         if len(given) > 1:
             raise ValueError(f"has {' and '.join(given)}: give exactly one of list, box or csv")
-        for number, row in enumerate(self.rows or []):
-            _check_offsets(row, f"in entry {number}, ")
         return self
 
-
-@dataclass(frozen=True)
-class _Row:
-    """A named row of offsets, for one arm or (None) for all."""
-
-    name: str
-    offsets: dict[str, float | str]
-    arm: str | None = None
-
-
-def read_offset(value: float | str) -> tuple[float, bool]:
-    """The number, and whether it is relative to the arm's own value."""
-    relative = isinstance(value, str) and value.strip().endswith("%")
-    try:
-        number = float(value.strip().removesuffix("%") if isinstance(value, str) else value)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise InputError(f"{value!r} is no offset: write a number, or a percentage such as '-10%'")
-    return (number / 100 if relative else number), relative
-
-
-def _check_offsets(entry: dict[str, Any], where: str) -> None:
-    for key, value in entry.items():
-        if key not in NAMES:
-            try:
-                read_offset(value)
-            except InputError as error:
-                raise InputError(f"{where}{key}: {error}") from None
+    @property
+    def box_size(self) -> int:
+        """How many corners the box has, without making them; 1 if there is none."""
+        widths = (self.box or {}).values()
+        sides = sum(read_offset(width)[0] != 0 for width in widths)
+        return 1 << sides
 
 
 def build_problem(
     arms: Arms, perturbations: Perturbations, features: Features, folder: Path
 ) -> RobustProblem:
     """The problem that the two sections describe; CSV paths are relative to the folder."""
+    _require_size(arms.grid_size * perturbations.box_size)  # before memory is taken for them
     names, arm_names, values = _read_arms(arms, folder)
-    rows = _read_perturbations(perturbations, names, arm_names, folder)
-    offsets, labels = [], []
-    for arm_name, value in zip(arm_names, values, strict=True):
-        own = [row for row in rows if row.arm in (None, arm_name)]
-        if not own:
-            raise InputError(
-                f"perturbations: none for arm {arm_name!r}: give each arm at least "
-                f"one row (zeros will do)"
-            )
-        offsets.append(np.array([_offset_of(row, names, value) for row in own]))
-        labels.append([row.name for row in own])
+    rows = _read_perturbations(perturbations, folder)
+    _refuse_strangers(rows, names, arm_names)
+    table = OffsetTable(rows, names)
+    _require_size(table.n_pairs(len(arm_names)))
+    own = [table.of(arm, value) for arm, value in zip(arm_names, values, strict=True)]
     return RobustProblem(
         values,
-        [-offset for offset in offsets],  # a pair is x − y: what is added here is subtracted there
+        [-offsets for offsets, _ in own],  # a pair is x − y: what is added here is subtracted there
         features=features,
         arm_names=arm_names,
-        perturbation_names=labels,
+        perturbation_names=[labels for _, labels in own],
         parameter_names=names,
     )
+
+
+def _require_size(pairs: int) -> None:
+    if pairs > MOST_PAIRS:
+        raise InputError(
+            f"arms and perturbations make {f'{pairs:,}' if pairs < 10**15 else 'over 10^15'} "
+            f"pairs, and at most {MOST_PAIRS:,} can be worked with: give fewer values to the "
+            "grid, fewer parameters to the box, or lists of those that matter"
+        )
 
 
 def _read_arms(arms: Arms, folder: Path) -> tuple[list[str], list[str], Array]:
     """Parameter names, arm names, and (n_arms, n_parameters) values."""
     if arms.grid is not None:
-        names = list(arms.grid)
-        axes = [axis.values() if isinstance(axis, Steps) else axis for axis in arms.grid.values()]
-        rows: list[dict[str, Any]] = [
-            dict(zip(names, point, strict=True)) for point in itertools.product(*axes)
-        ]
+        rows = arms.grid_points()
     elif arms.csv is not None:
-        rows = _records(_table(folder / arms.csv, "arms.csv"))
+        rows = _read_entries(folder / arms.csv, "arms.csv")
+        for number, row in enumerate(rows):
+            for key in row.keys() - {"name"}:
+                row[key] = _named(number_from_text, row[key], f"arms.csv: {key} of row {number}")
     else:
         rows = list(arms.rows or [])
     if not rows:
@@ -173,29 +186,30 @@ def _read_arms(arms: Arms, folder: Path) -> tuple[list[str], list[str], Array]:
                 f"arms: entry {number} has parameters {keys}, the first has {names}: "
                 f"all need the same"
             )
-    values = np.array(
-        [
-            [_number(row[name], f"arms: {name} of entry {k}") for name in names]
-            for k, row in enumerate(rows)
-        ]
-    )
-    return names, [str(row.get("name") or _label(row)) for row in rows], values
+        if "name" in row:
+            require_text(row["name"], f"arms: name of entry {number}")
+    values = [
+        [_named(exact_number, row[name], f"arms: {name} of entry {k}") for name in names]
+        for k, row in enumerate(rows)
+    ]
+    named = [str(row.get("name") or label) for row, label in zip(rows, labels(rows), strict=True)]
+    return names, named, np.array(values)
 
 
-def _read_perturbations(
-    given: Perturbations, names: list[str], arm_names: list[str], folder: Path
-) -> list[_Row]:
+def _read_perturbations(given: Perturbations, folder: Path) -> list[Row]:
     if given.box is not None:
-        rows = _corners(given.box)
-    elif given.csv is not None:
-        records = _records(_table(folder / given.csv, "perturbations.csv"))
-        for number, record in enumerate(records):
-            _check_offsets(record, f"perturbations.csv: in row {number}, ")
-        rows = [_row(record) for record in records]
-    elif given.rows is not None:
-        rows = [_row(entry) for entry in given.rows]
-    else:
-        rows = [_Row("none", {})]
+        return corners(given.box)
+    if given.csv is not None:
+        entries = _read_entries(folder / given.csv, "perturbations.csv")
+        return rows_from(_numbers_where_all_are(entries), "perturbations.csv")
+    if given.rows is not None:
+        return rows_from(given.rows, "perturbations")
+    return [Row("none", {})]
+
+
+def _refuse_strangers(rows: list[Row], names: list[str], arm_names: list[str]) -> None:
+    """Every row changes parameters that there are, of an arm that there is."""
+    arms = set(arm_names)
     for number, row in enumerate(rows):
         unknown = [key for key in row.offsets if key not in names]
         if unknown:
@@ -203,75 +217,43 @@ def _read_perturbations(
                 f"perturbations: entry {number} changes {unknown[0]!r}, which no arm "
                 f"has: the parameters are {names}"
             )
-        if row.arm is not None and row.arm not in arm_names:
+        if row.arm is not None and row.arm not in arms:
             raise InputError(
                 f"perturbations: entry {number} is for arm {row.arm!r}: the arms are "
                 f"{arm_names[:10]}"
             )
-    return rows
 
 
-def _row(entry: dict[str, Any]) -> _Row:
-    offsets = {key: value for key, value in entry.items() if key not in NAMES}
-    name, arm = entry.get("name"), entry.get("arm")
-    return _Row(str(name or _label(offsets) or "none"), offsets, None if arm is None else str(arm))
-
-
-def _corners(box: dict[str, float | str]) -> list[_Row]:
-    """The corners of a box: enough for linear rewards, which are worst at one of them."""
-    sides: list[list[tuple[str, float | str]]] = []
-    for name, radius in box.items():
-        number, relative = read_offset(radius)
-        if number < 0:
-            raise InputError(f"perturbations.box: {name} is {radius!r}: a half-width must be ≥ 0")
-        far: float | str = str(radius).strip().removeprefix("+") if relative else number
-        near: float | str = f"-{far}" if relative else -number
-        sides.append([(name, near), (name, far)] if number else [(name, 0.0)])
-    return [
-        _Row(_label(dict(corner)) or "none", dict(corner)) for corner in itertools.product(*sides)
-    ]
-
-
-def _offset_of(row: _Row, names: list[str], arm: Array) -> list[float]:
-    result = []
-    for name, value in zip(names, arm.tolist(), strict=True):
-        number, relative = read_offset(row.offsets.get(name, 0.0))
-        result.append(number * value if relative else number)
-    return result
-
-
-def _label(entry: dict[str, Any]) -> str:
-    def show(value: Any) -> str:
-        return f"{value:g}" if isinstance(value, int | float) else str(value)
-
-    return ", ".join(f"{key}={show(value)}" for key, value in entry.items() if key not in NAMES)
-
-
-def _number(value: Any, what: str) -> float:
+def _named(read: Callable[[Any], float], value: Any, what: str) -> float:
+    """What `read` makes of the value; an error says what it was."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number) or isinstance(value, str):
-        raise InputError(f"{what} is {value!r}: give a finite number")
-    return number
-
-
-def _table(path: Path, what: str) -> pd.DataFrame:
-    from surefoot.tables import read_csv
-
-    try:
-        return read_csv(path, names=NAMES)
+        return read(value)
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
 
 
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows as dictionaries, without what is empty."""
-    import pandas as pd
+def _read_entries(path: Path, what: str) -> list[dict[str, Any]]:
+    """Rows of a CSV as dictionaries of texts, without the fields that are blank."""
+    from surefoot.tables import read_fields
 
-    records = table.to_dict("records")
+    try:
+        header, rows = read_fields(path)
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None
     return [
-        {str(key): value for key, value in record.items() if not pd.isna(value)}
-        for record in records
+        {key: field for key, field in zip(header, row, strict=True) if field.strip()}
+        for row in rows
     ]
+
+
+def _numbers_where_all_are(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Columns that hold numbers alone as numbers; where percentages are, all stay as written."""
+    for key in {key for entry in entries for key in entry} - set(NAMES):
+        try:
+            values = [number_from_text(entry[key]) if key in entry else None for entry in entries]
+        except InputError:
+            continue
+        for entry, value in zip(entries, values, strict=True):
+            if value is not None:
+                entry[key] = value
+    return entries
