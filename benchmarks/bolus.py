@@ -15,8 +15,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.table import Row, seconds
-from surefoot.experiments.bolus_noise import run_pilot
-from surefoot.experiments.bolus_problem import Dosing, day_rewards, make_dosing, stream
+from surefoot.experiments.bolus.noise import run_pilot
+from surefoot.experiments.bolus.problem import Dosing, day_rewards, make_dosing, stream
 
 REPLICATES = 10_000
 CHECKED = ("adult#001", "adolescent#004", "child#004")

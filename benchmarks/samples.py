@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks.table import Row
-from surefoot.experiments.contenders import CONTENDERS, DELTA
+from surefoot.experiments.figure1.contenders import CONTENDERS, DELTA
 from surefoot.experiments.instances import (
     Instance,
     classic,

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from surefoot.experiments.bolus_problem import make_dosing
+from surefoot.experiments.bolus.problem import make_dosing
 from surefoot.glucose import Calculator, diet, lane_seeds
 from surefoot.glucose import simulate as simulate_days
 from surefoot.glucose.calculator import CARB_RULE, CORRECTION_RULE

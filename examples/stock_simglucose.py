@@ -119,7 +119,7 @@ def main() -> None:
 
 def run(name: str, budget: int, scale: float, processes: int | None, folder: Path) -> sf.Result:
     """Begin the patient's study or go on with it."""
-    from surefoot.experiments.bolus_problem import make_dosing
+    from surefoot.experiments.bolus.problem import make_dosing
 
     file = folder / f"stock-{name.replace('#', '-')}.db"
     if file.exists():

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from surefoot import cli, glucose
-from surefoot.experiments.bolus_problem import DISCLAIMER
-from surefoot.experiments.runner import Session
-from tests.experiments.test_bolus import here
+from surefoot.experiments.bolus.problem import DISCLAIMER
+from surefoot.experiments.session.runner import Session
+from tests.experiments.bolus.test_experiment import here
 
 SMALL = ("--arms", "3", "--perturbations", "2", "--runs", "2", "--budget", "400")
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.experiments.bolus_problem import day_rewards, make_dosing
+from surefoot.experiments.bolus.problem import day_rewards, make_dosing
 from surefoot.problem import RobustProblem
 from surefoot.study import Pull
 from surefoot.study.config import StudyConfig

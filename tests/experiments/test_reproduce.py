@@ -13,8 +13,9 @@ import pytest
 
 from surefoot import cli
 from surefoot.commands import reproduce
-from surefoot.experiments import EXPERIMENTS, GROUPS, synthetic
-from surefoot.experiments.runner import Interrupted, Session, Stopped
+from surefoot.experiments import EXPERIMENTS, GROUPS
+from surefoot.experiments.figure1 import synthetic
+from surefoot.experiments.session.runner import Interrupted, Session, Stopped
 
 
 def surefoot(*arguments: str, code: int = 0) -> None:

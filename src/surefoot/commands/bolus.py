@@ -14,8 +14,8 @@ import typer
 from surefoot.commands.sessions import running
 
 if TYPE_CHECKING:
-    from surefoot.experiments.bolus_patient import Plan
-    from surefoot.experiments.runner import Session
+    from surefoot.experiments.bolus.patient import Plan
+    from surefoot.experiments.session.runner import Session
 
 
 def command(
@@ -48,12 +48,12 @@ def command(
     advice.
     """
     from surefoot.errors import InputError
-    from surefoot.experiments.progress import progress_for
+    from surefoot.experiments.session.progress import progress_for
 
     if (patient is None) != everyone:
         raise InputError("give either the name of one patient, such as adult#001, or --all")
-    from surefoot.experiments.bolus_patient import Plan
-    from surefoot.experiments.runner import Session
+    from surefoot.experiments.bolus.patient import Plan
+    from surefoot.experiments.session.runner import Session
 
     typed = (
         f"surefoot bolus {shlex.quote(patient) if patient else '--all'} --arms {arms} "
@@ -77,7 +77,7 @@ def command(
 
 def _question(delta: float, tolerance: float, budget: int) -> Any:
     from surefoot.algorithms import Settings
-    from surefoot.experiments.bolus_methods import Question
+    from surefoot.experiments.bolus.methods import Question
     from surefoot.noise import Gaussian
 
     # refuses before anything is done
@@ -86,7 +86,7 @@ def _question(delta: float, tolerance: float, budget: int) -> Any:
 
 
 def _one_patient(session: Session, plan: Plan, name: str) -> None:
-    from surefoot.experiments.bolus_patient import STEPS, study_patient
+    from surefoot.experiments.bolus.patient import STEPS, study_patient
     from surefoot.glucose import find_patient
 
     chosen = find_patient(name).name
@@ -100,7 +100,7 @@ def _one_patient(session: Session, plan: Plan, name: str) -> None:
 
 
 def _all_patients(session: Session, plan: Plan) -> None:
-    from surefoot.experiments.bolus import patient_records, write_and_show
+    from surefoot.experiments.bolus.experiment import patient_records, write_and_show
 
     with running(session):
         records = patient_records(session, plan)
@@ -111,9 +111,9 @@ def _all_patients(session: Session, plan: Plan) -> None:
 def _show(record: dict[str, Any], plan: Plan) -> None:
     from rich.table import Table
 
-    from surefoot.experiments.bolus_problem import DISCLAIMER
-    from surefoot.experiments.bolus_report import HEADS, Recommendation, caveats, table_rows
-    from surefoot.experiments.output import console_for_output
+    from surefoot.experiments.bolus.problem import DISCLAIMER
+    from surefoot.experiments.bolus.report import HEADS, Recommendation, caveats, table_rows
+    from surefoot.experiments.session.output import console_for_output
 
     console = console_for_output()
     found = Recommendation.of(record)
@@ -128,7 +128,7 @@ def _show(record: dict[str, Any], plan: Plan) -> None:
 
 
 def _write(session: Session, records: list[dict[str, Any]], plan: Plan) -> None:
-    from surefoot.experiments.bolus_report import write_report
+    from surefoot.experiments.bolus.report import write_report
 
     with session.folder.staged() as stage:
         pages = [write_report(record, stage, plan.question, session.command) for record in records]

@@ -33,8 +33,8 @@ def command(
 ) -> None:
     """Run an experiment of the paper; stopped in the middle, the same command goes on."""
     names = _chosen(experiment)
-    from surefoot.experiments.progress import progress_for
-    from surefoot.experiments.runner import Session
+    from surefoot.experiments.session.progress import progress_for
+    from surefoot.experiments.session.runner import Session
 
     session = Session(
         runs=runs,

@@ -1,0 +1,1 @@
+"""Robust dose identification: the bolus calculators of virtual patients."""

@@ -1,0 +1,171 @@
+"""Robust dose identification, the paper's Tables 1 and 2: 30 virtual patients, and the truth beside
+them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from surefoot.experiments.session.output import console_for_output
+from surefoot.experiments.session.runner import Job, Session
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from surefoot.experiments.bolus.patient import Plan
+    from surefoot.experiments.bolus.tables import Tables
+    from surefoot.experiments.figure1.claims import Claim
+
+NAME = "bolus"
+
+
+def bolus(session: Session) -> None:
+    """Tune the bolus calculator of every patient by every method, and hold the choices against the
+    truth.
+    """
+    from surefoot.experiments.bolus.patient import Plan
+
+    records = patient_records(session, Plan(seed=session.seed, runs=session.runs))
+    write_and_show(session, records)
+
+
+def patient_records(session: Session, plan: Plan) -> list[dict[str, Any]]:
+    """One record a patient, in the order of the paper's table of patients: adults, adolescents,
+    children.
+    """
+    from surefoot.glucose import all_patients
+
+    order = ("adult", "adolescent", "child")
+    patients = sorted(all_patients(), key=lambda patient: order.index(patient.group))
+    jobs = [Job(patient.name, (patient.name, plan)) for patient in patients]
+    return session.map(NAME, study_job, jobs, identity={"plan": asdict(plan)})
+
+
+def study_job(name: str, plan: Plan) -> dict[str, Any]:
+    """One patient, in a worker."""
+    from surefoot.experiments.bolus.patient import study_patient
+
+    return study_patient(name, plan)
+
+
+def write_and_show(session: Session, records: list[dict[str, Any]]) -> None:
+    """Tables as CSV and Parquet, figures, their origin; then the tables on the screen."""
+    from surefoot.charts import save
+    from surefoot.experiments.bolus import charts
+    from surefoot.experiments.bolus.markdown import markdown
+    from surefoot.experiments.bolus.problem import DISCLAIMER
+    from surefoot.experiments.bolus.tables import (
+        Tables,
+        method_summary,
+        outcome_summary,
+        paper_claims,
+        patient_summary,
+    )
+    from surefoot.experiments.session.output import write_origin, write_table
+
+    tables = Tables.of(records)
+    outcomes, methods = outcome_summary(tables.outcomes), method_summary(tables.choices)
+    claims = list(paper_claims(outcomes))
+    with session.folder.staged() as stage:
+        save(charts.outcomes_chart(outcomes), stage / NAME)
+        save(charts.regret_chart(tables.choices), stage / f"{NAME}-regret")
+        for suffix, frame in (
+            ("", outcomes),
+            ("-methods", methods),
+            ("-patients", patient_summary(tables)),
+            ("-choices", tables.choices),
+            ("-simulations", tables.outcomes),
+            ("-arms", tables.arms),
+        ):
+            write_table(frame, stage / f"{NAME}{suffix}")
+        text = markdown(outcomes, methods, _truth_sentence(tables), claims)
+        (stage / f"{NAME}-summary.md").write_text(text, encoding="utf-8")
+        facts = {
+            "runs": session.runs,
+            "claims": [asdict(claim) for claim in claims],
+            "note": DISCLAIMER,
+        }
+        write_origin(stage / f"{NAME}.json", session.command, session.seed, **facts)
+    _show(session, tables, outcomes, methods, claims)
+
+
+def _show(
+    session: Session,
+    tables: Tables,
+    outcomes: pd.DataFrame,
+    methods: pd.DataFrame,
+    claims: list[Claim],
+) -> None:
+    from surefoot.experiments.bolus.problem import DISCLAIMER
+
+    console = console_for_output()
+    for number, (case, group) in enumerate(outcomes.groupby("case", sort=False), 1):
+        title = (
+            f"Table {number}, {case}: {len(tables.patients)} patients × {session.runs} "
+            f"five-day simulations"
+        )
+        console.print(_outcome_table(f"{title} (the paper's beneath)", group))
+    console.print(method_table(methods))
+    console.print(_truth_sentence(tables), highlight=False)
+    console.print("The paper's conclusions, in our figures:")
+    for claim in claims:
+        console.print(claim.markup, highlight=False)
+    console.print(f"written to {session.out}/{NAME}*. {DISCLAIMER}", highlight=False)
+
+
+def _outcome_table(title: str, rows: pd.DataFrame) -> Any:
+    from rich.table import Table
+
+    from surefoot.experiments.bolus.tables import COLUMNS
+
+    table = Table("method", *COLUMNS.values(), title=title, title_justify="left")
+    for row in rows.to_dict("records"):
+        table.add_row(
+            str(row["method"]), *(f"{row[m]:.2f} ± {row[f'{m}_sd']:.2f}" for m in COLUMNS)
+        )
+        if row["paper_risk"] == row["paper_risk"]:
+            figures = (
+                f"[dim]{row[f'paper_{m}']:.2f} ± {row[f'paper_{m}_sd']:.2f}[/]" for m in COLUMNS
+            )
+            table.add_row("[dim]  paper[/]", *figures)
+    return table
+
+
+def method_table(methods: pd.DataFrame) -> Any:
+    """How the methods fared against the truth, for a terminal."""
+    from rich.table import Table
+
+    from surefoot.experiments.bolus.tables import SHARES
+
+    names = ("method", "rules", "samples", *SHARES.values(), "regret")
+    table = Table(
+        *names,
+        title="Against the truth (regret in worst-case reward: mean, most)",
+        title_justify="left",
+    )
+    for row in methods.to_dict("records"):
+        shares = (f"{100 * row[column]:.0f} %" for column in SHARES)
+        regret = f"{row['regret']:.2f}, {row['regret_most']:.2f}"
+        table.add_row(
+            str(row["method"]), str(row["rules"]), f"{row['samples']:,.0f}", *shares, regret
+        )
+    return table
+
+
+def _truth_sentence(tables: Tables) -> str:
+    patients = tables.patients
+    ties = patients[patients["tied"].str.contains(" ")]
+    named = ", ".join(f"{row.patient} (arms {row.tied})" for row in ties.itertuples())
+    misled = int((patients["linear_regret"] > 0).sum())
+    covering = 100 * patients["scales_covering"]
+    tie = "" if ties.empty else f", tied for {named}"
+    clear = (
+        f"the best arm is clear for {len(patients) - len(ties)} of {len(patients)} patients{tie}"
+    )
+    return (
+        f"Truth: {patients['truth_samples'].sum():,} pulls; {clear}. "
+        f"A linear model fitted to the true means prefers another arm for {misled} patients. "
+        f"The pilot's scales cover {covering.mean():.0f} % of the pairs' standard deviations "
+        f"(fewest for a patient: {covering.min():.0f} %)."
+    )

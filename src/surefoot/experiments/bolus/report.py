@@ -1,0 +1,279 @@
+"""A page about one patient: the recommended setting beside the standard calculator's, and a day's
+glucose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from surefoot.experiments.bolus.evaluation import CASES, METRIC_TITLES, METRICS
+from surefoot.experiments.bolus.methods import CALCULATOR, PRIME_TABULAR, Question
+from surefoot.experiments.bolus.problem import DISCLAIMER
+from surefoot.experiments.bolus.tables import method_summary
+
+MINUTES_A_SAMPLE = 3
+
+PAGE = """\
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{{ name }}: a robust bolus setting</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+ body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto;
+         padding: 0 1rem; color: #1f2328 }
+ table { border-collapse: collapse; margin: 1rem 0 }
+  th, td { padding: .25rem .7rem; text-align: right }
+ th { border-bottom: 1px solid #8a8a8a } td:first-child, th:first-child { text-align: left }
+ caption { text-align: left; font-weight: 600 }
+  .warn { border-left: 4px solid #d9730d; padding: .3rem 1rem }
+ svg { max-width: 100%; height: auto } .chosen { background: #e8f2fb } code { font-size: .9em }
+</style></head><body>
+<h1>{{ name }}</h1>
+<p class="warn"><strong>{{ disclaimer }}</strong></p>
+<p>{{ sentence }}</p>
+{% for table in tables %}
+{% if loop.index == 2 %}{% for picture in pictures %}{{ picture }}{% endfor %}{% endif %}
+<table><caption>{{ table.caption }}</caption>
+<tr>{% for head in table.heads %}<th>{{ head }}</th>{% endfor %}</tr>
+{% for row in table.rows %}<tr{% if row.chosen %} class="chosen"{% endif %}>
+{% for cell in row.cells %}<td>{{ cell }}</td>{% endfor %}</tr>{% endfor %}
+</table>{% endfor %}
+<h2>How far to trust this</h2>
+{% for line in caveats %}<p>{{ line }}</p>{% endfor %}
+<p><code>{{ command }}</code></p>
+</body></html>
+"""
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What the record of a patient recommends.
+
+    Attributes:
+        chosen: PRIME's (tabular) first choice, the row of the record.
+        setting, baseline: the arms' rows: factors, worst error, true worst-case reward.
+        outcomes: mean 5-day metrics, by (method, case).
+    """
+
+    name: str
+    chosen: dict[str, Any]
+    setting: dict[str, Any]
+    baseline: dict[str, Any]
+    outcomes: dict[tuple[str, str], dict[str, float]]
+
+    @classmethod
+    def of(cls, record: dict[str, Any]) -> Recommendation:
+        label = PRIME_TABULAR.label
+        chosen = next(row for row in record["choices"] if row["method"] == label)
+        frame = pd.DataFrame(record["outcomes"])
+        means = frame.groupby(["method", "case"], sort=False)[list(METRICS)].mean()
+        outcomes = {
+            key: dict(zip(METRICS, row, strict=True))
+            for key, row in zip(means.index, means.to_numpy(), strict=True)
+        }
+        arms = record["arms"]
+        return cls(
+            record["patient"]["patient"],
+            chosen,
+            arms[chosen["arm"]],
+            arms[len(arms) // 2],
+            outcomes,
+        )
+
+    def sentence(self, question: Question) -> str:
+        """The answer for a person."""
+        setting, chosen = self.setting, self.chosen
+        factors = (
+            f"CarbF {setting['carb_factor']:.2f} g/U and CorrF "
+            f"{setting['correction_factor']:.2f} mg/dL per U"
+        )
+        pulls = f"{chosen['samples']:,} pulls of two simulated days each"
+        if chosen["certified"]:
+            near = (
+                f", to within {question.tolerance:g},"
+                if chosen["reason"] == "WITHIN_TOLERANCE"
+                else ""
+            )
+            sure = f"with {100 * (1 - question.delta):g} % confidence after {pulls}"
+            return (
+                f"{setting['name']} U/day: {factors} have the best worst case{near} of "
+                f"the settings tried, {sure}."
+            )
+        left = f"{chosen['candidates']} settings are still possible after {pulls}"
+        remedy = "a higher --budget or a --tolerance can decide"
+        return (
+            f"{setting['name']} U/day: {factors} are the best guess, not certified: "
+            f"{left}; {remedy}."
+        )
+
+
+def table_rows(found: Recommendation) -> list[tuple[str, ...]]:
+    """The recommended setting and the calculator's, as set and under the worst error: for the page
+    and the terminal.
+    """
+    rows = []
+    for label, method, arm in (
+        ("standard calculator", CALCULATOR, found.baseline),
+        ("recommended", PRIME_TABULAR.label, found.setting),
+    ):
+        for case, prefix, words in ((CASES[0], "", "as set"), (CASES[1], "worst_", "worst error")):
+            factors = (
+                f"{arm[f'{prefix}carb_factor']:.2f}",
+                f"{arm[f'{prefix}correction_factor']:.2f}",
+            )
+            reward = f"{arm['value']:.2f}" if prefix else ""
+            metrics = (f"{found.outcomes[method, case][metric]:.2f}" for metric in METRICS)
+            rows.append((f"{label}, {words}", *factors, reward, *metrics))
+    return rows
+
+
+HEADS = ("setting", "CarbF", "CorrF", "worst reward", *METRIC_TITLES.values())
+
+
+def curve_frames(record: dict[str, Any]) -> dict[str, pd.DataFrame]:
+    """Columns minute, bg and curve, for a low- and a high-carb day."""
+    frames = {}
+    for day, curves in record["curves"].items():
+        parts = [
+            pd.DataFrame(
+                {"minute": [MINUTES_A_SAMPLE * k for k in range(len(bg))], "bg": bg, "curve": name}
+            )
+            for name, bg in curves.items()
+        ]
+        frames[day] = pd.concat(parts, ignore_index=True)
+    return frames
+
+
+def write_report(record: dict[str, Any], stage: Path, question: Question, command: str) -> str:
+    """Write the page, its charts (PNG, SVG, HTML) and the curves (CSV); gives the page's file
+    name.
+    """
+    from surefoot.charts import glucose_curves, save
+
+    found = Recommendation.of(record)
+    stem = found.name.replace("#", "-")
+    pictures = []
+    for day, frame in curve_frames(record).items():
+        chart = glucose_curves(frame, f"{found.name}: a {day}-carb day (virtual patient)")
+        save(chart, stage / f"{stem}-{day}-carb-day")
+        pictures.append((stage / f"{stem}-{day}-carb-day.svg").read_text(encoding="utf-8"))
+        frame.to_csv(stage / f"{stem}-{day}-carb-day.csv", index=False, lineterminator="\n")
+    page = stage / f"{stem}.html"
+    page.write_text(_page(record, found, pictures, question, command), encoding="utf-8")
+    return page.name
+
+
+def _page(
+    record: dict[str, Any],
+    found: Recommendation,
+    pictures: list[str],
+    question: Question,
+    command: str,
+) -> str:
+    from markupsafe import Markup
+
+    from surefoot.report.page import environment
+
+    return (
+        environment()
+        .from_string(PAGE)
+        .render(
+            name=found.name,
+            disclaimer=DISCLAIMER,
+            sentence=found.sentence(question),
+            tables=[
+                _outcome_table(found, record),
+                _method_table(record),
+                _arm_table(found, record),
+            ],
+            pictures=[Markup(picture) for picture in pictures],
+            caveats=caveats(record),
+            command=command,
+        )
+    )
+
+
+def caveats(record: dict[str, Any]) -> list[str]:
+    """What the certificate rests on, in this patient's numbers."""
+    patient = record["patient"]
+    tie = (
+        f"tied between arms {', '.join(map(str, patient['tied']))}"
+        if len(patient["tied"]) > 1
+        else "clear"
+    )
+    return [
+        "The certificate assumes Gaussian noise no larger than the scales of a pilot "
+        f"({patient['scale_low']:.2f} to {patient['scale_high']:.2f}, "
+        f"{patient['pilot_samples']:,} pulls). "
+        "The noise is in truth skewed: most days are alike, and a rare one is much "
+        "worse. Exhaustive simulation found "
+        f"that the scales cover the standard deviation of "
+        f"{100 * patient['scales_covering']:.0f} % of the pairs.",
+        f"Exhaustive simulation ({patient['truth_samples']:,} pulls) says that the "
+        f"best arm is arm {patient['best']} "
+        f"({tie}). Fitted to the true means, the linear model of the paper prefers "
+        f"arm {patient['linear_best']}, "
+        f"which is worse by {patient['linear_regret']:.2f}.",
+    ]
+
+
+def _outcome_table(found: Recommendation, record: dict[str, Any]) -> dict[str, Any]:
+    runs = 1 + max(row["run"] for row in record["outcomes"])
+    rows = [
+        {"cells": cells, "chosen": cells[0].startswith("recommended")}
+        for cells in table_rows(found)
+    ]
+    return {"caption": f"Means of {runs} five-day simulations", "heads": HEADS, "rows": rows}
+
+
+def _method_table(record: dict[str, Any]) -> dict[str, Any]:
+    summary = method_summary(pd.DataFrame(record["choices"])).to_dict("records")
+    choices = {row["method"]: row for row in reversed(record["choices"])}
+    rows = []
+    for row in summary:
+        first = choices[row["method"]]
+        verdict = "certified" if first["certified"] else first["reason"].lower().replace("_", " ")
+        cells = (
+            row["method"],
+            row["rules"],
+            first["arm"],
+            f"{first['samples']:,}",
+            verdict,
+            _fit(first),
+            f"{first['regret']:.2f}",
+        )
+        rows.append({"cells": cells, "chosen": row["method"] == PRIME_TABULAR.label})
+    heads = ("method", "rules", "arm", "pulls", "", "linear model", "true regret")
+    return {"caption": "What each method chose", "heads": heads, "rows": rows}
+
+
+def _fit(choice: dict[str, Any]) -> str:
+    if choice["method"] == PRIME_TABULAR.label:
+        return "not assumed"
+    if choice["lack_of_fit"] is None:
+        return "untestable"
+    return (
+        f"{'rejected' if choice['model_rejected'] else 'not rejected'} (p = "
+        f"{choice['lack_of_fit']:.1g})"
+    )
+
+
+def _arm_table(found: Recommendation, record: dict[str, Any]) -> dict[str, Any]:
+    rows = [
+        {
+            "cells": (
+                row["arm"],
+                row["name"],
+                f"{row['carb_factor']:.2f}",
+                f"{row['correction_factor']:.2f}",
+                f"{row['value']:.2f}",
+            ),
+            "chosen": row["arm"] == found.chosen["arm"],
+        }
+        for row in record["arms"]
+    ]
+    heads = ("arm", "setting", "CarbF", "CorrF", "true worst reward")
+    return {"caption": "All settings, by exhaustive simulation", "heads": heads, "rows": rows}

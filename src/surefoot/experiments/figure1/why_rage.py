@@ -1,0 +1,252 @@
+"""Why Robust RAGE falls behind Robust Static on spheres: its parts taken away one at a time, on the
+same runs.
+
+The variants are for this diagnosis only. Nothing is proved for them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from surefoot.algorithms import Algorithm, Settings
+from surefoot.algorithms.comparisons import Frame
+from surefoot.algorithms.designs import g_weights
+from surefoot.algorithms.result import StopReason
+from surefoot.algorithms.robust_rage import RobustRage
+from surefoot.algorithms.robust_static import RobustStatic
+from surefoot.algorithms.static_allocation import grown
+from surefoot.arrays import Array
+from surefoot.confidence import paper_threshold
+from surefoot.design.rounding import round_design, rounding_minimum
+from surefoot.experiments.figure1.contenders import DELTA
+from surefoot.experiments.figure1.synthetic import IRRELEVANT, SPHERE
+from surefoot.experiments.instances import Instance
+from surefoot.experiments.session.output import (
+    console_for_output,
+    markdown_table,
+    short,
+    write_origin,
+    write_table,
+)
+from surefoot.experiments.session.runner import Job, Session
+from surefoot.hardness import complexity
+from surefoot.noise import Gaussian
+from surefoot.simulate import LinearSimulator
+from surefoot.statistics import Counts, Outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FINE = 10**7  # pulls by which a design's worth is measured, so that rounding does not show
+STUDIED = [(IRRELEVANT, 5), (IRRELEVANT, 30), *((SPHERE, size) for size in SPHERE.sizes)]
+
+# What people read above each column of the table, where it comes from, and how its mean is written.
+COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "Static": ("static", short),
+    "RAGE": ("printed", short),
+    "no r(ε)": ("without_rounding", short),
+    "looks": ("looking", short),
+    "looks, keeps": ("keeping", short),
+    "phases": ("phases", "{:.1f}".format),
+    "first phase": ("first_phase", short),
+    "arms left": ("left_after_first", "{:.1f}".format),
+    "discarded": ("discarded", short),
+    "‖λ₁‖₀": ("support", short),
+    "r(ε) binds": ("rounding_binds", "{:.1f}".format),
+    "λ^G needs": ("needs_g", short),
+    "λ₁ needs": ("needs_first", short),
+    "best λ needs": ("needs_best", short),
+}
+
+
+@dataclass(eq=False)
+class Recording(RobustRage):
+    """Robust RAGE that notes for each phase what line 6 and r(ε) ask for."""
+
+    def begin(self) -> None:
+        super().begin()
+        self.wanted: list[tuple[float, int]] = []
+
+    def line_6(self) -> tuple[Array, float]:
+        lambda_, rho = self._design()
+        return lambda_, 2 ** (2 * self.t) * rho * (1 + self.epsilon) * self._threshold() ** 2
+
+    def plan(self) -> Counts | StopReason:
+        planned = super().plan()
+        if not isinstance(planned, StopReason):
+            lambda_, n = self.line_6()
+            self.wanted.append((n, rounding_minimum(lambda_, self.epsilon)))
+        return planned
+
+
+@dataclass(eq=False)
+class WithoutRounding(Recording):
+    """Without r(ε), the only place where the size of a design's support matters."""
+
+    def plan(self) -> Counts | StopReason:
+        if self.survivors.sum() == 1:
+            return StopReason.IDENTIFIED
+        lambda_, n = self.line_6()
+        return round_design(lambda_, math.ceil(n))
+
+
+@dataclass(eq=False)
+class Looking(Recording):
+    """Looks as often as Robust Static does: each phase grows by 1.3 and ends early if one arm is
+    left.
+    """
+
+    growth: float = 1.3
+
+    def begin(self) -> None:
+        super().begin()
+        self.phase_counts: Counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
+        self.phase_sums: Array = np.zeros(self.problem.n_pairs)
+
+    def plan(self) -> Counts | StopReason:
+        if self.survivors.sum() == 1:
+            return StopReason.IDENTIFIED
+        self.lambda_, self.size = self.line_6()
+        pulled = int(self.phase_counts.sum())
+        total = (
+            math.ceil(self.growth * pulled) if pulled else 2 * int(np.count_nonzero(self.lambda_))
+        )
+        counts: Counts = (
+            grown(self.lambda_, self.phase_counts, min(total, math.ceil(self.size)))
+            - self.phase_counts
+        )
+        return counts
+
+    def learn(self, outcome: Outcome) -> None:
+        self.phase_counts = self.phase_counts + outcome.counts
+        self.phase_sums = self.phase_sums + outcome.sums
+        before, t = self.survivors, self.t
+        super().learn(self.judged(outcome))
+        if self.phase_counts.sum() >= math.ceil(self.size):
+            self.phase_counts, self.phase_sums = 0 * self.phase_counts, 0.0 * self.phase_sums
+        elif (
+            self.survivors.sum() > 1
+        ):  # the phase goes on, with the arms and the design it began with
+            self.survivors, self.t = before, t
+
+    def judged(self, outcome: Outcome) -> Outcome:
+        """What arms are eliminated by: the pulls of this phase."""
+        return Outcome(outcome.phase, self.phase_counts, self.phase_sums, outcome.scatter)
+
+
+@dataclass(eq=False)
+class Keeping(Looking):
+    """Looks as often, and judges by the pulls of all phases instead of forgetting those of the
+    phases before.
+    """
+
+    def judged(self, outcome: Outcome) -> Outcome:
+        return Outcome(outcome.phase, self.counts, self.sums, outcome.scatter)
+
+
+def why_rage(session: Session) -> None:
+    """The variants beside each other, and what the designs are worth on these instances."""
+    import pandas as pd
+
+    jobs = [
+        Job(f"{e.name}/{size}/{run}", (e.name, size, e.seed(session.seed, size, run)), 10 + size)
+        for e, size in STUDIED
+        for run in range(session.runs)
+    ]
+    runs = pd.DataFrame(session.map("why-rage", diagnose, jobs))
+    lines = summary(runs)
+    with session.folder.staged() as stage:
+        write_table(runs, stage / "why-rage")
+        (stage / "why-rage-summary.md").write_text(markdown_table(lines) + "\n", encoding="utf-8")
+        write_origin(
+            stage / "why-rage.json", session.command, session.seed, runs=session.runs, delta=DELTA
+        )
+    _show(session, lines)
+
+
+def diagnose(name: str, size: int, seed: int) -> dict[str, Any]:
+    """One instance of the experiment of that name: samples of each variant, and what decides
+    them.
+    """
+    instance = (IRRELEVANT if name == IRRELEVANT.name else SPHERE).instance(size, seed)
+    algorithms = (Recording(), WithoutRounding(), Looking(), Keeping(), RobustStatic())
+    printed, without, looking, keeping, static = (
+        _finished(algorithm, instance, seed) for algorithm in algorithms
+    )
+    phases = [int(record.counts.sum()) for record in printed.history]
+    return {
+        "experiment": name,
+        "size": size,
+        "seed": seed,
+        "static": static.samples,
+        "printed": printed.samples,
+        "without_rounding": without.samples,
+        "looking": looking.samples,
+        "keeping": keeping.samples,
+        "phases": len(phases),
+        "left_after_first": int(printed.history[0].survivors.sum()),
+        "first_phase": phases[0],
+        "discarded": sum(phases[:-1]),
+        "rounding_binds": sum(minimum > n for n, minimum in printed.wanted),
+        **_what_designs_need(instance, printed),
+    }
+
+
+def _finished(algorithm: Algorithm, instance: Instance, seed: int) -> Any:
+    """The run itself, not only its result: it remembers what it wanted."""
+    problem, theta = instance
+    simulator = LinearSimulator(problem, theta, seed=np.random.SeedSequence(seed, spawn_key=(1,)))
+    run = algorithm.start(problem, Settings(delta=DELTA, noise=Gaussian(1.0), confidence="paper"))
+    while phase := run.next_phase():
+        run.update(simulator.pull(phase))
+    return run
+
+
+def _what_designs_need(instance: Instance, rage: Recording) -> dict[str, float]:
+    """Pulls after which the true gaps exceed the paper's widths: with λ^G, RAGE's first design, and
+    the best (H_R).
+    """
+    problem, theta = instance
+    first = rage.start(problem, rage.settings)._design()[0]
+    squared = paper_threshold(problem.n_pairs, DELTA) ** 2
+    return {
+        "support": int(np.count_nonzero(first)),
+        "needs_g": squared * _hardness(instance, g_weights(problem, rage.scales)),
+        "needs_first": squared * _hardness(instance, first),
+        "needs_best": squared * complexity(problem, theta, tolerance=1e-3).paper,
+    }
+
+
+def _hardness(instance: Instance, weights: Array) -> float:
+    """max over z and x' of min over z' of ‖z − z'‖²_{A⁻¹} / Δ²: the paper's H_R at this design."""
+    problem, theta = instance
+    best, ones = problem.best_arm(theta), np.ones(problem.n_pairs)
+    counts = round_design(weights, FINE)
+    compared = Frame.of(problem, problem.pairs, ones).compare(counts, np.zeros(problem.n_pairs))
+    clearance = compared.with_means(problem.pair_means(theta)).clearance(np.array([best]))[0]
+    return FINE / float(np.delete(clearance, best).min()) ** 2
+
+
+def summary(runs: pd.DataFrame) -> list[list[str]]:
+    """Means over the runs: the headings, then a line an instance."""
+    lines = [["", *COLUMNS]]
+    for experiment, size in STUDIED:
+        chosen = runs[(runs["experiment"] == experiment.name) & (runs["size"] == size)]
+        cells = [shown(float(chosen[column].mean())) for column, shown in COLUMNS.values()]
+        lines.append([f"{experiment.symbol} = {size}", *cells])
+    return lines
+
+
+def _show(session: Session, lines: list[list[str]]) -> None:
+    from rich.table import Table
+
+    title = f"Why Robust RAGE is where it is: means of {session.runs} runs, the paper's rules"
+    table = Table(*lines[0], title=title, title_justify="left", padding=(0, 1, 0, 0))
+    for line in lines[1:]:
+        table.add_row(*line)
+    console_for_output().print(table)

@@ -1,0 +1,1 @@
+"""Sessions: what every experiment runs in, from its jobs to its files."""

@@ -1,0 +1,158 @@
+"""A session of experiments: jobs over workers, with progress; what is finished stays, and the same
+command goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from surefoot.errors import InputError
+from surefoot.experiments.session.journal import Journal
+from surefoot.experiments.session.output import Folder
+from surefoot.experiments.session.progress import JobProgress, Silent
+from surefoot.experiments.session.workers import Cluster, JobWorkers, Processes
+from surefoot.interrupts import last_words
+from surefoot.study.executors import cores, is_loss
+
+
+class Stopped(RuntimeError):
+    """The experiment ended before its time; the message says why, and that it can go on."""
+
+
+class Interrupted(Stopped):
+    """Somebody pressed Ctrl-C."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A piece of work that does not depend on any other.
+
+    Attributes:
+        key: its name within the experiment; must tell it apart under all options.
+        arguments: what the experiment's function is called with; picklable.
+        weight: how much work it is compared with the others, for the remaining time; the heaviest
+            begin first.
+    """
+
+    key: str
+    arguments: tuple[Any, ...]
+    weight: float = 1.0
+
+
+@dataclass
+class Session:
+    """What every experiment is given.
+
+    Attributes:
+        runs: how often each instance is run.
+        seed: of all randomness.
+        out: the folder for tables and figures.
+        command: what the user typed, for the sidecar.
+        processes: on this machine; None: all cores.
+        dask: the address of a Dask scheduler to use instead.
+    """
+
+    runs: int = 20
+    seed: int = 0
+    out: Path = Path("results")
+    command: str = ""
+    processes: int | None = None
+    dask: str | None = None
+    progress: JobProgress = field(default_factory=Silent)
+    _journals: list[Journal] = field(default_factory=list, init=False)
+    _workers: JobWorkers | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        for name, least in (("runs", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < least:
+                raise InputError(
+                    f"--{name} {value} is not possible: give a whole number of at least {least}"
+                )
+        self.folder = Folder(self.out)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """After success nothing is left to continue; otherwise what is finished stays."""
+        if self._workers is not None:
+            self._workers.stop()
+        for journal in self._journals:
+            journal.close() if kind else journal.remove()
+
+    def map(
+        self,
+        experiment: str,
+        function: Callable[..., Any],
+        jobs: Sequence[Job],
+        identity: dict[str, Any] | None = None,
+    ) -> list[Any]:
+        """`function(*job.arguments)` for every job, in the order of the jobs, whoever computed them
+        in whichever order.
+
+        Args:
+            experiment: what is being done, for people and for the journal's name.
+            function: of a module, so that workers can find it; what it gives must survive JSON.
+            identity: what else decides the results, besides the seed and the code. The number of
+                runs should not be in it if jobs of fewer runs are also jobs of more.
+        """
+        journal = Journal(self.out, experiment, {"seed": self.seed} | (identity or {}))
+        self._journals.append(journal)
+        left = sorted(
+            (job for job in jobs if job.key not in journal.results), key=lambda job: -job.weight
+        )
+        total = sum(job.weight for job in jobs)
+        self.progress.begin(experiment, total, total - sum(job.weight for job in left))
+        try:
+            if left:
+                with last_words(lambda: self._last_words(journal, left)):
+                    self._work(journal, function, left)
+        finally:
+            self.progress.end()
+        return [journal.results[job.key] for job in jobs]
+
+    def _work(self, journal: Journal, function: Callable[..., Any], left: list[Job]) -> None:
+        try:
+            futures = self._started_workers().submit_all(function, [job.arguments for job in left])
+            job_of = dict(zip(futures, left, strict=True))
+            for future in as_completed(futures):
+                journal.record(job_of[future].key, future.result())
+                self.progress.advance(job_of[future].weight)
+        except KeyboardInterrupt:
+            raise Interrupted(_interrupted(journal, left)) from None
+        except Exception as error:
+            if not is_loss(error):
+                raise
+            raise Stopped(
+                f"a worker died ({type(error).__name__}): it was killed, or there was "
+                f"not enough memory. "
+                f"{_how_to_go_on(journal, left)}; fewer --processes need less memory"
+            ) from error
+
+    def _started_workers(self) -> JobWorkers:
+        if self._workers is None:
+            self._workers = (
+                Cluster(self.dask) if self.dask else Processes(self.processes or cores())
+            )
+        return self._workers
+
+    def _last_words(self, journal: Journal, left: list[Job]) -> str:
+        self.progress.end()  # a terminal wants its cursor back
+        return _interrupted(journal, left)
+
+
+def _interrupted(journal: Journal, left: list[Job]) -> str:
+    return f"interrupted. {_how_to_go_on(journal, left)}"
+
+
+def _how_to_go_on(journal: Journal, left: list[Job]) -> str:
+    missing = sum(job.key not in journal.results for job in left)
+    return (
+        f"{len(journal.results)} jobs are finished and kept, {missing} are left: the "
+        f"same command goes on with them"
+    )

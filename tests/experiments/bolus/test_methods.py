@@ -1,0 +1,50 @@
+"""What each method is asked, and by whose rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from surefoot.experiments.bolus.methods import (
+    METHODS,
+    PRIME_TABULAR,
+    ROBUST_RAGE,
+    STABLEOPT,
+    Question,
+    choose,
+)
+from surefoot.experiments.bolus.problem import make_dosing
+
+DOSING = make_dosing("adult#001", n_arms=5, n_perturbations=2)
+SCALES = np.full(10, 2.0)
+
+
+def test_every_method_chooses_and_stableopt_spends_what_rage_spent() -> None:
+    results = choose(DOSING, SCALES, Question(budget=3000), np.random.SeedSequence(0))
+    assert set(results) == {method.label for method in METHODS}
+    assert results[STABLEOPT.label].samples == results[ROBUST_RAGE.label].samples > 0
+    assert not results[STABLEOPT.label].certified
+    assert results[PRIME_TABULAR.label].certified
+    for method in METHODS:
+        result = results[method.label]
+        assert (result.algorithm, result.settings.confidence) == (method.algorithm, method.policy)
+        assert result.problem.feature_kind == ("tabular" if method.model == "tabular" else "given")
+        assert (result.settings.noise.scales(10) == SCALES).all()
+
+
+def test_the_budget_binds_everyone_and_the_tolerance_prime_alone() -> None:
+    results = choose(
+        DOSING, SCALES, Question(delta=0.1, tolerance=0.7, budget=40), np.random.SeedSequence(0)
+    )
+    assert max(result.samples for result in results.values()) <= 40
+    tolerances = {label: result.settings.tolerance for label, result in results.items()}
+    assert tolerances == {m.label: 0.7 if m.algorithm == "prime" else 0.0 for m in METHODS}
+    assert {result.settings.delta for result in results.values()} == {0.1}
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_other_sources_mean_other_noise(number: int) -> None:
+    question = Question(budget=300)
+    first = choose(DOSING, SCALES, question, np.random.SeedSequence(0))
+    other = choose(DOSING, SCALES, question, np.random.SeedSequence(number))
+    assert (first[ROBUST_RAGE.label].pair_means != other[ROBUST_RAGE.label].pair_means).any()

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from surefoot.experiments.figure1.contenders import CONTENDERS
+from surefoot.experiments.figure1.synthetic import (
+    IRRELEVANT,
+    SPHERE,
+    Experiment,
+    figure,
+    markdown,
+    run_once,
+    run_table,
+    summary,
+)
+from surefoot.experiments.session.runner import Session
+
+SMALL = {
+    "irrelevant-dimensions": replace(IRRELEVANT, sizes=(5,)),
+    "unit-sphere": replace(SPHERE, sizes=(10, 20)),
+}
+
+
+def runs_of(experiment: Experiment, out: Path, processes: int, runs: int = 2) -> pd.DataFrame:
+    with Session(runs=runs, seed=3, out=out, processes=processes) as session:
+        return run_table(session, experiment)
+
+
+def test_the_table_is_the_same_to_the_bit_on_any_number_of_workers(tmp_path: Path) -> None:
+    one, two = (runs_of(SMALL["unit-sphere"], tmp_path / str(count), count) for count in (1, 2))
+    pd.testing.assert_frame_equal(
+        one.drop(columns="seconds"), two.drop(columns="seconds"), check_exact=True
+    )
+    assert len(one) == 2 * 2 * len(CONTENDERS)
+    # one instance for all contenders
+    assert one.groupby(["size", "run"])["seed"].nunique().eq(1).all()
+    assert one["seed"].nunique() == 4
+
+
+@pytest.mark.parametrize("experiment", SMALL.values(), ids=SMALL)
+def test_a_row_is_replayed_from_its_seed(experiment: Experiment) -> None:
+    size = experiment.sizes[0]
+    seed = experiment.seed(3, size, 1)
+    rows = run_once(experiment.name, size, 1, seed)
+    instance = (IRRELEVANT if experiment.name == IRRELEVANT.name else SPHERE).instance(size, seed)
+    for contender, row in zip(CONTENDERS, rows, strict=True):
+        again = contender.run(instance, row["seed"])
+        assert {**row, "seconds": 0} == {**row, **again, "seconds": 0}
+        assert row["certified"]
+
+
+def test_every_run_has_a_fresh_sphere_and_every_experiment_its_own_seeds() -> None:
+    seeds = {
+        e.seed(0, size, run) for e in (IRRELEVANT, SPHERE) for size in (10, 20) for run in range(3)
+    }
+    assert len(seeds) == 12
+    one, two = (SPHERE.instance(10, SPHERE.seed(0, 10, run))[0] for run in range(2))
+    assert not np.allclose(one.pairs[0], two.pairs[0])
+    assert SPHERE.instance(10, 5)[0].pairs.tobytes() == SPHERE.instance(10, 5)[0].pairs.tobytes()
+
+
+def test_the_settings_are_the_papers() -> None:
+    assert IRRELEVANT.sizes == (5, 10, 15, 20, 25, 30)
+    assert SPHERE.sizes == (10, 20, 50, 100, 200)
+    problem, _ = SPHERE.instance(20, 1)
+    assert (problem.n_arms, problem.dimension, problem.n_pairs) == (20, 10, 2 + 18 * 5)
+    assert [c.policy for c in CONTENDERS[:3]] == ["paper"] * 3
+
+
+def test_the_summary_compares_with_the_papers_oracle() -> None:
+    rows = [
+        {
+            "size": 5,
+            "label": label,
+            "policy": policy,
+            "samples": samples,
+            "correct": correct,
+            "certified": True,
+        }
+        for label, policy, samples, correct in [
+            ("Oracle", "paper", 10, True),
+            ("Oracle", "paper", 30, True),
+            ("Oracle", "valid", 5, True),
+            ("Oracle", "valid", 5, False),
+            ("PRIME", "valid", 8, False),
+            ("PRIME", "valid", 12, False),
+        ]
+    ]
+    table = summary(pd.DataFrame(rows).assign(seconds=0.1))
+    assert table["ratio"].tolist() == [1.0, 0.25, 0.5]
+    assert table["errors"].tolist() == [0, 1, 2]
+    assert table["deviation"][0] == pytest.approx(np.sqrt(200))
+    assert "| Oracle, valid | 5 (0.25) | 1 of 2 |" in markdown(replace(SPHERE, sizes=(5,)), table)
+    chart = figure(SPHERE, table).to_dict()
+    values = (
+        chart["data"]["values"]
+        if "values" in chart["data"]
+        else next(iter(chart["datasets"].values()))
+    )
+    assert [(row["mean"], row["low"], row["high"]) for row in values] == [
+        (20.0, pytest.approx(10.0), pytest.approx(30.0)),
+        (5.0, 5.0, 5.0),
+        (10.0, pytest.approx(8.0), pytest.approx(12.0)),
+    ]

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from surefoot.algorithms.designs import g_weights
+from surefoot.experiments.figure1 import why_rage
+from surefoot.experiments.figure1.synthetic import SPHERE
+from surefoot.experiments.figure1.why_rage import (
+    Keeping,
+    Looking,
+    Recording,
+    _finished,
+    _hardness,
+    diagnose,
+)
+from surefoot.experiments.instances import classic
+from surefoot.experiments.session.runner import Session
+
+
+@pytest.fixture(scope="module")
+def row() -> dict[str, Any]:
+    return diagnose("unit-sphere", 20, SPHERE.seed(0, 20, 3))
+
+
+def test_the_parts_add_up(row: dict[str, Any]) -> None:
+    last = row["printed"] - row["discarded"]
+    assert row["phases"] >= 2
+    assert 0 < row["first_phase"] <= row["discarded"]
+    assert last > 0
+    assert row["needs_best"] < min(row["needs_g"], row["needs_first"])
+
+
+def test_without_rounding_nothing_changes_where_it_never_binds(row: dict[str, Any]) -> None:
+    assert row["rounding_binds"] == 0
+    assert row["without_rounding"] == row["printed"]
+
+
+def test_a_phase_that_is_looked_at_is_never_longer() -> None:
+    seed = SPHERE.seed(0, 20, 3)
+    instance = SPHERE.instance(20, seed)
+    looking, printed = (
+        _finished(algorithm, instance, seed) for algorithm in (Looking(), Recording())
+    )
+    first = int(printed.history[0].counts.sum())
+    parts = np.cumsum([record.counts.sum() for record in looking.history])
+    assert len(parts) > len(printed.history)
+    assert first in parts or parts[-1] < first
+    assert looking.survivors.sum() == 1
+
+
+def test_what_is_kept_counts() -> None:
+    seed = SPHERE.seed(0, 20, 3)
+    keeping = _finished(Keeping(), SPHERE.instance(20, seed), seed)
+    again = keeping.frame.compare(keeping.counts, keeping.sums).clearance(
+        np.array([keeping.leader])
+    )[0]
+    assert np.delete(again, keeping.leader).min() == pytest.approx(
+        keeping.evidence[keeping.evidence < np.inf].max()
+    )
+
+
+def test_the_hardness_of_a_design_is_the_papers_formula() -> None:
+    problem, theta = classic(3)
+    weights = g_weights(problem, np.ones(problem.n_pairs))
+    inverse = np.linalg.inv(problem.pairs.T @ (weights[:, None] * problem.pairs))
+    best = problem.best_arm(theta)
+    means = problem.pair_means(theta)
+    differences = np.delete(problem.pairs[best] - problem.pairs, best, axis=0)
+    gaps = np.delete(means[best] - means, best)
+    expected = max(np.einsum("ij,jk,ik->i", differences, inverse, differences) / gaps**2)
+    assert _hardness((problem, theta), weights) == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_table_of_the_documentation_is_printed_and_written(
+    row: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(why_rage, "STUDIED", [(SPHERE, 20)])
+    monkeypatch.setattr(Session, "map", lambda *_: [row, row | {"phases": row["phases"] + 1}])
+    why_rage.why_rage(Session(runs=2, out=tmp_path))
+    written = (tmp_path / "why-rage-summary.md").read_text(encoding="utf-8").splitlines()
+    assert len(written) == 3
+    cells = dict(zip(written[0].split(" | ")[1:], written[2].split(" | ")[1:], strict=True))
+    assert written[2].startswith("| n = 20 |")
+    assert (cells["RAGE"], cells["phases"]) == (f"{row['printed']:,}", f"{row['phases'] + 0.5:.1f}")
+    printed = capsys.readouterr().out
+    assert all(heading in printed for heading in ("Static", "discarded", "n = 20"))
+    assert len(pd.read_parquet(tmp_path / "why-rage.parquet")) == 2
