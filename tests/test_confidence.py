@@ -10,10 +10,8 @@ from surefoot.confidence import (
     one_sided_events,
     paper_threshold,
     self_normalised_radius,
-    union_threshold,
     valid_spending,
 )
-from surefoot.noise import Gaussian, SubGaussian
 
 
 def test_the_papers_threshold() -> None:
@@ -28,22 +26,6 @@ def test_events_are_counted_for_the_widest_arm_as_the_best() -> None:
 def test_valid_spending_sums_to_delta() -> None:
     spent = sum(valid_spending(0.1, look) for look in range(1, 200_000))
     assert 0.1 - 1e-6 < spent <= 0.1
-
-
-def test_a_union_of_gaussian_events_is_exact() -> None:
-    c = union_threshold(20, 0.05, Gaussian(3.0))
-    assert 20 * stats.norm.sf(c) == pytest.approx(0.05)
-
-
-def test_sub_gaussian_events_have_the_chernoff_bound() -> None:
-    assert union_threshold(20, 0.05, SubGaussian(3.0)) == pytest.approx(
-        math.sqrt(2 * math.log(400))
-    )
-    assert union_threshold(20, 0.05, SubGaussian(3.0)) > union_threshold(20, 0.05, Gaussian(3.0))
-
-
-def test_a_large_delta_never_makes_a_negative_threshold() -> None:
-    assert union_threshold(1, 0.9, Gaussian(1.0)) == 0.0
 
 
 def _mixture_bound(first: np.ndarray, total: np.ndarray, delta: float) -> float:

@@ -9,7 +9,7 @@ import pytest
 from scipy import optimize, stats
 
 from surefoot.algorithms.comparisons import Frame
-from surefoot.confidence import one_sided_events, paper_spending, union_threshold, valid_spending
+from surefoot.confidence import one_sided_events, paper_spending, valid_spending
 from surefoot.design import paper_separation
 from surefoot.experiments.instances import irrelevant_dimensions, random_robust
 from surefoot.hardness import binary_divergence, complexity
@@ -82,7 +82,7 @@ def test_e4_every_error_is_one_of_the_counted_events() -> None:
             assert (differences @ estimate > c * widths).any()
     assert errors > 100
     assert one_sided_events(problem.offsets) == 4 * 4 < problem.n_pairs**2
-    assert union_threshold(16, 0.05, Gaussian(1.0)) < math.sqrt(
+    assert Gaussian(1.0).union_threshold(16, 0.05) < math.sqrt(
         2 * math.log(problem.n_pairs**2 / 0.05)
     )
 

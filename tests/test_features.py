@@ -1,10 +1,21 @@
 from __future__ import annotations
 
+import json
+import pickle
+
 import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.features import feature_map, feature_names, linear, quadratic, tabular
+from surefoot.features import (
+    MAPS,
+    FeatureMap,
+    Linear,
+    Quadratic,
+    Tabular,
+    feature_map,
+    map_from_file,
+)
 from surefoot.problem import RobustProblem
 
 PARAMETERS = np.random.default_rng(0).standard_normal((12, 3)) * [1.0, 100.0, 1e-3] + [
@@ -15,43 +26,58 @@ PARAMETERS = np.random.default_rng(0).standard_normal((12, 3)) * [1.0, 100.0, 1e
 
 
 def test_linear_has_an_intercept_and_standardised_columns() -> None:
-    features = linear(PARAMETERS)
+    features = Linear().image(PARAMETERS)
     assert features[:, 0].tolist() == [1.0] * 12
     assert features[:, 1:].mean(axis=0) == pytest.approx(np.zeros(3), abs=1e-9)
     assert features[:, 1:].std(axis=0) == pytest.approx(np.ones(3))
 
 
 def test_a_constant_parameter_is_no_trouble() -> None:
-    features = linear(np.column_stack([PARAMETERS, np.full(12, 3.0)]))
+    features = Linear().image(np.column_stack([PARAMETERS, np.full(12, 3.0)]))
     assert features[:, 4].tolist() == [0.0] * 12
 
 
 def test_linear_represents_every_affine_reward() -> None:
     rewards = PARAMETERS @ [1.0, -0.2, 30.0] + 4.0
-    features = linear(PARAMETERS)
+    features = Linear().image(PARAMETERS)
     assert features @ np.linalg.lstsq(features, rewards)[0] == pytest.approx(rewards)
 
 
 def test_quadratic_represents_every_quadratic_reward() -> None:
     x, y, _ = PARAMETERS.T
     rewards = 1 + x * y - 0.01 * y**2
-    features = quadratic(PARAMETERS)
+    features = Quadratic().image(PARAMETERS)
     assert features.shape == (12, 1 + 3 + 6)
     assert features @ np.linalg.lstsq(features, rewards)[0] == pytest.approx(rewards)
 
 
 def test_tabular_gives_equal_pairs_one_vector_and_others_orthogonal_ones() -> None:
-    features = tabular(np.array([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0]]))
+    features = Tabular().image(np.array([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0]]))
     assert (features @ features.T).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
 
 
-def test_names_match_the_columns() -> None:
-    names = ["a", "b"]
+@pytest.mark.parametrize("chosen", MAPS.values(), ids=list(MAPS))
+def test_each_map_knows_itself(chosen: FeatureMap) -> None:
     parameters = PARAMETERS[:, :2]
-    for kind in ("given", "linear", "quadratic", "tabular"):
-        columns = feature_map(kind)(parameters).shape[1]
-        assert len(feature_names(kind, names, columns)) == columns
-    assert feature_names("quadratic", names, 6) == ["1", "a", "b", "a·a", "a·b", "b·b"]
+    image = chosen.image(parameters)
+    assert image.shape[1] <= chosen.width(*parameters.shape)
+    assert len(chosen.names(["a", "b"], image.shape[1])) == image.shape[1]
+    assert feature_map(chosen.kind) is chosen
+    assert map_from_file(json.loads(json.dumps(chosen.to_file()))) is chosen
+
+
+def test_products_are_named_in_the_order_of_their_columns() -> None:
+    assert Quadratic().names(["a", "b"], 6) == ["1", "a", "b", "a·a", "a·b", "b·b"]
+    columns = Quadratic().image(PARAMETERS[:, :2])
+    assert columns[:, 4] == pytest.approx(columns[:, 1] * columns[:, 2])
+
+
+def test_a_function_of_the_callers_own_is_kept_as_its_values() -> None:
+    problem = RobustProblem(np.eye(2), [np.zeros((1, 2))] * 2, features=lambda p: 2 * p)
+    again = pickle.loads(pickle.dumps(problem))  # which a lambda would not survive
+    stored = map_from_file(json.loads(json.dumps(again.feature_map.to_file())))
+    assert stored.kind == "custom"
+    assert np.array_equal(stored.image(problem.parameters), 2 * np.eye(2))
 
 
 def test_an_unknown_map_is_refused_with_the_choices() -> None:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from surefoot.boundaries import crossing_probability
 from surefoot.errors import InputError
-from surefoot.noise import Gaussian, Noise, SubGaussian, noise_from_dict
+from surefoot.noise import NOISE_MODELS, Gaussian, Noise, SubGaussian, noise_from_dict
 
 
 def test_one_scale_or_one_for_each_pair() -> None:
@@ -32,7 +35,10 @@ def test_scales_for_another_number_of_pairs_are_refused() -> None:
         Gaussian([1.0, 2.0]).scales(3)
 
 
-@pytest.mark.parametrize("scale", [0.0, -1.0, np.nan, np.inf, [1.0, 0.0], [], [[1.0]], "loud"])
+@pytest.mark.parametrize(
+    "scale",
+    [0.0, -1.0, np.nan, np.inf, [1.0, 0.0], [], [[1.0]], "1", True, ["1"], [[1.0], [1.0, 2.0]]],
+)
 def test_a_scale_must_be_positive(scale: object) -> None:
     with pytest.raises(InputError, match="must be one positive number, or one for each pair"):
         Gaussian(scale)  # type: ignore[arg-type]
@@ -43,7 +49,45 @@ def test_sub_gaussian_noise_needs_a_scale() -> None:
         SubGaussian(None)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("noise", [Gaussian(), Gaussian(0.1), SubGaussian([1.0, 2.5])])
+EVERY = [Gaussian(), Gaussian(0.1), SubGaussian([1.0, 2.5])]  # each model, each way of use
+
+
+def test_every_model_is_tried_here() -> None:
+    assert {type(noise) for noise in EVERY} == set(NOISE_MODELS.values())
+
+
+@pytest.mark.parametrize("noise", EVERY, ids=repr)
+def test_each_model_knows_itself(noise: Noise) -> None:
+    assert NOISE_MODELS[noise.kind] is type(noise)
+    assert type(noise).__name__ in noise.usage
+    assert noise.kind.lower() in noise.assumption.lower()
+    assert noise.known or not noise.scales_are_deviations
+    with pytest.raises(InputError, match=f"{noise.kind} noise has no colour: it takes scale"):
+        noise.from_options({"colour": 1})
+
+
+@pytest.mark.parametrize("noise", EVERY, ids=repr)
+def test_thresholds_and_boundaries_hold_at_their_level(noise: Noise) -> None:
+    # each is checked against normal noise, which all models contain
+    assert 20 * stats.norm.sf(noise.union_threshold(20, 0.05)) <= 0.05 * (1 + 1e-9)
+    weights = (1.0, 0.5, 1.0)
+    boundary = noise.boundary(weights, 0.05, ())
+    assert crossing_probability(weights, boundary) <= 0.05 * (1 + 1e-6)
+
+
+def test_scales_of_normal_noise_alone_can_be_tested_against() -> None:
+    assert Gaussian(1.0).scales_are_deviations
+    assert not Gaussian().scales_are_deviations
+    assert not SubGaussian(1.0).scales_are_deviations
+
+
+def test_a_file_without_a_scale_means_equal_variances() -> None:
+    noise = noise_from_dict({"kind": "Gaussian", "scale": None})
+    assert not noise.known
+    assert "the same for all pairs" in noise.assumption
+
+
+@pytest.mark.parametrize("noise", EVERY, ids=repr)
 def test_it_survives_json(noise: Noise) -> None:
     again = noise_from_dict(json.loads(json.dumps(noise.to_dict())))
     assert type(again) is type(noise)
@@ -51,9 +95,21 @@ def test_it_survives_json(noise: Noise) -> None:
     assert again.known == noise.known
 
 
-@pytest.mark.parametrize(
-    "data", [{}, {"kind": "Cauchy", "scale": 1.0}, {"kind": "SubGaussian", "scale": None}]
-)
+@pytest.mark.parametrize("data", [{}, {"kind": "Cauchy", "scale": 1.0}, {"kind": ["Gaussian"]}])
 def test_unknown_noise_is_refused(data: dict[str, object]) -> None:
     with pytest.raises(InputError, match="its kind is Gaussian or SubGaussian"):
         noise_from_dict(data)
+
+
+def test_a_union_of_gaussian_events_is_exact() -> None:
+    c = Gaussian(3.0).union_threshold(20, 0.05)
+    assert 20 * stats.norm.sf(c) == pytest.approx(0.05)
+
+
+def test_sub_gaussian_events_have_the_chernoff_bound() -> None:
+    assert SubGaussian(3.0).union_threshold(20, 0.05) == pytest.approx(math.sqrt(2 * math.log(400)))
+    assert SubGaussian(3.0).union_threshold(20, 0.05) > Gaussian(3.0).union_threshold(20, 0.05)
+
+
+def test_a_large_delta_never_makes_a_negative_threshold() -> None:
+    assert Gaussian(1.0).union_threshold(1, 0.9) == 0.0

@@ -139,7 +139,7 @@ class TestBadInput:
 
     def test_a_feature_map_that_loses_rows(self) -> None:
         with pytest.raises(
-            InputError, match="gave 4 rows for 5 pairs: it must give one row a pair"
+            InputError, match="gave 4 rows for 5 pairs: it must give one row per pair"
         ):
             RobustProblem(ARMS, PERTURBATIONS, features=lambda parameters: parameters[1:])
 

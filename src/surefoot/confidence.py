@@ -1,14 +1,12 @@
-"""Thresholds: the paper's, unions over one-sided events, self-normalised ellipsoids."""
+"""Thresholds: the paper's, how unions spend δ, self-normalised ellipsoids."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from scipy import special
 
 from surefoot.arrays import Array, IntArray
-from surefoot.noise import Gaussian, Noise
 
 SINGULAR = 1e-13  # eigenvalues below this share of the largest are zero
 
@@ -35,17 +33,6 @@ def one_sided_events(offsets: IntArray) -> int:
     though (z' − z)ᵀθ < 0. So one event for each x' ≠ x* and each pair of x*, whichever arm that is.
     """
     return (len(offsets) - 2) * int(np.diff(offsets).max())
-
-
-def union_threshold(events: int, delta: float, noise: Noise) -> float:
-    """c such that `events` one-sided deviations of more than c standard deviations have probability
-    ≤ δ in all.
-
-    Gaussian noise has the exact quantile; sub-Gaussian noise the Chernoff bound √(2 log(events/δ)).
-    """
-    if isinstance(noise, Gaussian):
-        return max(0.0, -float(special.ndtri(delta / events)))
-    return math.sqrt(2 * math.log(events / delta))
 
 
 def self_normalised_radius(first: Array, total: Array, delta: float) -> float:

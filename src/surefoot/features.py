@@ -1,56 +1,161 @@
 """Feature maps: from the parameters of a pair to the vector whose inner product with θ is its mean
-reward.
+reward. Each map knows its image, the names of its columns, and how a file holds it.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from surefoot.arrays import Array
 from surefoot.errors import InputError
 
-FeatureMap = Callable[[Array], Array]
+Function = Callable[[Array], Array]
 
 
-def given(parameters: Array) -> Array:
+class FeatureMap(ABC):
+    """From (n_pairs, n_parameters) parameters to (n_pairs, n_features) features.
+
+    Attributes:
+        kind: what a caller writes to choose it, and what a file holds.
+    """
+
+    kind: str
+
+    @abstractmethod
+    def image(self, parameters: Array) -> Array:
+        """(n_pairs, n_features) the features of each pair."""
+
+    @abstractmethod
+    def names(self, parameters: list[str], n_features: int) -> list[str]:
+        """A readable name for each feature, from those of the parameters."""
+
+    def width(self, n_pairs: int, n_parameters: int) -> int:
+        """How many features there are at most: whether they fit into memory is asked first."""
+        return n_parameters + 1
+
+    def settled(self, image: Array) -> FeatureMap:
+        """The map to keep with a problem, once its image is known."""
+        return self
+
+    def to_file(self) -> Any:
+        """What `map_from_file` makes the same map of."""
+        return self.kind
+
+
+class Given(FeatureMap):
     """The parameters themselves, as in the paper: reward = (x − y)ᵀθ, without an intercept."""
-    return parameters
+
+    kind = "given"
+
+    def image(self, parameters: Array) -> Array:
+        return parameters
+
+    def names(self, parameters: list[str], n_features: int) -> list[str]:
+        return parameters
 
 
-def linear(parameters: Array) -> Array:
+class Linear(FeatureMap):
     """An intercept and the parameters, centred and scaled to unit standard deviation over the
     pairs.
     """
-    return np.column_stack([np.ones(len(parameters)), _standardised(parameters)])
+
+    kind = "linear"
+
+    def image(self, parameters: Array) -> Array:
+        return np.column_stack([np.ones(len(parameters)), _standardised(parameters)])
+
+    def names(self, parameters: list[str], n_features: int) -> list[str]:
+        return ["1", *parameters]
 
 
-def quadratic(parameters: Array) -> Array:
+class Quadratic(FeatureMap):
     """`linear` with all squares and products of two parameters."""
-    scaled = _standardised(parameters)
-    first, second = np.triu_indices(scaled.shape[1])
-    return np.column_stack([np.ones(len(scaled)), scaled, scaled[:, first] * scaled[:, second]])
+
+    kind = "quadratic"
+
+    def image(self, parameters: Array) -> Array:
+        scaled = _standardised(parameters)
+        first, second = np.triu_indices(scaled.shape[1])
+        return np.column_stack([np.ones(len(scaled)), scaled, scaled[:, first] * scaled[:, second]])
+
+    def names(self, parameters: list[str], n_features: int) -> list[str]:
+        products = zip(*np.triu_indices(len(parameters)), strict=True)
+        return ["1", *parameters, *(f"{parameters[i]}·{parameters[j]}" for i, j in products)]
+
+    def width(self, n_pairs: int, n_parameters: int) -> int:
+        return (n_parameters + 1) * (n_parameters + 2) // 2
 
 
-def tabular(parameters: Array) -> Array:
+class Tabular(FeatureMap):
     """One basis vector for each distinct pair: no structure is assumed at all."""
-    _, label = np.unique(parameters, axis=0, return_inverse=True)
-    return np.eye(int(label.max()) + 1)[label.ravel()]
+
+    kind = "tabular"
+
+    def image(self, parameters: Array) -> Array:
+        _, label = np.unique(parameters, axis=0, return_inverse=True)
+        return np.eye(int(label.max()) + 1)[label.ravel()]
+
+    def names(self, parameters: list[str], n_features: int) -> list[str]:
+        return _numbered(n_features)
+
+    def width(self, n_pairs: int, n_parameters: int) -> int:
+        return n_pairs
+
+
+class Stored(FeatureMap):
+    """Features by their values alone: what is left of a function of the caller's own."""
+
+    kind = "custom"
+
+    def __init__(self, values: Any) -> None:
+        self._values = values
+
+    def image(self, parameters: Array) -> Array:
+        return self._values  # type: ignore[no-any-return]  # the problem checks them
+
+    def names(self, parameters: list[str], n_features: int) -> list[str]:
+        return _numbered(n_features)
+
+    def settled(self, image: Array) -> FeatureMap:
+        return Stored(image)
+
+    def to_file(self) -> Any:
+        return np.asarray(self._values).tolist()
+
+
+class Custom(FeatureMap):
+    """A function of the caller's own, which neither a file nor another process may be able to
+    load.
+    """
+
+    kind = "custom"
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+
+    def image(self, parameters: Array) -> Array:
+        return self._function(parameters)
+
+    def names(self, parameters: list[str], n_features: int) -> list[str]:
+        return _numbered(n_features)
+
+    def settled(self, image: Array) -> FeatureMap:
+        return Stored(image)
 
 
 MAPS: dict[str, FeatureMap] = {
-    "given": given,
-    "linear": linear,
-    "quadratic": quadratic,
-    "tabular": tabular,
+    feature_map.kind: feature_map for feature_map in (Given(), Linear(), Quadratic(), Tabular())
 }
 
 
-def feature_map(choice: str | FeatureMap) -> FeatureMap:
-    """The map of that name, or the caller's own function."""
+def feature_map(choice: str | Function) -> FeatureMap:
+    """The map of that name, or one of the caller's own function."""
     if callable(choice):
-        return choice
+        return Custom(choice)
     if choice not in MAPS:
         raise InputError(
             f"features={choice!r} is not known: choose {', '.join(map(repr, MAPS))}, "
@@ -59,18 +164,12 @@ def feature_map(choice: str | FeatureMap) -> FeatureMap:
     return MAPS[choice]
 
 
-def feature_names(choice: str, parameter_names: list[str], n_features: int) -> list[str]:
-    """Readable names for the columns that `feature_map(choice)` makes of the named parameters."""
-    if choice == "given":
-        return parameter_names
-    if choice == "linear":
-        return ["1", *parameter_names]
-    if choice == "quadratic":
-        first, second = np.triu_indices(len(parameter_names))
-        products = [
-            f"{parameter_names[i]}·{parameter_names[j]}" for i, j in zip(first, second, strict=True)
-        ]
-        return ["1", *parameter_names, *products]
+def map_from_file(entry: Any) -> FeatureMap:
+    """Rebuild what `FeatureMap.to_file` wrote."""
+    return feature_map(entry) if isinstance(entry, str) else Stored(entry)
+
+
+def _numbered(n_features: int) -> list[str]:
     return [f"feature {k}" for k in range(n_features)]
 
 

@@ -1,27 +1,99 @@
-"""What is known about the noise. A scale is an upper bound; the user must choose, there is no
-default.
+"""What is known about the noise. The user must choose: there is no default.
+
+Each model knows itself: its tail, the boundary that its walks need, which tests its data allow, how
+a file holds it and what it assumes. A new one is a class here and its name in `NOISE_MODELS`.
 """
 
 from __future__ import annotations
 
+import inspect
+import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
 from surefoot.arrays import Array
+from surefoot.boundaries import Weights, gaussian_boundary, mixture_boundary
 from surefoot.errors import InputError
 
 
-@dataclass(frozen=True, eq=False)
-class Noise:
+class Noise(ABC):
     """Noise of independent pulls with mean zero.
 
     Attributes:
-        scale: standard deviation (Gaussian) or sub-Gaussian constant: one number, one per pair, or
-            None if unknown.
+        kind: what a configuration calls it. Study files hold the name of the class.
+        usage: how it is written in Python, for messages.
     """
+
+    kind: ClassVar[str]
+    usage: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def known(self) -> bool:
+        """Whether a scale is given; else data say what it is."""
+
+    @property
+    @abstractmethod
+    def scales_are_deviations(self) -> bool:
+        """Whether the scales bound standard deviations of *normal* noise, so that a sum of squares
+        can be tested against them (χ²).
+        """
+
+    @property
+    @abstractmethod
+    def assumption(self) -> str:
+        """What a certificate relies on, as part of a sentence."""
+
+    @abstractmethod
+    def scales(self, n_pairs: int) -> Array:
+        """(n_pairs,) the scale of each pair; ones where it is unknown (and then equal)."""
+
+    @property
+    @abstractmethod
+    def span(self) -> tuple[float, float] | None:
+        """The smallest and the largest scale; None if they are unknown."""
+
+    @abstractmethod
+    def union_threshold(self, events: int, delta: float) -> float:
+        """c such that this many one-sided deviations of more than c standard deviations have
+        probability ≤ δ in all.
+        """
+
+    @abstractmethod
+    def boundary(self, weights: Weights, delta: float, strictness: Weights) -> Array:
+        """(n_looks,) c_t such that a walk with these step variances ever reaches c_t √V_t with
+        probability ≤ δ.
+        """
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The noise as plain values: what study files hold."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Rebuild what `to_dict` described, in this or in an earlier version."""
+
+    @classmethod
+    def from_options(cls, options: dict[str, Any]) -> Self:
+        """Build it from what a configuration says; the model itself says what it misses."""
+        allowed = inspect.signature(cls).parameters
+        if unknown := [name for name in options if name not in allowed]:
+            raise InputError(
+                f"{cls.kind} noise has no {unknown[0]}: it takes {' and '.join(allowed)}"
+            )
+        needed = [name for name in allowed if allowed[name].default is inspect.Parameter.empty]
+        return cls(**(dict.fromkeys(needed) | options))
+
+
+@dataclass(frozen=True, eq=False)
+class _Scaled(Noise):
+    """Noise that is described by a scale alone: one number, one per pair, or None if unknown."""
 
     scale: ArrayLike | None
 
@@ -30,7 +102,6 @@ class Noise:
         return self.scale is not None
 
     def scales(self, n_pairs: int) -> Array:
-        """(n_pairs,) the scale of each pair; ones where it is unknown (and then equal)."""
         given = np.asarray(1.0 if self.scale is None else self.scale, dtype=np.float64)
         if given.ndim and given.shape != (n_pairs,):
             raise InputError(
@@ -39,24 +110,69 @@ class Noise:
             )
         return np.full(n_pairs, given) if given.ndim == 0 else given
 
+    @property
+    def span(self) -> tuple[float, float] | None:
+        if self.scale is None:
+            return None
+        given = np.asarray(self.scale)
+        return float(given.min()), float(given.max())
+
     def to_dict(self) -> dict[str, Any]:
-        """The noise as plain values: what study files hold."""
         scale = None if self.scale is None else np.asarray(self.scale, dtype=np.float64).tolist()
         return {"kind": type(self).__name__, "scale": scale}
 
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        return cls(data.get("scale"))
 
-class Gaussian(Noise):
-    """Gaussian noise with a known scale, or `Gaussian()`: unknown, but the same for all pairs."""
+    @property
+    def _bound(self) -> str:
+        """The scale in words."""
+        if self.span is None:
+            return "of an unknown scale, the same for all pairs"
+        lowest, highest = self.span
+        if lowest == highest:
+            return f"of scale at most {highest:.4g}"
+        return f"of scales at most {lowest:.4g} to {highest:.4g}"
+
+
+class Gaussian(_Scaled):
+    """Gaussian noise with a known scale, or `Gaussian()`: unknown, but the same for all pairs.
+
+    A file without a scale means equal variances, whatever `Gaussian()` comes to mean.
+    """
+
+    kind = "gaussian"
+    usage = "Gaussian(scale), Gaussian() if the scale is unknown"
 
     def __init__(self, scale: ArrayLike | None = None) -> None:
         super().__init__(None if scale is None else _positive(scale))
 
+    @property
+    def scales_are_deviations(self) -> bool:
+        return self.known
 
-class SubGaussian(Noise):
+    @property
+    def assumption(self) -> str:
+        return f"Gaussian noise {self._bound}"
+
+    def union_threshold(self, events: int, delta: float) -> float:
+        """The exact quantile."""
+        return max(0.0, -float(special.ndtri(delta / events)))
+
+    def boundary(self, weights: Weights, delta: float, strictness: Weights) -> Array:
+        return gaussian_boundary(weights, delta, strictness)
+
+
+class SubGaussian(_Scaled):
     """Noise whose exponential moments are at most those of a Gaussian of this scale.
 
     Rewards in an interval of length w are sub-Gaussian with scale w / 2.
     """
+
+    kind = "sub-gaussian"
+    usage = "SubGaussian(scale)"
+    scales_are_deviations = False
 
     def __init__(self, scale: ArrayLike) -> None:
         if scale is None:
@@ -66,24 +182,39 @@ class SubGaussian(Noise):
             )
         super().__init__(_positive(scale))
 
+    @property
+    def assumption(self) -> str:
+        return f"sub-Gaussian noise {self._bound}"
+
+    def union_threshold(self, events: int, delta: float) -> float:
+        """The Chernoff bound √(2 log(events/δ))."""
+        return math.sqrt(2 * math.log(events / delta))
+
+    def boundary(self, weights: Weights, delta: float, strictness: Weights) -> Array:
+        return mixture_boundary(weights, delta, strictness)
+
+
+NOISE_MODELS: dict[str, type[Noise]] = {model.kind: model for model in (Gaussian, SubGaussian)}
+USAGE = ", or ".join(model.usage for model in NOISE_MODELS.values())
+
 
 def noise_from_dict(data: dict[str, Any]) -> Noise:
     """Rebuild what `Noise.to_dict` described."""
-    kind, scale = data.get("kind"), data.get("scale")
-    if kind == "Gaussian":
-        return Gaussian(scale)
-    if kind == "SubGaussian" and scale is not None:
-        return SubGaussian(scale)
-    raise InputError(
-        f"noise {data!r} is not known: its kind is Gaussian or SubGaussian, the latter with a scale"
-    )
+    for model in NOISE_MODELS.values():
+        if data.get("kind") == model.__name__:
+            return model.from_dict(data)
+    kinds = " or ".join(model.__name__ for model in NOISE_MODELS.values())
+    raise InputError(f"noise {data!r:.80} is not known: its kind is {kinds}")
 
 
 def _positive(scale: ArrayLike) -> ArrayLike:
     try:
-        array = np.array(scale, dtype=np.float64)  # a copy: the caller may change theirs
-    except (TypeError, ValueError):
-        array = np.empty(0)
+        numbers = np.asarray(scale)
+    except ValueError:  # rows of different lengths
+        numbers = np.empty(0)
+    if numbers.dtype.kind not in "iuf":  # text and truth values are no numbers
+        numbers = np.empty(0)
+    array = np.array(numbers, dtype=np.float64)  # a copy: the caller may change theirs
     if array.ndim > 1 or array.size == 0 or not (np.isfinite(array).all() and (array > 0).all()):
         raise InputError(
             f"a noise scale must be one positive number, or one for each pair, not {scale!r:.80}"

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
-from surefoot.features import FeatureMap, feature_map, feature_names
+from surefoot.features import FeatureMap, Function, feature_map, map_from_file
 from surefoot.grouping import (
     Names,
     arm_numbers,
@@ -55,7 +55,7 @@ class RobustProblem:
         arms: ArrayLike,
         perturbations: Sequence[ArrayLike],
         *,
-        features: str | FeatureMap = "given",
+        features: str | Function = "given",
         arm_names: Names = None,
         perturbation_names: Sequence[Sequence[str]] | None = None,
         parameter_names: Names = None,
@@ -65,7 +65,7 @@ class RobustProblem:
         self._build(
             np.concatenate(groups),
             np.repeat(np.arange(len(groups)), [len(group) for group in groups]),
-            features,
+            feature_map(features),
             arm_names,
             names,
             parameter_names,
@@ -77,7 +77,7 @@ class RobustProblem:
         pairs: ArrayLike,
         arm_of_pair: ArrayLike,
         *,
-        features: str | FeatureMap = "given",
+        features: str | Function = "given",
         arm_names: Names = None,
         perturbation_names: Names = None,
         parameter_names: Names = None,
@@ -91,7 +91,8 @@ class RobustProblem:
         parameters = matrix(pairs, "pairs")
         arm = arm_numbers(arm_of_pair, len(parameters))
         problem = cls.__new__(cls)
-        problem._build(parameters, arm, features, arm_names, perturbation_names, parameter_names)
+        mapping = feature_map(features)
+        problem._build(parameters, arm, mapping, arm_names, perturbation_names, parameter_names)
         return problem
 
     @classmethod
@@ -100,7 +101,7 @@ class RobustProblem:
         arms: ArrayLike,
         radii: ArrayLike,
         *,
-        features: str | FeatureMap = "given",
+        features: str | Function = "given",
         arm_names: Names = None,
         parameter_names: Names = None,
     ) -> RobustProblem:
@@ -126,11 +127,10 @@ class RobustProblem:
         self,
         parameters: Array,
         arm: NDArray[Any],
-        features: str | FeatureMap,
+        features: FeatureMap,
         arm_names: Names,
         perturbation_names: Names,
         parameter_names: Names,
-        explicit_features: Array | None = None,
     ) -> None:
         require_memory(parameters.shape[0], parameters.shape[1], "pairs")
         self.arm_names = names_for(arm_names, int(arm.max()) + 1, "arm")
@@ -138,23 +138,16 @@ class RobustProblem:
         grouped = grouped_by_arm(parameters, arm, self.arm_names, perturbation_names)
         self.parameters, self.offsets = grouped.parameters, grouped.offsets
         self.perturbation_names = grouped.perturbation_names
-        self.feature_kind = features if isinstance(features, str) else "custom"
-        if features == "tabular":
-            require_memory(len(self.parameters), len(self.parameters), "tabular features")
-        mapped = (
-            feature_map(features)(self.parameters)
-            if explicit_features is None
-            else explicit_features
-        )
-        self.features = matrix(mapped, "features")
+        width = features.width(*self.parameters.shape)
+        require_memory(self.n_pairs, width, f"{features.kind} features")
+        self.features = matrix(features.image(self.parameters), "features")
         if len(self.features) != self.n_pairs:
             raise InputError(
                 f"the feature map gave {len(self.features)} rows for {self.n_pairs} "
-                f"pairs: it must give one row a pair"
+                f"pairs: it must give one row per pair"
             )
-        self.feature_names = feature_names(
-            self.feature_kind, self.parameter_names, self.features.shape[1]
-        )
+        self.feature_map = features.settled(self.features)
+        self.feature_names = features.names(self.parameter_names, self.features.shape[1])
         self.basis = _span(self.features)
         self.pairs = (
             self.features
@@ -164,6 +157,11 @@ class RobustProblem:
         for array in (self.parameters, self.offsets, self.features, self.pairs, self.basis):
             array.flags.writeable = False
         refuse_twin_arms(self.features, self.offsets, self.arm_names)
+
+    @property
+    def feature_kind(self) -> str:
+        """The name of the feature map; "custom" for a function of the caller's own."""
+        return self.feature_map.kind
 
     @property
     def n_pairs(self) -> int:
@@ -251,7 +249,7 @@ class RobustProblem:
 
     @classmethod
     def from_frame(
-        cls, frame: pd.DataFrame, *, features: str | FeatureMap = "given"
+        cls, frame: pd.DataFrame, *, features: str | Function = "given"
     ) -> RobustProblem:
         """A problem from a table with a column `arm`, optionally `perturbation`, and one column a
         parameter.
@@ -265,7 +263,7 @@ class RobustProblem:
         self.to_frame().to_csv(path, index=False)
 
     @classmethod
-    def from_csv(cls, path: str | Path, *, features: str | FeatureMap = "given") -> RobustProblem:
+    def from_csv(cls, path: str | Path, *, features: str | Function = "given") -> RobustProblem:
         """Read what `to_csv` wrote, or any table that `from_frame` takes."""
         from surefoot import tables
 
@@ -278,9 +276,7 @@ class RobustProblem:
         return {
             "parameters": self.parameters.tolist(),
             "offsets": self.offsets.tolist(),
-            "features": self.feature_kind
-            if self.feature_kind != "custom"
-            else self.features.tolist(),
+            "features": self.feature_map.to_file(),
             "arm_names": self.arm_names,
             "perturbation_names": self.perturbation_names,
             "parameter_names": self.parameter_names,
@@ -304,15 +300,8 @@ class RobustProblem:
                 "write the problem with to_dict() or to_json()"
             )
         arm = np.repeat(np.arange(len(sizes)), sizes)
-        explicit = None if isinstance(features, str) else np.array(features, dtype=np.float64)
         problem = cls.__new__(cls)
-        problem._build(
-            parameters,
-            arm,
-            features if explicit is None else feature_map("given"),
-            *names,
-            explicit,
-        )
+        problem._build(parameters, arm, map_from_file(features), *names)
         return problem
 
     def to_json(self) -> str:

@@ -15,7 +15,7 @@ from surefoot.errors import InputError
 from surefoot.literals import exact_number, number_from_text
 
 if TYPE_CHECKING:
-    from surefoot.features import FeatureMap
+    from surefoot.features import Function
     from surefoot.problem import RobustProblem
 
 NAMES = ("arm", "perturbation")  # columns that are no parameters
@@ -32,7 +32,7 @@ def problem_to_frame(problem: RobustProblem) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def problem_from_frame(frame: pd.DataFrame, features: str | FeatureMap) -> RobustProblem:
+def problem_from_frame(frame: pd.DataFrame, features: str | Function) -> RobustProblem:
     """Arms in order of first appearance; every column but `arm` and `perturbation` is a
     parameter.
     """

@@ -18,7 +18,6 @@ from surefoot.algorithms.settings import Settings
 from surefoot.arrays import Array
 from surefoot.confidence import self_normalised_radius
 from surefoot.errors import InputError
-from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
 from surefoot.statistics import (
     Counts,
@@ -136,8 +135,8 @@ class Algorithm(ABC):
         self.freedom = self.freedom + np.maximum(outcome.counts - 1, 0)
         if self.first_information is None:
             self.first_information = information(self.rows, self.counts)
-        scales_known = isinstance(self.settings.noise, Gaussian) and self.settings.noise.known
-        self._fits = [*self._fits, lack_of_fit(self.rows, self.scales, outcome, scales_known)]
+        comparable = self.settings.noise.scales_are_deviations
+        self._fits = [*self._fits, lack_of_fit(self.rows, self.scales, outcome, comparable)]
         self.learn(outcome)
         self._pending = None
         self.history = [*self.history, self._record(phase)]

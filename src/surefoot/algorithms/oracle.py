@@ -14,7 +14,7 @@ from surefoot.algorithms.comparisons import Comparisons
 from surefoot.algorithms.designs import noise_key, remembered
 from surefoot.algorithms.static_allocation import StaticAllocation
 from surefoot.arrays import Array
-from surefoot.confidence import paper_threshold, union_threshold
+from surefoot.confidence import paper_threshold
 from surefoot.design.separation import paper_separation
 from surefoot.errors import InputError
 
@@ -75,4 +75,4 @@ class Oracle(StaticAllocation):
             return paper_threshold(self.problem.n_pairs, self.settings.delta)
         own = self.problem.pairs_of(self.best)
         events = (own.stop - own.start) * (self.problem.n_arms - 1)
-        return union_threshold(events, self.settings.delta, self.settings.noise)
+        return self.settings.noise.union_threshold(events, self.settings.delta)

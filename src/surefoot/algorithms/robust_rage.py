@@ -17,7 +17,6 @@ from surefoot.confidence import (
     one_sided_events,
     paper_spending,
     paper_threshold,
-    union_threshold,
     valid_spending,
 )
 from surefoot.design.robust_xy import robust_xy
@@ -80,7 +79,7 @@ class RobustRage(Algorithm):
         if self.settings.confidence == "paper":
             return paper_threshold(n_pairs, paper_spending(delta, self.t))
         events = one_sided_events(self.problem.offsets)
-        return union_threshold(events, valid_spending(delta, self.t), self.settings.noise)
+        return self.settings.noise.union_threshold(events, valid_spending(delta, self.t))
 
     def _design(self) -> tuple[Array, float]:
         """λ*_t and ρ(X̂_t) of `eq:eq14`, mixed with λ^G if valid: then A ⪰ (1 − mixture)·A_{λ*}."""

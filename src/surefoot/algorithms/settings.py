@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 from surefoot.errors import InputError
 from surefoot.literals import exact_number
-from surefoot.noise import Noise
+from surefoot.noise import USAGE, Noise
 
 SMALLEST_DELTA = 1e-12  # a quadrature that misses 1e-17 of a walk still resolves what looks spend
 LARGEST_SCALE = 1e75  # fourth powers and their inverses are finite
@@ -43,8 +41,7 @@ class Settings:
         if not isinstance(self.noise, Noise):
             raise InputError(
                 f"noise={self.noise!r} does not say what is known about the noise: "
-                f"give surefoot.Gaussian(scale), "
-                "surefoot.Gaussian() if the scale is unknown, or surefoot.SubGaussian(scale)"
+                f"give surefoot.{USAGE}"
             )
         _require_computable(self.noise)
         if self.confidence not in ("valid", "paper"):
@@ -116,11 +113,11 @@ def _shortened(given: Any) -> str:
 
 def _require_computable(noise: Noise) -> None:
     """Scales whose squares, and the inverses of these, are finite numbers."""
-    if noise.scale is None:
+    if noise.span is None:
         return
-    scales = np.asarray(noise.scale, dtype=np.float64)
-    if scales.min() < 1 / LARGEST_SCALE or scales.max() > LARGEST_SCALE:
+    smallest, largest = noise.span
+    if smallest < 1 / LARGEST_SCALE or largest > LARGEST_SCALE:
         raise InputError(
-            f"the noise has scales from {scales.min():g} to {scales.max():g}: measure rewards in "
+            f"the noise has scales from {smallest:g} to {largest:g}: measure rewards in "
             f"a unit in which they lie between {1 / LARGEST_SCALE:g} and {LARGEST_SCALE:g}"
         )

@@ -13,7 +13,7 @@ from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.comparisons import Comparisons, Frame
 from surefoot.algorithms.result import StopReason
 from surefoot.arrays import Array
-from surefoot.confidence import one_sided_events, paper_threshold, union_threshold, valid_spending
+from surefoot.confidence import one_sided_events, paper_threshold, valid_spending
 from surefoot.design.rounding import round_design
 from surefoot.statistics import Counts, Outcome
 
@@ -69,7 +69,8 @@ class StaticAllocation(Algorithm):
         if self.settings.confidence == "paper":
             return paper_threshold(self.problem.n_pairs, self.settings.delta)
         spent = valid_spending(self.settings.delta, self.look)
-        return union_threshold(one_sided_events(self.problem.offsets), spent, self.settings.noise)
+        events = one_sided_events(self.problem.offsets)
+        return self.settings.noise.union_threshold(events, spent)
 
 
 def grown(weights: Array, counts: Counts, total: int) -> Counts:

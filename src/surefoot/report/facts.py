@@ -96,21 +96,12 @@ def _model(result: Result) -> str:
 def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fact]:
     """All that is needed to do the same again."""
     problem, settings = result.problem, result.settings
-    noise = settings.noise.to_dict()
-    scale = noise["scale"]
     features = f"{problem.feature_kind} features: {_names(problem.feature_names)}"
-    said = (
-        "unknown scale"
-        if scale is None
-        else f"scale {scale:g}"
-        if np.ndim(scale) == 0
-        else "one scale a pair"
-    )
     facts = [
         Fact("arms", number(problem.n_arms)),
         Fact("pairs", number(problem.n_pairs), "an arm under one of its perturbations"),
         Fact("dimension", number(problem.dimension), features),
-        Fact("noise", f"{noise['kind']}, {said}"),
+        Fact("noise", settings.noise.assumption),
         Fact("delta", f"{settings.delta:g}"),
         Fact("confidence", settings.confidence),
         Fact("tolerance", f"{settings.tolerance:g}"),

@@ -22,7 +22,7 @@ from pydantic_core import ErrorDetails
 from surefoot.algorithms import ALGORITHMS, Algorithm, Settings, algorithm_from
 from surefoot.algorithms.settings import probability
 from surefoot.errors import InputError
-from surefoot.noise import Gaussian, Noise, SubGaussian
+from surefoot.noise import NOISE_MODELS, Noise
 from surefoot.problem import RobustProblem
 from surefoot.study.command import CommandSimulator, simulator_from
 from surefoot.study.pull import Pull
@@ -53,24 +53,16 @@ TYPE_NAMES = {"float", "int", "str", "Steps"}  # those that stand in the paths o
 class NoiseSection(Section):
     """What is known about the noise."""
 
-    kind: Literal["gaussian", "sub-gaussian"]
-    scale: Positive | list[Positive] | None = None
+    model_config = ConfigDict(extra="allow")
+    kind: Literal[tuple(NOISE_MODELS)]  # type: ignore[valid-type]
 
     @model_validator(mode="after")
-    def _scale_if_needed(self) -> Self:
-        if self.kind == "sub-gaussian" and self.scale is None:
-            raise ValueError(
-                "needs a scale for sub-gaussian noise: half the length of the "
-                "interval of the rewards"
-            )
+    def _possible(self) -> Self:
+        self.build()
         return self
 
     def build(self) -> Noise:
-        return (
-            SubGaussian(self.scale)
-            if self.kind == "sub-gaussian" and self.scale
-            else Gaussian(self.scale)
-        )
+        return NOISE_MODELS[self.kind].from_options(self.model_extra or {})
 
 
 class AlgorithmSection(Section):
@@ -287,7 +279,7 @@ def _purpose(key: str) -> str:
         "delta": "the probability with which the answer may be wrong, such as 0.05",
         "noise": 'what is known about the noise, such as noise = { kind = "gaussian" } for an '
         "unknown scale",
-        "noise.kind": '"gaussian" or "sub-gaussian"',
+        "noise.kind": " or ".join(f'"{kind}"' for kind in NOISE_MODELS),
         "arms": "the configurations to choose among",
     }
     return purposes.get(key, "give it")

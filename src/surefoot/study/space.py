@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import (
@@ -22,6 +22,7 @@ from pydantic import (
 
 from surefoot.arrays import Array
 from surefoot.errors import InputError
+from surefoot.features import MAPS
 from surefoot.literals import exact_number, number_from_text
 from surefoot.problem import RobustProblem
 from surefoot.study.offsets import (
@@ -35,7 +36,10 @@ from surefoot.study.offsets import (
     rows_from,
 )
 
-Features = Literal["given", "linear", "quadratic", "tabular"]
+if TYPE_CHECKING:
+    Features = str
+else:
+    Features = Literal[tuple(MAPS)]
 MOST_PAIRS = 2_000_000
 
 

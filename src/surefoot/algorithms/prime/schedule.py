@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.boundaries import gaussian_boundary, mixture_boundary
-from surefoot.noise import Noise, SubGaussian
+from surefoot.noise import Noise
 from surefoot.statistics import Array
 
 LOOKS = 70
@@ -60,7 +59,6 @@ def continuation(epoch: int, units_so_far: float, delta: float, noise: Noise) ->
 
 
 def _with_boundary(sizes: Array, weights: Array, delta: float, noise: Noise) -> Schedule:
-    solve = mixture_boundary if isinstance(noise, SubGaussian) else gaussian_boundary
     strictness = STRICTNESS * np.maximum(np.log(STRICT / np.cumsum(sizes)), 0.0)
-    boundary = solve(tuple(weights.tolist()), delta, tuple(strictness.tolist()))
+    boundary = noise.boundary(tuple(weights.tolist()), delta, tuple(strictness.tolist()))
     return Schedule(sizes, weights, np.concatenate([[0.0], np.cumsum(weights)]), boundary)
