@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from typing import Any
 
 from surefoot.algorithms.base import Algorithm
@@ -19,6 +20,7 @@ __all__ = [
     "Settings",
     "StopReason",
     "algorithm_from",
+    "stored_algorithm",
 ]
 
 ALGORITHMS = {
@@ -36,16 +38,22 @@ def algorithm_from(choice: str | Algorithm, **options: Any) -> Algorithm:
     """The algorithm of that name with its options, or the instance given."""
     if isinstance(choice, Algorithm):
         return choice
-    if choice not in ALGORITHMS:
-        raise InputError(
-            f"algorithm {choice!r} is not known: choose {', '.join(ALGORITHMS)}, or "
-            f"give an Algorithm"
-        )
-    module, cls = ALGORITHMS[choice]
     try:
-        algorithm: Algorithm = getattr(
-            importlib.import_module(f"surefoot.algorithms.{module}"), cls
-        )(**options)
+        return _class_of(choice)(**options)
     except TypeError as error:
         raise InputError(f"algorithm {choice!r} does not take these options: {error}") from None
-    return algorithm
+
+
+def stored_algorithm(name: str, options: Mapping[str, Any]) -> Algorithm:
+    """The algorithm that a study file describes: options that it lacks are as they were then."""
+    return _class_of(name).from_options(options)
+
+
+def _class_of(name: str) -> type[Algorithm]:
+    if name not in ALGORITHMS:
+        raise InputError(
+            f"algorithm {name!r} is not known: choose {', '.join(ALGORITHMS)}, or give an Algorithm"
+        )
+    module, cls = ALGORITHMS[name]
+    found: type[Algorithm] = getattr(importlib.import_module(f"surefoot.algorithms.{module}"), cls)
+    return found

@@ -7,7 +7,8 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -224,8 +225,17 @@ class Algorithm(ABC):
 
     def options(self) -> dict[str, Any]:
         """The algorithm's own options as plain values: what study files hold."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Self:
+        """Rebuild what `options` described, from a file of this version or an earlier one."""
+        try:
+            return cls(**options)
+        except TypeError as error:
+            raise InputError(
+                f"algorithm {cls.name!r} does not take these options: {error}"
+            ) from None
 
     def _refuse_unsupported(self, settings: Settings) -> None:
         if self.needs_scale and not settings.noise.known:
@@ -317,3 +327,12 @@ class Algorithm(ABC):
         if scale is not None:
             errors[pulled] = scale * self.scales[pulled] / np.sqrt(self.counts[pulled])
         return errors
+
+
+def _plain(value: Any) -> Any:
+    """As JSON knows it: dataclasses as dictionaries, arrays and tuples as lists."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return [_plain(entry) for entry in value] if isinstance(value, tuple | list) else value

@@ -79,6 +79,14 @@ class AlgorithmSection(Section):
     def build(self) -> Algorithm:
         return algorithm_from(self.name, **(self.model_extra or {}))
 
+    def options_beside(self, stored: dict[str, Any]) -> dict[str, Any]:
+        """The options that this section asks for, where a study holds those given. Constants of a
+        tuning that it does not name are the study's own: another version may have better ones.
+        """
+        options, named = self.build().options(), (self.model_extra or {}).get("tuning", {})
+        own = stored.get("tuning", {})
+        return options | ({"tuning": own | named} if "tuning" in options else {})
+
 
 class SimulatorSection(Section):
     """A Python function or any program."""
@@ -201,17 +209,17 @@ class StudyConfig:
     def _refuse_changes(self, study: Study) -> None:
         """What a study is asked cannot change half-way: its guarantee is for one question."""
         asked, values = study.description, self.values
-        algorithm = values.algorithm.build()
+        options = asked.full_options()
         now: dict[str, Any] = {
             "arms, perturbations or features": self.problem().to_dict(),
             "noise": self.settings.noise.to_dict(),
-            "algorithm": [algorithm.name, algorithm.options()],
+            "algorithm": [values.algorithm.name, values.algorithm.options_beside(options)],
             "direction": values.direction,
         }
         then: dict[str, Any] = {
             "arms, perturbations or features": asked.problem.to_dict(),
             "noise": asked.settings.noise.to_dict(),
-            "algorithm": [asked.algorithm, asked.options],
+            "algorithm": [asked.algorithm, options],
             "direction": asked.direction,
         }
         for key in ("delta", "tolerance", "confidence", "on_misfit"):

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
 from typing import Any, Literal
 
-from surefoot.algorithms import Algorithm, Settings, algorithm_from
+from surefoot.algorithms import Algorithm, Settings, stored_algorithm
 from surefoot.errors import InputError
 from surefoot.noise import noise_from_dict
 from surefoot.problem import RobustProblem
@@ -116,7 +116,7 @@ class Description:
         not ship.
         """
         chosen = algorithm or self._shipped()
-        if chosen.name != self.algorithm or chosen.options() != self.options:
+        if chosen.name != self.algorithm or chosen.options() != self.full_options(type(chosen)):
             raise InputError(
                 f"the study was made with {self.algorithm!r} and options "
                 f"{self.options}, not with {chosen.name!r} and "
@@ -132,9 +132,16 @@ class Description:
             phase.index, self.problem.n_pairs, phase.pairs, self.sign * phase.rewards
         )
 
+    def full_options(self, algorithm: type[Algorithm] | None = None) -> dict[str, Any]:
+        """All options: a file of an earlier version leaves some of them unsaid. The algorithm is
+        needed only if surefoot does not ship it.
+        """
+        known = type(self._shipped()) if algorithm is None else algorithm
+        return known.from_options(self.options).options()
+
     def _shipped(self) -> Algorithm:
         try:
-            return algorithm_from(self.algorithm, **self.options)
+            return stored_algorithm(self.algorithm, self.options)
         except InputError as error:
             raise InputError(
                 f"{error}. If it is your own, give it: Study.open(path, algorithm=YourAlgorithm(…))"

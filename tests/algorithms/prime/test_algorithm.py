@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 import surefoot as sf
-from surefoot.algorithms.prime import algorithm, schedule
+from surefoot.algorithms.prime import Prime, Tuning
+from surefoot.algorithms.prime.allocation import Allocation, Allocator
 from surefoot.experiments.instances import near_tie, random_robust
 from tests.algorithms.families import FAMILIES
 from tests.statistical import LEVEL, error_test
@@ -30,21 +31,23 @@ def test_errors_stay_within_delta(family: str, model: str) -> None:
     assert test.certified == runs
 
 
+FEW_LOOKS = Tuning(looks=3)
+
+
 @pytest.fixture
-def few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three looks and no design search: the guarantee may not depend on either, and 20 000 runs
-    become affordable.
+def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No search for a design: the guarantee may not depend on it, and 20 000 runs become
+    affordable.
     """
 
-    def spread_out(coordinates, known, theta, leader, rivals, held, start, spread, look):  # type: ignore[no-untyped-def]
-        return spread, round(look.size), None
+    def spread_out(self, past, race, look):  # type: ignore[no-untyped-def]
+        return Allocation(self.spread, round(look.size), None)
 
-    monkeypatch.setattr(schedule, "LOOKS", 3)
-    monkeypatch.setattr(algorithm, "allocate", spread_out)
+    monkeypatch.setattr(Allocator, "allocate", spread_out)
 
 
 @pytest.mark.statistical
-@pytest.mark.usefixtures("few_looks")
+@pytest.mark.usefixtures("no_search")
 @pytest.mark.parametrize("model", MODELS)
 def test_each_of_two_tied_arms_is_eliminated_with_probability_at_most_delta(model: str) -> None:
     """20 000 runs: singletons, so that the domination is an equality and the level is nearly
@@ -63,7 +66,7 @@ def test_each_of_two_tied_arms_is_eliminated_with_probability_at_most_delta(mode
 
 
 @pytest.mark.statistical
-@pytest.mark.usefixtures("few_looks")
+@pytest.mark.usefixtures("no_search")
 @pytest.mark.parametrize("arms", [[0, 1, 2, 2, 2], [0, 0, 1, 1, 1], [0, 1, 1, 2, 2]])
 @pytest.mark.parametrize("model", MODELS)
 def test_ties_with_hulls_and_changing_challengers(model: str, arms: list[int]) -> None:
@@ -81,7 +84,7 @@ def test_ties_with_hulls_and_changing_challengers(model: str, arms: list[int]) -
 
 
 @pytest.mark.statistical
-@pytest.mark.usefixtures("few_looks")
+@pytest.mark.usefixtures("no_search")
 @pytest.mark.parametrize("tolerance", [0.0, 0.3])
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_ties_with_an_arm_inside_anothers_hull(tolerance: float, offset: float) -> None:
@@ -105,7 +108,7 @@ def eliminations(
     """(n_arms,) in how many runs each arm was eliminated."""
     total = np.zeros(problem.n_arms, dtype=int)
     for child in np.random.SeedSequence(11).spawn(runs):
-        run = sf.Prime().start(problem, settings)
+        run = Prime(tuning=FEW_LOOKS).start(problem, settings)
         simulator = sf.LinearSimulator(problem, theta, 1.0, seed=child, family=draws)  # type: ignore[arg-type]
         while phase := run.next_phase():
             run.update(simulator.pull(phase))
@@ -168,10 +171,9 @@ def test_a_budget_leaves_a_confidence_set() -> None:
     assert problem.best_arm(theta) in result.candidates
 
 
-def test_epochs_continue_past_the_planned_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schedule, "LOOKS", 3)
+def test_epochs_continue_past_the_planned_looks() -> None:
     problem, theta = near_tie(3, gap=0.2, rng=np.random.default_rng(5))
-    run = sf.Prime().start(problem, sf.Settings(delta=0.05, noise=sf.Gaussian(1.0)))
+    run = Prime(tuning=FEW_LOOKS).start(problem, sf.Settings(delta=0.05, noise=sf.Gaussian(1.0)))
     simulator = sf.LinearSimulator(problem, theta, 1.0, seed=4)
     while phase := run.next_phase():
         run.update(simulator.pull(phase))

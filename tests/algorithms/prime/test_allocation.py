@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.algorithms.prime.allocation import allocate
-from surefoot.algorithms.prime.coordinates import Coordinates, coordinates_for
-from surefoot.algorithms.prime.finishing import Rivals, whitened
-from surefoot.algorithms.prime.outlook import Look
+from surefoot.algorithms.prime.allocation import Allocation, Allocator, Race
+from surefoot.algorithms.prime.coordinates import Coordinates, Past, coordinates_for
+from surefoot.algorithms.prime.finishing import whitened
+from surefoot.algorithms.prime.schedule import Look
+from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array
 from surefoot.problem import RobustProblem
 
@@ -24,11 +25,11 @@ def problem() -> tuple[RobustProblem, Array]:
 
 def allocated(
     coordinates: Coordinates, theta: Array, leader: int, rivals: Array, held: Array
-) -> tuple[Array, int, Rivals | None]:
+) -> Allocation:
     n = len(coordinates.pairs)
-    known = whitened(coordinates.pairs, coordinates.rows, np.full(n, 10.0))
-    even = np.full(n, 1 / n)
-    return allocate(coordinates, known, theta, leader, rivals, held, even, even, LOOK)  # type: ignore[arg-type]
+    past = Past(theta, whitened(coordinates.pairs, coordinates.rows, np.full(n, 10.0)))
+    allocator = Allocator(coordinates, np.full(n, 1 / n), Tuning())
+    return allocator.allocate(past, Race(leader, rivals, held), LOOK)  # type: ignore[arg-type]
 
 
 def test_every_open_comparison_is_a_rival_and_settled_ones_are_not() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.algorithms.prime.rivals import clearest_points
+from surefoot.algorithms.prime.rivals import Prospect, rival_points
 
 OFFSETS = np.array([0, 3, 7, 8])
 ARMS = np.array([1, 2])
@@ -21,17 +21,11 @@ def points(
     nothing, rank = np.empty((len(means), 0)), measured.shape[1]
     past = nothing if known is None else known
     sizes, both = np.linalg.norm(measured, axis=1), np.hstack([measured, past])
-    differences, gaps, lengths = (
-        np.empty((3, 2, both.shape[1])),
-        np.empty((3, 2)),
-        np.empty((2, 3, 2)),
-    )
-    clearest_points(
-        measured, past, nothing, sizes, means, OWN, ARMS, OFFSETS, both, differences, gaps, lengths
-    )
-    assert lengths[0] == pytest.approx(np.linalg.norm(differences[:, :, :rank], axis=2))
-    assert lengths[1] == pytest.approx(np.linalg.norm(differences[:, :, rank:], axis=2))
-    return differences[:, :, :rank], gaps
+    prospect = Prospect(measured, past, nothing, sizes, means, OFFSETS, both)
+    found = rival_points(prospect, 0, ARMS)
+    assert found.ahead == pytest.approx(np.linalg.norm(found.differences[:, :, :rank], axis=2))
+    assert found.behind == pytest.approx(np.linalg.norm(found.differences[:, :, rank:], axis=2))
+    return found.differences[:, :, :rank], found.gaps
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from surefoot.algorithms.prime.allocation import Allocation
 from surefoot.algorithms.prime.finishing import Rivals
-from surefoot.algorithms.prime.rounding import check_pulls, counts_for
+from surefoot.algorithms.prime.rounding import Rounding, check_pulls
+from surefoot.algorithms.prime.tuning import Tuning
 
 
 @pytest.mark.parametrize("pulls", [1, 2, 7, 50, 1000])
@@ -18,25 +20,24 @@ def test_a_phase_has_the_pulls_it_was_given(pulls: int, units: float) -> None:
         generator.standard_normal((6, 4)), np.full(6, 0.3), np.full(6, 2.0), np.ones(6), 500.0
     )
     past, rows = generator.integers(0, 9, 40), generator.standard_normal((40, 4))
-    counts = counts_for(weights, pulls, spread, past, units, rows, rivals)
+    rounding = Rounding(rows, spread, Tuning())
+    counts = rounding.counts(Allocation(weights, pulls, rivals), past, units)
     assert counts.sum() == pulls
     assert (counts >= 0).all()
 
 
 def test_weights_below_half_a_pull_get_none() -> None:
     weights = np.array([0.9, 0.096, 0.004])
-    counts = counts_for(
-        weights, 100, np.array([0.5, 0.5, 0.0]), np.array([1000, 1000, 1000]), 1e9, np.eye(3), None
-    )
+    rounding = Rounding(np.eye(3), np.array([0.5, 0.5, 0.0]), Tuning())
+    counts = rounding.counts(Allocation(weights, 100, None), np.array([1000, 1000, 1000]), 1e9)
     assert counts[2] <= 1  # at most a check of the model
     assert counts[0] > 80
 
 
 def test_every_phase_pulls_something_off_its_design() -> None:
     weights = np.array([1.0, 0.0, 0.0, 0.0])
-    counts = counts_for(
-        weights, 60, np.full(4, 0.25), np.array([500, 40, 40, 40]), 1e6, np.eye(4), None
-    )
+    rounding = Rounding(np.eye(4), np.full(4, 0.25), Tuning())
+    counts = rounding.counts(Allocation(weights, 60, None), np.array([500, 40, 40, 40]), 1e6)
     assert counts[1:].sum() == 2
 
 

@@ -10,7 +10,10 @@ from scipy import stats
 
 from surefoot import boundaries
 from surefoot.algorithms.prime.schedule import continuation, first_schedule
+from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.noise import Gaussian, SubGaussian
+
+TUNING = Tuning()
 
 
 def walks(weights: np.ndarray, runs: int, seed: int, draw: str = "normal") -> np.ndarray:
@@ -25,7 +28,7 @@ def walks(weights: np.ndarray, runs: int, seed: int, draw: str = "normal") -> np
 
 @pytest.mark.parametrize("delta", [0.01, 0.05, 0.3])
 def test_the_shipped_gaussian_boundary_spends_exactly_its_level(delta: float) -> None:
-    planned = first_schedule(delta, Gaussian(1.0))
+    planned = first_schedule(delta, Gaussian(1.0), TUNING)
     runs = 200_000
     crossed = int((walks(planned.weights, runs, 7) >= planned.boundary).any(axis=1).sum())
     low, high = stats.binom.interval(1 - 1e-4, runs, 0.98 * delta)
@@ -34,21 +37,21 @@ def test_the_shipped_gaussian_boundary_spends_exactly_its_level(delta: float) ->
 
 @pytest.mark.parametrize("draw", ["normal", "rademacher"])
 def test_the_mixture_boundary_holds_for_sub_gaussian_walks(draw: str) -> None:
-    planned = first_schedule(0.05, SubGaussian(1.0))
+    planned = first_schedule(0.05, SubGaussian(1.0), TUNING)
     runs = 100_000
     crossed = int((walks(planned.weights, runs, 8, draw) >= planned.boundary).any(axis=1).sum())
     assert stats.binom.sf(crossed - 1, runs, 0.049) > 1e-4
 
 
 def test_the_mixture_is_better_than_a_union_over_the_looks() -> None:
-    planned = first_schedule(0.05, SubGaussian(1.0))
+    planned = first_schedule(0.05, SubGaussian(1.0), TUNING)
     assert (planned.boundary**2 < 2 * np.log(len(planned.weights) / 0.049)).all()
 
 
 @pytest.mark.parametrize("delta", [0.001, 0.05, 0.15, 0.2, 0.3, 0.6, 0.95])
 def test_phases_that_measure_nothing_cannot_raise_the_crossing_probability(delta: float) -> None:
-    first = first_schedule(delta, Gaussian(1.0))
-    later = continuation(1, float(first.sizes.sum()), delta, Gaussian(1.0))
+    first = first_schedule(delta, Gaussian(1.0), TUNING)
+    later = continuation(1, float(first.sizes.sum()), delta, Gaussian(1.0), TUNING)
     for planned, level in ((first, 0.98 * delta), (later, 0.01 * delta)):
         worst = boundaries.worst_crossing_probability(
             tuple(planned.weights.tolist()), planned.boundary
@@ -70,15 +73,18 @@ class Recording(Gaussian):
 
 def test_levels_of_all_epochs_sum_to_delta() -> None:
     noise = Recording(1.0)
-    first_schedule(0.05, noise)
+    first_schedule(0.05, noise, TUNING)
     for epoch in range(1, 40):
-        continuation(epoch, 100.0, 0.05, noise)
+        continuation(epoch, 100.0, 0.05, noise, TUNING)
     assert sum(noise.spent) == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize("noise", [Gaussian(1.0), SubGaussian(1.0)])
 @pytest.mark.parametrize("delta", [1e-12, 1e-7, 0.5, 0.97])
 def test_any_delta_has_a_schedule(noise: Gaussian | SubGaussian, delta: float) -> None:
-    for planned in (first_schedule(delta, noise), continuation(8, 1e4, delta, noise)):
+    for planned in (
+        first_schedule(delta, noise, TUNING),
+        continuation(8, 1e4, delta, noise, TUNING),
+    ):
         assert np.isfinite(planned.boundary).all()
         assert (planned.boundary > 0).all()

@@ -4,34 +4,28 @@ docs/prime.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.designs import g_weights
-from surefoot.algorithms.prime.allocation import allocate
-from surefoot.algorithms.prime.coordinates import coordinates_for
+from surefoot.algorithms.prime.allocation import Allocator, Race
+from surefoot.algorithms.prime.coordinates import Past, coordinates_for
 from surefoot.algorithms.prime.finishing import whitened
-from surefoot.algorithms.prime.outlook import Look
-from surefoot.algorithms.prime.rounding import check_pulls, counts_for
+from surefoot.algorithms.prime.rounding import Rounding, check_pulls
 from surefoot.algorithms.prime.schedule import continuation, first_schedule
 from surefoot.algorithms.prime.statistic import PhaseTests
+from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.algorithms.prime.walks import Walks
 from surefoot.algorithms.result import StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.design.rounding import round_design
+from surefoot.errors import InputError
 from surefoot.statistics import Counts, Outcome, least_squares
-
-UNIT_PER_DIMENSION = 5
-PILOT_PER_DIMENSION = 2
-SPREAD_TOLERANCE = 0.02  # of λ^G: it only explores
-LEAST_REPLICATES = 18  # fewer would leave the check of the model without power
-# a simulator without noise is planned for as if it had so much, relative to the largest mean
-LEAST_NOISE = 1e-6
-LEAST_FREEDOM = 10  # residual degrees of freedom of a phase when the noise scale is unknown
 
 
 @dataclass(eq=False)
@@ -44,19 +38,37 @@ class Prime(Algorithm):
     After the phase, one normal statistic for each of those comparisons joins a walk per arm. For
     the best arm that walk is dominated by one with known variances and no drift, so it crosses the
     boundary with probability at most delta, whatever was chosen.
+
+    Attributes:
+        tuning: the constants that decide its plans; a study file holds them.
     """
 
+    tuning: Tuning = field(default_factory=Tuning)
     name: ClassVar[str] = "prime"
     needs_scale: ClassVar[bool] = False
     has_paper_policy: ClassVar[bool] = False
     supports_tolerance: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        if isinstance(self.tuning, Mapping):  # from a configuration file
+            self.tuning = Tuning.given(self.tuning)
+        if not isinstance(self.tuning, Tuning):
+            raise InputError(
+                f"tuning={self.tuning!r:.80} must be a Tuning, like Tuning(growth=1.2)"
+            )
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Self:
+        """Rebuild what a study file describes; one of version 0.1 says nothing of the tuning."""
+        return super().from_options({**options, "tuning": Tuning.stored(options.get("tuning", {}))})
+
     def begin(self) -> None:
-        dimension = self.problem.dimension
+        tuning, dimension = self.tuning, self.problem.dimension
         self.coordinates = coordinates_for(self.problem.pairs, self.scales, self.problem.offsets)
-        self.spread = g_weights(self.problem, self.scales, SPREAD_TOLERANCE)
-        self.unit = max(UNIT_PER_DIMENSION * dimension, dimension + LEAST_REPLICATES)
-        self.weights = self.spread
+        self.spread = g_weights(self.problem, self.scales, tuning.spread_tolerance)
+        self.unit = max(tuning.unit_per_dimension * dimension, dimension + tuning.least_replicates)
+        self.allocator = Allocator(self.coordinates, self.spread, tuning)
+        self.rounding = Rounding(self.coordinates.rows, self.spread, tuning)
         self.units = 0.0
         self.epoch = -1
         self.tests: PhaseTests | None = None
@@ -69,16 +81,14 @@ class Prime(Algorithm):
             return self._pilot()
         if self.look == len(self.schedule.sizes):
             self._next_epoch()
-        theta, ranked = self.theta, self.ranked
-        known = whitened(
-            self.coordinates.pairs, self.coordinates.rows, self.counts.astype(np.float64)
-        )
-        counts = self._counts(theta / self._noise_scale(), known, ranked[1:])
+        seen = self.counts.astype(np.float64)
+        past = Past(self.theta, whitened(self.coordinates.pairs, self.coordinates.rows, seen))
+        counts = self._counts(past)
         if counts is None:
             return StopReason.BUDGET
-        self.tests = PhaseTests(self.coordinates, counts, known)
-        self.tests.add(self.leader, np.sort(ranked[1:]), theta)
-        self.tests.add(int(ranked[1]), ranked[:1], theta)
+        self.tests = PhaseTests(self.coordinates, counts, past)
+        self.tests.add(self.leader, np.sort(self.ranked[1:]))
+        self.tests.add(int(self.ranked[1]), self.ranked[:1])
         return counts
 
     def learn(self, outcome: Outcome) -> None:
@@ -103,7 +113,7 @@ class Prime(Algorithm):
         """
         dimension = self.problem.dimension
         counts = round_design(
-            self.spread, int(min(PILOT_PER_DIMENSION * dimension, self.remaining))
+            self.spread, int(min(self.tuning.pilot_per_dimension * dimension, self.remaining))
         )
         return counts + check_pulls(counts, int(min(dimension + 1, self.remaining - counts.sum())))
 
@@ -123,41 +133,29 @@ class Prime(Algorithm):
             sum(fit.squares for fit in self._fits),
             sum(fit.freedom for fit in self._fits),
         )
-        silent = LEAST_NOISE * float(np.abs(self.coordinates.rows @ self.theta).max())
+        silent = self.tuning.least_noise * float(np.abs(self.coordinates.rows @ self.theta).max())
         return max(float(np.sqrt(squares / max(freedom, 1))), silent) or 1.0
 
-    def _counts(self, theta: Array, known: Array, rivals: IntArray) -> Counts | None:
-        plan = self.schedule
-        look = Look(
-            variance=float(plan.variances[self.look]),
-            weight=float(plan.weights[self.look]),
-            size=float(plan.sizes[self.look] * self.unit),
-            boundary=float(plan.boundary[self.look]),
+    def _counts(self, past: Past) -> Counts | None:
+        """The pulls of the next phase; None if the budget does not allow it."""
+        relative = past._replace(theta=past.theta / self._noise_scale())
+        race = Race(self.leader, self.ranked[1:], self.walks.held_by(self.leader))
+        allocation = self.allocator.allocate(
+            relative, race, self.schedule.look(self.look, self.unit)
         )
-        self.weights, pulls, target = allocate(
-            self.coordinates,
-            known,
-            theta,
-            self.leader,
-            rivals,
-            self.walks.held_by(self.leader),
-            self.weights,
-            self.spread,
-            look,
+        least = (
+            1 if self.settings.noise.known else self.problem.dimension + self.tuning.least_freedom
         )
-        least = 1 if self.settings.noise.known else self.problem.dimension + LEAST_FREEDOM
-        pulls = int(min(max(pulls, least), self.remaining))
+        pulls = int(min(max(allocation.pulls, least), self.remaining))
         if pulls < least:
             return None
-        return counts_for(
-            self.weights, pulls, self.spread, self.counts, self.units, self.coordinates.rows, target
-        )
+        return self.rounding.counts(allocation._replace(pulls=pulls), self.counts, self.units)
 
     def _look(self, outcome: Outcome, tests: PhaseTests) -> None:
         weight = float(self.schedule.weights[self.look])
-        known, tolerance = self.settings.noise.known, self.settings.tolerance
-        scored = tests.statistics(outcome, self.theta, self.scales, known, tolerance)
-        for challenge, (plain, eased) in zip(tests.challenges, scored, strict=True):
+        for challenge, (plain, eased) in zip(
+            tests.challenges, tests.statistics(outcome, self.settings), strict=True
+        ):
             self.walks.add(weight, challenge, plain, eased)
         self.units += float(self.schedule.sizes[self.look])
         self.boundary = float(self.schedule.boundary[self.look])
@@ -165,7 +163,7 @@ class Prime(Algorithm):
         root = np.sqrt(self.schedule.variances[self.look])
         self.evidence = self.walks.walk / root
         self.survivors = self.survivors & (self.evidence < self.boundary)
-        if tolerance > 0:
+        if self.settings.tolerance > 0:
             for leader in self.walks.blocks:
                 crossed = self.walks.eased_walk(leader) / root >= self.boundary
                 self.near[leader] = (
@@ -189,9 +187,9 @@ class Prime(Algorithm):
         self.epoch += 1
         delta, noise = self.settings.delta, self.settings.noise
         self.schedule = (
-            first_schedule(delta, noise)
+            first_schedule(delta, noise, self.tuning)
             if self.epoch == 0
-            else continuation(self.epoch, self.units, delta, noise)
+            else continuation(self.epoch, self.units, delta, noise, self.tuning)
         )
         self.look = 0
         self.walks = Walks(self.problem.offsets)

@@ -7,74 +7,94 @@ of pulls depends on it.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.prime.coordinates import Coordinates
+from surefoot.algorithms.prime.coordinates import Coordinates, Past
 from surefoot.algorithms.prime.finishing import Rivals, finishing_design, whitened
-from surefoot.algorithms.prime.outlook import Look, Standing
-from surefoot.algorithms.prime.rivals import rival_points
+from surefoot.algorithms.prime.outlook import Outlook, Standing
+from surefoot.algorithms.prime.rivals import Prospect, rival_points
+from surefoot.algorithms.prime.schedule import Look
+from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array, IntArray
 
 SAME = 1e-9  # points this close, relative to the largest pair, are not told apart
 
 
-def allocate(
-    coordinates: Coordinates,
-    known: Array,
-    theta: Array,
-    leader: int,
-    rivals: IntArray,
-    held: Array,
-    start: Array,
-    spread: Array,
-    look: Look,
-) -> tuple[Array, int, Rivals | None]:
-    """Weights over the pairs, how many pulls to make, and the rivals that they are meant to settle,
-    if any.
+class Race(NamedTuple):
+    """Who is ahead, of whom, and by how much evidence.
 
-    Args:
-        known: (n_pairs, dimension) pairs where distance is the standard deviation of a gap
-            estimated on past data.
-        theta: estimate on past data.
-        held: (n_arms, n_leader_pairs) evidence so far, infinite where settled.
-        start: (n_pairs,) the last phase's weights.
-        spread: (n_pairs,) λ^G.
+    Attributes:
+        leader: the arm of best estimated worst case.
+        others: (n_others,) the other survivors.
+        held: (n_arms, n_leader_pairs) the leader's evidence so far, infinite where settled.
     """
-    standing = _standing(coordinates, known, theta, leader, rivals, held, start, look.size)
-    if not len(standing.gaps):  # the leader shares every pair that matters: nothing to steer by
-        return spread, round(look.size), None
-    horizon = standing.horizon(look)
-    pressing = standing.most_pressing(look, horizon)
-    target = pressing.rivals(look, horizon)
-    weights, lengths = finishing_design(coordinates.rows, start, target)
-    return weights, pressing._replace(lengths=lengths).pulls(look), target
+
+    leader: int
+    others: IntArray
+    held: Array
 
 
-def _standing(
-    coordinates: Coordinates,
-    known: Array,
-    theta: Array,
-    leader: int,
-    rivals: IntArray,
-    held: Array,
-    design: Array,
-    pulls: float,
-) -> Standing:
-    """How the leader stands, if a phase of so many pulls follows this design."""
-    pairs = coordinates.pairs
-    reach = whitened(pairs, coordinates.rows, design)
-    coming, nothing = reach / math.sqrt(pulls), np.empty((len(pairs), 0))
-    directions, gaps, (ahead, behind) = rival_points(
-        coordinates, leader, rivals, theta, coming, known, nothing, pairs
-    )
-    standing = Standing(
-        directions.reshape(-1, coordinates.dimension),
-        np.maximum(gaps, 1e-9 * np.abs(gaps).max() + 1e-300).ravel(),
-        behind.ravel(),
-        math.sqrt(pulls) * ahead.ravel(),
-        held[rivals].T.ravel(),
-    )
-    squares = (standing.directions * standing.directions).sum(axis=1)
-    open_ = np.isfinite(standing.held) & (squares > (SAME * coordinates.sizes.max()) ** 2)
-    return standing if open_.all() else standing.take(np.flatnonzero(open_))
+class Allocation(NamedTuple):
+    """What to pull.
+
+    Attributes:
+        weights: (n_pairs,) the share of each pair.
+        pulls: how many in all.
+        target: the rivals that they are meant to settle, if any.
+    """
+
+    weights: Array
+    pulls: int
+    target: Rivals | None
+
+
+class Allocator:
+    """Chooses phase after phase; each search begins at the last phase's weights."""
+
+    def __init__(self, coordinates: Coordinates, spread: Array, tuning: Tuning) -> None:
+        """Begin with the (n_pairs,) weights of λ^G; they serve where nothing is to steer by."""
+        self.coordinates, self.spread, self.weights = coordinates, spread, spread
+        self.foresight, self.effort = tuning.foresight, tuning.effort
+
+    def allocate(self, past: Past, race: Race, look: Look) -> Allocation:
+        """Weights and pulls of the next phase."""
+        standing = self._standing(past, race, look.size)
+        if not len(standing.gaps):  # the leader shares every pair that matters
+            self.weights = self.spread
+            return Allocation(self.spread, round(look.size), None)
+        outlook = Outlook(standing, look, self.foresight)
+        horizon = outlook.horizon()
+        pressing = outlook.most_pressing(horizon)
+        target = pressing.rivals(horizon)
+        self.weights, lengths = finishing_design(
+            self.coordinates.rows, self.weights, target, self.effort
+        )
+        return Allocation(self.weights, pressing.pulls(lengths), target)
+
+    def _standing(self, past: Past, race: Race, pulls: float) -> Standing:
+        """How the leader stands, if a phase of this many pulls follows the last design."""
+        coordinates, pairs = self.coordinates, self.coordinates.pairs
+        reach = whitened(pairs, coordinates.rows, self.weights)
+        prospect = Prospect(
+            measured=reach / math.sqrt(pulls),
+            past=past.pairs,
+            hidden=np.empty((len(pairs), 0)),
+            sizes=coordinates.sizes,
+            means=pairs @ past.theta,
+            offsets=coordinates.offsets,
+            carried=pairs,
+        )
+        points = rival_points(prospect, race.leader, race.others)
+        least = 1e-9 * np.abs(points.gaps).max() + 1e-300
+        standing = Standing(
+            points.differences.reshape(-1, coordinates.dimension),
+            np.maximum(points.gaps, least).ravel(),
+            points.behind.ravel(),
+            math.sqrt(pulls) * points.ahead.ravel(),
+            race.held[race.others].T.ravel(),
+        )
+        squares = (standing.directions * standing.directions).sum(axis=1)
+        open_ = np.isfinite(standing.held) & (squares > (SAME * coordinates.sizes.max()) ** 2)
+        return standing if open_.all() else standing.take(np.flatnonzero(open_))

@@ -5,6 +5,7 @@ scales differ.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,18 +20,32 @@ class Coordinates:
     Attributes:
         pairs: (n_pairs, dimension) the points that are compared.
         rows: (n_pairs, dimension) pairs divided by their noise scales, as measured.
+        scales: (n_pairs,) those scales.
         offsets: (n_arms + 1,) where each arm's pairs begin.
         sizes: (n_pairs,) lengths of the pairs.
     """
 
     pairs: Array
     rows: Array
+    scales: Array
     offsets: IntArray
     sizes: Array
 
     @property
     def dimension(self) -> int:
         return int(self.pairs.shape[1])
+
+
+class Past(NamedTuple):
+    """What past data say, in these coordinates.
+
+    Attributes:
+        theta: (dimension,) the estimate.
+        pairs: (n_pairs, any) pairs where distance is the standard deviation of an estimated gap.
+    """
+
+    theta: Array
+    pairs: Array
 
 
 def coordinates_for(pairs: Array, scales: Array, offsets: IntArray) -> Coordinates:
@@ -42,4 +57,4 @@ def coordinates_for(pairs: Array, scales: Array, offsets: IntArray) -> Coordinat
     left, singular, right = np.linalg.svd(rows / size, full_matrices=False)
     transform = (right.T / singular) / size[:, None] * np.sqrt(len(rows))
     points, measured = pairs @ transform, np.ascontiguousarray(left) * np.sqrt(len(rows))
-    return Coordinates(points, measured, offsets, np.linalg.norm(points, axis=1))
+    return Coordinates(points, measured, scales, offsets, np.linalg.norm(points, axis=1))

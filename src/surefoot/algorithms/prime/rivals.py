@@ -6,10 +6,11 @@ Compiled, because a run asks this for every (challenger's pair, arm) in every ph
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from surefoot.algorithms.prime.coordinates import Coordinates
 from surefoot.arrays import Array, IntArray
 from surefoot.design.block_distance import nearest
 
@@ -18,82 +19,77 @@ SAME = 1e-18
 OUTSIDE = 1e-9  # a direction with this share of its length outside the range is not measured
 
 
-def rival_points(
-    coordinates: Coordinates,
-    challenger: int,
-    arms: IntArray,
-    theta: Array,
-    measured: Array,
-    known: Array,
-    hidden: Array,
-    carried: Array,
-) -> tuple[Array, Array, Array]:
-    """The challenger's pairs minus each arm's clearest point, its gaps and its lengths, as in
-    `clearest_points`.
+class Prospect(NamedTuple):
+    """The pairs as pulls to come will measure them, and as past data know them.
 
-    Args:
-        theta: estimate on past data.
-        measured, known, hidden, carried: as there.
-    """
-    own = np.arange(coordinates.offsets[challenger], coordinates.offsets[challenger + 1])
-    differences = np.empty((len(own), len(arms), carried.shape[1]))
-    gaps, lengths = np.empty((len(own), len(arms))), np.empty((2, len(own), len(arms)))
-    clearest_points(
-        measured,
-        known,
-        hidden,
-        coordinates.sizes,
-        coordinates.pairs @ theta,
-        own,
-        arms,
-        coordinates.offsets,
-        carried,
-        differences,
-        gaps,
-        lengths,
-    )
-    return differences, gaps, lengths
-
-
-@njit(cache=True, error_model="numpy")
-def clearest_points(
-    measured: Array,
-    known: Array,
-    hidden: Array,
-    sizes: Array,
-    means: Array,
-    own: IntArray,
-    arms: IntArray,
-    offsets: IntArray,
-    carried: Array,
-    differences: Array,
-    gaps: Array,
-    lengths: Array,
-) -> None:
-    """For each of the challenger's pairs z' and each arm, the point of the arm's hull with the
-    largest gap / distance.
-
-    Distance counts what pulls to come will measure and how well the gap is known: a point that
-    looks best only because its gap is a guess would be beaten less clearly than hoped.
-
-    Args:
+    Attributes:
         measured: (n_pairs, rank) pairs where distance is a gap's standard deviation on pulls to
             come.
-        known: (n_pairs, any) pairs where distance is its standard deviation on past data.
+        past: (n_pairs, any) pairs where distance is its standard deviation on past data.
         hidden: (n_pairs, dimension − rank) their parts that the pulls to come do not measure.
         sizes: (n_pairs,) lengths of the pairs themselves.
         means: (n_pairs,) estimated rewards.
-        own: (n_own,) the challenger's pairs.
-        arms: (n_tested,) the arms.
         offsets: (n_arms + 1,) where each arm's pairs begin.
         carried: (n_pairs, width) the pairs in whatever coordinates the answer is wanted in.
-        differences: (n_own, n_tested, width) out: z' − rival in those coordinates; zeros where no
-            point is measured.
-        gaps: (n_own, n_tested) out: its estimated gap.
-        lengths: (2, n_own, n_tested) out: its lengths among `measured` and among `known`.
     """
+
+    measured: Array
+    past: Array
+    hidden: Array
+    sizes: Array
+    means: Array
+    offsets: IntArray
+    carried: Array
+
+
+class RivalPoints(NamedTuple):
+    """A challenger's pairs z' against the point of each arm that z' should beat most clearly.
+
+    Attributes:
+        differences: (n_own, n_tested, width) z' − rival, as carried; zeros where no point is
+            measured.
+        gaps: (n_own, n_tested) its estimated gap.
+        ahead: (n_own, n_tested) its length as pulls to come will measure it.
+        behind: (n_own, n_tested) its length as past data know it.
+    """
+
+    differences: Array
+    gaps: Array
+    ahead: Array
+    behind: Array
+
+
+def rival_points(prospect: Prospect, challenger: int, arms: IntArray) -> RivalPoints:
+    """The clearest point of each of these arms, for each of the challenger's pairs."""
+    own = np.arange(prospect.offsets[challenger], prospect.offsets[challenger + 1])
+    shape = (len(own), len(arms))
+    found = RivalPoints(
+        np.empty((*shape, prospect.carried.shape[1])),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape),
+    )
+    clearest_points(prospect, own, arms, found)
+    return found
+
+
+@njit(cache=True, error_model="numpy")
+def clearest_points(prospect: Prospect, own: IntArray, arms: IntArray, found: RivalPoints) -> None:
+    """For each of the pairs z' in `own` and each arm, the point of the arm's hull with the largest
+    gap / distance, written in place.
+
+    Distance counts what pulls to come will measure and how well the gap is known: a point that
+    looks best only because its gap is a guess would be beaten less clearly than hoped.
+    """
+    measured, means, offsets, carried = (
+        prospect.measured,
+        prospect.means,
+        prospect.offsets,
+        prospect.carried,
+    )
+    differences, gaps = found.differences, found.gaps
     rank = measured.shape[1]
-    width = rank + known.shape[1]
+    width = rank + prospect.past.shape[1]
     most = np.int64(1)
     for arm in arms:
         most = max(most, offsets[arm + 1] - offsets[arm])
@@ -107,10 +103,11 @@ def clearest_points(
     factor, trial, point = np.empty((width + 2, width + 2)), np.empty(width + 2), np.empty(width)
     for k in range(len(own)):
         for a in range(len(arms)):
-            differences[k, a], gaps[k, a], lengths[:, k, a] = 0.0, 0.0, 0.0
+            differences[k, a], gaps[k, a] = 0.0, 0.0
+            found.ahead[k, a], found.behind[k, a] = 0.0, 0.0
             count, best, clearest = np.int64(0), np.int64(-1), -np.inf
             for other in range(offsets[arms[a]], offsets[arms[a] + 1]):
-                length = _difference(measured, known, hidden, sizes, own[k], other, rows[count])
+                length = _difference(prospect, own[k], other, rows[count])
                 if length == 0.0:
                     continue
                 members[count], beaten[count] = other, means[own[k]] - means[other]
@@ -121,9 +118,8 @@ def clearest_points(
                 continue
             shares[:count] = 0.0
             if count > 1 and clearest > 0.0:
-                for j in range(
-                    count
-                ):  # the best vertex at gap 1: the active-set method works at this scale
+                # the best vertex at gap 1: the active-set method works at this scale
+                for j in range(count):
                     scaled[j] = beaten[j] / clearest
                 nearest(rows[:count], scaled[:count], shares[:count], passive, factor, trial, point)
             else:
@@ -146,16 +142,20 @@ def clearest_points(
                 ahead += point[c] * point[c]
             for c in range(rank, width):
                 behind += point[c] * point[c]
-            lengths[0, k, a], lengths[1, k, a] = np.sqrt(ahead), np.sqrt(behind)
+            found.ahead[k, a], found.behind[k, a] = np.sqrt(ahead), np.sqrt(behind)
 
 
 @njit(cache=True, error_model="numpy")
-def _difference(
-    measured: Array, known: Array, hidden: Array, sizes: Array, pair: int, other: int, out: Array
-) -> float:
+def _difference(prospect: Prospect, pair: int, other: int, out: Array) -> float:
     """Write pair − other and return its length; 0 where the two are one point or the phase does not
     measure it.
     """
+    measured, past, hidden, sizes = (
+        prospect.measured,
+        prospect.past,
+        prospect.hidden,
+        prospect.sizes,
+    )
     rank = measured.shape[1]
     squared, size, outside = 0.0, 0.0, 0.0
     for c in range(rank):
@@ -166,7 +166,7 @@ def _difference(
         outside += (hidden[pair, c] - hidden[other, c]) ** 2
     if squared <= SAME * size or np.sqrt(outside) > OUTSIDE * (sizes[pair] + sizes[other]):
         return 0.0
-    for c in range(known.shape[1]):
-        out[rank + c] = known[pair, c] - known[other, c]
+    for c in range(past.shape[1]):
+        out[rank + c] = past[pair, c] - past[other, c]
         squared += out[rank + c] ** 2
     return float(np.sqrt(squared))

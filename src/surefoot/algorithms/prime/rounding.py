@@ -10,43 +10,49 @@ from functools import lru_cache
 
 import numpy as np
 
-from surefoot.algorithms.prime.finishing import Rivals, exchanged
+from surefoot.algorithms.prime.allocation import Allocation
+from surefoot.algorithms.prime.finishing import exchanged
+from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array
 from surefoot.design.rounding import round_design
 from surefoot.statistics import Counts
 
-EXPLORATION = 0.04
-EXPLORED = 30.0  # units of data after which exploration's share falls
-CHECKS = 2  # pulls a phase at least, on pairs that a wrong model would get wrong
 GOLDEN = 0.6180339887498949
 THOUSANDTHS = 1000.0  # pairs wanted alike to three decimals count as equals
 
 
-def counts_for(
-    weights: Array,
-    pulls: int,
-    spread: Array,
-    past: Counts,
-    units: float,
-    rows: Array,
-    target: Rivals | None,
-) -> Counts:
-    """Round a phase, giving a share of it to pairs that have been pulled least for what they are
+class Rounding:
+    """Rounds phases, giving a share of each to pairs that have been pulled least for what they are
     worth.
 
     Half of that share follows λ^G, to learn θ; half goes round all pairs, so that a wrong model can
     be noticed.
     """
-    share = EXPLORATION * min(1.0, EXPLORED / max(units, 1e-9))
-    explored = min(max(round(share * pulls), CHECKS), pulls // 2)
-    main = round_design(_worth_a_pull(weights, pulls), pulls - explored)
-    wanted = (spread + 1 / len(spread)) / 2 * share * (past.sum() + pulls)
-    aside = _most_wanted(wanted - past - main, explored)
-    if target is None:
+
+    def __init__(self, rows: Array, spread: Array, tuning: Tuning) -> None:
+        """Set up for (n_pairs, dimension) measurement rows and the (n_pairs,) weights of λ^G."""
+        self.rows, self.tuning = rows, tuning
+        self.wanted = (spread + 1 / len(spread)) / 2
+
+    def counts(self, allocation: Allocation, past: Counts, units: float) -> Counts:
+        """(n_pairs,) pulls of a phase.
+
+        Args:
+            past: (n_pairs,) pulls so far.
+            units: how much data that is.
+        """
+        weights, pulls, target = allocation
+        share = self.tuning.exploration * min(1.0, self.tuning.explored / max(units, 1e-9))
+        explored = min(max(round(share * pulls), self.tuning.checks), pulls // 2)
+        main = round_design(_worth_a_pull(weights, pulls), pulls - explored)
+        wanted = self.wanted * share * (past.sum() + pulls)
+        aside = _most_wanted(wanted - past - main, explored)
+        if target is not None:
+            support = np.flatnonzero((weights > 0) | (main + aside > 0))
+            main[support] = exchanged(
+                main[support], aside[support], self.rows[support], target, self.tuning.effort
+            )
         return main + aside
-    support = np.flatnonzero((weights > 0) | (main + aside > 0))
-    main[support] = exchanged(main[support], aside[support], rows[support], target)
-    return main + aside
 
 
 def check_pulls(counts: Counts, pulls: int) -> Counts:

@@ -1,24 +1,31 @@
-"""PRIME's plan: sizes, weights and boundary of all looks, fixed before any data that counts."""
+"""PRIME's schedule: sizes, weights and boundary of all looks, fixed before any data that counts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from surefoot.algorithms.prime.tuning import Tuning
+from surefoot.arrays import Array
 from surefoot.noise import Noise
-from surefoot.statistics import Array
 
-LOOKS = 70
-GROWTH = 1.12
-RISE = 0.25  # units by which the first phases grow, up to
-LARGE = 2.0  # units; from there on by the share above
-# phases before this many units of data count less: their rivals are chosen from little
-TRUST = 12.0
-# looks before this many units have a higher boundary: few runs end there, and the others gain by it
-STRICT = 4.0
-STRICTNESS = 2.0  # added to c² for each factor e that they come before it
-FIRST_EPOCH_SHARE = 0.98
+
+class Look(NamedTuple):
+    """Where the walk stands before a phase, and what the schedule holds for it.
+
+    Attributes:
+        variance: V so far.
+        weight: what the next phase adds to V.
+        size: its scheduled pulls.
+        boundary: the c it will be held to.
+    """
+
+    variance: float
+    weight: float
+    size: float
+    boundary: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +33,7 @@ class Schedule:
     """The looks of one epoch.
 
     Attributes:
-        sizes: (n_looks,) planned pulls of each phase, in units of the smallest.
+        sizes: (n_looks,) scheduled pulls of each phase, in units.
         weights: (n_looks,) variances of the walk's steps.
         variances: (n_looks + 1,) variance of the walk before each look.
         boundary: (n_looks,) c_t: an arm is eliminated when its S_t = W_t / √V_t reaches it.
@@ -37,28 +44,43 @@ class Schedule:
     variances: Array
     boundary: Array
 
+    def look(self, index: int, unit: int) -> Look:
+        """One of the looks, where a unit is this many pulls."""
+        return Look(
+            variance=float(self.variances[index]),
+            weight=float(self.weights[index]),
+            size=float(self.sizes[index] * unit),
+            boundary=float(self.boundary[index]),
+        )
 
-def first_schedule(delta: float, noise: Noise) -> Schedule:
+
+def first_schedule(delta: float, noise: Noise, tuning: Tuning) -> Schedule:
     """The looks that nearly every run ends within."""
     sizes = [1.0]
-    while len(sizes) < LOOKS:
-        sizes.append(max((GROWTH - 1) * sum(sizes), min(1.0 + RISE * (len(sizes) - 1), LARGE)))
-    weights = np.array(sizes) * np.minimum(np.cumsum(sizes) / TRUST, 1.0)
-    return _with_boundary(
-        np.array(sizes), np.asarray(weights / weights[0]), FIRST_EPOCH_SHARE * delta, noise
-    )
+    while len(sizes) < tuning.looks:
+        rising = min(1.0 + tuning.rise * (len(sizes) - 1), tuning.large)
+        sizes.append(max((tuning.growth - 1) * sum(sizes), rising))
+    weights = np.array(sizes) * np.minimum(np.cumsum(sizes) / tuning.trust, 1.0)
+    level = tuning.first_epoch_share * delta
+    return _with_boundary(np.array(sizes), np.asarray(weights / weights[0]), level, noise, tuning)
 
 
-def continuation(epoch: int, units_so_far: float, delta: float, noise: Noise) -> Schedule:
-    """The looks of a later epoch: a fresh walk at level 0.02·δ·2^−epoch, on phases that keep
-    growing.
+def continuation(
+    epoch: int, units_so_far: float, delta: float, noise: Noise, tuning: Tuning
+) -> Schedule:
+    """The looks of a later epoch: a fresh walk on phases that keep growing.
+
+    Its level is half of the epoch's before it; all together spend what the first epoch left of δ.
     """
-    sizes = np.asarray((GROWTH - 1) * units_so_far * GROWTH ** np.arange(LOOKS), dtype=np.float64)
-    level = (1 - FIRST_EPOCH_SHARE) * delta * 0.5**epoch
-    return _with_boundary(sizes, sizes / sizes[0], level, noise)
+    growing = tuning.growth ** np.arange(tuning.looks)
+    sizes = np.asarray((tuning.growth - 1) * units_so_far * growing, dtype=np.float64)
+    level = (1 - tuning.first_epoch_share) * delta * 0.5**epoch
+    return _with_boundary(sizes, sizes / sizes[0], level, noise, tuning)
 
 
-def _with_boundary(sizes: Array, weights: Array, delta: float, noise: Noise) -> Schedule:
-    strictness = STRICTNESS * np.maximum(np.log(STRICT / np.cumsum(sizes)), 0.0)
+def _with_boundary(
+    sizes: Array, weights: Array, delta: float, noise: Noise, tuning: Tuning
+) -> Schedule:
+    strictness = tuning.strictness * np.maximum(np.log(tuning.strict / np.cumsum(sizes)), 0.0)
     boundary = noise.boundary(tuple(weights.tolist()), delta, tuple(strictness.tolist()))
     return Schedule(sizes, weights, np.concatenate([[0.0], np.cumsum(weights)]), boundary)

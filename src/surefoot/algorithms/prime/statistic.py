@@ -9,8 +9,9 @@ import numpy as np
 from scipy import special
 from scipy.linalg import lapack
 
-from surefoot.algorithms.prime.coordinates import Coordinates
-from surefoot.algorithms.prime.rivals import rival_points
+from surefoot.algorithms.prime.coordinates import Coordinates, Past
+from surefoot.algorithms.prime.rivals import Prospect, rival_points
+from surefoot.algorithms.settings import Settings
 from surefoot.arrays import Array, IntArray
 from surefoot.statistics import Counts, Outcome
 
@@ -48,63 +49,50 @@ class Challenge:
 class PhaseTests:
     """What a phase with these counts can measure, and the challenges it will be used for."""
 
-    def __init__(
-        self, coordinates: Coordinates, counts: Counts, known: Array | None = None
-    ) -> None:
-        """Set up the tests of a phase.
-
-        Args:
-            counts: (n_pairs,) its pulls.
-            known: (n_pairs, dimension) pairs where distance is the standard deviation of a gap
-                estimated on past data.
-        """
-        self.coordinates, self.counts = coordinates, counts
+    def __init__(self, coordinates: Coordinates, counts: Counts, past: Past) -> None:
+        """Set up the tests of a phase from its (n_pairs,) pulls, before they are made."""
+        self.coordinates, self.past = coordinates, past
         pulled = np.flatnonzero(counts)
         design = coordinates.rows[pulled] * np.sqrt(counts[pulled])[:, None]
         self.root, unmeasured = _whitening(design)
-        self.rank = self.root.shape[1]
-        self.freedom = int(counts.sum()) - self.rank
-        self.whitened = coordinates.pairs @ self.root
-        self.hidden = coordinates.pairs @ unmeasured
-        self.known = np.empty((len(counts), 0)) if known is None else known
-        self.least = SAME_POINT * math.sqrt((self.whitened * self.whitened).sum(axis=1).max())
+        self.freedom = int(counts.sum()) - self.root.shape[1]
+        whitened = coordinates.pairs @ self.root
+        self.prospect = Prospect(
+            measured=whitened,
+            past=past.pairs,
+            hidden=coordinates.pairs @ unmeasured,
+            sizes=coordinates.sizes,
+            means=coordinates.pairs @ past.theta,
+            offsets=coordinates.offsets,
+            carried=whitened,
+        )
+        self.least = SAME_POINT * math.sqrt((whitened * whitened).sum(axis=1).max())
         self.challenges: list[Challenge] = []
 
-    def add(self, challenger: int, arms: IntArray, theta: Array) -> None:
+    def add(self, challenger: int, arms: IntArray) -> None:
         """Choose, for each pair z' of the challenger and each arm, the point of its hull that z'
         should beat most.
         """
-        differences, gaps, (lengths, _) = rival_points(
-            self.coordinates,
-            challenger,
-            arms,
-            theta,
-            self.whitened,
-            self.known,
-            self.hidden,
-            self.whitened,
-        )
-        lengths[lengths <= self.least] = np.inf
-        self.challenges.append(
-            Challenge(challenger, arms, differences / lengths[:, :, None], lengths, gaps)
-        )
+        points = rival_points(self.prospect, challenger, arms)
+        lengths = np.where(points.ahead <= self.least, np.inf, points.ahead)
+        directions = points.differences / lengths[:, :, None]
+        self.challenges.append(Challenge(challenger, arms, directions, lengths, points.gaps))
 
-    def statistics(
-        self, outcome: Outcome, theta: Array, scales: Array, known: bool, tolerance: float
-    ) -> list[tuple[Array, Array | None]]:
+    def statistics(self, outcome: Outcome, settings: Settings) -> list[tuple[Array, Array | None]]:
         """For each challenge T, and T eased by the tolerance if there is one: (n_challenger_pairs,
         n_arms_tested).
 
-        Only what the phase adds to past estimate θ is projected: rewards far from zero then keep
+        Only what the phase adds to the past estimate is projected: rewards far from zero then keep
         their digits. With an unknown scale, T is a t statistic on this phase's own residual, mapped
         to a normal one.
         """
-        surprise = (outcome.sums - outcome.counts * (self.coordinates.pairs @ theta)) / scales
+        surprise = (outcome.sums - outcome.counts * self.prospect.means) / self.coordinates.scales
         projected = self.root.T @ (self.coordinates.rows.T @ surprise)
+        scale_known, tolerance = settings.noise.known, settings.tolerance
         sigma = (
             1.0
-            if known
-            else np.sqrt(self._residual(outcome, surprise, projected, scales) / self.freedom)
+            if scale_known
+            else np.sqrt(self._residual(outcome, surprise, projected) / self.freedom)
         )
         results: list[tuple[Array, Array | None]] = []
         for challenge in self.challenges:
@@ -112,23 +100,19 @@ class PhaseTests:
                 challenge.directions @ projected + challenge.expected / challenge.lengths
             ) / sigma
             eased = plain + tolerance / (sigma * challenge.lengths) if tolerance > 0 else None
-            results.append(
-                (self._score(plain, known), None if eased is None else self._score(eased, known))
-            )
+            if not scale_known:
+                plain = _normal_score(plain, self.freedom)
+                eased = None if eased is None else _normal_score(eased, self.freedom)
+            results.append((plain, eased))
         return results
 
-    def _score(self, t: Array, known: bool) -> Array:
-        return t if known else _normal_score(t, self.freedom)
-
-    def _residual(
-        self, outcome: Outcome, surprise: Array, projected: Array, scales: Array
-    ) -> float:
+    def _residual(self, outcome: Outcome, surprise: Array, projected: Array) -> float:
         """The phase's residual sum of squares: scatter within pairs, and misfit of their means.
 
         No smaller than what rounding leaves of rewards of this size: a simulator without noise is
             no evidence of ties.
         """
-        pulled = np.flatnonzero(outcome.counts)
+        pulled, scales = np.flatnonzero(outcome.counts), self.coordinates.scales
         counts = outcome.counts[pulled]
         fitted = self.coordinates.rows[pulled] @ (self.root @ projected)
         misfit = (counts * (surprise[pulled] / counts - fitted) ** 2).sum()

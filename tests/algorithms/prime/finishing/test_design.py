@@ -8,6 +8,9 @@ from scipy import optimize, special
 
 from surefoot.algorithms.prime import finishing
 from surefoot.algorithms.prime.finishing import Rivals, finishing_design, kernels
+from surefoot.algorithms.prime.tuning import Tuning
+
+EFFORT = Tuning().effort
 
 
 def problem(seed: int, n: int = 14, d: int = 4, rivals: int = 6) -> tuple[np.ndarray, Rivals]:
@@ -35,10 +38,10 @@ def derivatives(
     rows: np.ndarray, weights: np.ndarray, rivals: Rivals
 ) -> tuple[np.ndarray, np.ndarray]:
     (n, d), k = rows.shape, len(rivals.gaps)
-    factor, whitened, squares, scores = np.empty((d, d)), np.empty((k, d)), np.empty(k), np.empty(k)
-    kernels.evaluate(rows, weights, rivals, factor, whitened, squares, scores)
+    appraisal = kernels.blank_appraisal(k, d)
+    kernels.evaluate(rows, weights, rivals, appraisal)
     gradient, lower = np.empty(n), np.empty((n, n))
-    kernels.differentiate(rows, factor, whitened, squares, scores, rivals, gradient, lower)
+    kernels.differentiate(rows, rivals, appraisal, gradient, lower)
     assert gradient == pytest.approx(
         finishing.appraised(rows, weights, rivals)[1], abs=1e-4 * gradient.max()
     )
@@ -66,7 +69,7 @@ def test_derivatives_match_finite_differences(seed: int) -> None:
 def test_it_is_as_good_as_a_general_solver(seed: int) -> None:
     rows, rivals = problem(seed)
     found, lengths = finishing_design(
-        rows, np.full(len(rows), 1 / len(rows)), rivals, tolerance=1e-3
+        rows, np.full(len(rows), 1 / len(rows)), rivals, EFFORT._replace(tolerance=1e-3)
     )
     assert found.sum() == pytest.approx(1.0)
     assert (found >= 0).all()
@@ -85,7 +88,9 @@ def test_one_direction_gives_the_c_optimal_design() -> None:
     # Elfving: for orthogonal pairs and v = Σ a_i e_i the best weights are |a_i| / Σ|a|
     direction = np.array([[3.0, -1.0, 1.0]])
     rivals = Rivals(direction, np.ones(1), np.full(1, 2.0), np.ones(1), 60.0)
-    found, _ = finishing_design(np.eye(3), np.full(3, 1 / 3), rivals, tolerance=1e-5)
+    found, _ = finishing_design(
+        np.eye(3), np.full(3, 1 / 3), rivals, EFFORT._replace(tolerance=1e-5)
+    )
     assert found == pytest.approx(np.array([0.6, 0.2, 0.2]), abs=0.01)
 
 
@@ -118,7 +123,7 @@ def test_the_mean_gradient_is_the_gain_of_more_pulls() -> None:
 def test_no_pulls_are_wasted_beyond_the_tolerance() -> None:
     for seed in range(20):
         rows, rivals = problem(seed, n=60, d=6, rivals=25)
-        weights, _ = finishing_design(rows, np.full(60, 1 / 60), rivals)
+        weights, _ = finishing_design(rows, np.full(60, 1 / 60), rivals, EFFORT)
         gradient = finishing.appraised(rows, weights, rivals)[1]
         assert gradient.max() <= 1.02 * max(weights @ gradient, kernels.FLAT)
 
@@ -138,14 +143,16 @@ def test_a_pair_that_rounding_lost_gets_a_pull_back() -> None:
         finishing.appraised(rows, lost / 100, rival)[1][0]
         > 1e3 * finishing.appraised(rows, lost / 100, rival)[1][1]
     )
-    assert finishing.exchanged(lost, none_aside, rows, rival).tolist() == [1, 99]
+    assert finishing.exchanged(lost, none_aside, rows, rival, EFFORT).tolist() == [1, 99]
     assert lost.tolist() == [0, 100]
-    assert finishing.exchanged(lost, np.array([1, 0]), rows, rival).tolist() == [0, 100]
+    assert finishing.exchanged(lost, np.array([1, 0]), rows, rival, EFFORT).tolist() == [0, 100]
 
 
 def test_counts_that_measure_every_rival_are_left_alone() -> None:
     rows, rival = close_call()
-    assert finishing.exchanged(np.array([1, 99]), np.array([0, 0]), rows, rival).tolist() == [1, 99]
+    assert finishing.exchanged(
+        np.array([1, 99]), np.array([0, 0]), rows, rival, EFFORT
+    ).tolist() == [1, 99]
 
 
 def test_exchanges_make_finishing_likelier_and_keep_the_pulls() -> None:
@@ -154,7 +161,7 @@ def test_exchanges_make_finishing_likelier_and_keep_the_pulls() -> None:
     rivals = Rivals(directions, np.full(5, 0.5), np.full(5, 2.0), np.ones(5), 60.0)
     for _ in range(20):
         before, aside = generator.integers(0, 4, 12), generator.integers(0, 2, 12)
-        after = finishing.exchanged(before, aside, rows, rivals)
+        after = finishing.exchanged(before, aside, rows, rivals, EFFORT)
         assert after.sum() == before.sum()
         assert (after >= 0).all()
         likely = [

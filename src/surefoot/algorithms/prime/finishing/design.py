@@ -19,13 +19,14 @@ from surefoot.algorithms.prime.finishing.kernels import (
     whiten,
 )
 from surefoot.algorithms.prime.finishing.search import exchange, improve
+from surefoot.algorithms.prime.tuning import Effort
 from surefoot.arrays import Array, IntArray
 
 __all__ = ["Rivals", "appraised", "exchanged", "finishing_design", "whitened"]
 
 
 def finishing_design(
-    rows: Array, start: Array, rivals: Rivals, tolerance: float = 0.01
+    rows: Array, start: Array, rivals: Rivals, effort: Effort
 ) -> tuple[Array, Array]:
     """(n_pairs,) weights most likely to settle all rivals, and (n_rivals,) the directions' lengths
     under them.
@@ -34,15 +35,17 @@ def finishing_design(
         rows: (n_pairs, dimension) what a pull of each pair measures.
         start: (n_pairs,) weights to start from; kept if they are good enough.
         rivals: what has to be settled.
-        tolerance: how many more pulls, as a share, the weights may need than the best ones would.
+        effort: how hard to search.
     """
     weights = np.asarray(start / start.sum())
     lengths = np.empty(len(rivals.gaps))
-    improve(rows, weights, rivals, tolerance, lengths)
+    improve(rows, weights, rivals, effort, lengths)
     return weights, lengths
 
 
-def exchanged(main: IntArray, aside: IntArray, rows: Array, rivals: Rivals) -> IntArray:
+def exchanged(
+    main: IntArray, aside: IntArray, rows: Array, rivals: Rivals, effort: Effort
+) -> IntArray:
     """Move single pulls from where they are worth least to where they are worth most, beside those
     set aside.
 
@@ -50,7 +53,7 @@ def exchanged(main: IntArray, aside: IntArray, rows: Array, rivals: Rivals) -> I
     gradient shows it.
     """
     moved = main.copy()
-    exchange(moved, aside, rows, rivals)
+    exchange(moved, aside, rows, rivals, effort)
     return moved
 
 

@@ -38,6 +38,39 @@ class Rivals(NamedTuple):
     pulls: float
 
 
+class Appraisal(NamedTuple):
+    """What an evaluation leaves behind for the derivatives, written in place.
+
+    Attributes:
+        factor: (dimension, dimension) Cholesky factor of the information.
+        whitened: (n_rivals, dimension) directions where length is ‖·‖_{A⁻¹}.
+        squares: (n_rivals,) their squared lengths.
+        scores: (n_rivals,) how likely each rival is settled, as normal scores.
+    """
+
+    factor: Array
+    whitened: Array
+    squares: Array
+    scores: Array
+
+
+@njit(cache=True, error_model="numpy")
+def blank_appraisal(n_rivals: int, dimension: int) -> Appraisal:
+    return Appraisal(
+        np.empty((dimension, dimension)),
+        np.empty((n_rivals, dimension)),
+        np.empty(n_rivals),
+        np.empty(n_rivals),
+    )
+
+
+# Inlined, so that its caller decides in which order sums may be taken.
+@njit(inline="always")
+def settling_score(gain: float, need: float, spread: float) -> float:
+    """How likely a rival is settled, as a normal score: evidence expected beyond what is needed."""
+    return (gain - need) / spread
+
+
 @njit(cache=True, error_model="numpy")
 def log_normal(t: float) -> float:
     """log Φ(t), by its asymptotic series far in the lower tail."""
@@ -103,18 +136,9 @@ def whiten(factor: Array, vectors: Array, out: Array) -> None:
 
 
 @njit(cache=True, error_model="numpy", fastmath=REORDERED)
-def evaluate(
-    rows: Array,
-    weights: Array,
-    rivals: Rivals,
-    factor: Array,
-    whitened: Array,
-    squares: Array,
-    scores: Array,
-) -> float:
-    """The log-probability; Cholesky factor, whitened directions, squared lengths and scores are
-    written in place.
-    """
+def evaluate(rows: Array, weights: Array, rivals: Rivals, appraisal: Appraisal) -> float:
+    """The log-probability; what it took is written into the appraisal."""
+    factor, whitened = appraisal.factor, appraisal.whitened
     if not factorise_information(rows, weights, factor):
         return -np.inf
     whiten(factor, rivals.directions, whitened)
@@ -123,26 +147,21 @@ def evaluate(
         total = 0.0
         for a in range(dimension):
             total += whitened[k, a] * whitened[k, a]
-        squares[k] = total
-        scores[k] = (
-            math.sqrt(rivals.pulls / total) * rivals.gaps[k] - rivals.needs[k]
-        ) / rivals.spreads[k]
-        value += log_normal(scores[k])
+        appraisal.squares[k] = total
+        gain = math.sqrt(rivals.pulls / total) * rivals.gaps[k]
+        score = settling_score(gain, rivals.needs[k], rivals.spreads[k])
+        appraisal.scores[k] = score
+        value += log_normal(score)
     return value
 
 
 @njit(cache=True, error_model="numpy", fastmath=REORDERED)
 def differentiate(
-    rows: Array,
-    factor: Array,
-    whitened: Array,
-    squares: Array,
-    scores: Array,
-    rivals: Rivals,
-    gradient: Array,
-    curvature: Array,
+    rows: Array, rivals: Rivals, appraisal: Appraisal, gradient: Array, curvature: Array
 ) -> None:
     """The gradient and minus the Hessian of the log-probability, written in place."""
+    factor, whitened = appraisal.factor, appraisal.whitened
+    squares, scores = appraisal.squares, appraisal.scores
     n, dimension = rows.shape
     white_rows, leverage = np.empty((n, dimension)), np.empty(n)
     whiten(factor, rows, white_rows)
@@ -183,21 +202,18 @@ def _hazard(score: float) -> float:
 
 @njit(cache=True, error_model="numpy", fastmath=REORDERED)
 def gradient_at(
-    rows: Array,
-    weights: Array,
-    rivals: Rivals,
-    gradient: Array,
-    lengths: Array,
+    rows: Array, weights: Array, rivals: Rivals, gradient: Array, lengths: Array
 ) -> float:
     """The log-probability; its gradient at any number of pairs and the directions' lengths are
     written in place.
     """
     dimension, count = rows.shape[1], len(rivals.gaps)
-    factor, solved = np.empty((dimension, dimension)), np.empty((count, dimension))
-    squares, scores = np.empty(count), np.empty(count)
+    appraisal = blank_appraisal(count, dimension)
+    factor, solved = appraisal.factor, appraisal.whitened
+    squares, scores = appraisal.squares, appraisal.scores
     gradient[:] = 0.0
     lengths[:] = np.inf
-    value: float = evaluate(rows, weights, rivals, factor, solved, squares, scores)
+    value: float = evaluate(rows, weights, rivals, appraisal)
     if value == -np.inf:
         return value
     for k in range(count):

@@ -16,25 +16,21 @@ from surefoot.algorithms.prime.finishing.kernels import (
     FLAT,
     REORDERED,
     Rivals,
+    blank_appraisal,
     differentiate,
     evaluate,
     factorise,
     gradient_at,
 )
+from surefoot.algorithms.prime.tuning import Effort
 from surefoot.arrays import Array, IntArray
 
 NEWTON_STEPS = 25
 CENTRED = 0.3  # how far each step aims from the boundary, as a share of the gap
 SHORT_OF_ZERO = 0.95  # how far towards zero a step may take a weight or slack
 STRAYED = 100.0  # slacks this many times off the central path are brought back
-ROUNDS = 3
 LEAST_SHARE = 1e-4  # of an even share: where a pair's weight starts at least
 NEGLIGIBLE = 1e-7  # weights below this share of the largest are dropped between rounds
-IN_USE = 0.02  # weights above this share of the largest stay in the working set
-PRICED_IN = 30
-PROMISING = 0.4  # a pair whose gradient is below this share of the mean is not priced in
-EXCHANGES = 6  # pulls that rounding put wrong, at most
-WORTHWHILE = 1.5  # how many times more a pull has to be worth elsewhere
 
 
 @njit(cache=True, error_model="numpy", fastmath=REORDERED)
@@ -99,23 +95,17 @@ def _move_slacks(
 
 
 @njit(cache=True, error_model="numpy")
-def newton(
-    rows: Array,
-    weights: Array,
-    rivals: Rivals,
-    tolerance: float,
-) -> None:
+def newton(rows: Array, weights: Array, rivals: Rivals, tolerance: float) -> None:
     """Primal–dual interior point on the simplex, in place; the gradient gives the gap that ends
     it.
     """
     n, dimension = rows.shape
-    factor, whitened = np.empty((dimension, dimension)), np.empty((len(rivals.gaps), dimension))
-    squares, scores = np.empty(len(rivals.gaps)), np.empty(len(rivals.gaps))
+    appraisal = blank_appraisal(len(rivals.gaps), dimension)
     gradient, curvature = np.empty(n), np.empty((n, n))
     direction, trial, slacks = np.empty(n), np.empty(n), np.zeros(n)
-    value = evaluate(rows, weights, rivals, factor, whitened, squares, scores)
+    value = evaluate(rows, weights, rivals, appraisal)
     for _ in range(NEWTON_STEPS):
-        differentiate(rows, factor, whitened, squares, scores, rivals, gradient, curvature)
+        differentiate(rows, rivals, appraisal, gradient, curvature)
         mean, largest = 0.0, 0.0
         for i in range(n):
             mean += weights[i] * gradient[i]
@@ -144,7 +134,7 @@ def newton(
         for _ in range(12):
             for i in range(n):
                 trial[i] = weights[i] + step * direction[i]
-            value = evaluate(rows, trial, rivals, factor, whitened, squares, scores)
+            value = evaluate(rows, trial, rivals, appraisal)
             reached = value
             for i in range(n):
                 reached += barrier * math.log(trial[i])
@@ -160,7 +150,7 @@ def newton(
 
 
 @njit(cache=True, error_model="numpy")
-def _working_set(weights: Array, gradient: Array, mean: float) -> IntArray:
+def _working_set(weights: Array, gradient: Array, mean: float, effort: Effort) -> IntArray:
     """Pairs in use and those that promise most."""
     largest, count = 0.0, 0
     for weight in weights:
@@ -170,9 +160,9 @@ def _working_set(weights: Array, gradient: Array, mean: float) -> IntArray:
         np.zeros(len(weights), dtype=np.bool_),
     )
     for i in range(len(weights)):
-        wanted[i] = weights[i] > IN_USE * largest
-    for _ in range(PRICED_IN):
-        best, most = -1, PROMISING * mean
+        wanted[i] = weights[i] > effort.in_use * largest
+    for _ in range(effort.priced_in):
+        best, most = -1, effort.promising * mean
         for i in range(len(weights)):
             if gradient[i] > most and not priced_in[i]:
                 best, most = i, gradient[i]
@@ -188,28 +178,22 @@ def _working_set(weights: Array, gradient: Array, mean: float) -> IntArray:
 
 
 @njit(cache=True, error_model="numpy")
-def improve(
-    rows: Array,
-    weights: Array,
-    rivals: Rivals,
-    tolerance: float,
-    lengths: Array,
-) -> None:
+def improve(rows: Array, weights: Array, rivals: Rivals, effort: Effort, lengths: Array) -> None:
     """Newton's method on the pairs in use and a few that promise most, until no other pair does; in
     place.
 
     The directions' lengths under the weights are written too.
     """
     gradient = np.empty(len(rows))
-    for left in range(ROUNDS, -1, -1):
+    for left in range(effort.rounds, -1, -1):
         gradient_at(rows, weights, rivals, gradient, lengths)
         mean, largest = 0.0, 0.0
         for i in range(len(weights)):
             mean += weights[i] * gradient[i]
             largest = max(largest, gradient[i])
-        if left == 0 or largest - mean <= 2 * tolerance * max(mean, FLAT):
+        if left == 0 or largest - mean <= 2 * effort.tolerance * max(mean, FLAT):
             return
-        work = _working_set(weights, gradient, mean)
+        work = _working_set(weights, gradient, mean, effort)
         chosen, share, total = np.empty((len(work), rows.shape[1])), np.empty(len(work)), 0.0
         for j in range(len(work)):
             for a in range(rows.shape[1]):
@@ -218,7 +202,7 @@ def improve(
             total += share[j]
         for j in range(len(work)):
             share[j] /= total
-        newton(chosen, share, rivals, tolerance)
+        newton(chosen, share, rivals, effort.tolerance)
         largest, total = 0.0, 0.0
         for j in range(len(work)):
             largest = max(largest, share[j])
@@ -232,19 +216,14 @@ def improve(
 
 
 @njit(cache=True, error_model="numpy")
-def exchange(
-    main: IntArray,
-    aside: IntArray,
-    rows: Array,
-    rivals: Rivals,
-) -> None:
+def exchange(main: IntArray, aside: IntArray, rows: Array, rivals: Rivals, effort: Effort) -> None:
     """Move single pulls of the main ones, in place, while the log-probability rises."""
     n, total = len(main), 0
     for i in range(n):
         total += main[i] + aside[i]
     weights, worth, lengths = np.empty(n), np.empty(n), np.empty(len(rivals.gaps))
     value, giver, taker = -np.inf, 0, 0
-    for left in range(EXCHANGES, -1, -1):
+    for left in range(effort.exchanges, -1, -1):
         for i in range(n):
             weights[i] = (main[i] + aside[i]) / total
         reached = gradient_at(rows, weights, rivals, worth, lengths)
@@ -258,7 +237,7 @@ def exchange(
                 taker = i
             if main[i] > 0 and (giver < 0 or worth[i] < worth[giver]):
                 giver = i
-        if left == 0 or giver < 0 or worth[taker] <= WORTHWHILE * worth[giver]:
+        if left == 0 or giver < 0 or worth[taker] <= effort.worthwhile * worth[giver]:
             return
         main[giver] -= 1
         main[taker] += 1

@@ -1,0 +1,262 @@
+"""PRIME's constants: what decides a plan, and so belongs to every study that was begun with it.
+
+Resuming a study is replaying it, so a constant that changes between two versions would make old
+studies come out otherwise. They are therefore stored with each study. A version that tunes better
+changes a default here and nothing else; it never touches `VERSION_0_1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from surefoot.arrays import Array
+from surefoot.errors import InputError
+
+T = TypeVar("T", int, float, tuple[float, ...])
+
+ENTERS_BOUNDARY = "enters the boundary"
+COSTS_SAMPLES = "costs samples only"
+
+
+def _constant(default: T, least: float, most: float, meaning: str, effect: str) -> T:
+    metadata = {"meaning": meaning, "effect": effect, "least": least, "most": most}
+    constant: T = field(default=default, metadata=metadata)
+    return constant
+
+
+def _boundary(default: T, least: float, most: float, meaning: str) -> T:
+    """A constant of the schedule. Any value is valid, if it is fixed before the data that count."""
+    return _constant(default, least, most, meaning, ENTERS_BOUNDARY)
+
+
+def _samples(default: T, least: float, most: float, meaning: str) -> T:
+    """A constant of the choices between phases, on which no guarantee depends."""
+    return _constant(default, least, most, meaning, COSTS_SAMPLES)
+
+
+class Foresight(NamedTuple):
+    """The constants of the outlook as compiled code takes them; the sentences are in `Tuning`."""
+
+    most_rivals: int
+    hope: float
+    ahead: Array
+    furthest: float
+    doubt: float
+    sizes: Array
+    patience: float
+    feeble: float
+
+
+class Effort(NamedTuple):
+    """The constants of the search for a design, likewise."""
+
+    tolerance: float
+    rounds: int
+    in_use: float
+    priced_in: int
+    promising: float
+    exchanges: int
+    worthwhile: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """What decides PRIME's plans. Each field's metadata says what it means and what it affects.
+
+    Numerical tolerances are not here: they stand where they are used.
+    """
+
+    looks: int = _boundary(70, 1, 1000, "looks of one epoch; another epoch follows it")
+    growth: float = _boundary(
+        1.12, 1.01, 10, "factor by which all data grow from look to look, once phases are large"
+    )
+    rise: float = _boundary(
+        0.25, 0, 100, "units by which each of the first phases exceeds the last"
+    )
+    large: float = _boundary(2.0, 1, 1000, "units up to which the first phases rise")
+    trust: float = _boundary(
+        12.0,
+        0.01,
+        1e6,
+        "units of data before which phases count less: rivals are chosen from little",
+    )
+    strict: float = _boundary(
+        4.0, 0, 1e6, "units before which looks have a higher boundary: few runs end there"
+    )
+    strictness: float = _boundary(
+        2.0, 0, 100, "added to c² for each factor e by which a look comes before `strict`"
+    )
+    first_epoch_share: float = _boundary(0.98, 0.01, 0.99, "share of δ that the first epoch spends")
+
+    unit_per_dimension: int = _samples(5, 1, 10_000, "pulls of a unit for each dimension")
+    least_replicates: int = _samples(
+        18, 0, 10_000, "pulls of a unit beyond the dimension at least, to check the model with"
+    )
+    pilot_per_dimension: int = _samples(2, 1, 10_000, "pulls of the pilot for each dimension")
+    spread_tolerance: float = _samples(
+        0.02, 1e-6, 1, "accuracy of the G-optimal design, which only explores"
+    )
+    least_noise: float = _samples(
+        1e-6, 0, 1, "noise that is planned for at least, as a share of the largest mean"
+    )
+    least_freedom: int = _samples(
+        10, 1, 10_000, "residual degrees of freedom of a phase when the noise scale is unknown"
+    )
+
+    most_rivals: int = _samples(
+        40, 1, 10_000, "rivals that a design looks at: the most pressing; others settle on the way"
+    )
+    hope: float = _samples(
+        0.6, 1e-6, 1 - 1e-6, "probability of finishing up to which a design looks ahead"
+    )
+    horizons: int = _samples(24, 2, 1000, "points in time at which that probability is formed")
+    furthest: float = _samples(1000.0, 1, 1e9, "how many times the data so far the last of them is")
+    doubt: float = _samples(0.3, 0, 100, "share of the gaps' own uncertainty that counts")
+    sizes: tuple[float, ...] = _samples(
+        (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5),
+        0.01,
+        100,
+        "sizes that a phase may have, in planned sizes",
+    )
+    patience: float = _samples(0.7, 0, 1000, "cost of another phase, in planned phases")
+    feeble: float = _samples(
+        0.2, 0, 1, "chance of finishing up to which a phase keeps its planned size"
+    )
+
+    exploration: float = _samples(0.04, 0, 1, "share of the pulls that explore")
+    explored: float = _samples(30.0, 1e-6, 1e9, "units of data after which that share falls")
+    checks: int = _samples(2, 0, 10_000, "pulls of a phase that explore at least")
+    exchanges: int = _samples(6, 0, 10_000, "pulls that are moved after rounding, at most")
+    worthwhile: float = _samples(
+        1.5, 1, 1e6, "how many times more a pull has to be worth elsewhere to be moved"
+    )
+
+    design_tolerance: float = _samples(
+        0.01, 1e-9, 1, "share of pulls that a design may need more than the best one"
+    )
+    rounds: int = _samples(3, 0, 1000, "working sets of pairs that the search for a design tries")
+    in_use: float = _samples(
+        0.02, 0, 1, "share of the largest weight above which a pair stays in the working set"
+    )
+    priced_in: int = _samples(30, 1, 10_000, "pairs that may join the working set at once")
+    promising: float = _samples(0.4, 0, 1, "share of the mean gradient above which a pair may join")
+
+    def __post_init__(self) -> None:
+        for constant in fields(self):
+            value = _suitable(constant, getattr(self, constant.name))
+            object.__setattr__(self, constant.name, value)
+        if any(smaller >= larger for smaller, larger in pairwise(self.sizes)):
+            raise InputError(f"tuning: sizes={list(self.sizes)} must rise from each to the next")
+
+    @classmethod
+    def of_version_0_1(cls) -> Tuning:
+        """The constants of version 0.1, whose study files do not hold them."""
+        return cls(**VERSION_0_1)
+
+    @classmethod
+    def stored(cls, constants: Mapping[str, Any]) -> Tuning:
+        """The constants of a study file. What it does not name is as it was in version 0.1."""
+        return cls.given({**VERSION_0_1, **constants})
+
+    @classmethod
+    def given(cls, constants: Mapping[str, Any]) -> Tuning:
+        """The constants that a mapping names, the others as they are by default."""
+        names = [constant.name for constant in fields(cls)]
+        unknown = [name for name in constants if name not in names]
+        if unknown:
+            raise InputError(
+                f"tuning: {', '.join(map(str, unknown))} is no constant of PRIME: choose among "
+                f"{', '.join(names)}, or install a newer surefoot if a study file names it"
+            )
+        return cls(**constants)
+
+    @property
+    def foresight(self) -> Foresight:
+        return Foresight(
+            most_rivals=self.most_rivals,
+            hope=self.hope,
+            ahead=np.linspace(0.0, 1.0, self.horizons),
+            furthest=self.furthest,
+            doubt=self.doubt,
+            sizes=np.array(self.sizes),
+            patience=self.patience,
+            feeble=self.feeble,
+        )
+
+    @property
+    def effort(self) -> Effort:
+        return Effort(
+            tolerance=self.design_tolerance,
+            rounds=self.rounds,
+            in_use=self.in_use,
+            priced_in=self.priced_in,
+            promising=self.promising,
+            exchanges=self.exchanges,
+            worthwhile=self.worthwhile,
+        )
+
+
+VERSION_0_1: Mapping[str, Any] = MappingProxyType(
+    {
+        "looks": 70,
+        "growth": 1.12,
+        "rise": 0.25,
+        "large": 2.0,
+        "trust": 12.0,
+        "strict": 4.0,
+        "strictness": 2.0,
+        "first_epoch_share": 0.98,
+        "unit_per_dimension": 5,
+        "least_replicates": 18,
+        "pilot_per_dimension": 2,
+        "spread_tolerance": 0.02,
+        "least_noise": 1e-6,
+        "least_freedom": 10,
+        "most_rivals": 40,
+        "hope": 0.6,
+        "horizons": 24,
+        "furthest": 1000.0,
+        "doubt": 0.3,
+        "sizes": (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5),
+        "patience": 0.7,
+        "feeble": 0.2,
+        "exploration": 0.04,
+        "explored": 30.0,
+        "checks": 2,
+        "exchanges": 6,
+        "worthwhile": 1.5,
+        "design_tolerance": 0.01,
+        "rounds": 3,
+        "in_use": 0.02,
+        "priced_in": 30,
+        "promising": 0.4,
+    }
+)
+
+
+def _suitable(constant: Field[Any], value: Any) -> int | float | tuple[float, ...]:
+    """The value in the type of its default, if it is within the limits."""
+    whole, several = isinstance(constant.default, int), isinstance(constant.default, tuple)
+    least, most = constant.metadata["least"], constant.metadata["most"]
+    if several and isinstance(value, tuple | list) and value:
+        if all(_number(entry, least, most) for entry in value):
+            return tuple(map(float, value))
+    elif not several and _number(value, least, most) and not (whole and value != int(value)):
+        return int(value) if whole else float(value)
+    wanted = "whole number" if whole else "number"
+    raise InputError(
+        f"tuning: {constant.name}={value!r:.80} must be "
+        f"{f'one or more {wanted}s' if several else f'a {wanted}'} from {least:g} to {most:g} "
+        f"({constant.metadata['meaning']})"
+    )
+
+
+def _number(value: Any, least: float, most: float) -> bool:
+    numeric = isinstance(value, int | float | np.integer | np.floating)
+    return numeric and not isinstance(value, bool) and bool(least <= value <= most)

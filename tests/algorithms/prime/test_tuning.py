@@ -1,0 +1,171 @@
+"""PRIME's constants: explained, checked, stored with a study and never changed under it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.algorithms import algorithm_from, stored_algorithm
+from surefoot.algorithms.prime import Prime, Tuning, algorithm
+from surefoot.algorithms.prime.tuning import COSTS_SAMPLES, ENTERS_BOUNDARY, VERSION_0_1
+from surefoot.errors import InputError
+from surefoot.experiments.instances import random_robust
+from surefoot.study import Pull, Study
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+def test_every_constant_says_what_it_means_and_what_it_affects() -> None:
+    for constant in fields(Tuning):
+        assert len(constant.metadata["meaning"].split()) >= 3
+        assert constant.metadata["effect"] in (ENTERS_BOUNDARY, COSTS_SAMPLES)
+    assert {f.name for f in fields(Tuning) if f.metadata["effect"] == ENTERS_BOUNDARY} == {
+        "looks",
+        "growth",
+        "rise",
+        "large",
+        "trust",
+        "strict",
+        "strictness",
+        "first_epoch_share",
+    }
+
+
+@pytest.mark.parametrize("constant", [f.name for f in fields(Tuning)])
+def test_every_constant_is_used(constant: str) -> None:
+    sources = Path(algorithm.__file__).parent
+    inner = {"horizons": "foresight", "design_tolerance": "effort"}.get(constant, constant)
+    users = [p for p in sources.rglob("*.py") if p.name != "tuning.py"]
+    assert any(f".{inner}" in path.read_text() for path in users)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("growth", 1.0),
+        ("growth", float("nan")),
+        ("growth", "1.2"),
+        ("growth", True),
+        ("looks", 0),
+        ("looks", 3.5),
+        ("sizes", ()),
+        ("sizes", 0.5),
+        ("sizes", (0.5, -1.0)),
+        ("sizes", (1.0, 0.5)),
+        ("least_freedom", 0),
+        ("first_epoch_share", 1.0),
+    ],
+)
+def test_an_unsuitable_value_is_refused_with_one_sentence(name: str, value: object) -> None:
+    with pytest.raises(InputError, match=rf"^tuning: {name}=.* must "):
+        Tuning(**{name: value})  # type: ignore[arg-type]
+
+
+def test_what_is_no_tuning_or_no_constant_is_refused() -> None:
+    with pytest.raises(InputError, match="must be a Tuning"):
+        Prime(tuning=0.5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="speed is no constant of PRIME"):
+        algorithm_from("prime", tuning={"speed": 2})
+    with pytest.raises(InputError, match="does not take these options"):
+        stored_algorithm("prime", {"speed": 2})
+
+
+def test_whatever_numbers_are_given_the_same_tuning_comes_out() -> None:
+    given = Tuning(looks=np.int64(9), patience=1, sizes=[1, 2])  # type: ignore[arg-type]
+    assert given == Tuning(looks=9, patience=1.0, sizes=(1.0, 2.0))
+    assert type(given.looks) is int
+    assert type(given.patience) is float
+
+
+def test_options_pass_through_json() -> None:
+    tuned = Prime(tuning=Tuning(growth=1.3, sizes=(1.0, 2.0)))
+    stored = json.loads(json.dumps(tuned.options()))
+    assert stored == tuned.options()
+    rebuilt = stored_algorithm("prime", stored)
+    assert isinstance(rebuilt, Prime)
+    assert rebuilt.tuning == tuned.tuning
+
+
+def test_a_configuration_names_only_what_differs() -> None:
+    tuned = algorithm_from("prime", tuning={"growth": 1.3})
+    assert isinstance(tuned, Prime)
+    assert tuned.tuning == Tuning(growth=1.3)
+
+
+def test_the_table_of_0_1_names_every_constant() -> None:
+    assert set(VERSION_0_1) == {constant.name for constant in fields(Tuning)}
+    assert Tuning.of_version_0_1() == Tuning(**VERSION_0_1)
+    assert Tuning.stored({"growth": 1.5}) == replace(Tuning.of_version_0_1(), growth=1.5)
+
+
+def test_a_tuning_changes_the_run() -> None:
+    problem, theta = random_robust(5, 4, 3)
+
+    def samples(tuning: Tuning) -> int:
+        simulator = sf.LinearSimulator(problem, theta, seed=1)
+        noise = sf.Gaussian(1.0)
+        return sf.identify(
+            problem, simulator, Prime(tuning=tuning), delta=0.05, noise=noise
+        ).samples
+
+    assert samples(Tuning(unit_per_dimension=40)) > samples(Tuning())
+
+
+@pytest.fixture
+def retuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later version, whose defaults plan differently."""
+    defaults: dict[str, Any] = Tuning.__init__.__kwdefaults__
+    later = {"unit_per_dimension": 9, "growth": 1.4, "sizes": (1.0,)}
+    monkeypatch.setattr(Tuning.__init__, "__kwdefaults__", defaults | later)
+
+
+@pytest.mark.usefixtures("retuned")
+def test_a_study_of_0_1_0_goes_on_as_it_began_when_the_defaults_have_changed(
+    tmp_path: Path,
+) -> None:
+    assert Tuning().unit_per_dimension == 9
+    end = json.loads((DATA / "study_prime_v1.json").read_text())
+    copy = tmp_path / "old.db"
+    shutil.copy(DATA / "study_prime_v1.db", copy)
+
+    def simulate(pull: Pull) -> float:
+        return float(pull.features @ np.array(end["theta"]) + pull.rng().normal())
+
+    with Study.open(copy) as study:
+        result = study.run(simulate, "serial")
+    assert (result.samples, result.arm, result.reason.name) == (
+        end["samples"],
+        end["arm"],
+        end["reason"],
+    )
+    with pytest.raises(InputError, match="give the same algorithm"):
+        Study.open(copy, algorithm=Prime())
+
+
+def test_a_study_of_this_version_goes_on_as_it_began_when_the_defaults_have_changed(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    problem, theta = random_robust(4, 3, 3)
+
+    def simulate(pull: Pull) -> float:
+        return float(pull.features @ theta + pull.rng().normal())
+
+    def begun(path: Path) -> Study:
+        return Study.create(path, problem, "prime", delta=0.05, noise=sf.Gaussian(1.0), seed=2)
+
+    with begun(tmp_path / "straight.db") as study:
+        expected = study.run(simulate, "serial")
+    with begun(tmp_path / "halted.db") as study:
+        while study.told < 60:
+            study.tell_many([(pull.id, simulate(pull)) for pull in study.ask(1)])
+    request.getfixturevalue("retuned")
+    with Study.open(tmp_path / "halted.db") as study:
+        result = study.run(simulate, "serial")
+    assert result.counts.tolist() == expected.counts.tolist()
