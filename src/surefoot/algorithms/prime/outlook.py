@@ -10,13 +10,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from surefoot.algorithms.prime.finishing import Rivals
 from surefoot.algorithms.prime.finishing.kernels import log_normal, settling_score
 from surefoot.algorithms.prime.schedule import Look
 from surefoot.algorithms.prime.tuning import Foresight
 from surefoot.arrays import Array, IntArray
+from surefoot.compiled import kernel
 
 
 class Standing(NamedTuple):
@@ -82,7 +82,7 @@ class Outlook(NamedTuple):
         return max(1, round(factor * self.look.size))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def write_needs(
     outlook: Outlook, weight: float, pulls: float, needs: Array, spreads: Array
 ) -> None:
@@ -99,7 +99,7 @@ def write_needs(
         spreads[k] = math.sqrt(1 + doubt * pulls * (standing.doubts[k] / standing.lengths[k]) ** 2)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def write_scores(outlook: Outlook, weight: float, pulls: float, scores: Array) -> None:
     """How likely each entry is settled after that much more weight and that many pulls, as normal
     scores.
@@ -111,7 +111,7 @@ def write_scores(outlook: Outlook, weight: float, pulls: float, scores: Array) -
         scores[k] = settling_score(gain, scores[k], spreads[k])
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def log_chance(outlook: Outlook, weight: float, pulls: float) -> float:
     """Log-probability that all are settled then, as if they were independent."""
     scores = np.empty(len(outlook.standing.gaps))
@@ -122,7 +122,7 @@ def log_chance(outlook: Outlook, weight: float, pulls: float) -> float:
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def first_likely(outlook: Outlook, ahead: Array) -> int:
     """Which of these weights ahead is the first with enough hope, or else the one with most."""
     best, most = 0, -np.inf
@@ -136,7 +136,7 @@ def first_likely(outlook: Outlook, ahead: Array) -> int:
     return best
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def best_size(outlook: Outlook) -> float:
     """How many times its scheduled size a phase should have: pulls against the price of another
     phase.

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from surefoot.arrays import Array, IntArray
+from surefoot.compiled import kernel
 from surefoot.design.block_distance import nearest
 
 # squared distance between two points, as a share of their squared sizes, that is rounding
@@ -73,7 +73,7 @@ def rival_points(prospect: Prospect, challenger: int, arms: IntArray) -> RivalPo
     return found
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def clearest_points(prospect: Prospect, own: IntArray, arms: IntArray, found: RivalPoints) -> None:
     """For each of the pairs z' in `own` and each arm, the point of the arm's hull with the largest
     gap / distance, written in place.
@@ -145,7 +145,7 @@ def clearest_points(prospect: Prospect, own: IntArray, arms: IntArray, found: Ri
             found.ahead[k, a], found.behind[k, a] = np.sqrt(ahead), np.sqrt(behind)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _difference(prospect: Prospect, pair: int, other: int, out: Array) -> float:
     """Write pair − other and return its length; 0 where the two are one point or the phase does not
     measure it.

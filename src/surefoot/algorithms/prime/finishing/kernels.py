@@ -6,9 +6,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from numba.extending import register_jitable
 
 from surefoot.arrays import Array
+from surefoot.compiled import kernel
 
 RIDGE = 1e-9
 SETTLED = 1e-5  # hazard below which a rival no longer steers
@@ -54,7 +55,7 @@ class Appraisal(NamedTuple):
     scores: Array
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def blank_appraisal(n_rivals: int, dimension: int) -> Appraisal:
     return Appraisal(
         np.empty((dimension, dimension)),
@@ -65,13 +66,13 @@ def blank_appraisal(n_rivals: int, dimension: int) -> Appraisal:
 
 
 # Inlined, so that its caller decides in which order sums may be taken.
-@njit(inline="always")
+@register_jitable(inline="always")
 def settling_score(gain: float, need: float, spread: float) -> float:
     """How likely a rival is settled, as a normal score: evidence expected beyond what is needed."""
     return (gain - need) / spread
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def log_normal(t: float) -> float:
     """log Φ(t), by its asymptotic series far in the lower tail."""
     if t > -30.0:
@@ -83,7 +84,7 @@ def log_normal(t: float) -> float:
 # to compile.
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED)
+@kernel(fastmath=REORDERED)
 def factorise(matrix: Array) -> bool:
     """Replace the lower triangle by the Cholesky factor; False if the matrix is not positive
     definite.
@@ -103,7 +104,7 @@ def factorise(matrix: Array) -> bool:
     return True
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED)
+@kernel(fastmath=REORDERED)
 def factorise_information(rows: Array, weights: Array, factor: Array) -> bool:
     """Write the Cholesky factor of Σ weight z zᵀ, with a little ridge; False if that is not
     positive definite.
@@ -124,7 +125,7 @@ def factorise_information(rows: Array, weights: Array, factor: Array) -> bool:
     return bool(factorise(factor))
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED)
+@kernel(fastmath=REORDERED)
 def whiten(factor: Array, vectors: Array, out: Array) -> None:
     """Each row of out becomes L⁻¹ times that row of vectors."""
     for k in range(len(vectors)):
@@ -135,7 +136,7 @@ def whiten(factor: Array, vectors: Array, out: Array) -> None:
             out[k, a] = total / factor[a, a]
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED)
+@kernel(fastmath=REORDERED)
 def evaluate(rows: Array, weights: Array, rivals: Rivals, appraisal: Appraisal) -> float:
     """The log-probability; what it took is written into the appraisal."""
     factor, whitened = appraisal.factor, appraisal.whitened
@@ -155,7 +156,7 @@ def evaluate(rows: Array, weights: Array, rivals: Rivals, appraisal: Appraisal) 
     return value
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED)
+@kernel(fastmath=REORDERED)
 def differentiate(
     rows: Array, rivals: Rivals, appraisal: Appraisal, gradient: Array, curvature: Array
 ) -> None:
@@ -194,13 +195,13 @@ def differentiate(
                 curvature[i, j] += both * (bend * product[i, j] + outer * both)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _hazard(score: float) -> float:
     """The derivative of log Φ."""
     return math.exp(-(score**2) / 2 - 0.5 * math.log(2 * math.pi) - log_normal(score))
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED)
+@kernel(fastmath=REORDERED)
 def gradient_at(
     rows: Array, weights: Array, rivals: Rivals, gradient: Array, lengths: Array
 ) -> float:

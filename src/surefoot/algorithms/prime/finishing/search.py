@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from surefoot.algorithms.prime.finishing.kernels import (
     FLAT,
@@ -24,6 +23,7 @@ from surefoot.algorithms.prime.finishing.kernels import (
 )
 from surefoot.algorithms.prime.tuning import Effort
 from surefoot.arrays import Array, IntArray
+from surefoot.compiled import kernel
 
 NEWTON_STEPS = 25
 CENTRED = 0.3  # how far each step aims from the boundary, as a share of the gap
@@ -33,7 +33,7 @@ LEAST_SHARE = 1e-4  # of an even share: where a pair's weight starts at least
 NEGLIGIBLE = 1e-7  # weights below this share of the largest are dropped between rounds
 
 
-@njit(cache=True, error_model="numpy", fastmath=REORDERED)
+@kernel(fastmath=REORDERED)
 def _newton_direction(
     weights: Array,
     slacks: Array,
@@ -78,7 +78,7 @@ def _newton_direction(
         direction[i] -= ahead / along * ones[i]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _move_slacks(
     weights: Array, slacks: Array, direction: Array, barrier: float, change: Array
 ) -> None:
@@ -94,7 +94,7 @@ def _move_slacks(
         slacks[i] += step * change[i]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def newton(rows: Array, weights: Array, rivals: Rivals, tolerance: float) -> None:
     """Primal–dual interior point on the simplex, in place; the gradient gives the gap that ends
     it.
@@ -149,7 +149,7 @@ def newton(rows: Array, weights: Array, rivals: Rivals, tolerance: float) -> Non
             weights[i] = trial[i]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def _working_set(weights: Array, gradient: Array, mean: float, effort: Effort) -> IntArray:
     """Pairs in use and those that promise most."""
     largest, count = 0.0, 0
@@ -177,7 +177,7 @@ def _working_set(weights: Array, gradient: Array, mean: float, effort: Effort) -
     return work[:count]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def improve(rows: Array, weights: Array, rivals: Rivals, effort: Effort, lengths: Array) -> None:
     """Newton's method on the pairs in use and a few that promise most, until no other pair does; in
     place.
@@ -215,7 +215,7 @@ def improve(rows: Array, weights: Array, rivals: Rivals, effort: Effort, lengths
             weights[work[j]] /= total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel
 def exchange(main: IntArray, aside: IntArray, rows: Array, rivals: Rivals, effort: Effort) -> None:
     """Move single pulls of the main ones, in place, while the log-probability rises."""
     n, total = len(main), 0
