@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.study import StudyLocked, lock
+from surefoot.study import StudyFileError, StudyLocked, lock
 from surefoot.study.lock import WriterLock, writer_of
 from tests.study.toys import linear, open_toy, read_toy, toy_study
 
@@ -55,6 +55,9 @@ import os, sys, time
 from pathlib import Path
 from surefoot.study.lock import WriterLock
 held = WriterLock(Path(sys.argv[1]))
+log = Path(sys.argv[1] + "-wal")
+log.touch()
+held.take_log(log)
 child = os.fork()
 if child == 0:
     time.sleep(60)
@@ -100,6 +103,35 @@ def test_a_forked_child_does_not_share_the_lock(path: Path) -> None:
     with pytest.raises(StudyLocked):
         WriterLock(path)
     held.release()
+
+
+def test_a_removed_lock_file_does_not_let_a_second_writer_in(path: Path) -> None:
+    with toy_study(path) as study:
+        path.with_name("toy.db.lock").unlink()
+        with pytest.raises(StudyLocked, match="is being written by another process"):
+            open_toy(path)
+        assert writer_of(path) is not None
+        study.tell(0, 1.0)
+    open_toy(path).close()
+
+
+def test_a_symbolic_link_does_not_let_a_second_writer_in(path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere" / "link.db"
+    other.parent.mkdir()
+    other.symlink_to(path)
+    with toy_study(path):
+        assert writer_of(other) is not None
+        with pytest.raises(StudyLocked, match=f"process {os.getpid()}"):
+            open_toy(other)
+    with open_toy(other), pytest.raises(StudyLocked):
+        open_toy(path)
+
+
+def test_a_hard_link_is_refused(path: Path, tmp_path: Path) -> None:
+    toy_study(path).close()
+    (tmp_path / "second.db").hardlink_to(path)
+    with pytest.raises(StudyFileError, match="hard link"):
+        open_toy(path)
 
 
 def test_where_there_are_no_posix_locks_the_import_says_so() -> None:

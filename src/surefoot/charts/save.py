@@ -8,6 +8,7 @@ from typing import Any
 
 import vl_convert
 
+from surefoot.drafts import replaced_file
 from surefoot.errors import InputError
 
 
@@ -40,15 +41,6 @@ def save(chart: Any, stem: str | os.PathLike[str], scale: float = 2.0) -> list[P
 
 def write_whole(path: Path, content: bytes) -> Path:
     """Write a file so that nobody ever sees half of it: beside it first, then in its place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    try:
+    with replaced_file(path) as draft:
         draft.write_bytes(content)
-        draft.replace(path)
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be written ({error.strerror}): choose another place"
-        ) from error
-    finally:
-        draft.unlink(missing_ok=True)
     return path

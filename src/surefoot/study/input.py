@@ -8,12 +8,23 @@ from typing import Any
 
 from surefoot.errors import InputError
 
+LARGEST_REWARD = 1e150  # squares of more, summed, are beyond what a float can hold
+
 
 def finite_reward(pull: int, value: Any) -> float:
     """A reward as a float."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
-        raise InputError(f"the reward of pull {pull} is {value!r}: give one finite number")
-    return float(value)
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InputError(f"the reward of pull {pull} is {value!r:.80}: give one finite number")
+    try:
+        reward = float(value)
+    except OverflowError:
+        reward = math.inf
+    if not abs(reward) < LARGEST_REWARD:
+        raise InputError(
+            f"the reward of pull {pull} is {reward}: give one finite number of a size below "
+            f"{LARGEST_REWARD:g}; use another unit if need be"
+        )
+    return reward
 
 
 def pull_count(n: Any) -> int:

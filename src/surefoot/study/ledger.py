@@ -18,7 +18,7 @@ from surefoot.study.notes import Note
 from surefoot.study.phase import OpenPhase
 from surefoot.study.pull import Pull, PullFactory, Report
 from surefoot.study.replay import replay
-from surefoot.study.storage import StoredPhase, WriteStorage
+from surefoot.study.storage import Running, StoredPhase, WriteStorage
 
 State = Literal["running", "paused", "finished"]
 
@@ -128,6 +128,27 @@ class Ledger:
         with self.mutex:
             self.storage.record_losses(numbers, error)
 
+    def correct(self, number: int, reward: float) -> None:
+        """Replace a reward that was told, as long as nothing was concluded from it."""
+        with self.mutex:
+            if self._phase is None or not self._phase.has(number):
+                raise InputError(
+                    f"the reward of pull {number} cannot be corrected: "
+                    + (
+                        "it is not told yet"
+                        if self.needs(number)
+                        else "its phase has ended, and "
+                        "what was pulled since rests on it; start a new study"
+                    )
+                )
+            self.storage.correct(number, self._phase.reward(number), reward)
+            self._phase.change_reward(number, reward)
+
+    def set_running(self, running: Iterable[Running]) -> None:
+        """Say what is being simulated now, for those who look at the study."""
+        with self.mutex:
+            self.storage.set_running(running)
+
     def pause(self, message: str) -> None:
         """Say in the file why the study does not go on by itself."""
         with self.mutex:
@@ -169,7 +190,8 @@ class Ledger:
     def snapshot(
         self, in_flight: int, pulls_per_second: float | None, trouble: str | None
     ) -> Snapshot:
-        """How far the study is."""
+        """How far the study is; an error if its file is gone."""
+        self.storage.check_place()
         names = self.description.problem.arm_names
         last = self._algorithm.history[-1] if self._algorithm.history else None
         size, told = (self._phase.size, self._phase.told) if self._phase else (0, 0)

@@ -26,51 +26,70 @@ _held: weakref.WeakSet[WriterLock] = weakref.WeakSet()
 
 
 class WriterLock:
-    """An exclusive lock on a file beside the study.
+    """An exclusive lock on a study, whatever name it is reached by.
 
-    It is not taken on the study itself, whose locks belong to SQLite. Worker processes forked from
-    the writer close their copy at once, or an orphaned worker would keep the study locked after its
-    driver was killed.
+    Two files are locked: one beside the study, which also says who writes, and SQLite's log (the
+    WAL), once the study is open. People remove the first as if it were rubbish; the second is there
+    for as long as any connection is. The study itself is not locked: its locks belong to SQLite.
+    Worker processes forked from the writer close their copies at once, or an orphaned worker would
+    keep the study locked after its driver was killed.
     """
 
-    _handle = -1
-
     def __init__(self, study: Path) -> None:
-        self._handle = os.open(_lock_file(study), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        deadline = time.monotonic() + PATIENCE
-        while not _try_lock(self._handle, fcntl.LOCK_EX):
-            if time.monotonic() > deadline:
-                holder = _holder(self._handle)
-                self.release()
-                raise StudyLocked(f"{study} is being written by {holder}: {_remedy(holder)}")
-            time.sleep(0.05)
-        os.truncate(self._handle, 0)
-        os.pwrite(self._handle, _own_name().encode(), 0)
+        self._study, self._handles = study, list[int]()
+        self._take(_lock_file(study), os.O_CREAT)
         _held.add(self)
+
+    def take_log(self, wal: Path) -> None:
+        """Lock the log of the study too, and sign."""
+        self._take(wal, 0)
+        os.truncate(self._handles[0], 0)
+        os.pwrite(self._handles[0], _own_name().encode(), 0)
 
     def __del__(self) -> None:
         self.release()
 
     def release(self) -> None:
-        if self._handle >= 0:
-            os.close(self._handle)
-        self._handle = -1
+        while self._handles:
+            os.close(self._handles.pop())
+
+    def _take(self, path: Path, flags: int) -> None:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o666)
+        self._handles.append(handle)
+        deadline = time.monotonic() + PATIENCE
+        while not _try_lock(handle, fcntl.LOCK_EX):
+            if time.monotonic() > deadline:
+                holder = _holder(self._study)
+                self.release()
+                raise StudyLocked(f"{self._study} is being written by {holder}: {_remedy(holder)}")
+            time.sleep(0.05)
 
 
 def writer_of(study: Path) -> str | None:
     """Who is writing to the study at this moment; None if nobody is."""
-    try:
-        handle = os.open(_lock_file(study), os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        return None if _try_lock(handle, fcntl.LOCK_SH) else _holder(handle)
-    finally:
-        os.close(handle)
+    real = study.resolve()
+    locked = _is_locked(_lock_file(real)) or _is_locked(wal_of(real))
+    return _holder(real) if locked else None
+
+
+def wal_of(study: Path) -> Path:
+    """SQLite's log beside the study, which holds the latest writes."""
+    return study.with_name(study.name + "-wal")
 
 
 def _lock_file(study: Path) -> Path:
     return study.with_name(study.name + ".lock")
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return not _try_lock(handle, fcntl.LOCK_SH)
+    finally:
+        os.close(handle)
 
 
 def _try_lock(handle: int, kind: int) -> bool:
@@ -97,8 +116,11 @@ def _remedy(holder: str) -> str:
     )
 
 
-def _holder(handle: int) -> str:
-    return os.pread(handle, 200, 0).decode(errors="replace") or "another process"
+def _holder(study: Path) -> str:
+    try:
+        return _lock_file(study).read_text(errors="replace")[:200] or "another process"
+    except OSError:
+        return "another process"
 
 
 def _drop_in_child() -> None:

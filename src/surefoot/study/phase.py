@@ -61,6 +61,17 @@ class OpenPhase:
         place = number - self.stored.first_pull
         return 0 <= place < len(self._needed) and self._needed[place] == 1
 
+    def has(self, number: int) -> bool:
+        """Whether this pull is of this phase and has its reward."""
+        return 0 <= number - self.stored.first_pull < self.size and not self.needs(number)
+
+    def reward(self, number: int) -> float:
+        return float(self.stored.rewards[number - self.stored.first_pull])
+
+    def change_reward(self, number: int, reward: float) -> None:
+        """Replace a reward that is there."""
+        self.stored.rewards[number - self.stored.first_pull] = reward
+
     def set_reward(self, number: int, reward: float) -> None:
         place = number - self.stored.first_pull
         self.stored.rewards[place] = reward

@@ -18,8 +18,13 @@ from surefoot.study.lock import writer_of
 from surefoot.study.notes import Note
 from surefoot.study.record import Record
 from surefoot.study.replay import replay
-from surefoot.study.storage import ReadStorage
-from surefoot.study.storage.reading import FAILURE_COLUMNS, PHASE_COLUMNS, PULL_COLUMNS
+from surefoot.study.storage import ReadStorage, Running
+from surefoot.study.storage.reading import (
+    CORRECTION_COLUMNS,
+    FAILURE_COLUMNS,
+    PHASE_COLUMNS,
+    PULL_COLUMNS,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,6 +195,16 @@ class StudyReader:
         import pandas as pd
 
         return pd.DataFrame(self._storage.failure_rows(limit), columns=list(FAILURE_COLUMNS))
+
+    def corrections(self) -> pd.DataFrame:
+        """One row per reward that was corrected: pull, what it was, what it became, and when."""
+        import pandas as pd
+
+        return pd.DataFrame(self._storage.correction_rows(), columns=list(CORRECTION_COLUMNS))
+
+    def running(self) -> list[Running]:
+        """What is being simulated now, since when and by whom; what began first comes first."""
+        return self._storage.running() if writer_of(self.path) else []
 
     def pulls_per_minute(self, minutes: int = 60) -> pd.DataFrame:
         """Rewards in each of the last minutes that had any: columns `minute` (seconds since 1970)

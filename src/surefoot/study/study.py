@@ -230,6 +230,13 @@ class Study:
                 ledger.resume()
         return len(new)
 
+    def correct(self, pull: int | Pull, reward: float) -> None:
+        """Replace a reward that was told wrongly, before its phase ends; what it was is kept."""
+        ledger = self._ledger
+        with ledger.mutex:
+            number = pull_number(pull.id if isinstance(pull, Pull) else pull, ledger.asked)
+            ledger.correct(number, finite_reward(number, reward))
+
     def run(
         self,
         simulator: Callable[[Pull], float],

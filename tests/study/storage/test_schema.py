@@ -220,3 +220,80 @@ def test_a_reader_does_not_hold_up_the_writer(path: Path, monkeypatch: pytest.Mo
         study.tell(2, 3.0)
         assert wal.stat().st_size == 0
     assert [reward for *_, reward in rewards_of(path)[:3]] == [1.0, 2.0, 3.0]
+
+
+CRAFTED = {
+    "view": "DROP TABLE {table}; CREATE VIEW {table} AS WITH RECURSIVE n(x) AS "
+    "(SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS key, x AS value FROM n",
+    "trigger": "CREATE TRIGGER {table}_t AFTER UPDATE ON {table} BEGIN "
+    "INSERT INTO pulls (id, phase, pair) VALUES (9999, 0, 0); END",
+    "column": "ALTER TABLE {table} ADD COLUMN other AS (1)",
+    "virtual": "CREATE VIRTUAL TABLE {table}_v USING fts5(words)",
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("table", ["study", "phases", "pulls"])
+@pytest.mark.parametrize("kind", CRAFTED)
+def test_a_crafted_file_is_refused_at_once(path: Path, kind: str, table: str) -> None:
+    toy_study(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.executescript(CRAFTED[kind].format(table=table))
+        connection.execute("PRAGMA journal_mode = DELETE")
+    connection.close()
+    refuse(path, "was not made by surefoot")
+
+
+def test_a_view_of_ones_own_does_no_harm(path: Path) -> None:
+    toy_study(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE VIEW best AS SELECT * FROM pulls")
+        connection.execute("ANALYZE")
+    connection.close()
+    open_toy(path).close()
+
+
+@pytest.mark.timeout(60)
+def test_a_tree_whose_branches_all_lead_to_one_leaf_is_given_up(path: Path) -> None:
+    """Pages that point to the same page again and again make a small file endless to read."""
+    with toy_study(path, rounds=1, size=4000) as study:
+        study.tell(0, 1.0)
+    content = bytearray(path.read_bytes())
+    with sqlite3.connect(path) as connection:
+        root = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'pulls'")
+        start = 4096 * (root.fetchone()[0] - 1)
+    connection.close()
+    assert content[start] == 5  # an interior page of a table
+    cells = int.from_bytes(content[start + 3 : start + 5], "big")
+    places = [
+        int.from_bytes(content[start + 12 + 2 * k : start + 14 + 2 * k], "big")
+        for k in range(cells)
+    ]
+    fan_out(content, start, places)
+    path.write_bytes(content)
+    with pytest.raises(StudyFileError, match="damaged"), read_toy(path) as reader:
+        reader.status()
+    refuse_writing(path)
+
+
+def fan_out(content: bytearray, start: int, places: list[int]) -> None:
+    """Four levels of interior pages, each with the cells of the root, over the first leaf."""
+    leaf = content[start + places[0] : start + places[0] + 4]
+    page = bytearray(content[start : start + 4096])
+    below = int.from_bytes(leaf, "big")
+    for level in range(3):
+        for place in places:
+            page[place : place + 4] = below.to_bytes(4, "big")
+        page[8:12] = below.to_bytes(4, "big")
+        target = start // 4096 + 1 if level == 2 else len(content) // 4096 + 1
+        if level == 2:
+            content[start : start + 4096] = page
+        else:
+            content += page
+        below = target
+    content[28:32] = (len(content) // 4096).to_bytes(4, "big")
+
+
+def refuse_writing(path: Path) -> None:
+    with pytest.raises(StudyFileError, match="damaged"):
+        open_toy(path, rounds=1, size=4000)

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
+from surefoot.drafts import new_file
+from surefoot.errors import InputError
 from surefoot.study.errors import StudyFileError
 from surefoot.study.storage import connection, schema
 
@@ -32,6 +34,7 @@ PULL_COLUMNS = (
     "error",
 )
 PHASE_COLUMNS = ("phase", "first_pull", "pulls", "planned", "finished")
+CORRECTION_COLUMNS = ("pull", "was", "became", "time")
 FAILURE_COLUMNS = ("id", "pair", "state", "attempts", "losses", "started", "error")
 
 
@@ -53,6 +56,21 @@ class StoredPhase:
     @property
     def complete(self) -> bool:
         return not np.isnan(self.rewards).any()
+
+
+@dataclass(frozen=True)
+class Running:
+    """A pull that is being simulated.
+
+    Attributes:
+        pull: its number.
+        since: when it began, in seconds since 1970.
+        worker: who simulates it, if that is known.
+    """
+
+    pull: int
+    since: float
+    worker: str | None
 
 
 @dataclass(frozen=True)
@@ -80,21 +98,37 @@ class ReadStorage:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        schema.check_header(self.path)
+        schema.refuse_no_database(self.path)
         with self._explained():
-            self._connection = connection.connect_read_only(self.path)
+            self._connection = self._connected()
+
+    def _connected(self) -> connection.Connection:
+        opened: connection.Connection | None = None
+        try:
+            opened = connection.connect_read_only(self.path)
+            schema.check(self.path, opened)
+        except BaseException as error:
+            if opened is not None:
+                opened.close()
+            if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
+                raise schema.no_database(self.path) from None
+            raise
+        return opened
 
     def close(self) -> None:
         self._connection.close()
 
     def entries(self) -> dict[str, Any]:
         """Everything in the table `study`."""
-        return {key: json.loads(value) for key, value in self._rows("SELECT key, value FROM study")}
+        rows = self._rows("SELECT key, value FROM study")
+        with self._explained():
+            return {key: json.loads(value) for key, value in rows}
 
     def entry(self, key: str) -> Any:
         """One value of the table `study`; None if it is not there."""
         found = self._rows("SELECT value FROM study WHERE key = ?", (key,))
-        return json.loads(found[0][0]) if found else None
+        with self._explained():
+            return json.loads(found[0][0]) if found else None
 
     def phases(self, since: int = 0) -> Iterator[StoredPhase]:
         """The phases in order, from the given one, each with its pulls."""
@@ -110,8 +144,12 @@ class ReadStorage:
                     f"{self.path} is damaged: phase {index} has {len(found)} pulls "
                     f"instead of {count}; restore a copy"
                 )
-            table = np.array(found, dtype=np.float64)  # a missing reward (None) becomes NaN
-            yield StoredPhase(index, first, table[:, 0].astype(np.int64), table[:, 1].copy())
+            with self._explained():
+                table = np.array(found, dtype=np.float64)  # a missing reward (None) becomes NaN
+                stored = StoredPhase(
+                    int(index), int(first), table[:, 0].astype(np.int64), table[:, 1].copy()
+                )
+            yield stored
 
     def notes(self, since: int = 0) -> list[str]:
         """What was noted after each phase, from the given one; phases without a note are left
@@ -197,16 +235,53 @@ class ReadStorage:
             (limit,),
         )
 
+    def running(self) -> list[Running]:
+        """What is being simulated, as the writer last said."""
+        if self._number("PRAGMA user_version") < 2:
+            return []
+        rows = self._rows("SELECT pull, since, worker FROM running ORDER BY since, pull")
+        with self._explained():
+            return [Running(int(pull), float(since), worker) for pull, since, worker in rows]
+
+    def correction_rows(self) -> list[Row]:
+        """The corrections as CORRECTION_COLUMNS, in the order in which they were made."""
+        if self._number("PRAGMA user_version") < 2:
+            return []
+        return self._rows(f"SELECT {', '.join(CORRECTION_COLUMNS)} FROM corrections ORDER BY id")
+
+    def copy_to(self, path: Path) -> None:
+        """Write everything that is stored at this moment to a new file."""
+        try:
+            with self._explained(), new_file(path) as draft:
+                connection.copy(self._connection, draft)
+        except FileExistsError:
+            raise StudyFileError(
+                f"{path} exists already, and is not replaced: give another name"
+            ) from None
+        except OSError as error:
+            raise StudyFileError(
+                f"{path} cannot be written ({error.strerror}): choose another place"
+            ) from None
+
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
         with self._explained():
-            return self._connection.execute(query, values).fetchall()
+            return self._connection.rows(query, values)
 
     def _number(self, query: str, *values: Any) -> int:
-        return int(self._rows(query, values)[0][0])
+        with self._explained():
+            return int(self._rows(query, values)[0][0])
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
+        """Say what to do about SQLite's errors, and about values that are not what was written."""
         try:
             yield
+        except InputError:
+            raise
         except sqlite3.Error as error:
             raise connection.explain(self.path, error) from error
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            raise StudyFileError(
+                f"{self.path} is damaged ({type(error).__name__}: {error!s:.100}): restore it from "
+                "a copy"
+            ) from error

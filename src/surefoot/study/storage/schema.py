@@ -1,14 +1,16 @@
 """The study file: what it holds, how it is made, and how a file that is none is told apart.
 
-Format 1 is an SQLite database:
+It is an SQLite database:
 
-- `study`: one row a key, value as JSON: id, name, created, versions, problem, settings, algorithm,
-  options, direction, seed, configuration, state (running, paused or finished), message (why), and
-  result once it is finished.
-- `phases`: one row a phase; its pulls are `first_pull` to `first_pull + pulls − 1`; `summary` is
+- `study`: one row per key, value as JSON: id, name, created, versions, problem, settings,
+  algorithm, options, direction, seed, configuration, state (running, paused or finished), message
+  (why), and result once it is finished.
+- `phases`: one row per phase; its pulls are `first_pull` to `first_pull + pulls − 1`; `summary` is
   JSON, written when it ends.
-- `pulls`: one row a pull, made when its phase begins; `reward` is as measured, before any change of
-  sign.
+- `pulls`: one row per pull, made when its phase begins; `reward` is as measured, before any change
+  of sign.
+- `running` (since format 2): one row per pull that is being simulated, kept while the study runs.
+- `corrections` (since format 2): one row per reward that was corrected.
 """
 
 from __future__ import annotations
@@ -17,13 +19,17 @@ import os
 import sqlite3
 from pathlib import Path
 
+from surefoot.drafts import new_file
 from surefoot.study.errors import StudyFileError
+from surefoot.study.lock import wal_of
+from surefoot.study.storage.connection import Connection
 
 APPLICATION = 0x53464F54  # "SFOT": stands in the header of every study file
-FORMAT = 1
+FORMAT = 2
 
-SCHEMA = """
-CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+FORMAT_1 = (
+    "CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    """
 CREATE TABLE phases (
     phase INTEGER PRIMARY KEY,
     first_pull INTEGER NOT NULL,
@@ -31,7 +37,8 @@ CREATE TABLE phases (
     planned REAL NOT NULL,
     finished REAL,
     summary TEXT
-);
+)""",
+    """
 CREATE TABLE pulls (
     id INTEGER PRIMARY KEY,
     phase INTEGER NOT NULL,
@@ -43,37 +50,38 @@ CREATE TABLE pulls (
     started REAL,
     finished REAL,
     error TEXT
-);
-CREATE INDEX pulls_by_finish ON pulls (finished) WHERE finished IS NOT NULL;
-CREATE INDEX pulls_with_error ON pulls (id) WHERE error IS NOT NULL;
-CREATE INDEX pulls_failed ON pulls (id) WHERE state = 'failed';
-"""
+)""",
+    "CREATE INDEX pulls_by_finish ON pulls (finished) WHERE finished IS NOT NULL",
+    "CREATE INDEX pulls_with_error ON pulls (id) WHERE error IS NOT NULL",
+    "CREATE INDEX pulls_failed ON pulls (id) WHERE state = 'failed'",
+)
+ADDED_BY_FORMAT_2 = (
+    "CREATE TABLE running (pull INTEGER PRIMARY KEY, since REAL NOT NULL, worker TEXT)",
+    """
+CREATE TABLE corrections (
+    id INTEGER PRIMARY KEY,
+    pull INTEGER NOT NULL,
+    was REAL NOT NULL,
+    became REAL NOT NULL,
+    time REAL NOT NULL
+)""",
+)
 
 
 def make(path: Path, entries: dict[str, str]) -> None:
     """Write a new study file whole or not at all; an existing file is never replaced."""
-    if path.exists():
-        raise StudyFileError(
-            f"{path} exists already: open it with Study.open, or choose another name"
-        )
     if not path.parent.is_dir():
         raise StudyFileError(
             f"there is no folder {path.parent}: make it first, or choose another place"
         )
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    if wal_of(path.resolve()).exists() and not path.exists():
+        raise StudyFileError(
+            f"{wal_of(path)} is left of another study of this name, and SQLite would mix the two: "
+            "put that study back, or remove what is left of it"
+        )
     try:
-        connection = sqlite3.connect(draft)
-        try:
-            connection.executescript(
-                f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {SCHEMA}"
-            )
-            with connection:
-                connection.executemany("INSERT INTO study VALUES (?, ?)", entries.items())
-            connection.execute("PRAGMA journal_mode = WAL")
-        finally:
-            connection.close()
-        # unlike a rename, this refuses to replace a file that came to be meanwhile
-        os.link(draft, path)
+        with new_file(path) as draft:
+            _write(draft, entries)
     except FileExistsError:
         raise StudyFileError(
             f"{path} exists already: open it with Study.open, or choose another name"
@@ -82,37 +90,96 @@ def make(path: Path, entries: dict[str, str]) -> None:
         raise StudyFileError(
             f"{path} cannot be written ({error}): choose a local folder with free space"
         ) from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
-def check_header(path: Path) -> None:
-    """Refuse a file that is no study of a known format, reading its first hundred bytes and nothing
-    else.
-    """
-    if not path.is_file():
-        raise StudyFileError(
-            f"there is no file {path}: make a study with Study.create or `surefoot run study.toml`"
-        )
+def _write(path: Path, entries: dict[str, str]) -> None:
+    connection = sqlite3.connect(path)
     try:
-        with path.open("rb") as file:
-            header = file.read(100)
-    except OSError as error:
-        raise StudyFileError(
-            f"{path} cannot be read ({error.strerror}): check its permissions"
-        ) from None
-    if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
-        raise StudyFileError(
-            f"{path} is not a study: it is no SQLite database. Give a file made by Study.create"
+        connection.executescript(
+            f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT};"
+            + ";".join((*FORMAT_1, *ADDED_BY_FORMAT_2))
         )
-    if int.from_bytes(header[68:72], "big") != APPLICATION:
+        with connection:
+            connection.executemany("INSERT INTO study VALUES (?, ?)", entries.items())
+        connection.execute("PRAGMA journal_mode = WAL")
+    finally:
+        connection.close()
+
+
+def check(path: Path, connection: Connection) -> None:
+    """Refuse a file that is no study of a known format.
+
+    The file is asked through SQLite and never opened beside it: closing a second handle would drop
+    the locks that other connections of this process hold on it.
+    """
+    application, version = (
+        connection.rows(f"PRAGMA {name}")[0][0] for name in ("application_id", "user_version")
+    )
+    if application != APPLICATION:
         raise StudyFileError(
             f"{path} is a database of another program, not a study: give a file made "
             f"by Study.create"
         )
-    version = int.from_bytes(header[60:64], "big")
     if version > FORMAT:
         raise StudyFileError(
             f"{path} has format {version}, this version of surefoot knows up to "
             f"{FORMAT}: install a newer surefoot"
         )
+    _check_tables(path, connection, version)
+
+
+def refuse_no_database(path: Path) -> None:
+    """Refuse what cannot be a study before SQLite touches it."""
+    if not path.is_file():
+        raise StudyFileError(
+            f"there is no file {path}: make a study with Study.create or `surefoot run study.toml`"
+        )
+    if path.stat().st_size < 512:  # SQLite's smallest page; it would take an empty file for its own
+        raise no_database(path)
+    if not os.access(path, os.R_OK):
+        raise StudyFileError(f"{path} cannot be read: check its permissions")
+
+
+def no_database(path: Path) -> StudyFileError:
+    return StudyFileError(
+        f"{path} is not a study: it is no SQLite database. Give a file made by Study.create"
+    )
+
+
+def migrate(connection: Connection) -> None:
+    """Bring a file of an earlier format to this one, inside the caller's transaction."""
+    if connection.rows("PRAGMA user_version")[0][0] < FORMAT:
+        for statement in ADDED_BY_FORMAT_2:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def _check_tables(path: Path, connection: Connection, version: int) -> None:
+    """Refuse tables that are not as `make` made them, and whatever would run code of the file's
+    own: views in the place of tables, triggers, virtual tables.
+    """
+    found = {
+        name: (kind, _normal(sql))
+        for kind, name, sql in connection.rows("SELECT type, name, sql FROM sqlite_master")
+        if sql is not None
+    }
+    wanted = FORMAT_1 if version < 2 else (*FORMAT_1, *ADDED_BY_FORMAT_2)
+    wrong = {
+        statement.split()[2]
+        for statement in map(_normal, wanted)
+        if statement not in {sql for _, sql in found.values()}
+    }
+    wrong |= {
+        name
+        for name, (kind, sql) in found.items()
+        if kind == "trigger" or sql.upper().startswith("CREATE VIRTUAL")
+    }
+    if wrong:
+        raise StudyFileError(
+            f"{path} is damaged, or was not made by surefoot: {', '.join(sorted(wrong))} "
+            "should not be as it is there; restore it from a copy"
+        )
+
+
+def _normal(statement: str) -> str:
+    return " ".join(statement.split())

@@ -10,43 +10,68 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from surefoot.arrays import IntArray
+from surefoot.errors import SurefootWarning
 from surefoot.study.errors import StudyFileError
-from surefoot.study.lock import WriterLock
+from surefoot.study.lock import WriterLock, wal_of
 from surefoot.study.pull import Report
 from surefoot.study.storage import connection, schema
-from surefoot.study.storage.reading import ReadStorage
+from surefoot.study.storage.place import Place
+from surefoot.study.storage.reading import ReadStorage, Running
 
 WAL_LIMIT = 32 * 2**20
+LAST_PATIENCE = 5.0  # seconds: how long closing waits for somebody who reads
 
 
 class WriteStorage(ReadStorage):
     """A study file opened by its one writer."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        schema.check_header(self.path)
-        _refuse_read_only(self.path)
-        self._lock = WriterLock(self.path)
+        self.path, self._real = Path(path), Path(path).resolve()
+        self._refuse_unusable()
+        self._lost: StudyFileError | None = None
+        self._lock = WriterLock(self._real)
         try:
             with self._explained():
                 self._check_pages()
-                self._connection = connection.connect(self.path, "rw")
+                self._connection = connection.connect(self._real, "rw")
                 self._connection.execute("PRAGMA wal_autocheckpoint = 0")
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.rows("SELECT count(*) FROM sqlite_master")  # opens the log
+                self._lock.take_log(wal_of(self._real))
+                self._place = Place(self._real)
+                self._begin_writing()
         except BaseException:
             self._lock.release()
             raise
 
     def close(self) -> None:
-        with self._explained():
-            self._connection.close()  # the last to close copies the WAL back and removes it
-        self._lock.release()
+        """Copy the log back, so that the file alone holds everything, and let others write."""
+        try:
+            if self._lost is None:
+                self.check_place()
+                self._clear_running()
+                if not self.checkpoint(LAST_PATIENCE):
+                    self._warn_of_log()
+        finally:
+            with self._explained():
+                self._connection.close()
+            self._lock.release()
+
+    def check_place(self) -> None:
+        """Refuse to go on if the file was removed or replaced; what is known is saved first."""
+        if self._lost is None and not self._place.kept:
+            self._lost = self._saved()
+        if self._lost is not None:
+            raise self._lost
 
     def checkpoint(self, patience: float = connection.PATIENCE) -> bool:
         """Copy the WAL back and cut it to nothing; False if somebody was reading all the time.
@@ -65,7 +90,7 @@ class WriteStorage(ReadStorage):
         with self._transaction():
             self._connection.executemany(
                 "INSERT OR REPLACE INTO study VALUES (?, ?)",
-                [(key, json.dumps(value)) for key, value in entries.items()],
+                [(key, _storable(json.dumps(value))) for key, value in entries.items()],
             )
 
     def add_phase(self, index: int, first: int, pairs: IntArray) -> None:
@@ -96,14 +121,18 @@ class WriteStorage(ReadStorage):
             final_failure: a pull that will not be tried again, so that the study pauses.
         """
         told = [(r.reward, r.started, r.finished, r.id) for r in reports if r.reward is not None]
-        failed = [(r.started, r.error, r.id) for r in reports if r.reward is None]
+        failed = [(r.started, _storable(r.error), r.id) for r in reports if r.reward is None]
         with self._transaction():
-            self._connection.executemany(
-                "UPDATE pulls SET state = 'done', reward = ?, attempts = attempts + "
-                "1, started = ?, finished = ? "
-                "WHERE id = ? AND state <> 'done'",
+            stored = self._connection.executemany(
+                "UPDATE pulls SET state = 'done', reward = ?, attempts = attempts + 1, "
+                "started = ?, finished = ? WHERE id = ? AND state <> 'done'",
                 told,
             )
+            if told and stored.rowcount != len(told):
+                raise StudyFileError(
+                    f"{self.path} was changed by another program while it was open: nothing was "
+                    "stored; close it there and run the study again"
+                )
             self._connection.executemany(
                 "UPDATE pulls SET attempts = attempts + 1, started = ?, error = ? "
                 "WHERE id = ? AND state <> 'done'",
@@ -116,12 +145,38 @@ class WriteStorage(ReadStorage):
                 )
         self._shorten_wal()
 
+    def correct(self, number: int, was: float, became: float) -> None:
+        """Replace a reward, and keep what it was."""
+        with self._transaction():
+            self._connection.execute("UPDATE pulls SET reward = ? WHERE id = ?", (became, number))
+            self._connection.execute(
+                "INSERT INTO corrections (pull, was, became, time) VALUES (?, ?, ?, ?)",
+                (number, was, became, time.time()),
+            )
+
+    def set_running(self, running: Iterable[Running]) -> None:
+        """Say what is being simulated now, for readers.
+
+        This need not survive a power cut, so the disk is not waited for; the next write of a reward
+        makes it durable as well.
+        """
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            with self._transaction():
+                self._connection.execute("DELETE FROM running")
+                self._connection.executemany(
+                    "INSERT OR REPLACE INTO running VALUES (?, ?, ?)",
+                    ((now.pull, now.since, now.worker) for now in running),
+                )
+        finally:
+            self._connection.execute("PRAGMA synchronous = FULL")
+
     def record_losses(self, numbers: Iterable[int], error: str) -> None:
         """Count pulls whose worker died; they will be pulled again."""
         with self._transaction():
             self._connection.executemany(
                 "UPDATE pulls SET losses = losses + 1, error = ? WHERE id = ?",
-                ((error, number) for number in numbers),
+                ((_storable(error), number) for number in numbers),
             )
 
     def mark(self, numbers: Iterable[int], state: str) -> None:
@@ -149,13 +204,29 @@ class WriteStorage(ReadStorage):
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+        self.check_place()
 
     def _pragma(self, text: str) -> int:
         return int(self._connection.execute(f"PRAGMA {text}").fetchone()[0])
 
+    def _refuse_unusable(self) -> None:
+        """Look at the file without changing it."""
+        ReadStorage(self.path).close()
+        _refuse_read_only(self.path)
+
+    def _begin_writing(self) -> None:
+        with self._transaction():
+            schema.migrate(self._connection)
+        self._clear_running()
+
+    def _clear_running(self) -> None:
+        """Nothing runs before a study is run, or after."""
+        if self.running():
+            self.set_running([])
+
     def _check_pages(self) -> None:
         """Look for damage through a read-only connection, so that a damaged file stays as it is."""
-        looking = connection.connect(self.path, "ro")
+        looking = connection.connect(self._real, "ro")
         try:
             verdict = looking.execute("PRAGMA quick_check(1)").fetchone()[0]
         finally:
@@ -171,9 +242,36 @@ class WriteStorage(ReadStorage):
 
         While somebody reads, it waits for the next occasion, not for the reader.
         """
-        wal = self.path.with_name(self.path.name + "-wal")
+        wal = wal_of(self._real)
         if wal.exists() and wal.stat().st_size > WAL_LIMIT:
             self.checkpoint(patience=0)
+
+    def _saved(self) -> StudyFileError:
+        try:
+            rescued = self._place.rescue(self._connection)
+        except (OSError, sqlite3.Error) as error:
+            return StudyFileError(
+                f"{self.path} was removed or replaced while it was open, and what it held could "
+                f"not be saved elsewhere ({error}): restore a copy and run the study again"
+            )
+        return StudyFileError(
+            f"{self.path} was removed or replaced while it was open. Everything up to now is saved "
+            f"in {rescued}: move that to {self.path} and run the study again"
+        )
+
+    def _warn_of_log(self) -> None:
+        warnings.warn(
+            f"somebody is reading {self.path} and does not stop, so the latest rewards are still "
+            f"in {wal_of(self._real).name} beside it: keep both files, or make a copy with "
+            "`surefoot backup`",
+            SurefootWarning,
+            stacklevel=5,
+        )
+
+
+def _storable(text: str | None) -> str | None:
+    """Text without half characters, which no file can hold."""
+    return None if text is None else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _refuse_read_only(path: Path) -> None:
@@ -185,4 +283,9 @@ def _refuse_read_only(path: Path) -> None:
         raise StudyFileError(
             f"{path.parent} is read-only, and a running study needs files beside it: "
             f"copy it elsewhere"
+        )
+    if path.stat().st_nlink > 1:
+        raise StudyFileError(
+            f"{path} has another name as well (a hard link), and SQLite keeps a log for each name: "
+            "make a copy, and go on with that"
         )

@@ -1,0 +1,139 @@
+"""Closing, copying, correcting, and what is running."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from surefoot.errors import InputError, SurefootWarning
+from surefoot.study import StudyFileError
+from surefoot.study.storage import ReadStorage, Running, writing
+from tests.study.toys import linear, open_toy, read_toy, rewards_of, toy_study
+
+OLD_FILE = Path(__file__).parents[2] / "data" / "study_v1.db"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "toy.db"
+
+
+def test_after_closing_the_file_alone_holds_everything_though_readers_stay(
+    path: Path, tmp_path: Path
+) -> None:
+    with read_after_creation(path) as reader:
+        with open_toy(path) as study:
+            study.run(linear, "serial")
+        reader.status()
+        shutil.copyfile(path, tmp_path / "copy.db")
+    assert rewards_of(tmp_path / "copy.db") == rewards_of(path)
+    assert len(rewards_of(tmp_path / "copy.db")) == 56
+
+
+def read_after_creation(path: Path):  # type: ignore[no-untyped-def]
+    toy_study(path).close()
+    reader = read_toy(path)
+    reader.status()
+    return reader
+
+
+def test_a_reader_that_never_stops_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "LAST_PATIENCE", 0.1)
+    study = toy_study(path)
+    reader = sqlite3.connect(path)
+    reading = reader.execute("SELECT * FROM pulls")
+    reading.fetchone()
+    study.tell(0, 1.0)
+    with pytest.warns(SurefootWarning, match=r"toy\.db-wal beside it: keep both files"):
+        study.close()
+    reading.close()
+    reader.close()
+    with open_toy(path) as study:
+        assert study.told == 1
+
+
+def test_a_copy_can_be_made_at_any_moment(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with toy_study(path) as study:
+        study.tell_many([(0, 1.0), (1, 2.0)])
+        ReadStorage(path).copy_to(copy)
+        with pytest.raises(StudyFileError, match="exists already"):
+            ReadStorage(path).copy_to(copy)
+        study.tell(2, 3.0)
+    with open_toy(copy) as study:
+        assert study.told == 2
+
+
+def test_what_is_running_is_told_while_the_study_is_open(path: Path) -> None:
+    with toy_study(path) as study, read_toy(path) as reader:
+        study._ledger.set_running([Running(3, 17.0, "process 5"), Running(4, 16.0, None)])
+        assert reader.running() == [Running(4, 16.0, None), Running(3, 17.0, "process 5")]
+        study._ledger.set_running([Running(4, 16.0, None)])
+        assert reader.running() == [Running(4, 16.0, None)]
+    with read_toy(path) as reader:
+        assert reader.running() == []
+
+
+def test_a_told_reward_can_be_corrected_and_leaves_a_trace(path: Path) -> None:
+    with toy_study(path) as study:
+        study.tell_many([(0, 1.0), (1, 2.0)])
+        study.correct(0, 1.5)
+        assert study.told == 2
+    assert [reward for *_, reward in rewards_of(path)[:2]] == [1.5, 2.0]
+    with read_toy(path) as reader:
+        assert reader.corrections()[["pull", "was", "became"]].values.tolist() == [[0, 1.0, 1.5]]
+
+
+def test_what_cannot_be_corrected(path: Path) -> None:
+    with toy_study(path) as study:
+        with pytest.raises(InputError, match="not told yet"):
+            study.correct(0, 1.0)
+        study.tell_many([(pull.id, linear(pull)) for pull in study.ask()])
+        with pytest.raises(InputError, match="its phase has ended"):
+            study.correct(0, 1.0)
+        with pytest.raises(InputError, match="there is no pull 99"):
+            study.correct(99, 1.0)
+        with pytest.raises(InputError, match="finite number"):
+            study.correct(16, float("nan"))
+
+
+def test_the_correction_decides(path: Path, tmp_path: Path) -> None:
+    """A study that was corrected goes on as if the right reward had been told at once."""
+    with toy_study(path) as wrong, toy_study(tmp_path / "right.db") as right:
+        for study in (wrong, right):
+            pulls = study.ask()
+            study.tell(0, 1e6 if study is wrong else 0.5)
+            if study is wrong:
+                study.correct(0, 0.5)
+            study.tell_many([(pull.id, linear(pull)) for pull in pulls[1:]])
+        assert wrong.result.theta.tobytes() == right.result.theta.tobytes()
+
+
+def test_a_file_of_format_1_becomes_one_of_format_2_when_it_is_written_to(path: Path) -> None:
+    shutil.copy(OLD_FILE, path)
+    with read_toy(path) as reader:
+        assert reader.running() == []
+        assert len(reader.corrections()) == 0
+        with open_toy(path) as study:
+            study._ledger.set_running([Running(21, 1.0, "process 5")])
+            assert reader.running() == [Running(21, 1.0, "process 5")]
+
+
+@pytest.mark.parametrize("reward", [1e150, -1e200, 10**400])
+def test_rewards_whose_squares_overflow_are_refused(path: Path, reward: float) -> None:
+    with toy_study(path) as study:
+        with pytest.raises(InputError, match="below 1e\\+150"):
+            study.tell(0, reward)
+        assert study.told == 0
+        assert study.tell(0, 9e149)
+
+
+def test_half_a_character_in_a_message_can_be_stored(path: Path) -> None:
+    with toy_study(path) as study:
+        study._ledger.record_losses([0], "lost: \ud800")
+        study._ledger.pause("half \ud800")
+    with read_toy(path) as reader:
+        assert reader.failures()["error"].tolist() == ["lost: \\ud800"]
