@@ -208,8 +208,18 @@ def test_rows_without_a_reward_wait(folder: Path, capsys: pytest.CaptureFixture[
     ("content", "words"),
     [
         ("pull,reward\n0,1.5\n9999999,2\n", "no pull 9999999"),
-        ("pull,reward\n0,1.5\n1,high\n", "line 3: pull '1' with reward 'high'"),
-        ("pull,reward\n0,1.5\n1,nan\n", "reward of pull 1 is nan"),
+        ("pull,reward\n0,1.5\n1,high\n", "pull '1' with reward 'high'"),
+        ("pull,reward\n0,1.5\n1,nan\n", "pull '1' with reward 'nan'"),
+        ("pull,reward\n0,1,5\n", "line 2 has 3 fields, the header 2"),
+        ("pull,arm,seed,reward\n0,a, b,77\n0,a, b,77,1.5\n", "line 3 has 5 fields"),
+        ("pull,arm,reward\n0,1.5\n", "line 2 has 2 fields, the header 3"),
+        ('pull,reward\n0,"1.5\n', "is not a CSV table"),
+        ("pull,arm,reward\n0," + 200_000 * "a" + ",1.5\n", "field larger than field limit"),
+        ("pull,reward\n0,1_000\n", "'1_000' is not a number"),
+        ("pull,reward\n0.5,1\n", "a pull has a whole number"),
+        ("pull,reward\n0,1e200\n", "of a size below 1e+150"),
+        ("pull,reward\n0," + 400 * "9" + "\n", "not a finite number"),
+        ("pull,reward,reward\n0,1,2\n", "stands twice"),
         ("study,pull,reward\nabc,0,1.5\n", "belongs to study 'abc'"),
         ("study,pull,reward\nabc,0,1.5\nxyz,1,1\n", "several studies"),
         ("number,value\n0,1.5\n", "needs `pull` and `reward`"),
@@ -225,6 +235,38 @@ def test_a_wrong_tell_changes_nothing(
     assert words in capsys.readouterr().err
     with StudyReader("study.db") as reader:
         assert reader.status().told == 0
+
+
+def test_a_mistyped_reward_is_corrected_with_a_trace(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("study.toml").write_text(BY_HAND)
+    Path("results.csv").write_text("pull,reward\n0,15\n1,2\n")
+    surefoot("tell", "results.csv")
+    Path("results.csv").write_text("pull,reward\n0,1.5\n")
+    surefoot("tell", "--correct", "results.csv")
+    assert "1 rewards corrected" in capsys.readouterr().out
+    surefoot("status")
+    assert "1 rewards" in capsys.readouterr().out
+    surefoot("export", "-o", "out.json")
+    document = json.loads(Path("out.json").read_text())
+    assert [pull["reward"] for pull in document["pulls"]][:2] == [1.5, 2.0]
+    (trace,) = document["corrections"]
+    assert (trace["pull"], trace["was"], trace["became"]) == (0, 15.0, 1.5)
+    surefoot("report", "-o", "out.html")
+    assert "corrected" in Path("out.html").read_text()
+
+
+def test_a_backup_is_a_study_of_its_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("study.toml").write_text(BY_HAND)
+    Path("results.csv").write_text("pull,reward\n0,1.5\n")
+    surefoot("tell", "results.csv")
+    surefoot("backup", "study.toml", "copy.db")
+    assert "copy.db: 1 rewards of study" in capsys.readouterr().out
+    surefoot("backup", "study.toml", "copy.db", code=2)
+    assert "copy.db exists already" in capsys.readouterr().err
+    surefoot("backup", "study.toml", "nowhere/copy.db", code=2)
+    assert "nowhere/copy.db cannot be written" in capsys.readouterr().err
 
 
 def test_any_program_is_a_simulator(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,6 +24,7 @@ COMMANDS = {
     "tell": "surefoot.commands.tell",
     "status": "surefoot.commands.status",
     "export": "surefoot.commands.export",
+    "backup": "surefoot.commands.backup",
     "report": "surefoot.commands.report",
     "dashboard": "surefoot.commands.dashboard",
     "reproduce": "surefoot.commands.reproduce",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from surefoot.study import StudyReader
 
+AT_A_TIME = 50_000  # pulls: two million of them as one table would take gigabytes
+
 
 def command(
     study: StudyArgument = None,
@@ -23,7 +25,8 @@ def command(
         Path, typer.Option("--output", "-o", help="Its ending says how: .csv, .parquet or .json.")
     ] = Path("pulls.csv"),
 ) -> None:
-    """Write every pull with its pair, reward, times and errors."""
+    """Write every pull with its pair, reward, times and errors, whole or not at all."""
+    from surefoot.drafts import replaced_file
     from surefoot.errors import InputError
     from surefoot.study import StudyReader
 
@@ -31,29 +34,62 @@ def command(
     if output.suffix not in writers:
         raise InputError(f"{output} ends in {output.suffix!r}: choose {', '.join(writers)}")
     with StudyReader(study_file(study)) as reader:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        writers[output.suffix](reader, output)
+        with replaced_file(output) as draft:
+            writers[output.suffix](reader, draft)
         print(f"{output}: {reader.status().told} rewards of {reader.name}")
 
 
+def _tables(reader: StudyReader) -> Iterator[pd.DataFrame]:
+    """The pulls in order, some at a time; at least one table, which may be empty."""
+    since = 0
+    while True:
+        table = reader.pulls(since, AT_A_TIME)
+        if since == 0 or len(table):
+            yield table
+        if len(table) < AT_A_TIME:
+            return
+        since = int(table["id"].iloc[-1]) + 1
+
+
 def _write_csv(reader: StudyReader, output: Path) -> None:
-    reader.pulls().to_csv(output, index=False)
+    with output.open("w", encoding="utf-8", newline="") as file:
+        for number, table in enumerate(_tables(reader)):
+            table.to_csv(file, index=False, header=number == 0)
 
 
 def _write_parquet(reader: StudyReader, output: Path) -> None:
-    reader.pulls().to_parquet(output, index=False)
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    tables = _tables(reader)
+    first = next(tables).astype({"error": "string", "state": "string"})
+    schema = pa.Schema.from_pandas(first, preserve_index=False)
+    with pq.ParquetWriter(output, schema) as writer:
+        writer.write_table(pa.Table.from_pandas(first, schema, preserve_index=False))
+        for table in tables:
+            writer.write_table(pa.Table.from_pandas(table, schema, preserve_index=False))
 
 
 def _write_json(reader: StudyReader, output: Path) -> None:
-    """The question, the answer, the phases and the pulls."""
+    """The question, the answer, the phases, the corrections and the pulls."""
     document: dict[str, Any] = reader.description.to_entries() | {
         "created": reader.created,
         "configuration": reader.configuration,
         "result": _result(reader),
-        "phases": _records(reader.phases()),
-        "pulls": _records(reader.pulls()),
+        "phases": list(_records(reader.phases())),
+        "corrections": list(_records(reader.corrections())),
     }
-    output.write_text(json.dumps(document, indent=1))
+    pulls = (record for table in _tables(reader) for record in _records(table))
+    with output.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(document, indent=1).removesuffix("\n}"))
+        file.write(',\n "pulls": [')
+        file.writelines(_lines(pulls))
+        file.write("\n ]\n}\n")
+
+
+def _lines(records: Iterable[dict[Hashable, Any]]) -> Iterator[str]:
+    for number, record in enumerate(records):
+        yield (",\n  " if number else "\n  ") + json.dumps(record)
 
 
 def _records(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:

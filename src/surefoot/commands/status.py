@@ -13,6 +13,9 @@ from surefoot.commands.terminal import print_table
 
 if TYPE_CHECKING:
     from surefoot.study.reader import Status, StudyReader
+    from surefoot.study.storage import Running
+
+MOST_RUNNING = 8
 
 
 def command(
@@ -32,7 +35,7 @@ def _print(reader: StudyReader, status: Status) -> None:
 
     from surefoot.progress import duration
 
-    table = Table(show_header=False, box=None)
+    table, running = Table(show_header=False, box=None), status.running
     driver = status.writer or (
         "nobody" if status.state != "running" else "nobody: `surefoot run` goes on with it"
     )
@@ -44,6 +47,13 @@ def _print(reader: StudyReader, status: Status) -> None:
         f"{status.told} told, {status.asked} asked by hand, {status.failed} failed, "
         f"{status.lost} lost once",
     )
+    for now in running[:MOST_RUNNING]:
+        table.add_row("running", _running(now))
+    if len(running) > MOST_RUNNING:
+        table.add_row("", f"and {len(running) - MOST_RUNNING} more that began later")
+    corrected = len(reader.corrections())
+    if corrected:
+        table.add_row("corrected", f"{corrected} rewards, listed by `surefoot export`")
     table.add_row("phase", f"{status.phase}: {status.phase_told} of {status.phase_pulls}")
     table.add_row("arms possible", f"{status.survivors} of {reader.problem.n_arms}")
     table.add_row("leading", status.leader or "not known before the first phase is complete")
@@ -58,3 +68,12 @@ def _print(reader: StudyReader, status: Status) -> None:
     if status.message and status.state == "paused":
         table.add_row("message", status.message)
     print_table(table)
+
+
+def _running(now: Running) -> str:
+    import time
+
+    from surefoot.progress import duration
+
+    since = duration(max(time.time() - now.since, 0.0))
+    return f"pull {now.pull} for {since}" + (f" on {now.worker}" if now.worker else "")

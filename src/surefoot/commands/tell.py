@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from surefoot.commands.locate import StudyOption, open_study
+
+if TYPE_CHECKING:
+    from surefoot.study import Study
+
+Rewards = list[tuple[int, float]]
 
 
 def command(
@@ -19,49 +23,59 @@ def command(
         ),
     ],
     study: StudyOption = None,
+    correct: Annotated[
+        bool,
+        typer.Option(
+            "--correct", help="Replace rewards that were told wrongly, before their phase ends."
+        ),
+    ] = False,
 ) -> None:
     """Store rewards, all or none; rows without a reward are left for later."""
     rewards, identifier = _read(results)
     with open_study(study) as opened:
-        new = opened.tell_many(rewards, study=identifier)
-        print(f"{new} new rewards stored, {opened.told} in all. {opened.result.sentence}")
+        _correct(opened, rewards, identifier) if correct else _tell(opened, rewards, identifier)
+        print(opened.result.sentence)
 
 
-def _read(path: Path) -> tuple[list[tuple[int, float]], str | None]:
+def _tell(study: Study, rewards: Rewards, identifier: str | None) -> None:
+    new = study.tell_many(rewards, study=identifier)
+    print(f"{new} new rewards stored, {study.told} in all.", end=" ")
+
+
+def _correct(study: Study, rewards: Rewards, identifier: str | None) -> None:
+    study.correct_many(rewards, study=identifier)
+    print(f"{len(rewards)} rewards corrected; what they were is kept.", end=" ")
+
+
+def _read(path: Path) -> tuple[Rewards, str | None]:
     """Pulls with their rewards, and the study they were asked for if the file says so."""
     from surefoot.errors import InputError
+    from surefoot.tables import read_fields
 
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            table = csv.DictReader(file)
-            rows, columns = list(table), table.fieldnames or []
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} cannot be read ({error}): give the CSV with the rewards"
-        ) from None
+    columns, fields = read_fields(path)
     if not {"pull", "reward"} <= set(columns):
-        raise InputError(f"{path} has columns {list(columns)}: it needs `pull` and `reward`")
-    filled = [
-        (number, row) for number, row in enumerate(rows, start=2) if (row["reward"] or "").strip()
-    ]
-    studies = {row["study"] for _, row in filled if row.get("study")}
+        raise InputError(f"{path} has columns {columns}: it needs `pull` and `reward`")
+    rows = [dict(zip(columns, row, strict=True)) for row in fields]
+    filled = [row for row in rows if row["reward"].strip()]
+    studies = {row["study"] for row in filled if row.get("study")}
     if len(studies) > 1:
         raise InputError(
             f"{path} holds rewards of several studies, {sorted(studies)}: tell each its own"
         )
-    return [
-        _reward(path, number, row) for number, row in filled
-    ], studies.pop() if studies else None
+    return [_reward(path, row) for row in filled], studies.pop() if studies else None
 
 
-def _reward(path: Path, line: int, row: dict[str, str]) -> tuple[int, float]:
+def _reward(path: Path, row: dict[str, str]) -> tuple[int, float]:
     from surefoot.errors import InputError
+    from surefoot.literals import number_from_text
 
     try:
-        return int(row["pull"]), float(row["reward"])
-    except (TypeError, ValueError):
+        pull, reward = number_from_text(row["pull"]), number_from_text(row["reward"])
+        if pull != int(pull):
+            raise InputError("a pull has a whole number")
+    except InputError as error:
         raise InputError(
-            f"{path}, line {line}: pull {row['pull']!r} with reward "
-            f"{row['reward']!r}: both must be numbers. "
+            f"{path}: pull {row['pull']!r:.40} with reward {row['reward']!r:.40}: {error}. "
             "Nothing was stored"
         ) from None
+    return int(pull), reward

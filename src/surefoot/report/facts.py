@@ -130,6 +130,14 @@ def _study_facts(reader: StudyReader) -> list[Fact]:
     ]
 
 
+def correction_facts(reader: StudyReader) -> list[Fact]:
+    """What was told wrongly and then corrected."""
+    return [
+        Fact(f"pull {row['pull']}", f"{row['became']:g}", f"was told as {row['was']:g}")
+        for row in reader.corrections().to_dict("records")
+    ]
+
+
 def state_words(state: str, certified: bool, reason: StopReason) -> str:
     """The state in two or three words."""
     if state == "finished":

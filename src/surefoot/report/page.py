@@ -10,7 +10,7 @@ from surefoot.algorithms import Result
 from surefoot.charts import arms_frame
 from surefoot.report import assets
 from surefoot.report.drawings import DESCRIPTIONS, configurations, drawings, safe_json
-from surefoot.report.facts import arm_rows, certificate, settings_facts, state_words
+from surefoot.report.facts import arm_rows, certificate, correction_facts, settings_facts, state_words
 from surefoot.report.hardness import estimated_hardness
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def study_page(reader: StudyReader) -> str:
         told=status.told,
         settings=settings_facts(result, reader),
         failures=reader.failures().to_dict("records"),
+        corrections=correction_facts(reader),
         configuration=json.dumps(reader.configuration, indent=1) if reader.configuration else None,
     )
 

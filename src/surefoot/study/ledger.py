@@ -5,7 +5,7 @@ that.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -128,21 +128,25 @@ class Ledger:
         with self.mutex:
             self.storage.record_losses(numbers, error)
 
-    def correct(self, number: int, reward: float) -> None:
-        """Replace a reward that was told, as long as nothing was concluded from it."""
+    def correct(self, rewards: Mapping[int, float]) -> None:
+        """Replace rewards that were told, as long as nothing was concluded from them."""
         with self.mutex:
-            if self._phase is None or not self._phase.has(number):
-                raise InputError(
-                    f"the reward of pull {number} cannot be corrected: "
-                    + (
-                        "it is not told yet"
-                        if self.needs(number)
-                        else "its phase has ended, and "
-                        "what was pulled since rests on it; start a new study"
-                    )
-                )
-            self.storage.correct(number, self._phase.reward(number), reward)
-            self._phase.change_reward(number, reward)
+            for number in rewards:
+                self._refuse_to_correct(number)
+            if self._phase:
+                was = {number: self._phase.reward(number) for number in rewards}
+                self.storage.correct(was, rewards)
+                for number, reward in rewards.items():
+                    self._phase.change_reward(number, reward)
+
+    def _refuse_to_correct(self, number: int) -> None:
+        if self.needs(number):
+            raise InputError(f"pull {number} has no reward yet: tell it instead of correcting it")
+        if self._phase is None or not self._phase.has(number):
+            raise InputError(
+                f"the reward of pull {number} cannot be corrected: its phase has ended, and what "
+                "was pulled since rests on it; start a new study"
+            )
 
     def set_running(self, running: Iterable[Running]) -> None:
         """Say what is being simulated now, for those who look at the study."""

@@ -46,6 +46,7 @@ class Status:
         expected_left: pulls still needed if the estimates are right.
         pulls_per_minute: over the last 200 rewards.
         last_reward: when it came, in seconds since 1970.
+        running: what is being simulated, since when and by whom; what began first comes first.
     """
 
     state: str
@@ -66,6 +67,7 @@ class Status:
     expected_left: float | None
     pulls_per_minute: float | None
     last_reward: float | None
+    running: list[Running]
 
 
 class StudyReader:
@@ -132,10 +134,11 @@ class StudyReader:
     def status(self) -> Status:
         """How the study is: cheap enough to ask every second."""
         counts, known = self._storage.counts(), self._last_note()
+        writer = writer_of(self.path)
         return Status(
             state=self._storage.entry("state"),
             message=self._storage.entry("message"),
-            writer=writer_of(self.path),
+            writer=writer,
             told=counts.told,
             asked=counts.asked,
             failed=counts.failed,
@@ -153,6 +156,7 @@ class StudyReader:
             ),
             pulls_per_minute=self._storage.recent_rate(),
             last_reward=self._storage.last_reward(),
+            running=self._storage.running() if writer else [],
         )
 
     def pulls(self, since: int = 0, limit: int | None = None) -> pd.DataFrame:
@@ -202,10 +206,6 @@ class StudyReader:
 
         return pd.DataFrame(self._storage.correction_rows(), columns=list(CORRECTION_COLUMNS))
 
-    def running(self) -> list[Running]:
-        """What is being simulated now, since when and by whom; what began first comes first."""
-        return self._storage.running() if writer_of(self.path) else []
-
     def pulls_per_minute(self, minutes: int = 60) -> pd.DataFrame:
         """Rewards in each of the last minutes that had any: columns `minute` (seconds since 1970)
         and `pulls`.
@@ -214,6 +214,10 @@ class StudyReader:
 
         rows = self._storage.rewards_by_minute(since=time.time() - 60 * minutes)
         return pd.DataFrame(rows, columns=["minute", "pulls"])
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the study, also while it runs, to a new file that holds everything by itself."""
+        self._storage.copy_to(Path(path))
 
     def close(self) -> None:
         self._storage.close()

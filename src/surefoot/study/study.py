@@ -212,10 +212,7 @@ class Study:
         """Store several rewards in one write, all of them or, if one is refused, none. Gives how
         many were new.
         """
-        if study is not None and study != self.id:
-            raise InputError(
-                f"this reward belongs to study {study!r}, but {self.path} is study {self.id!r}"
-            )
+        self._refuse_another(study)
         now, ledger = time.time(), self._ledger
         with ledger.mutex:
             known = [(pull_number(number, ledger.asked), reward) for number, reward in rewards]
@@ -232,10 +229,18 @@ class Study:
 
     def correct(self, pull: int | Pull, reward: float) -> None:
         """Replace a reward that was told wrongly, before its phase ends; what it was is kept."""
+        number = pull.id if isinstance(pull, Pull) else pull
+        self.correct_many([(number, reward)], study=pull.study if isinstance(pull, Pull) else None)
+
+    def correct_many(
+        self, rewards: Iterable[tuple[int, float]], *, study: str | None = None
+    ) -> None:
+        """Replace several rewards in one write, all of them or, if one is refused, none."""
+        self._refuse_another(study)
         ledger = self._ledger
         with ledger.mutex:
-            number = pull_number(pull.id if isinstance(pull, Pull) else pull, ledger.asked)
-            ledger.correct(number, finite_reward(number, reward))
+            known = [(pull_number(number, ledger.asked), reward) for number, reward in rewards]
+            ledger.correct({number: finite_reward(number, reward) for number, reward in known})
 
     def run(
         self,
@@ -291,6 +296,12 @@ class Study:
 
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r}, {self.state}, {self.told} rewards)\n{self.result!r}"
+
+    def _refuse_another(self, study: str | None) -> None:
+        if study is not None and study != self.id:
+            raise InputError(
+                f"this reward belongs to study {study!r:.60}, but {self.path} is study {self.id!r}"
+            )
 
     def _without_repeats(self, reports: list[Report]) -> list[Report]:
         new: dict[int, Report] = {}

@@ -70,11 +70,11 @@ def test_a_copy_can_be_made_at_any_moment(path: Path, tmp_path: Path) -> None:
 def test_what_is_running_is_told_while_the_study_is_open(path: Path) -> None:
     with toy_study(path) as study, read_toy(path) as reader:
         study._ledger.set_running([Running(3, 17.0, "process 5"), Running(4, 16.0, None)])
-        assert reader.running() == [Running(4, 16.0, None), Running(3, 17.0, "process 5")]
+        assert reader.status().running == [Running(4, 16.0, None), Running(3, 17.0, "process 5")]
         study._ledger.set_running([Running(4, 16.0, None)])
-        assert reader.running() == [Running(4, 16.0, None)]
+        assert reader.status().running == [Running(4, 16.0, None)]
     with read_toy(path) as reader:
-        assert reader.running() == []
+        assert reader.status().running == []
 
 
 def test_a_told_reward_can_be_corrected_and_leaves_a_trace(path: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_told_reward_can_be_corrected_and_leaves_a_trace(path: Path) -> None:
 
 def test_what_cannot_be_corrected(path: Path) -> None:
     with toy_study(path) as study:
-        with pytest.raises(InputError, match="not told yet"):
+        with pytest.raises(InputError, match="has no reward yet"):
             study.correct(0, 1.0)
         study.tell_many([(pull.id, linear(pull)) for pull in study.ask()])
         with pytest.raises(InputError, match="its phase has ended"):
@@ -115,11 +115,11 @@ def test_the_correction_decides(path: Path, tmp_path: Path) -> None:
 def test_a_file_of_format_1_becomes_one_of_format_2_when_it_is_written_to(path: Path) -> None:
     shutil.copy(OLD_FILE, path)
     with read_toy(path) as reader:
-        assert reader.running() == []
+        assert reader.status().running == []
         assert len(reader.corrections()) == 0
         with open_toy(path) as study:
             study._ledger.set_running([Running(21, 1.0, "process 5")])
-            assert reader.running() == [Running(21, 1.0, "process 5")]
+            assert reader.status().running == [Running(21, 1.0, "process 5")]
 
 
 @pytest.mark.parametrize("reward", [1e150, -1e200, 10**400])

@@ -13,7 +13,7 @@ import os
 import sqlite3
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ class WriteStorage(ReadStorage):
         self.path, self._real = Path(path), Path(path).resolve()
         self._refuse_unusable()
         self._lost: StudyFileError | None = None
+        self._closed = False
         self._lock = WriterLock(self._real)
         try:
             with self._explained():
@@ -55,6 +56,9 @@ class WriteStorage(ReadStorage):
 
     def close(self) -> None:
         """Copy the log back, so that the file alone holds everything, and let others write."""
+        if self._closed:
+            return
+        self._closed = True
         try:
             if self._lost is None:
                 self.check_place()
@@ -145,13 +149,17 @@ class WriteStorage(ReadStorage):
                 )
         self._shorten_wal()
 
-    def correct(self, number: int, was: float, became: float) -> None:
-        """Replace a reward, and keep what it was."""
+    def correct(self, was: Mapping[int, float], became: Mapping[int, float]) -> None:
+        """Replace rewards, and keep what they were."""
+        now = time.time()
         with self._transaction():
-            self._connection.execute("UPDATE pulls SET reward = ? WHERE id = ?", (became, number))
-            self._connection.execute(
+            self._connection.executemany(
+                "UPDATE pulls SET reward = ? WHERE id = ?",
+                [(reward, number) for number, reward in became.items()],
+            )
+            self._connection.executemany(
                 "INSERT INTO corrections (pull, was, became, time) VALUES (?, ?, ?, ?)",
-                (number, was, became, time.time()),
+                [(number, was[number], reward, now) for number, reward in became.items()],
             )
 
     def set_running(self, running: Iterable[Running]) -> None:
