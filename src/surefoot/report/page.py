@@ -10,7 +10,13 @@ from surefoot.algorithms import Result
 from surefoot.charts import arms_frame
 from surefoot.report import assets
 from surefoot.report.drawings import DESCRIPTIONS, configurations, drawings, safe_json
-from surefoot.report.facts import arm_rows, certificate, correction_facts, settings_facts, state_words
+from surefoot.report.facts import (
+    arm_rows,
+    certificate,
+    correction_facts,
+    settings_facts,
+    state_words,
+)
 from surefoot.report.hardness import estimated_hardness
 
 if TYPE_CHECKING:

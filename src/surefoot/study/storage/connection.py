@@ -7,7 +7,6 @@ file has bytes to justify is stopped.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -80,8 +79,9 @@ def connect_read_only(path: Path) -> Connection:
     return connection
 
 
-def copy(source: Connection, target: str | os.PathLike[str]) -> None:
+def copy(source: Connection, target: Path) -> None:
     """Copy everything that is committed to a new file, which holds all of it without a log."""
+    target.touch()  # an OSError where nothing can be written
     made = sqlite3.connect(target)
     try:
         source.backup(made)

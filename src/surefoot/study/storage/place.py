@@ -47,7 +47,6 @@ class Place:
         for path in self._names(folder):
             try:
                 with new_file(path) as draft:
-                    draft.touch()  # an OSError where nothing can be written
                     connection.copy(source, draft)
             except FileExistsError:
                 continue

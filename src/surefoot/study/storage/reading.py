@@ -252,15 +252,15 @@ class ReadStorage:
     def copy_to(self, path: Path) -> None:
         """Write everything that is stored at this moment to a new file."""
         try:
-            with self._explained(), new_file(path) as draft:
+            with new_file(path) as draft:
                 connection.copy(self._connection, draft)
         except FileExistsError:
             raise StudyFileError(
                 f"{path} exists already, and is not replaced: give another name"
             ) from None
-        except OSError as error:
+        except (OSError, sqlite3.Error) as error:
             raise StudyFileError(
-                f"{path} cannot be written ({error.strerror}): choose another place"
+                f"{path} cannot be written ({error}): choose another place"
             ) from None
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
