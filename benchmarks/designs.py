@@ -21,7 +21,6 @@ from surefoot.design import (
     Design,
     exact_separation,
     g_optimal,
-    leader_design,
     robust_xy,
     xy_optimal,
 )
@@ -121,7 +120,8 @@ def rows() -> Iterator[Row]:
 def lead(pairs: Array, offsets: IntArray, theta: Array) -> Design:
     """What a forecast asks for after each phase: the best arm at θ against all others."""
     robust = np.minimum.reduceat(pairs @ theta, offsets[:-1])
-    return leader_design(pairs, offsets, theta, int(np.argmax(robust)), np.arange(robust.size))
+    leader, rivals = int(np.argmax(robust)), np.arange(robust.size)
+    return exact_separation(pairs, offsets, theta, leader, rivals, tolerance=0.05)
 
 
 def over_seeds(

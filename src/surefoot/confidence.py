@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-
-SINGULAR = 1e-13  # eigenvalues below this share of the largest are zero
+from surefoot.whitening import unit_free_root
 
 
 def paper_threshold(n_pairs: int, delta: float) -> float:
@@ -48,13 +47,9 @@ def self_normalised_radius(first: Array, total: Array, delta: float) -> float:
         first: (d, d) information of the first phase, whose design is fixed before any data.
         total: (d, d) information of all phases.
     """
-    units = np.sqrt(np.diag(first))
-    if not (units > 0).all():
+    root = unit_free_root(first)
+    if root is None:
         return math.inf
-    values, vectors = np.linalg.eigh(first / np.outer(units, units))
-    if values[0] <= SINGULAR * values[-1]:
-        return math.inf
-    whitener = vectors / np.sqrt(values) / units[:, None]
-    ratios = np.linalg.eigvalsh(whitener.T @ total @ whitener)  # of A relative to A_first, all ≥ 1
+    ratios = np.linalg.eigvalsh(root.T @ total @ root)  # of A relative to A_first, all ≥ 1
     growth = np.log1p(ratios).sum()
     return math.sqrt((1 + 1 / ratios[0]) * (growth + 2 * math.log(1 / delta)))

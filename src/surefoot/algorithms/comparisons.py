@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.whitening import whiten
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, information
+from surefoot.whitening import whiten
 
 SINGULAR = 1e-11  # eigenvalues of A, relative to its largest, in coordinates of size one
 # a longer part of a pair, in the same coordinates, that no pull measured is more than rounding

@@ -5,7 +5,7 @@ other could be.
 from surefoot.design.g_optimal import g_design, g_optimal
 from surefoot.design.robust_xy import robust_xy, robust_xy_design, xy_optimal
 from surefoot.design.rounding import round_design, rounding_minimum
-from surefoot.design.separation import exact_separation, leader_design, paper_separation
+from surefoot.design.separation import exact_separation, paper_separation
 from surefoot.design.types import Design
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "exact_separation",
     "g_design",
     "g_optimal",
-    "leader_design",
     "paper_separation",
     "robust_xy",
     "robust_xy_design",

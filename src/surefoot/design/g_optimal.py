@@ -12,12 +12,11 @@ import numpy as np
 from scipy.linalg import lapack
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.comparison import squared_lengths
-from surefoot.design.small_problem import whitener_of
+from surefoot.design.solver.comparison import squared_lengths
+from surefoot.design.solver.working_set import extreme_rows
 from surefoot.design.types import Design
-from surefoot.design.whitening import whiten
-from surefoot.design.working_set import extreme_rows
 from surefoot.problem import RobustProblem
+from surefoot.whitening import cholesky_whitener, whiten
 
 FEW_ROWS = 150  # up to so many, all are in from the start
 CHUNK_ROWS = 10_000
@@ -84,7 +83,7 @@ def _d_optimal(rows: Array, weights: Array, tolerance: float) -> tuple[Array, Ar
 
 
 def _inverse_root(rows: Array, weights: Array) -> Array:
-    whitener = whitener_of((rows.T * weights) @ rows)
+    whitener = cholesky_whitener((rows.T * weights) @ rows)
     assert whitener is not None, "positive weights on rows of full rank"
     return whitener
 
@@ -117,7 +116,7 @@ def _finished(rows: Array, atoms: IntArray, weights: Array, tolerance: float) ->
         kept = weights > cut * weights.max()
         part = weights[kept] / weights[kept].sum()
         information = (rows[atoms[kept]].T * part) @ rows[atoms[kept]]
-        if whitener_of(information) is None:
+        if cholesky_whitener(information) is None:
             continue
         value = float(_variances(rows, rows[atoms[kept]], part).max())
         if value <= (1.0 + tolerance) * dimension:

@@ -7,15 +7,15 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.comparison import chosen_arms, equal_gaps
-from surefoot.design.families import Directions, Hulls, Vertices
-from surefoot.design.sparsity import sparse
+from surefoot.design.solver.comparison import chosen_arms, equal_gaps
+from surefoot.design.solver.families import Directions, Hulls, Vertices
+from surefoot.design.solver.sparsity import sparse
+from surefoot.design.solver.vertex_descent import descend
+from surefoot.design.solver.working_set import solve_certified
 from surefoot.design.types import Design
-from surefoot.design.vertex_descent import descend
-from surefoot.design.whitening import whiten
-from surefoot.design.working_set import solve_certified
 from surefoot.errors import InputError
 from surefoot.problem import RobustProblem
+from surefoot.whitening import whiten
 
 
 def robust_xy_design(

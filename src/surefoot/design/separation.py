@@ -1,5 +1,5 @@
-"""Designs that tell one arm from its rivals at a given θ: exact characteristic time, the paper's
-H_R, the leader's.
+"""Designs that tell one arm from its rivals at a given θ: of the exact characteristic time, and of
+the paper's H_R.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.comparison import Comparison, chosen_arms
-from surefoot.design.families import Hulls, Vertices
-from surefoot.design.sparsity import sparse
+from surefoot.design.solver.comparison import Comparison, chosen_arms
+from surefoot.design.solver.families import Hulls, Vertices
+from surefoot.design.solver.sparsity import sparse
+from surefoot.design.solver.vertex_descent import descend
+from surefoot.design.solver.working_set import solve_certified
 from surefoot.design.types import Design
-from surefoot.design.vertex_descent import descend
-from surefoot.design.whitening import whiten
-from surefoot.design.working_set import solve_certified
 from surefoot.errors import InputError
+from surefoot.whitening import whiten
 
 
 def exact_separation(
@@ -26,8 +26,6 @@ def exact_separation(
     rivals: ArrayLike | None = None,
     rows: Array | None = None,
     tolerance: float = 1e-4,
-    emphasis: Array | None = None,
-    start: Design | None = None,
 ) -> Design:
     """The design with the smallest characteristic time H* for telling the leader from its rivals.
 
@@ -40,16 +38,13 @@ def exact_separation(
         rows: (n_pairs, dimension) what a pull of each pair measures: pairs / noise scale; by
             default the pairs.
         tolerance: the largest relative gap between value and lower bound.
-        emphasis: (n_arms,) positive factors on each rival's squared distance; by default 1.
-        start: a design to start from.
 
     Returns:
-        A design whose value is H* = max over blocks of 1 / (emphasis · squared distance).
+        A design whose value is H* = max over blocks of 1 / squared distance.
     """
-    measured, comparison = _compare(pairs, offsets, theta, leader, rivals, rows, emphasis)
+    measured, comparison = _compare(pairs, offsets, theta, leader, rivals, rows)
     family = Hulls(comparison)
-    found = solve_certified(measured, family, tolerance, None if start is None else start.weights)
-    found = sparse(measured, family, found, tolerance)
+    found = sparse(measured, family, solve_certified(measured, family, tolerance), tolerance)
     return Design(found.weights, found.value, min(found.bound, found.value))
 
 
@@ -74,23 +69,6 @@ def paper_separation(
     return Design(found.weights, found.value, min(found.bound, found.value))
 
 
-def leader_design(
-    pairs: Array,
-    offsets: IntArray,
-    theta: Array,
-    leader: int,
-    rivals: ArrayLike,
-    rows: Array | None = None,
-    tolerance: float = 0.05,
-    emphasis: Array | None = None,
-    start: Design | None = None,
-) -> Design:
-    """A good design for telling the leader from given rivals, fast at 100 000 pairs (see
-    `exact_separation`).
-    """
-    return exact_separation(pairs, offsets, theta, leader, rivals, rows, tolerance, emphasis, start)
-
-
 def _compare(
     pairs: Array,
     offsets: IntArray,
@@ -98,20 +76,16 @@ def _compare(
     leader: int | None,
     rivals: ArrayLike | None,
     rows: Array | None,
-    emphasis: Array | None = None,
 ) -> tuple[Array, Comparison]:
     """Whitened measurement rows, and the comparison of the leader's pairs with its rivals."""
     n_arms = offsets.size - 1
-    _check(pairs, theta, leader, rows, emphasis, n_arms)
+    _check(pairs, theta, leader, rows, n_arms)
     values = pairs @ theta
     arm = int(np.argmax(np.minimum.reduceat(values, offsets[:-1]))) if leader is None else leader
     against = _rivals(n_arms, arm, rivals)
-    scales = np.ones(n_arms) if emphasis is None else np.sqrt(emphasis)
     coordinates, measured = whiten(pairs, pairs if rows is None else rows)
     apexes = np.arange(offsets[arm], offsets[arm + 1])
-    return measured, Comparison(
-        coordinates, offsets, apexes, against, values[apexes], values, scales
-    )
+    return measured, Comparison(coordinates, offsets, apexes, against, values[apexes], values)
 
 
 def _check(
@@ -119,7 +93,6 @@ def _check(
     theta: Array,
     leader: int | None,
     rows: Array | None,
-    emphasis: Array | None,
     n_arms: int,
 ) -> None:
     if np.shape(theta) != pairs.shape[1:] or not np.isfinite(theta).all():
@@ -131,12 +104,6 @@ def _check(
     if rows is not None and rows.shape != pairs.shape:
         raise InputError(
             f"rows have shape {rows.shape}, but one row for each pair is needed: {pairs.shape}"
-        )
-    if emphasis is not None and (
-        np.shape(emphasis) != (n_arms,) or not (np.asarray(emphasis) > 0).all()
-    ):
-        raise InputError(
-            f"emphasis needs one positive factor for each of the {n_arms} arms: 1 means none"
         )
 
 

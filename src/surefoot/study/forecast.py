@@ -7,10 +7,11 @@ import math
 import numpy as np
 
 from surefoot.algorithms import Algorithm
-from surefoot.design import leader_design
+from surefoot.design import exact_separation
 from surefoot.errors import InputError
 
 LARGEST = 5_000  # pairs: beyond it the forecast would take longer than it is worth
+TOLERANCE = 0.05
 
 
 def expected_left(run: Algorithm) -> float | None:
@@ -29,9 +30,8 @@ def expected_left(run: Algorithm) -> float | None:
     try:
         with np.errstate(all="ignore"):
             rivals = alive[alive != run.leader]
-            design = leader_design(
-                problem.pairs, problem.offsets, run.estimate, run.leader, rivals, rows=run.rows
-            )
+            instance = (problem.pairs, problem.offsets, run.estimate, run.leader, rivals)
+            design = exact_separation(*instance, rows=run.rows, tolerance=TOLERANCE)
     except (InputError, np.linalg.LinAlgError):
         return None
     squared_boundary = (

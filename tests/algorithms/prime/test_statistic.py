@@ -8,7 +8,7 @@ from scipy import stats
 
 from surefoot.algorithms import Settings
 from surefoot.algorithms.prime.coordinates import Coordinates, Past, coordinates_for
-from surefoot.algorithms.prime.statistic import PhaseTests, _whitening
+from surefoot.algorithms.prime.statistic import PhaseTests
 from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
@@ -70,32 +70,6 @@ def test_rivals_are_the_hull_points_that_are_beaten_most_clearly() -> None:
                 problem.pairs[pair], problem.pairs[problem.pairs_of(arm)], theta, inverse
             )
             assert reached >= best - 1e-6
-
-
-@pytest.mark.parametrize("small", [1.0, 1e-5, 1e-8, 1e-13, 0.0])
-def test_what_a_phase_measures_is_whitened_and_what_it_does_not_is_hidden(small: float) -> None:
-    """By either decomposition: directions measured well, hardly, and not at all."""
-    generator = np.random.default_rng(2)
-    left, right = (
-        np.linalg.qr(generator.standard_normal((9, 4)))[0],
-        np.linalg.qr(generator.standard_normal((4, 4)))[0],
-    )
-    singular = np.array([3.0, 2.0, 1.0, small])
-    design = (left * singular) @ right.T
-    root, hidden = _whitening(design)
-    rank = 4 if small > 1e-11 else 3
-    assert root.shape == (4, rank)
-    assert root.T @ design.T @ design @ root == pytest.approx(
-        np.eye(rank), abs=1e-15 / max(small, 1e-10)
-    )
-    assert np.linalg.norm(design @ hidden) <= 1e-12
-    assert hidden.T @ hidden == pytest.approx(np.eye(4 - rank), abs=1e-12)
-
-
-def test_fewer_pairs_than_dimensions_hide_the_rest() -> None:
-    root, hidden = _whitening(np.array([[2.0, 0.0, 0.0], [0.0, 4.0, 0.0]]))
-    assert np.abs(root).max(axis=1) == pytest.approx([0.5, 0.25, 0.0])
-    assert np.abs(hidden[:, 0]) == pytest.approx([0.0, 0.0, 1.0])
 
 
 @pytest.mark.parametrize("family", ["gaussian", "rademacher"])

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
+from surefoot.whitening import whiten_exactly
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +50,6 @@ class Past(NamedTuple):
 
 
 def coordinates_for(pairs: Array, scales: Array, offsets: IntArray) -> Coordinates:
-    """Whiten by columns first, so that features of very different size lose no digits, then by
-    directions.
-    """
-    rows = pairs / scales[:, None]
-    size = np.linalg.norm(rows, axis=0)
-    left, singular, right = np.linalg.svd(rows / size, full_matrices=False)
-    transform = (right.T / singular) / size[:, None] * np.sqrt(len(rows))
-    points, measured = pairs @ transform, np.ascontiguousarray(left) * np.sqrt(len(rows))
+    """The coordinates of these pairs, measured with noise of these scales."""
+    points, measured = whiten_exactly(pairs, pairs / scales[:, None])
     return Coordinates(points, measured, scales, offsets, np.linalg.norm(points, axis=1))

@@ -12,7 +12,7 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.compiled import kernel
-from surefoot.design.block_distance import nearest
+from surefoot.design.solver.block_distance import nearest
 
 # squared distance between two points, as a share of their squared sizes, that is rounding
 SAME = 1e-18

@@ -7,19 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
-from scipy.linalg import lapack
 
 from surefoot.algorithms.prime.coordinates import Coordinates, Past
 from surefoot.algorithms.prime.rivals import Prospect, rival_points
 from surefoot.algorithms.settings import Settings
 from surefoot.arrays import Array, IntArray
 from surefoot.statistics import Counts, Outcome
+from surefoot.whitening import measured_root
 
-# singular values of a phase's design below this share of the largest are taken as zero
-
-RANGE_TOLERANCE = 1e-11
-# where no direction is measured this much less than the best one, there is no doubt about any
-WELL_MEASURED = 1e-6
 SAME_POINT = 1e-12  # a rival this close to z', relative to the largest pair, is z' up to rounding
 ROUNDING = 1e-13
 
@@ -54,7 +49,7 @@ class PhaseTests:
         self.coordinates, self.past = coordinates, past
         pulled = np.flatnonzero(counts)
         design = coordinates.rows[pulled] * np.sqrt(counts[pulled])[:, None]
-        self.root, unmeasured = _whitening(design)
+        self.root, unmeasured = measured_root(design)
         self.freedom = int(counts.sum()) - self.root.shape[1]
         whitened = coordinates.pairs @ self.root
         self.prospect = Prospect(
@@ -120,26 +115,6 @@ class PhaseTests:
         return max(
             float((outcome.scatter / scales**2).sum() + misfit), (ROUNDING**2) * size, 1e-300
         )
-
-
-def _whitening(design: Array) -> tuple[Array, Array]:
-    """(dimension, rank) R with RᵀAR = I, A = designᵀdesign, and (dimension, dimension − rank) what
-    A does not measure.
-
-    By a pivoted QR decomposition if that shows the rank to be full beyond doubt, else by singular
-    values.
-    """
-    n, dimension = design.shape
-    if n >= dimension:
-        factors, pivots, *_ = lapack.dgeqp3(design, lwork=32 * (dimension + 1) + 2 * dimension)
-        diagonal = np.abs(factors.diagonal())
-        if diagonal.min() > WELL_MEASURED * diagonal[0]:
-            root = np.empty((dimension, dimension))
-            root[pivots - 1] = np.triu(lapack.dtrtri(factors[:dimension])[0])
-            return root, np.empty((dimension, 0))
-    _, singular, right = np.linalg.svd(design, full_matrices=n < dimension)
-    rank = int((singular > RANGE_TOLERANCE * singular[0]).sum())
-    return right[:rank].T / singular[:rank], right[rank:].T
 
 
 def _normal_score(t: Array, freedom: int) -> Array:

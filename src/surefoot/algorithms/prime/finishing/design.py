@@ -1,6 +1,6 @@
 """The design most likely to finish: it weighs rivals by how much evidence each of them still needs.
 
-A max–min design (`leader_design`) lets every easy rival tag along at the same pace as the hardest
+A max–min design (`exact_separation`) lets every easy rival tag along at the pace of the hardest
 one, and the run then waits for the slowest of many. Here rival k, with gap g_k, direction v_k and
 evidence still needed c_k (in standard deviations), is settled after n pulls with probability about
 Φ((√n g_k/‖v_k‖_{A⁻¹} − c_k)/τ_k); the design maximises the product over the rivals. 1/‖v‖_{A⁻¹} is

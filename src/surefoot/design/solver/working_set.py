@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.families import Family
-from surefoot.design.interior_point import solve
-from surefoot.design.small_problem import SmallProblem, spectral_whitener, whitener_of
+from surefoot.design.solver.families import Family
+from surefoot.design.solver.interior_point import solve
+from surefoot.design.solver.small_problem import SmallProblem
+from surefoot.whitening import cholesky_whitener, spectral_whitener
 
 ALL_ATOMS = 150  # up to so many rows, all are in from the start
 MAX_ROUNDS = 80
@@ -52,7 +53,7 @@ class WorkingSet:
 
     def whitener(self) -> Array:
         atoms = self.rows[self.atoms]
-        whitener = whitener_of((atoms.T * self.weights) @ atoms)
+        whitener = cholesky_whitener((atoms.T * self.weights) @ atoms)
         return spectral_whitener((atoms.T * self.weights) @ atoms) if whitener is None else whitener
 
     def _spread(self) -> Array:
@@ -121,11 +122,9 @@ class WorkingSet:
         return self.extend_blocks(prices.blocks) + self.extend_atoms(rows)
 
 
-def solve_certified(
-    rows: Array, family: Family, tolerance: float, start: Array | None = None
-) -> Certified:
+def solve_certified(rows: Array, family: Family, tolerance: float) -> Certified:
     """Minimise the family's worst criterion over all designs, to a proven relative gap."""
-    working = WorkingSet(rows, family, tolerance, start)
+    working = WorkingSet(rows, family, tolerance)
     if working.identities.size == 0:  # no rival can ever win: nothing to learn
         return Certified(working.best.weights, 0.0, 0.0, 0)
     finest = (0.03 if working.nearly_complete else 0.3) * tolerance

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from surefoot.design.comparison import Comparison, equal_gaps
-from surefoot.design.families import EVERY_BLOCK, Directions, Hulls, Vertices, apex_in_hull
-from surefoot.design.small_problem import Blocks
+from surefoot.design.solver.comparison import Comparison, equal_gaps
+from surefoot.design.solver.families import EVERY_BLOCK, Directions, Hulls, Vertices, apex_in_hull
+from surefoot.design.solver.small_problem import Blocks
 from tests.design.references import best_arm, block_rows, hull_criterion, members, ragged_instance
 
 
@@ -14,7 +14,7 @@ def comparison():
     values = pairs @ theta
     apexes = np.arange(offsets[leader], offsets[leader + 1])
     rivals = np.delete(np.arange(6), leader)
-    return Comparison(pairs, offsets, apexes, rivals, values[apexes], values, np.ones(6)), theta
+    return Comparison(pairs, offsets, apexes, rivals, values[apexes], values), theta
 
 
 def whitener():
@@ -81,8 +81,8 @@ def test_equal_gaps_compare_every_pair_with_every_other_arm():
 def test_chunks_do_not_change_the_prices(comparison, monkeypatch):
     family, _ = comparison
     whole = Vertices(family).price(whitener(), 0.0, EVERY_BLOCK)
-    monkeypatch.setattr("surefoot.design.comparison.CHUNK_ENTRIES", 1)
-    monkeypatch.setattr("surefoot.design.families.HULL_CHUNK", 2)
+    monkeypatch.setattr("surefoot.design.solver.comparison.CHUNK_ENTRIES", 1)
+    monkeypatch.setattr("surefoot.design.solver.families.HULL_CHUNK", 2)
     pieces = Vertices(family).price(whitener(), 0.0, EVERY_BLOCK)
     np.testing.assert_array_equal(whole.blocks, pieces.blocks)
     np.testing.assert_allclose(whole.criteria, pieces.criteria)

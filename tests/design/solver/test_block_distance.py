@@ -2,7 +2,7 @@ import daqp
 import numpy as np
 import pytest
 
-from surefoot.design.block_distance import solve_blocks
+from surefoot.design.solver.block_distance import solve_blocks
 
 
 def solve(rows, gaps, starts):

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.arrays import Array
-from surefoot.design.families import Vertices
-from surefoot.design.sparsity import sparse, value_at
-from surefoot.design.working_set import Certified, WorkingSet
+from surefoot.design.solver.families import Vertices
+from surefoot.design.solver.sparsity import sparse, value_at
+from surefoot.design.solver.working_set import Certified, WorkingSet
 
 MAX_ROUNDS = 60
 PATIENCE = 3  # rounds without progress: new blocks and rows may still come in

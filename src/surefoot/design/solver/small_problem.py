@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import lapack
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.block_distance import solve_blocks
-
-RANGE_FLOOR = 1e-10  # eigenvalues below this share of the largest are zero
+from surefoot.design.solver.block_distance import solve_blocks
+from surefoot.whitening import cholesky_whitener
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ class SmallProblem:
         """Solve every block at these weights; None if the information matrix is numerically
         singular.
         """
-        whitener = whitener_of((self.atoms.T * weights) @ self.atoms)
+        whitener = cholesky_whitener((self.atoms.T * weights) @ self.atoms)
         if whitener is None:
             return None
         distance, epsilon, basis, owner = self.blocks.solve(whitener, self._warm)
@@ -133,21 +131,3 @@ class SmallProblem:
         return Geometry(
             whitener, atoms, distance, epsilon, response, response * response, basis, owner
         )
-
-
-def whitener_of(information: Array) -> Array | None:
-    """T with A⁻¹ = TᵀT, or None if A is not positive definite."""
-    factor, failed = lapack.dpotrf(information, lower=1)
-    if failed:
-        return None
-    inverse, failed = lapack.dtrtri(factor, lower=1)
-    return None if failed else np.ascontiguousarray(inverse)
-
-
-def spectral_whitener(information: Array) -> Array:
-    """T with A⁻¹ = TᵀT; directions outside the range of A get a huge length instead of an infinite
-    one.
-    """
-    values, vectors = np.linalg.eigh(information)
-    values = np.maximum(values, RANGE_FLOOR * values[-1])
-    return np.ascontiguousarray((vectors / np.sqrt(values)).T)

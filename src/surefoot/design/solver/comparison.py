@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array, IntArray
 from surefoot.compiled import kernel
-from surefoot.design.small_problem import Blocks
+from surefoot.design.solver.small_problem import Blocks
 from surefoot.errors import InputError
 
 CHUNK_ENTRIES = 4_000_000
@@ -36,10 +36,8 @@ class Comparison:
         apexes: indices of the pairs to be compared.
         rivals: indices of the arms they are compared with; an apex is never compared with its own
             arm.
-        apex_values: (n_apexes,) and rival_values (n_pairs,): the gap of a row is (apex value −
-            rival value) * scale.
-        rival_values: see above.
-        scales: (n_arms,) see above.
+        apex_values: (n_apexes,) the gap of a row is its apex's value less its rival's.
+        rival_values: (n_pairs,)
     """
 
     pairs: Array
@@ -48,7 +46,6 @@ class Comparison:
     rivals: IntArray
     apex_values: Array
     rival_values: Array
-    scales: Array
 
     @cached_property
     def _members(self) -> tuple[IntArray, IntArray]:
@@ -93,7 +90,7 @@ class Comparison:
         rival_points -= centre
         apex_points -= centre
         rival_norms, apex_norms = squared_lengths(rival_points), squared_lengths(apex_points)
-        values, scales, own = self.rival_values[members], self.scales[self.rivals], self.own_arm
+        values, own = self.rival_values[members], self.own_arm
         step = max(1, CHUNK_ENTRIES // max(1, members.size))
         for first in range(0, self.apexes.size, step):
             part = slice(first, first + step)
@@ -104,7 +101,6 @@ class Comparison:
                 rival_norms,
                 self.apex_values[part],
                 values,
-                scales,
                 starts,
                 own[part],
                 self.rivals,
@@ -122,7 +118,7 @@ class Comparison:
         rows = np.repeat(self.pairs[self.apexes[apexes]], repeats, axis=0) - self.pairs[members]
         gaps = np.repeat(self.apex_values[apexes], repeats) - self.rival_values[members]
         gaps[np.abs(gaps) <= self.smallest_gap] = 0.0
-        return Blocks(rows, gaps * np.repeat(self.scales[arms], repeats), starts)
+        return Blocks(rows, gaps, starts)
 
 
 @kernel
@@ -132,7 +128,6 @@ def lowest_ratios(
     rival_norms: Array,
     apex_values: Array,
     rival_values: Array,
-    scales: Array,
     starts: IntArray,
     own: IntArray,
     rivals: IntArray,
@@ -149,7 +144,7 @@ def lowest_ratios(
                 gap = apex_values[i] - rival_values[j]
                 if gap > smallest_gap:
                     square = max(apex_norms[i] - 2 * products[i, j] + rival_norms[j], 0.0)
-                    least = min(least, square / (gap * scales[r]) ** 2)
+                    least = min(least, square / gap**2)
             lowest[i, r] = least
 
 
@@ -159,7 +154,7 @@ def equal_gaps(pairs: Array, offsets: IntArray, arms: IntArray) -> Comparison:
     """
     apexes = _ranges(offsets[arms], offsets[arms + 1])[0]
     ones, zeros = np.ones(apexes.size), np.zeros(len(pairs))
-    return Comparison(pairs, offsets, apexes, arms, ones, zeros, np.ones(offsets.size - 1))
+    return Comparison(pairs, offsets, apexes, arms, ones, zeros)
 
 
 def chosen_arms(given: ArrayLike | None, n_arms: int, what: str) -> IntArray:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from surefoot.design.small_problem import Blocks, SmallProblem, spectral_whitener, whitener_of
+from surefoot.design.solver.small_problem import Blocks, SmallProblem
 from tests.design.references import hull_criterion
 
 
@@ -12,13 +12,6 @@ def random_blocks(seed, count=6, size=3, dimension=4):
     return Blocks(rows, rows @ theta, np.arange(0, count * size + 1, size)), generator.normal(
         size=(12, dimension)
     )
-
-
-def test_whitener_inverts_and_refuses_singular_matrices():
-    matrix = np.array([[4.0, 1.0], [1.0, 3.0]])
-    whitener = whitener_of(matrix)
-    np.testing.assert_allclose(whitener.T @ whitener, np.linalg.inv(matrix))
-    assert whitener_of(np.zeros((2, 2))) is None
 
 
 def test_geometry_is_linear_along_rays_and_matches_least_squares():
@@ -74,10 +67,3 @@ def test_curvature_is_the_second_derivative():
         ahead, behind = problem.geometry(weights + step), problem.geometry(weights - step)
         slope = (ahead.squares - behind.squares) @ multipliers / 2e-6
         np.testing.assert_allclose(-slope, whole[i], rtol=1e-4, atol=1e-5 * np.abs(whole).max())
-
-
-def test_directions_outside_the_range_are_huge():
-    whitener = spectral_whitener(np.diag([1.0, 0.0]))
-    lengths = ((np.eye(2) @ whitener.T) ** 2).sum(axis=1)
-    assert lengths[0] == pytest.approx(1.0)
-    assert lengths[1] >= 1e9

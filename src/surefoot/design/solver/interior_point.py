@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from surefoot.arrays import Array
-from surefoot.design.small_problem import Geometry, SmallProblem
+from surefoot.design.solver.small_problem import Geometry, SmallProblem
 
 LONGEST_STEP = 0.95
 MAX_ITERATIONS = 80

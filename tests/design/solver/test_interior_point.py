@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from surefoot.design.interior_point import solve
-from surefoot.design.small_problem import SmallProblem
+from surefoot.design.solver.interior_point import solve
+from surefoot.design.solver.small_problem import SmallProblem
 from tests.design.references import exact_programme
-from tests.design.test_small_problem import random_blocks
+from tests.design.solver.test_small_problem import random_blocks
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.comparison import Comparison, squared_lengths
-from surefoot.design.small_problem import Blocks
+from surefoot.design.solver.comparison import Comparison, squared_lengths
+from surefoot.design.solver.small_problem import Blocks
 
 HULL_CHUNK = 512
 EVERY_BLOCK = 1 << 60

@@ -1,16 +1,16 @@
 import numpy as np
 import pytest
 
-from surefoot.design.families import Directions
-from surefoot.design.working_set import extreme_rows, solve_certified
+from surefoot.design.solver.families import Directions
+from surefoot.design.solver.working_set import extreme_rows, solve_certified
 
 
 def test_a_working_set_reaches_the_answer_of_the_whole_problem(monkeypatch):
     generator = np.random.default_rng(0)
     rows, directions = generator.normal(size=(140, 5)), generator.normal(size=(300, 5))
     whole = solve_certified(rows, Directions(directions), 1e-4)
-    monkeypatch.setattr("surefoot.design.working_set.ALL_ATOMS", 10)
-    monkeypatch.setattr("surefoot.design.working_set.FIRST_BLOCKS", 1)
+    monkeypatch.setattr("surefoot.design.solver.working_set.ALL_ATOMS", 10)
+    monkeypatch.setattr("surefoot.design.solver.working_set.FIRST_BLOCKS", 1)
     grown = solve_certified(rows, Directions(directions), 1e-4)
     assert grown.rounds > whole.rounds
     assert grown.value <= grown.bound * (1 + 1e-4)

@@ -1,0 +1,135 @@
+"""The house as docs/architecture.md draws it: who may use whom, and which rooms are pure."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import surefoot
+from tests.documents import ROOT
+
+PACKAGE = Path(surefoot.__file__).parent
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
+ENTRANCE = {"__init__", "__main__"}  # the doors: names of every room, and the command line
+# conveniences of an upper room that load what they need when they are called
+LAZY = {("problem.py", "tables"), ("algorithms/result.py", "report")}
+WORLD = set(
+    """
+    asyncio builtins concurrent ctypes datetime io logging multiprocessing os pathlib platform
+    random secrets shutil signal socket sqlite3 subprocess sys tempfile threading time uuid warnings
+    """.split()  # noqa: SIM905
+)
+WORDS = {"breakpoint", "eval", "exec", "input", "open", "print"}
+EXPLICIT = {"BitGenerator", "Generator", "PCG64", "Philox", "SeedSequence", "default_rng"}
+
+
+def _rooms() -> list[set[str]]:
+    """The rooms from the top of the house to its ground, those of one line together."""
+    drawing = re.search(r"```text\nsrc/surefoot/\n(.*?)```", PAGE, re.DOTALL)
+    assert drawing is not None
+    names = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
+    return [
+        {name for name in re.findall(r"(\w+)(?:\.py|/)", line) if name in names}
+        for line in drawing[1].splitlines()
+    ]
+
+
+def _pure() -> list[Path]:
+    """The sources of the rooms that the page calls pure."""
+    sentence = re.search(r"((?:`[\w./]+`(?:, | and )?)+) are pure", PAGE)
+    assert sentence is not None
+    places = [PACKAGE / name for name in re.findall(r"`([\w./]+)`", sentence[1])]
+    assert all(place.exists() for place in places)
+    return [file for place in places for file in (sorted(place.rglob("*.py")) or [place])]
+
+
+def imported(source: str) -> Iterator[str]:
+    """The rooms that a source uses, wherever in it and for whatever reason it imports them."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (
+                alias.name.split(".")[1] for alias in node.names if "surefoot." in alias.name
+            )
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "surefoot":
+            inside = (node.module or "").split(".")[1:]
+            homes = {name: home.split(".")[1] for name, home in surefoot._HOMES.items()}
+            names = [homes.get(alias.name, alias.name) for alias in node.names]
+            yield from inside[:1] or [name for name in names if name != "__version__"]
+
+
+def touches(source: str) -> list[str]:
+    """What a source does that a pure one must not."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names if alias.name.split(".")[0] in WORLD]
+        elif isinstance(node, ast.ImportFrom):
+            found += [node.module or ""] if (node.module or "").split(".")[0] in WORLD else []
+        elif isinstance(node, ast.Name) and node.id in WORDS:
+            found.append(node.id)
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith("random"):
+            found += [] if node.attr in EXPLICIT else [ast.unparse(node)]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("default_rng"):
+            found += [] if node.args or node.keywords else ["default_rng()"]
+    return found
+
+
+def test_every_room_is_drawn_once() -> None:
+    drawn = [name for line in _rooms() for name in sorted(line)]
+    there = {path.stem for path in PACKAGE.glob("*.py")} | {
+        path.parent.name for path in PACKAGE.glob("*/__init__.py")
+    }
+    assert sorted(drawn) == sorted(there - ENTRANCE)
+
+
+def test_rooms_use_rooms_further_up_only() -> None:
+    level = {name: number for number, line in enumerate(_rooms()) for name in line}
+    wrong = set()
+    for file in PACKAGE.rglob("*.py"):
+        place = file.relative_to(PACKAGE)
+        room = place.parts[0].removesuffix(".py")
+        if room not in ENTRANCE:
+            used = set(imported(file.read_text())) - {room}
+            wrong |= {(str(place), other) for other in used if level[other] > level[room]}
+    assert wrong == LAZY
+
+
+@pytest.mark.parametrize("file", _pure(), ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_pure_rooms_touch_nothing_outside(file: Path) -> None:
+    assert touches(file.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        ("import os.path", "os.path"),
+        ("def f():\n    from time import sleep", "time"),
+        ("print(1)", "print"),
+        ("with open('x') as f: pass", "open"),
+        ("import numpy as np\nnp.random.normal()", "np.random.normal"),
+        ("import numpy as np\nnp.random.default_rng()", "default_rng()"),
+    ],
+)
+def test_a_touch_is_noticed(source: str, seen: str) -> None:
+    assert touches(source) == [seen]
+
+
+def test_explicit_randomness_is_none() -> None:
+    assert touches("import numpy as np\nnp.random.default_rng(np.random.SeedSequence(1))") == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from surefoot.study.config import StudyConfig",
+        "from surefoot import Study",
+        "def f():\n    import surefoot.study",
+        "if TYPE_CHECKING:\n    from surefoot.study import Study",
+    ],
+)
+def test_an_import_is_noticed(source: str) -> None:
+    assert list(imported(source)) == ["study"]
