@@ -34,7 +34,7 @@ def command(
     """Say how many pulls and hours to expect, for a range of gaps between the best two arms."""
     from surefoot.errors import InputError
     from surefoot.study.config import StudyConfig
-    from surefoot.study.plan import GAPS, expected_costs
+    from surefoot.study.plan import GAPS, expected_costs, left_out
 
     if gap and min(gap) <= 0:
         raise InputError(
@@ -46,6 +46,8 @@ def command(
         f"{problem.n_arms} arms, {problem.n_pairs} pairs of an arm and a perturbation, "
         f"{problem.features.shape[1]} features of rank {problem.dimension}"
     )
+    if left_out(problem):
+        print(f"left out, because the problem is too large for it: {', '.join(left_out(problem))}")
     algorithm = config.values.algorithm.build()
     _print(
         config,

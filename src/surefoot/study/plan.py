@@ -19,6 +19,10 @@ from surefoot.simulate import LinearSimulator, identify
 
 GAPS = (2.0, 1.0, 0.5, 0.2, 0.1)
 ALTERNATIVES = ("robust-rage", "robust-static")
+LEAVE_OUT = ("robust-rage",)  # compares every pair with every arm, in memory and time alike
+MOST_COMPARISONS = 4_000_000  # of a pair with an arm, times the dimension: seconds for each run
+MOST_PAIRS = 200_000  # a simulated study of more takes minutes
+MANY_PAIRS = 20_000  # from here on one draw has to do
 
 
 @dataclass(frozen=True)
@@ -44,15 +48,18 @@ def expected_costs(
     settings: Settings,
     algorithm: Algorithm,
     gaps: Sequence[float] = GAPS,
-    draws: int = 3,
+    draws: int | None = None,
     seed: int = 0,
 ) -> Iterator[Cost]:
     """Costs for each gap: medians over random parameters θ, scaled to that gap.
 
     What the true θ is, only the study itself finds out; random ones show the order of magnitude.
+
+    Args:
+        draws: how many θ; by default 3, and 1 for large problems.
     """
-    if problem.n_arms < 2:
-        raise InputError("the problem has a single arm: nothing has to be pulled")
+    contestants = _contestants(problem, algorithm)
+    draws = draws or (3 if problem.n_pairs <= MANY_PAIRS else 1)
     generator = np.random.default_rng(np.random.SeedSequence(seed))
     noise = settings.noise if settings.noise.known else Gaussian(1.0)
     scales = noise.scales(problem.n_pairs)
@@ -60,9 +67,6 @@ def expected_costs(
     hardness = [
         complexity(problem, theta, 1e-2, problem.pairs / scales[:, None]) for theta in thetas
     ]
-    contestants = {algorithm.name: algorithm} | {
-        name: algorithm_from(name) for name in ALTERNATIVES
-    }
     for gap in gaps:
         counted = {
             name: [
@@ -77,6 +81,31 @@ def expected_costs(
             float(np.median([h.lower_bound(settings.delta) for h in hardness])) / gap**2,
             {name: _median(values) for name, values in counted.items()},
         )
+
+
+def left_out(problem: RobustProblem) -> tuple[str, ...]:
+    """The algorithms that cannot be simulated on a problem of this size."""
+    comparisons = problem.n_pairs * problem.n_arms * problem.dimension
+    return LEAVE_OUT if comparisons > MOST_COMPARISONS else ()
+
+
+def _contestants(problem: RobustProblem, algorithm: Algorithm) -> dict[str, Algorithm]:
+    """What is simulated, by name; a problem on which that takes too long is refused."""
+    if problem.n_arms < 2:
+        raise InputError("the problem has a single arm: nothing has to be pulled")
+    if problem.n_pairs > MOST_PAIRS:
+        raise InputError(
+            f"a plan simulates whole studies, which takes too long with {problem.n_pairs:,} pairs: "
+            f"plan for a part of at most {MOST_PAIRS:,}, such as every tenth arm"
+        )
+    too_large = left_out(problem)
+    if algorithm.name in too_large:
+        raise InputError(
+            f"{algorithm.name!r} compares every pair with every arm, too much for "
+            f'{problem.n_pairs:,} pairs and {problem.n_arms:,} arms: choose algorithm = "prime"'
+        )
+    others = [name for name in ALTERNATIVES if name not in too_large]
+    return {algorithm.name: algorithm} | {name: algorithm_from(name) for name in others}
 
 
 def _unit_gap_theta(problem: RobustProblem, generator: np.random.Generator) -> Array:
