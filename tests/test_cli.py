@@ -197,6 +197,41 @@ def test_names_are_shown_as_they_are(folder: Path, capsys: pytest.CaptureFixture
     assert all(name in shown for name in ("[/slow]", ":x:", "[bold] bread"))
 
 
+def test_names_steer_neither_the_terminal_nor_a_spreadsheet(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arms = 'arms.list = [{ name = "\\u001b[2J", dose = 1.0 }, { name = "=1+1", dose = 3.0 }]'
+    text = BY_HAND.replace("arms.grid = { dose = [1.0, 3.0] }", arms)
+    Path("study.toml").write_text('name = "\\u001b]0;title\\u0007"\n' + text)
+    surefoot("ask", "-n", "20")
+    surefoot("ask", "--again", "--csv", "-n", "20")
+    surefoot("status")
+    Path("results.csv").write_text("pull,reward\n0,1.5\n")
+    surefoot("tell", "results.csv")
+    surefoot("export", "-o", "out.csv")
+    surefoot("report")
+    output = capsys.readouterr().out
+    table, commands = output.split("study,pull")[0], output.split("status")[-1]
+    assert "\x1b" not in table
+    assert "\x1b]" not in commands
+    assert "\\x1b[2J" in table
+    assert "'=1+1" in output
+    assert set(pd.read_csv("out.csv")["arm"]) == {"\x1b[2J", "'=1+1"}
+
+
+def test_init_in_a_folder_that_cannot_be_written_to(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Refused by the system, as a read-only folder is; the superuser may write to all others."""
+    surefoot("init", "/proc/study/study.toml", code=2)
+    assert "/proc/study cannot be written to" in capsys.readouterr().err
+    Path("new").mkdir()
+    monkeypatch.setattr(init, "SIMULATOR_NAME", "x" * 300)
+    surefoot("init", "new/study.toml", code=2)
+    assert "new cannot be written to" in capsys.readouterr().err
+    assert list(Path("new").iterdir()) == []
+
+
 def test_rows_without_a_reward_wait(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("study.toml").write_text(BY_HAND)
     Path("results.csv").write_text("pull,reward\n0,1.5\n1,\n")

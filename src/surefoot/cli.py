@@ -69,11 +69,12 @@ def main(arguments: list[str] | None = None) -> Any:
         with _messages_shown():
             return app(args=arguments, prog_name="surefoot")
     except ValueError as error:
+        from surefoot.display import printable
         from surefoot.errors import InputError
 
         if not isinstance(error, InputError):
             raise
-        print(f"surefoot: {error}", file=sys.stderr)
+        print(f"surefoot: {printable(error)}", file=sys.stderr)
         sys.exit(2)
 
 

@@ -9,6 +9,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
+from surefoot.display import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -57,13 +59,13 @@ class Snapshot:
         """What is known of the answer, of what is left, and of trouble, in words."""
         parts = [f"{self.survivors} arms possible"]
         if self.leader is not None:
-            parts.append(f"leading: {self.leader}")
+            parts.append(f"leading: {printable(self.leader)}")
         if self.expected_left is not None:
             parts.append(f"about {self.expected_left:.3g} pulls left")
         if self.seconds_left is not None:
             parts.append(f"{duration(self.seconds_left)} left")
         if self.trouble:
-            parts.append(self.trouble)
+            parts.append(printable(self.trouble))
         return ", ".join(parts)
 
 

@@ -1,11 +1,7 @@
 """The dashboard as people meet it: the real server, a real study beside it, a real browser."""
 
-import os
-import subprocess
-import sys
 import threading
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -14,33 +10,13 @@ from surefoot.charts import arms_frame, evidence_frame
 from surefoot.report.facts import arm_rows
 from tests.browser import LOOKS, PHONE, Watched, launched
 from tests.charts.results import EVIL
+from tests.dashboard.server import server
 from tests.dashboard.studies import create, finished_study, linear, paused_study
 
 pytestmark = pytest.mark.browser
 
 TOKEN = "a token that nobody guesses"
 HALFWAY = 100  # pulls
-
-
-@contextmanager
-def server(*files, token=None):
-    """`surefoot dashboard` as a process of its own; gives its address."""
-    command = [
-        str(Path(sys.executable).with_name("surefoot")),
-        "dashboard",
-        *map(str, files),
-        "--port",
-        "0",
-    ]
-    environment = os.environ | ({"SUREFOOT_TOKEN": token} if token else {})
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-    try:
-        line = process.stdout.readline()
-        assert line.startswith("http://127.0.0.1:"), line
-        yield line.split()[0].rstrip("/")
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
 
 
 @contextmanager
@@ -63,7 +39,7 @@ def text(page, field):
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory):
+def everything(tmp_path_factory):
     """A dashboard of studies in every state, and a browser."""
     folder = tmp_path_factory.mktemp("studies")
     files = [
@@ -73,13 +49,13 @@ def shown(tmp_path_factory):
         finished_study(folder / "vanished.db"),
     ]
     create(files[2]).close()
-    with server(*files) as address, launched() as browser:
+    with server(folder, *files, "--no-token") as shown, launched() as browser:
         files[3].unlink()
-        yield address, browser
+        yield shown.address, browser
 
 
-def test_a_study_is_watched_from_its_first_pull_to_its_answer(tmp_path, shown):
-    _, browser = shown
+def test_a_study_is_watched_from_its_first_pull_to_its_answer(tmp_path, everything):
+    _, browser = everything
     path, gates = tmp_path / "wings.db", [threading.Event(), threading.Event()]
 
     def gated(pull):
@@ -88,12 +64,14 @@ def test_a_study_is_watched_from_its_first_pull_to_its_answer(tmp_path, shown):
 
     with (
         create(path, name=EVIL) as study,
-        server(path) as address,
-        Watched(browser, address) as watched,
+        server(tmp_path, path) as shown,
+        Watched(browser, shown.address) as watched,
         running(study, gated, gates),
     ):
         page = watched.page
-        page.goto(f"{address}/study/1")
+        page.goto(shown.link)
+        assert page.url == f"{shown.address}/"
+        page.goto(f"{shown.address}/study/1")
         watched.wait_for_news()
         assert text(page, "told") == "0"
         assert "no answer before" in text(page, "sentence")
@@ -138,8 +116,8 @@ def rows_of(result):
 
 
 @pytest.mark.parametrize(("scheme", "size", "viewport"), LOOKS)
-def test_every_state_on_every_screen(shown, scheme, size, viewport):
-    address, browser = shown
+def test_every_state_on_every_screen(everything, scheme, size, viewport):
+    address, browser = everything
     with Watched(browser, address, viewport, scheme) as watched:
         watched.page.goto(address)
         watched.wait_for_news()
@@ -156,8 +134,8 @@ def test_every_state_on_every_screen(shown, scheme, size, viewport):
         assert watched.trouble == []
 
 
-def test_the_keyboard_is_enough(shown):
-    address, browser = shown
+def test_the_keyboard_is_enough(everything):
+    address, browser = everything
     with Watched(browser, address, PHONE) as watched:
         page = watched.page
         page.goto(address)
@@ -178,13 +156,16 @@ def tabbed(page):
     return page.evaluate("document.activeElement.ariaLabel || document.activeElement.textContent")
 
 
-def test_signing_in_with_a_token(tmp_path, shown):
-    _, browser = shown
+def test_signing_in_with_a_token(tmp_path, everything):
+    _, browser = everything
     study = finished_study(tmp_path / "study.db")
-    with server(study, token=TOKEN) as address, Watched(browser, address) as watched:
+    with (
+        server(tmp_path, study, token=TOKEN) as shown,
+        Watched(browser, shown.address) as watched,
+    ):
         page = watched.page
-        page.goto(address)
-        assert page.url == f"{address}/sign-in"
+        page.goto(shown.address)
+        assert page.url == f"{shown.address}/sign-in"
         page.locator("#token").press_sequentially(TOKEN)
         page.keyboard.press("Enter")
         page.wait_for_selector(".studies li")

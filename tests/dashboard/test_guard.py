@@ -7,6 +7,7 @@ from tests.dashboard.studies import request
 
 TOKEN = "a token that nobody guesses"
 HTML = {"accept": "text/html"}
+COOKIE = "surefoot-8765"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_without_the_token_there_is_only_the_way_to_sign_in():
 def test_a_wrong_token_opens_nothing():
     app = make_app([], TOKEN)
     assert request(app, "/", headers={"authorization": f"Bearer {TOKEN}x"}).status_code == 401
-    assert request(app, "/", headers={"cookie": f"{guard.COOKIE}={TOKEN}"}).status_code == 401
+    assert request(app, "/", headers={"cookie": f"{COOKIE}={TOKEN}"}).status_code == 401
     assert request(app, "/", headers={"authorization": "Bearer žádný".encode()}).status_code == 401
 
 
@@ -65,15 +66,32 @@ def test_the_token_sets_a_cookie_that_scripts_and_other_sites_never_see():
     cookie = answer.headers["set-cookie"].lower()
     assert answer.status_code == 303
     assert "httponly" in cookie
-    assert "samesite=strict" in cookie
+    assert "samesite=lax" in cookie
     assert TOKEN not in cookie
     assert (
-        request(
-            app, "/", headers={"cookie": f"{guard.COOKIE}={guard.session_of(TOKEN)}"}
-        ).status_code
+        request(app, "/", headers={"cookie": f"{COOKIE}={guard.session_of(TOKEN)}"}).status_code
         == 200
     )
     assert request(app, "/", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+
+
+def test_a_link_that_carries_the_token_signs_in_and_loses_it():
+    app = make_app([], TOKEN)
+    answer = request(app, "/study/1", params={"token": TOKEN}, headers=HTML)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/study/1")
+    assert answer.headers["set-cookie"].startswith(f"{COOKIE}={guard.session_of(TOKEN)}")
+    wrong = request(app, "/", params={"token": TOKEN + "x"}, headers=HTML)
+    assert wrong.headers["location"] == "/sign-in"
+    assert "set-cookie" not in wrong.headers
+
+
+def test_dashboards_on_two_ports_do_not_sign_each_other_out():
+    app = make_app([], TOKEN)
+    cookies = [
+        request(app, f"http://127.0.0.1:{port}/", params={"token": TOKEN}).headers["set-cookie"]
+        for port in (8765, 8766)
+    ]
+    assert [cookie.partition("=")[0] for cookie in cookies] == ["surefoot-8765", "surefoot-8766"]
 
 
 def test_a_wrong_or_endless_form_is_refused(monkeypatch):

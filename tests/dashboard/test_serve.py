@@ -1,28 +1,18 @@
-import socket
-
+import httpx
 import pytest
 
-from surefoot import InputError
 from surefoot.cli import main
-from surefoot.dashboard import serve
+from tests.dashboard.server import server
+from tests.dashboard.studies import create
+
+TOKEN = "a-token-that-nobody-guesses"
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "example.org", "::"])
-def test_other_machines_need_a_token(host):
-    with pytest.raises(InputError, match="give --token"):
-        serve([], host=host)
-
-
-def test_a_short_token_is_refused():
-    with pytest.raises(InputError, match="can be guessed"):
-        serve([], token="secret")
-
-
-def test_a_port_in_use_is_named():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(InputError, match=f"port {port}.*choose another --port"):
-            serve([], port=port)
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    path = tmp_path_factory.mktemp("study") / "study.db"
+    create(path).close()
+    return path
 
 
 def test_the_command_names_a_file_that_is_not_there(tmp_path, capsys):
@@ -30,3 +20,35 @@ def test_the_command_names_a_file_that_is_not_there(tmp_path, capsys):
         main(["dashboard", str(tmp_path / "nothing.db")])
     assert end.value.code == 2
     assert "there is no file" in capsys.readouterr().err
+
+
+def test_there_is_a_token_unless_it_is_left_out_by_choice(tmp_path, study):
+    with server(tmp_path, study) as shown:
+        assert httpx.get(f"{shown.address}/").status_code == 401
+        with httpx.Client(follow_redirects=True) as reader:
+            answer = reader.get(shown.link)
+            assert (answer.status_code, str(answer.url)) == (200, f"{shown.address}/")
+            assert reader.get(f"{shown.address}/study/1").status_code == 200
+    with server(tmp_path, study, "--no-token") as shown:
+        assert "token" not in shown.link
+        assert httpx.get(shown.link).status_code == 200
+
+
+def test_a_thousand_half_sent_requests_keep_nobody_out_and_fill_no_log(tmp_path, study):
+    with server(tmp_path, study, "--no-token") as shown:
+        pending = shown.half_sent(1000)
+        try:
+            for _ in range(3):
+                assert httpx.get(f"{shown.address}/", timeout=20).status_code == 200
+        finally:
+            for connection in pending:
+                connection.close()
+        assert shown.process.poll() is None
+        assert shown.messages.stat().st_size < 10_000
+        for connection in shown.half_sent(100):
+            connection.sendall(b"nonsense: \x00\r\n\r\n")
+            while connection.recv(1000):
+                pass
+            connection.close()
+        assert httpx.get(f"{shown.address}/").status_code == 200
+        assert 0 < shown.messages.read_text().count("Invalid HTTP request") < 10

@@ -37,8 +37,10 @@ def command(
 
 
 def _say_why_none(study: Study) -> None:
+    from surefoot.display import printable
+
     if study.done:
-        print(study.result.sentence, file=sys.stderr)
+        print(printable(study.result.sentence), file=sys.stderr)
     else:
         count = len(study.outstanding())
         print(
@@ -50,12 +52,16 @@ def _say_why_none(study: Study) -> None:
 
 
 def _write_csv(study: Study, pulls: list[Pull]) -> None:
+    from surefoot.display import cell
+
     names = study.problem.parameter_names
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(["study", "pull", "arm", "perturbation", *names, "seed", "reward"])
+    header = ["study", "pull", "arm", "perturbation", *map(cell, names), "seed", "reward"]
+    writer.writerow(header)
     for pull in pulls:
         values = [repr(pull.parameters[name]) for name in names]
-        writer.writerow([study.id, pull.id, pull.arm, pull.perturbation, *values, pull.seed, ""])
+        pair = [cell(pull.arm), cell(pull.perturbation)]
+        writer.writerow([study.id, pull.id, *pair, *values, pull.seed, ""])
 
 
 def _print_table(study: Study, pulls: list[Pull]) -> None:

@@ -19,13 +19,21 @@ def command(
         ),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="Where to listen; other than this machine itself needs --token.")
+        str, typer.Option(help="Where to listen; by default this machine alone can reach it.")
     ] = ("127.0.0.1"),
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8765,
     token: Annotated[
         str | None,
-        typer.Option(envvar="SUREFOOT_TOKEN", help="Readers give it once.", show_default=False),
+        typer.Option(
+            envvar="SUREFOOT_TOKEN",
+            help="Readers have to know it; by default a fresh one, in the link that is printed.",
+            show_default=False,
+        ),
     ] = None,
+    no_token: Annotated[
+        bool,
+        typer.Option("--no-token", help="Let in every user and program of this machine."),
+    ] = False,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(help="A name under which readers reach this machine.", show_default=False),
@@ -35,7 +43,8 @@ def command(
     """Show studies in a browser while they run. It only reads: no study can be changed or
     slowed.
     """
-    from surefoot.dashboard import serve
+    from surefoot.dashboard import Door, serve
+    from surefoot.dashboard.door import fresh_token
 
     def announce(address: str) -> None:
         print(
@@ -49,7 +58,8 @@ def command(
             webbrowser.open(address)
 
     files = [_existing(path) for path in studies] if studies else [_existing(None)]
-    serve(files, host, port, token, allow_host or [], announce)
+    known = None if no_token else token or fresh_token()
+    serve(files, Door(host, port, known, allow_host or []), announce)
 
 
 def _existing(given: Path | None) -> Path:

@@ -26,6 +26,7 @@ def command(
     ] = Path("pulls.csv"),
 ) -> None:
     """Write every pull with its pair, reward, times and errors, whole or not at all."""
+    from surefoot.display import printable
     from surefoot.drafts import replaced_file
     from surefoot.errors import InputError
     from surefoot.study import StudyReader
@@ -36,7 +37,7 @@ def command(
     with StudyReader(study_file(study)) as reader:
         with replaced_file(output) as draft:
             writers[output.suffix](reader, draft)
-        print(f"{output}: {reader.status().told} rewards of {reader.name}")
+        print(f"{output}: {reader.status().told} rewards of {printable(reader.name)}")
 
 
 def _tables(reader: StudyReader) -> Iterator[pd.DataFrame]:
@@ -52,9 +53,11 @@ def _tables(reader: StudyReader) -> Iterator[pd.DataFrame]:
 
 
 def _write_csv(reader: StudyReader, output: Path) -> None:
+    from surefoot.display import spreadsheet_safe
+
     with output.open("w", encoding="utf-8", newline="") as file:
         for number, table in enumerate(_tables(reader)):
-            table.to_csv(file, index=False, header=number == 0)
+            spreadsheet_safe(table).to_csv(file, index=False, header=number == 0)
 
 
 def _write_parquet(reader: StudyReader, output: Path) -> None:

@@ -81,15 +81,30 @@ def command(
     ),
 ) -> None:
     """Write an example configuration and a simulator to start from."""
+    simulator = path.parent / SIMULATOR_NAME
+    configuration = CONFIGURATION.format(file=path.name, module=simulator.stem)
+    _write_new({path: configuration, simulator: SIMULATOR})
+    print(f"wrote {path} and {simulator}; try `surefoot plan {path}`, then `surefoot run {path}`")
+
+
+def _write_new(texts: dict[Path, str]) -> None:
+    """Write all files or none; what is there already stays as it is."""
     from surefoot.errors import InputError
 
-    simulator = path.parent / SIMULATOR_NAME
-    for file in (path, simulator):
-        if file.exists():
+    written: list[Path] = []
+    try:
+        for file, text in texts.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("x", encoding="utf-8") as opened:
+                written.append(file)
+                opened.write(text)
+    except OSError as error:
+        for done in written:
+            done.unlink()
+        if isinstance(error, FileExistsError):
             raise InputError(
                 f"{file} exists already and is left as it is: choose another folder or name"
-            )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(CONFIGURATION.format(file=path.name, module=simulator.stem), encoding="utf-8")
-    simulator.write_text(SIMULATOR, encoding="utf-8")
-    print(f"wrote {path} and {simulator}; try `surefoot plan {path}`, then `surefoot run {path}`")
+            ) from None
+        raise InputError(
+            f"{file.parent} cannot be written to ({error.strerror}): choose another folder"
+        ) from None

@@ -24,6 +24,7 @@ def command(
 ) -> None:
     """Write the answer, why it is right, the charts and the settings to one HTML file."""
     from surefoot.charts.save import write_whole
+    from surefoot.display import printable
     from surefoot.report import study_page
     from surefoot.study import StudyReader
 
@@ -31,4 +32,4 @@ def command(
     with StudyReader(path) as reader:
         target = output or Path(f"{path.stem}.html")
         write_whole(target, study_page(reader).encode())
-        print(f"{target}: {reader.recorded.sentence}")
+        print(f"{target}: {printable(reader.recorded.sentence)}")

@@ -31,6 +31,7 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Create the study or go on with it, until the answer is certain."""
+    from surefoot.display import printable
     from surefoot.progress import NoProgress, progress_for
     from surefoot.study import StudyInterrupted, StudyPaused
     from surefoot.study.config import StudyConfig
@@ -47,13 +48,13 @@ def command(
                 progress=NoProgress() if quiet else progress_for(sys.stderr),
             )
         except StudyPaused as pause:
-            print(f"surefoot: the study is paused: {pause}", file=sys.stderr)
+            print(f"surefoot: the study is paused: {printable(pause)}", file=sys.stderr)
             raise typer.Exit(PAUSED) from None
         except StudyInterrupted as interrupted:
             opened.close()
             print(f"surefoot: {interrupted} ({opened.how_to_go_on})", file=sys.stderr, flush=True)
             os._exit(INTERRUPTED)  # a thread that still simulates must not keep a terminal waiting
-        print(result)
+        print(printable(result))
 
 
 @contextlib.contextmanager

@@ -31,10 +31,12 @@ def command(
     ] = False,
 ) -> None:
     """Store rewards, all or none; rows without a reward are left for later."""
+    from surefoot.display import printable
+
     rewards, identifier = _read(results)
     with open_study(study) as opened:
         _correct(opened, rewards, identifier) if correct else _tell(opened, rewards, identifier)
-        print(opened.result.sentence)
+        print(printable(opened.result.sentence))
 
 
 def _tell(study: Study, rewards: Rewards, identifier: str | None) -> None:

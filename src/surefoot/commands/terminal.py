@@ -10,8 +10,13 @@ if TYPE_CHECKING:
 
 def print_table(table: Table) -> None:
     """Print names and messages as they are: rich would take [brackets] for markup, and :words: for
-    pictures.
+    pictures. What would steer the terminal is written out.
     """
     from rich.console import Console
 
+    from surefoot.display import printable
+
+    for column in table.columns:
+        column.header = printable(column.header)
+        column._cells = [printable(text) for text in column._cells]
     Console(markup=False, emoji=False).print(table)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,18 +28,16 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
-from surefoot.charts.bounds import bounds_drawing
 from surefoot.dashboard import words
-from surefoot.dashboard.guard import COOKIE, SIGN_IN, Guard, same, session_of
+from surefoot.dashboard.guard import SIGN_IN, Guard, same, signed_in
+from surefoot.dashboard.lanes import TooSlow
+from surefoot.dashboard.shown import SLOW, Shown
 from surefoot.dashboard.watch import Watch
 from surefoot.report import assets
-from surefoot.report.drawings import DESCRIPTIONS, safe_json
 from surefoot.report.page import environment
-from surefoot.study import StudyReader
 
 REFRESH = 1.0  # seconds between looks at a study somebody watches
 QUIET = 15.0  # seconds after which a connection shows that it is alive
-CSV_BLOCK = 20_000
 WRONG_TOKEN_WAIT = 0.5
 LONGEST_FORM = 4096
 
@@ -54,15 +52,15 @@ def make_app(
         token: asked for before anything is shown, if given.
         names: host names other than `localhost` and plain addresses under which it is reached.
     """
-    watches = [Watch(Path(path)) for path in studies]
+    shown = [Shown(number, Path(path)) for number, path in enumerate(studies, 1)]
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
-        for watch in watches:
-            watch.close()
+        for study in shown:
+            study.close()
 
-    pages = Pages(watches, token)
+    pages = Pages(shown, token)
     routes = [
         Route("/", pages.studies),
         Route("/events", pages.all_events),
@@ -78,7 +76,7 @@ def make_app(
         routes=routes,
         lifespan=lifespan,
         middleware=[Middleware(Guard, token=token, names=names)],
-        exception_handlers={HTTPException: _error_page},  # type: ignore[dict-item]
+        exception_handlers={HTTPException: _error_page, TooSlow: _slow_page},  # type: ignore[dict-item]
     )
 
 
@@ -92,40 +90,36 @@ def warm_up(studies: Sequence[Path]) -> None:
 
 
 class Pages:
-    """Everything about the studies that are shown; what touches a file runs in a thread."""
+    """Everything about the studies that are shown."""
 
-    def __init__(self, watches: list[Watch], token: str | None) -> None:
-        self._watches, self._token = watches, token
+    def __init__(self, shown: list[Shown], token: str | None) -> None:
+        self._shown, self._token = shown, token
 
     async def studies(self, request: Request) -> Response:
-        return _render("studies.html", studies=await run_in_threadpool(self._summaries))
+        return _render("studies.html", studies=await self._summaries())
 
     async def study(self, request: Request) -> Response:
-        watch, number = self._watch(request), request.path_params["number"]
-        return _render("study.html", **await run_in_threadpool(_study_values, watch, number))
+        return _render("study.html", **await self._asked(request).page())
 
     async def study_details(self, request: Request) -> Response:
-        watch = self._watch(request)
-        return JSONResponse(await run_in_threadpool(lambda: words.details(watch, watch.look())))
+        return JSONResponse(await self._asked(request).details())
 
     async def study_bounds(self, request: Request) -> Response:
-        watch = self._watch(request)
-        return JSONResponse({"charts": await run_in_threadpool(_bounds, watch)})
+        return JSONResponse({"charts": await self._asked(request).bounds()})
 
     async def study_events(self, request: Request) -> Response:
-        watch = self._watch(request)
-        return _event_stream(request, lambda: words.fields(watch.look()))
+        return _event_stream(request, self._asked(request).fields)
 
     async def all_events(self, request: Request) -> Response:
         return _event_stream(request, self._summaries)
 
     async def study_csv(self, request: Request) -> Response:
-        watch = self._watch(request)
-        if not watch.path.is_file():
+        study = self._asked(request)
+        if not study.path.is_file():
             raise HTTPException(404, "The file of this study is not there.")
-        disposition = f'attachment; filename="study-{request.path_params["number"]}-pulls.csv"'
+        disposition = f'attachment; filename="study-{study.number}-pulls.csv"'
         return StreamingResponse(
-            _csv(watch.path),
+            study.csv(),
             media_type="text/csv; charset=utf-8",
             headers={"Content-Disposition": disposition},
         )
@@ -138,71 +132,29 @@ class Pages:
         if not same(await _sent_token(request), self._token):
             await asyncio.sleep(WRONG_TOKEN_WAIT)
             return _render("sign_in.html", status_code=403, wrong=True)
-        response = RedirectResponse("/", status_code=303)
-        secure = request.url.scheme == "https"
-        response.set_cookie(
-            COOKIE, session_of(self._token), httponly=True, samesite="strict", secure=secure
-        )
-        return response
+        return signed_in(request.scope, self._token, "/")
 
-    def _watch(self, request: Request) -> Watch:
+    def _asked(self, request: Request) -> Shown:
         number: int = request.path_params["number"]
-        if not 1 <= number <= len(self._watches):
+        if not 1 <= number <= len(self._shown):
             raise HTTPException(
-                404, f"There is no study {number}: they are numbered 1 to {len(self._watches)}."
+                404, f"There is no study {number}: they are numbered 1 to {len(self._shown)}."
             )
-        return self._watches[number - 1]
+        return self._shown[number - 1]
 
-    def _summaries(self) -> list[dict[str, Any]]:
-        return [
-            words.fields(watch.look()) | {"number": number, "file": watch.path.name}
-            for number, watch in enumerate(self._watches, 1)
-        ]
+    async def _summaries(self) -> list[dict[str, Any]]:
+        return await asyncio.gather(*(study.summary() for study in self._shown))
 
 
-def _study_values(watch: Watch, number: int) -> dict[str, Any]:
-    look = watch.look()
-    details = words.details(watch, look)
-    return {
-        "number": number,
-        "file": watch.path.name,
-        "fields": words.fields(look),
-        "certificate": details.pop("certificate"),
-        "settings": watch.settings(look.result) if look.result else [],
-        "arms": details.pop("arms"),
-        "failures": details.pop("failures"),
-        "figures": DESCRIPTIONS,
-        "payload": safe_json(details),
-    }
-
-
-def _bounds(watch: Watch) -> dict[str, Any]:
-    hardness, look = watch.hardness(), watch.look()
-    return (
-        {"bounds": bounds_drawing(look.result, hardness).spec()} if hardness and look.result else {}
-    )
-
-
-def _csv(path: Path) -> Iterator[str]:
-    """All pulls in blocks, by a reader of its own: a large download holds up no page."""
-    with StudyReader(path) as reader:
-        since, header = 0, True
-        while not (block := reader.pulls(since, CSV_BLOCK)).empty or header:
-            yield block.to_csv(index=False, header=header)
-            if block.empty:
-                return
-            since, header = int(block["id"].iloc[-1]) + 1, False
-
-
-def _event_stream(request: Request, read: Callable[[], Any]) -> Response:
+def _event_stream(request: Request, read: Callable[[], Awaitable[Any]]) -> Response:
     return StreamingResponse(_events(request, read), media_type="text/event-stream")
 
 
-async def _events(request: Request, read: Callable[[], Any]) -> AsyncIterator[str]:
+async def _events(request: Request, read: Callable[[], Awaitable[Any]]) -> AsyncIterator[str]:
     """Server-sent events: what is there at once, then only what is new."""
     sent, silence = "", 0.0
     while not await request.is_disconnected():
-        text = json.dumps(await run_in_threadpool(read))
+        text = json.dumps(await read())
         silence += REFRESH
         if text != sent:
             yield f"data: {text}\n\n"
@@ -248,6 +200,10 @@ def _live_script() -> str:
 
 async def _error_page(request: Request, error: HTTPException) -> Response:
     return _render("error.html", status_code=error.status_code, message=error.detail)
+
+
+async def _slow_page(request: Request, error: TooSlow) -> Response:
+    return _render("error.html", status_code=503, message=SLOW)
 
 
 def _render(template: str, status_code: int = 200, **values: Any) -> Response:

@@ -8,14 +8,13 @@ import hashlib
 import hmac
 import ipaddress
 from collections.abc import Iterable
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-COOKIE = "surefoot"
 SIGN_IN = "/sign-in"
 OPEN_PATHS = (SIGN_IN, "/assets/style.css")
 HEADERS = {
@@ -43,10 +42,12 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(Headers(scope=scope), scope["path"])
-        await (refusal or self._app)(scope, receive, _with_headers(send))
+        answer = self._answer(scope)
+        await (answer or self._app)(scope, receive, _with_headers(send))
 
-    def _refusal(self, headers: Headers, path: str) -> Response | None:
+    def _answer(self, scope: Scope) -> Response | None:
+        """What is answered without asking the application."""
+        headers, path = Headers(scope=scope), scope["path"]
         if not self._known_host(headers.get("host", "")):
             return PlainTextResponse(
                 "This name is not known here. Open the address that `surefoot "
@@ -54,7 +55,11 @@ class Guard:
                 "--allow-host NAME.\n",
                 status_code=400,
             )
-        if self._token is None or path in OPEN_PATHS or self._signed_in(headers):
+        if self._token is None:
+            return None
+        if self._link_carries_token(scope):
+            return signed_in(scope, self._token, "/" if path == SIGN_IN else path)
+        if path in OPEN_PATHS or self._signed_in(headers, scope):
             return None
         if "text/html" in headers.get("accept", ""):
             return RedirectResponse(SIGN_IN, status_code=303)
@@ -76,14 +81,39 @@ class Guard:
             return name in self._names
         return True
 
-    def _signed_in(self, headers: Headers) -> bool:
+    def _link_carries_token(self, scope: Scope) -> bool:
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        return scope["method"] == "GET" and same(given, self._token or "")
+
+    def _signed_in(self, headers: Headers, scope: Scope) -> bool:
         assert self._token is not None
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and same(given.strip(), self._token):
             return True
-        return same(
-            cookie_parser(headers.get("cookie", "")).get(COOKIE, ""), session_of(self._token)
-        )
+        cookies = cookie_parser(headers.get("cookie", ""))
+        return same(cookies.get(cookie_name(scope), ""), session_of(self._token))
+
+
+def cookie_name(scope: Scope) -> str:
+    """One for each port: browsers share cookies among all servers of a machine."""
+    return f"surefoot-{scope['server'][1]}"
+
+
+def signed_in(scope: Scope, token: str, path: str) -> Response:
+    """Leads on to a page, with the cookie that proves knowledge of the token from now on.
+
+    The cookie goes along when a link elsewhere leads here, which shows nobody anything and changes
+    nothing; requests made by other sites never have it.
+    """
+    response = RedirectResponse(quote(path), status_code=303)
+    response.set_cookie(
+        cookie_name(scope),
+        session_of(token),
+        httponly=True,
+        samesite="lax",
+        secure=scope["scheme"] == "https",
+    )
+    return response
 
 
 def session_of(token: str) -> str:

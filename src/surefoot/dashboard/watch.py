@@ -104,8 +104,10 @@ class Watch:
             return settings_facts(result, self._reader)
 
     def close(self) -> None:
-        with self._lock:
+        """Let go of the file, unless somebody still reads it."""
+        if self._lock.acquire(timeout=1.0):
             self._forget()
+            self._lock.release()
 
     def _look(self) -> Look:
         try:

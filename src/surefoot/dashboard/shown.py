@@ -1,0 +1,103 @@
+"""A study as the dashboard shows it: what its pages ask for, each answer within a time limit."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+from surefoot.charts.bounds import bounds_drawing
+from surefoot.dashboard import words
+from surefoot.dashboard.lanes import Lane, TooSlow
+from surefoot.dashboard.watch import Look, Watch
+from surefoot.display import spreadsheet_safe
+from surefoot.report.drawings import DESCRIPTIONS, safe_json
+from surefoot.study import StudyReader
+
+CSV_BLOCK = 20_000
+HARDNESS_LIMIT = 120.0  # seconds: it is worked out once
+SLOW = (
+    "Reading this file takes too long: it is very large, on a disk that does not answer, or made "
+    "to hang."
+)
+
+
+class Shown:
+    """One study; every method gives up when reading takes too long.
+
+    Attributes:
+        number: by which addresses know it.
+    """
+
+    def __init__(self, number: int, path: Path) -> None:
+        self.number = number
+        self._watch = Watch(path)
+        self._reads, self._downloads = Lane(), Lane()
+        self._sums = Lane(HARDNESS_LIMIT)
+
+    @property
+    def path(self) -> Path:
+        return self._watch.path
+
+    async def fields(self) -> dict[str, Any]:
+        """The texts that change while it runs; a file that cannot be read in time says so."""
+        try:
+            return await self._reads.run(lambda: words.fields(self._watch.look()))
+        except TooSlow:
+            return words.fields(Look(self.path.stem, "broken", trouble=SLOW))
+
+    async def summary(self) -> dict[str, Any]:
+        """Its entry in the list of studies."""
+        return await self.fields() | {"number": self.number, "file": self.path.name}
+
+    async def details(self) -> dict[str, Any]:
+        """What is drawn and listed below the numbers."""
+        return await self._reads.run(lambda: words.details(self._watch, self._watch.look()))
+
+    async def page(self) -> dict[str, Any]:
+        """Everything that its page is made of."""
+        return await self._reads.run(self._page)
+
+    async def bounds(self) -> dict[str, Any]:
+        """The chart of what a finished study could have cost."""
+        return await self._sums.run(self._bounds)
+
+    async def csv(self) -> AsyncIterator[str]:
+        """All pulls in blocks, by a reader of its own: a large download holds up no page."""
+        blocks = _csv_blocks(self.path)
+        while (block := await self._downloads.run(lambda: next(blocks, None))) is not None:
+            yield block
+
+    def close(self) -> None:
+        self._watch.close()
+
+    def _page(self) -> dict[str, Any]:
+        look = self._watch.look()
+        details = words.details(self._watch, look)
+        return {
+            "number": self.number,
+            "file": self.path.name,
+            "fields": words.fields(look),
+            "certificate": details.pop("certificate"),
+            "settings": self._watch.settings(look.result) if look.result else [],
+            "arms": details.pop("arms"),
+            "failures": details.pop("failures"),
+            "figures": DESCRIPTIONS,
+            "payload": safe_json(details),
+        }
+
+    def _bounds(self) -> dict[str, Any]:
+        hardness, look = self._watch.hardness(), self._watch.look()
+        if hardness is None or look.result is None:
+            return {}
+        return {"bounds": bounds_drawing(look.result, hardness).spec()}
+
+
+def _csv_blocks(path: Path) -> Iterator[str]:
+    with StudyReader(path) as reader:
+        since, header = 0, True
+        while not (block := reader.pulls(since, CSV_BLOCK)).empty or header:
+            yield spreadsheet_safe(block).to_csv(index=False, header=header)
+            if block.empty:
+                return
+            since, header = int(block["id"].iloc[-1]) + 1, False
