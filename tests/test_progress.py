@@ -1,4 +1,4 @@
-"""What is shown of a running study."""
+"""What is shown of a running study or experiment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from surefoot.progress import BarProgress, LineProgress, Snapshot, duration, progress_for
+from surefoot.progress import (
+    BarProgress,
+    JobsSnapshot,
+    LineProgress,
+    Snapshot,
+    duration,
+    progress_for,
+)
 
 START = Snapshot(0, 0, 20, 0, 4, 5, None, None, None)
 LATER = Snapshot(
@@ -60,6 +67,24 @@ def test_a_bar_shows_phase_and_leader() -> None:
     bar.close()
     assert "leading: brisk" in stream.getvalue()
     assert "10/30" in stream.getvalue()
+
+
+def test_jobs_say_their_share_and_what_is_left() -> None:
+    assert str(JobsSnapshot("toy", 12.0, 0.0, None)) == "toy: 0 %"
+    assert str(JobsSnapshot("toy", 12.0, 3.0, 90.0)) == "toy: 25 %, 2 min left"
+    assert str(JobsSnapshot("toy", 12.0, 12.0, 0.0)) == "toy: 100 %"
+
+
+def test_one_bar_serves_an_experiment_after_another() -> None:
+    stream = io.StringIO()
+    bar = BarProgress(Console(file=stream, force_terminal=True, width=160))
+    for title in ("first", "second"):
+        bar.update(JobsSnapshot(title, 12.0, 3.0, 90.0))
+        bar._bar.refresh()
+        assert len(bar._bar.tasks) == 1
+        bar.close()
+    assert "first" in stream.getvalue()
+    assert "2 min left" in stream.getvalue().split("first")[-1].split("second")[-1]
 
 
 def test_a_narrow_terminal_keeps_the_bar_and_cuts_the_words() -> None:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 EXIT_CODE = 130  # what shells give to a program that was interrupted
 SENTENCE = "interrupted: what is finished is kept, and the same command goes on"
 PATIENCE = 0.7  # seconds that the last words may take
+FRESH_LINE = "\r\x1b[K\x1b[?25h"  # where a progress bar was, with the cursor that it had hidden
 LIMIT = 1.9  # seconds after which the main thread ends the process, if nobody else did
 
 _last_words: list[Callable[[], str]] = []
@@ -95,8 +96,9 @@ def _end() -> None:
         threading.excepthook = lambda _: None  # nothing but one sentence
         speaker.start()
         speaker.join(PATIENCE)
+    said.append(SENTENCE)
     with contextlib.suppress(OSError):  # nobody reads it any more
-        os.write(2, f"surefoot: {(said or [SENTENCE])[0]}\n".encode())
+        os.write(2, f"{FRESH_LINE if os.isatty(2) else ''}surefoot: {said[0]}\n".encode())
     _kill_children()
     os._exit(EXIT_CODE)
 

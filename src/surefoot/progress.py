@@ -1,5 +1,5 @@
-"""How far a study is, told to an object you can swap: a bar in a terminal, lines in a log, or
-nothing.
+"""How far a study or an experiment is, told to an object you can swap: a bar in a terminal, lines
+in a log, or nothing.
 """
 
 from __future__ import annotations
@@ -49,10 +49,23 @@ class Snapshot:
         return self.expected_left / self.pulls_per_second
 
     def __str__(self) -> str:
-        return (
-            f"{self.told} pulls, phase {self.phase}: "
-            f"{self.phase_told}/{self.phase_pulls}, {self.known}"
-        )
+        return f"{self.told} pulls, {self.title}: {self.count}, {self.known}"
+
+    @property
+    def title(self) -> str:
+        return f"phase {self.phase}"
+
+    @property
+    def share(self) -> float:
+        return self.phase_told / max(self.phase_pulls, 1)
+
+    @property
+    def count(self) -> str:
+        return f"{self.phase_told}/{self.phase_pulls}"
+
+    @property
+    def words(self) -> str:
+        return f"{self.told} pulls, {self.known}"
 
     @property
     def known(self) -> str:
@@ -69,9 +82,57 @@ class Snapshot:
         return ", ".join(parts)
 
 
+@dataclass(frozen=True)
+class JobsSnapshot:
+    """The jobs of an experiment at one moment.
+
+    Attributes:
+        title: what is being done.
+        work, done: of all jobs and of the finished ones, in the unit of their weights.
+        seconds_left: None while nothing is known.
+    """
+
+    title: str
+    work: float
+    done: float
+    seconds_left: float | None
+
+    def __str__(self) -> str:
+        return f"{self.title}: {', '.join(part for part in (self.count, self.words) if part)}"
+
+    @property
+    def share(self) -> float:
+        return self.done / self.work
+
+    @property
+    def count(self) -> str:
+        return f"{100 * self.share:.0f} %"
+
+    @property
+    def words(self) -> str:
+        left = self.seconds_left
+        return "" if left is None or self.done >= self.work else f"{duration(left)} left"
+
+
+class Shown(Protocol):
+    """What the displays here show of a snapshot; as a string it is a line of a log."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def share(self) -> float: ...
+
+    @property
+    def count(self) -> str: ...
+
+    @property
+    def words(self) -> str: ...
+
+
 class Progress(Protocol):
-    """Anything that wants to know. `update` is called a few times a second, from the thread that
-    runs the study.
+    """Anything that wants to know how far a study is. `update` is called a few times a second, from
+    the thread that runs the study.
     """
 
     def update(self, snapshot: Snapshot) -> None: ...
@@ -79,10 +140,20 @@ class Progress(Protocol):
     def close(self) -> None: ...
 
 
+class JobProgress(Protocol):
+    """Anything that wants to know how far an experiment is: `update` after each job, `close` after
+    the last; then the next experiment may begin.
+    """
+
+    def update(self, snapshot: JobsSnapshot) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class NoProgress:
     """Says nothing."""
 
-    def update(self, snapshot: Snapshot) -> None:
+    def update(self, snapshot: Shown) -> None:
         pass
 
     def close(self) -> None:
@@ -100,7 +171,7 @@ class LineProgress:
         self._stream, self._every = stream or sys.stderr, every
         self._next, self._last, self._written = time.monotonic() + min(every, 2.0), "", ""
 
-    def update(self, snapshot: Snapshot) -> None:
+    def update(self, snapshot: Shown) -> None:
         self._last = str(snapshot)
         if time.monotonic() >= self._next:
             self._write()
@@ -115,43 +186,45 @@ class LineProgress:
 
 
 class BarProgress:
-    """A bar for the phase and what is known so far, in a terminal."""
+    """A bar for the phase or the jobs, and what is known so far, in a terminal."""
 
     def __init__(self, console: Console | None = None) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as RichProgress
         from rich.table import Column
 
+        whole = Column(no_wrap=True)
         # what does not fit is cut off here, not elsewhere
         rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
         columns = (
-            TextColumn("phase {task.fields[phase]}", table_column=Column(no_wrap=True)),
+            TextColumn("{task.description}", table_column=whole, markup=False),
             BarColumn(bar_width=12),
-            MofNCompleteColumn(table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[count]}", table_column=whole, markup=False),
             TextColumn("{task.fields[words]}", table_column=rest, markup=False),
         )
         self._bar = RichProgress(*columns, console=console, transient=True, expand=True)
         self._task: Any = None
 
-    def update(self, snapshot: Snapshot) -> None:
+    def update(self, snapshot: Shown) -> None:
         if self._task is None:
             self._bar.start()
-            self._task = self._bar.add_task(
-                "", total=snapshot.phase_pulls, phase=snapshot.phase, words=""
-            )
+            self._task = self._bar.add_task("", total=1.0, count="", words="")
         self._bar.update(
             self._task,
-            total=snapshot.phase_pulls,
-            completed=snapshot.phase_told,
-            phase=snapshot.phase,
-            words=f"{snapshot.told} pulls, {snapshot.known}",
+            description=snapshot.title,
+            completed=snapshot.share,
+            count=snapshot.count,
+            words=snapshot.words,
         )
 
     def close(self) -> None:
         self._bar.stop()
+        if self._task is not None:
+            self._bar.remove_task(self._task)
+            self._task = None
 
 
-def progress_for(stream: TextIO) -> Progress:
+def progress_for(stream: TextIO) -> BarProgress | LineProgress:
     """A bar if somebody is looking, lines if not."""
     if stream.isatty():
         from rich.console import Console

@@ -64,11 +64,11 @@ def test_no_runs_and_an_unwritable_folder_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     surefoot("all", "--runs", "0", "--out", str(tmp_path / "out"), code=2)
-    assert "--runs 0" in capsys.readouterr().err
+    assert "'--runs': 0 is not in the range" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     (tmp_path / "file").touch()
     surefoot("all", "--out", str(tmp_path / "file"), code=2)
-    assert "give another folder with --out" in capsys.readouterr().err
+    assert "give another folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,9 @@ from surefoot.charts.theme import DASHES, GREEN, SERIES, WIDTH, styled
 if TYPE_CHECKING:
     import pandas as pd
 
-LOW, HIGH = 70, 180  # mg/dL: the consensus range of continuous glucose monitoring
-
 
 def glucose_curves(frame: pd.DataFrame, title: str = "Blood glucose") -> alt.LayerChart:
-    """One line a curve, over the target band of 70 to 180 mg/dL.
+    """One line per curve, over the target band.
 
     Args:
         frame: columns `minute`, `bg` (mg/dL) and `curve` (its name). Up to eight curves are told
@@ -30,12 +28,15 @@ def glucose_curves(frame: pd.DataFrame, title: str = "Blood glucose") -> alt.Lay
 
 
 def _band(frame: pd.DataFrame) -> Any:
+    from surefoot.glucose.metrics import HIGH, LOW
+
+    low, high = int(LOW), int(HIGH)
     top = max(float(frame["bg"].max(skipna=True)) if len(frame) else 0.0, 250.0)
     band = alt.InlineData(
-        values=[{"low": LOW, "high": HIGH, "label": f"target {LOW}–{HIGH} mg/dL"}]
+        values=[{"low": low, "high": high, "label": f"target {low}–{high} mg/dL"}]
     )
     scale = alt.Scale(domain=[0, 50 * -(-top // 50)], nice=False)
-    axis = alt.Axis(values=[0, 40, LOW, 100, 140, HIGH, *range(220, int(top) + 50, 40)])
+    axis = alt.Axis(values=[0, 40, low, 100, 140, high, *range(220, int(top) + 50, 40)])
     area = alt.Chart(band).mark_rect(color=GREEN, opacity=0.16)
     area = area.encode(
         y=alt.Y("low:Q", title="blood glucose (mg/dL)", scale=scale, axis=axis), y2="high:Q"

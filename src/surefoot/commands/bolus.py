@@ -36,8 +36,8 @@ def command(
         ),
     ] = 0.0,
     budget: Annotated[int, typer.Option(help="Pulls that a method may spend.")] = 10_000,
-    runs: Annotated[int, typer.Option(help="Five-day simulations of each outcome.")] = 20,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 0,
+    runs: Annotated[int, typer.Option(min=1, help="Five-day simulations of each outcome.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("results"),
     processes: Annotated[
         int | None, typer.Option(min=1, help="With --all; default: all cores.")
@@ -48,7 +48,7 @@ def command(
     advice.
     """
     from surefoot.errors import InputError
-    from surefoot.experiments.session.progress import progress_for
+    from surefoot.progress import NoProgress, progress_for
 
     if (patient is None) != everyone:
         raise InputError("give either the name of one patient, such as adult#001, or --all")
@@ -69,10 +69,13 @@ def command(
         out=out,
         command=typed,
         processes=processes,
-        progress=progress_for(sys.stderr, quiet),
+        progress=NoProgress() if quiet else progress_for(sys.stderr),
     )
     plan = Plan(seed, runs, runs, arms, perturbations, _question(delta, tolerance, budget))
-    _all_patients(session, plan) if patient is None else _one_patient(session, plan, patient)
+    if patient is None:
+        _all_patients(session, plan)
+    else:
+        _one_patient(session, plan, patient)
 
 
 def _question(delta: float, tolerance: float, budget: int) -> Any:
@@ -87,14 +90,12 @@ def _question(delta: float, tolerance: float, budget: int) -> Any:
 
 def _one_patient(session: Session, plan: Plan, name: str) -> None:
     from surefoot.experiments.bolus.patient import STEPS, study_patient
+    from surefoot.experiments.session.progress import Meter
     from surefoot.glucose import find_patient
 
     chosen = find_patient(name).name
-    session.progress.begin(chosen, len(STEPS), 0)
-    try:
-        record = study_patient(chosen, plan, lambda step: session.progress.advance(1))
-    finally:
-        session.progress.end()
+    with Meter(session.progress, chosen, len(STEPS)) as meter:
+        record = study_patient(chosen, plan, lambda step: meter.advance(1))
     _show(record, plan)
     _write(session, [record], plan)
 

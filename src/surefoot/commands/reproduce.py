@@ -20,8 +20,8 @@ def command(
     experiment: Annotated[
         str, typer.Argument(help=f"{', '.join(EXPERIMENTS)}, or all (both panels of Figure 1).")
     ],
-    runs: Annotated[int, typer.Option(help="Runs of every instance.")] = 20,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same tables.")] = 0,
+    runs: Annotated[int, typer.Option(min=1, help="Runs of every instance.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same tables.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for tables and figures.")] = Path("results"),
     processes: Annotated[
         int | None, typer.Option(min=1, help="Processes on this machine; default: all cores.")
@@ -33,8 +33,8 @@ def command(
 ) -> None:
     """Run an experiment of the paper; stopped in the middle, the same command goes on."""
     names = _chosen(experiment)
-    from surefoot.experiments.session.progress import progress_for
     from surefoot.experiments.session.runner import Session
+    from surefoot.progress import NoProgress, progress_for
 
     session = Session(
         runs=runs,
@@ -43,7 +43,7 @@ def command(
         command=f"surefoot reproduce {shlex.quote(experiment)} --runs {runs} --seed {seed}",
         processes=processes,
         dask=dask,
-        progress=progress_for(sys.stderr, quiet),
+        progress=NoProgress() if quiet else progress_for(sys.stderr),
     )
     with running(session):
         for name in names:

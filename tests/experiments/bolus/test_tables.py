@@ -17,7 +17,7 @@ from surefoot.experiments.bolus.tables import (
     paper_claims,
     patient_summary,
 )
-from surefoot.experiments.figure1.claims import Claim
+from surefoot.experiments.session.publication import Claim
 
 
 def outcomes(within: dict[tuple[str, str], float]) -> pd.DataFrame:

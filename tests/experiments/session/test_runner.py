@@ -14,6 +14,7 @@ from surefoot.errors import InputError
 from surefoot.experiments.session import journal
 from surefoot.experiments.session.journal import FOLDER
 from surefoot.experiments.session.runner import Job, Session, Stopped
+from surefoot.progress import JobsSnapshot
 from tests.experiments.session import toy_jobs
 from tests.study.cluster import Cluster
 
@@ -48,18 +49,14 @@ class Watching:
     """Progress that remembers."""
 
     def __init__(self) -> None:
-        self.begun: list[tuple[str, float, float]] = []
-        self.done = 0.0
-        self.ended = 0
+        self.seen: list[JobsSnapshot] = []
+        self.closed = 0
 
-    def begin(self, title: str, work: float, done: float) -> None:
-        self.begun.append((title, work, done))
+    def update(self, snapshot: JobsSnapshot) -> None:
+        self.seen.append(snapshot)
 
-    def advance(self, work: float) -> None:
-        self.done += work
-
-    def end(self) -> None:
-        self.ended += 1
+    def close(self) -> None:
+        self.closed += 1
 
 
 def test_results_come_in_the_order_of_the_jobs_and_nothing_is_left_behind(tmp_path: Path) -> None:
@@ -69,8 +66,10 @@ def test_results_come_in_the_order_of_the_jobs_and_nothing_is_left_behind(tmp_pa
         assert session.map("threads", toy_jobs.threads, jobs(2)) == [["1", "1"]] * 2
     assert numbers(results) == EXPECTED
     assert os.getpid() not in {result["process"] for result in results}
-    assert progress.begun[0] == ("toy", 12.0, 0.0)
-    assert (progress.done, progress.ended) == (12.0 + 3.0, 2)
+    first, last = progress.seen[0], progress.seen[6]
+    assert (first.title, first.work, first.done) == ("toy", 12.0, 0.0)
+    assert (last.title, last.done, last.seconds_left) == ("toy", 12.0, 0.0)
+    assert (progress.seen[-1].done, progress.closed) == (3.0, 2)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -91,7 +90,7 @@ def test_a_dead_worker_is_told_and_the_same_session_goes_on(tmp_path: Path) -> N
     progress = Watching()
     with Session(out=out, processes=1, progress=progress) as session:
         assert numbers(session.map("toy", toy_jobs.square_unless_gone, work)) == EXPECTED
-    assert progress.begun == [("toy", 15.0, 12.0)]
+    assert (progress.seen[0].work, progress.seen[0].done) == (15.0, 12.0)
     # each once
     assert sorted(path.name.split("-")[0] for path in notes.iterdir()) == list("012345")
     assert list(out.iterdir()) == []
@@ -178,6 +177,6 @@ def test_no_cluster_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_impossible_numbers_are_refused_before_anything_is_made(
     option: str, value: int, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match=f"--{option} {value}"):
+    with pytest.raises(InputError, match=f"{option}={value}"):
         Session(**{option: value}, out=tmp_path / "out")  # type: ignore[arg-type]
     assert not (tmp_path / "out").exists()

@@ -11,14 +11,15 @@ import numpy as np
 
 from surefoot.experiments.bolus.problem import DAYS, Dosing, stream
 from surefoot.glucose import Calculator, diet, lane_seeds, simulate
+from surefoot.glucose.metrics import HIGH, LOW
 
 PLANS = (diet("low", "high", "low", "high", "low"), diet("high", "low", "high", "low", "high"))
 Setting = tuple[float, float]  # CarbF, CorrF
 METRIC_TITLES = {
     "risk": "risk index",
-    "below": "% below 70",
-    "above": "% above 180",
-    "within": "% in 70–180",
+    "below": f"% below {LOW:g}",
+    "above": f"% above {HIGH:g}",
+    "within": f"% in {LOW:g}–{HIGH:g}",
 }
 METRICS = tuple(METRIC_TITLES)
 CASES = ("as found", "worst case")

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from surefoot.experiments.session.output import console_for_output
+from surefoot.experiments.session.publication import Claim, Publication, claim_facts, publish
 from surefoot.experiments.session.runner import Job, Session
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from surefoot.experiments.bolus.patient import Plan
     from surefoot.experiments.bolus.tables import Tables
-    from surefoot.experiments.figure1.claims import Claim
 
 NAME = "bolus"
 
@@ -31,7 +31,7 @@ def bolus(session: Session) -> None:
 
 
 def patient_records(session: Session, plan: Plan) -> list[dict[str, Any]]:
-    """One record a patient, in the order of the paper's table of patients: adults, adolescents,
+    """One record per patient, in the order of the paper's table of patients: adults, adolescents,
     children.
     """
     from surefoot.glucose import all_patients
@@ -51,8 +51,7 @@ def study_job(name: str, plan: Plan) -> dict[str, Any]:
 
 def write_and_show(session: Session, records: list[dict[str, Any]]) -> None:
     """Tables as CSV and Parquet, figures, their origin; then the tables on the screen."""
-    from surefoot.charts import save
-    from surefoot.experiments.bolus import charts
+    from surefoot.experiments.bolus.charts import outcomes_chart, regret_chart
     from surefoot.experiments.bolus.markdown import markdown
     from surefoot.experiments.bolus.problem import DISCLAIMER
     from surefoot.experiments.bolus.tables import (
@@ -62,31 +61,25 @@ def write_and_show(session: Session, records: list[dict[str, Any]]) -> None:
         paper_claims,
         patient_summary,
     )
-    from surefoot.experiments.session.output import write_origin, write_table
 
     tables = Tables.of(records)
     outcomes, methods = outcome_summary(tables.outcomes), method_summary(tables.choices)
     claims = list(paper_claims(outcomes))
-    with session.folder.staged() as stage:
-        save(charts.outcomes_chart(outcomes), stage / NAME)
-        save(charts.regret_chart(tables.choices), stage / f"{NAME}-regret")
-        for suffix, frame in (
-            ("", outcomes),
-            ("-methods", methods),
-            ("-patients", patient_summary(tables)),
-            ("-choices", tables.choices),
-            ("-simulations", tables.outcomes),
-            ("-arms", tables.arms),
-        ):
-            write_table(frame, stage / f"{NAME}{suffix}")
-        text = markdown(outcomes, methods, _truth_sentence(tables), claims)
-        (stage / f"{NAME}-summary.md").write_text(text, encoding="utf-8")
-        facts = {
-            "runs": session.runs,
-            "claims": [asdict(claim) for claim in claims],
-            "note": DISCLAIMER,
-        }
-        write_origin(stage / f"{NAME}.json", session.command, session.seed, **facts)
+    publication = Publication(
+        NAME,
+        tables={
+            "": outcomes,
+            "-methods": methods,
+            "-patients": patient_summary(tables),
+            "-choices": tables.choices,
+            "-simulations": tables.outcomes,
+            "-arms": tables.arms,
+        },
+        charts={"": outcomes_chart(outcomes), "-regret": regret_chart(tables.choices)},
+        texts={"-summary.md": markdown(outcomes, methods, _truth_sentence(tables), claims)},
+        facts={**claim_facts(claims), "note": DISCLAIMER},
+    )
+    publish(session, publication)
     _show(session, tables, outcomes, methods, claims)
 
 

@@ -12,7 +12,7 @@ from surefoot.experiments.session.output import markdown_table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from surefoot.experiments.figure1.claims import Claim
+    from surefoot.experiments.session.publication import Claim
 
 
 def markdown(

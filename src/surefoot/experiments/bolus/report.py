@@ -5,8 +5,9 @@ glucose.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -15,37 +16,10 @@ from surefoot.experiments.bolus.methods import CALCULATOR, PRIME_TABULAR, Questi
 from surefoot.experiments.bolus.problem import DISCLAIMER
 from surefoot.experiments.bolus.tables import method_summary
 
-MINUTES_A_SAMPLE = 3
+if TYPE_CHECKING:
+    import jinja2
 
-PAGE = """\
-<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{{ name }}: a robust bolus setting</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>
- body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto;
-         padding: 0 1rem; color: #1f2328 }
- table { border-collapse: collapse; margin: 1rem 0 }
-  th, td { padding: .25rem .7rem; text-align: right }
- th { border-bottom: 1px solid #8a8a8a } td:first-child, th:first-child { text-align: left }
- caption { text-align: left; font-weight: 600 }
-  .warn { border-left: 4px solid #d9730d; padding: .3rem 1rem }
- svg { max-width: 100%; height: auto } .chosen { background: #e8f2fb } code { font-size: .9em }
-</style></head><body>
-<h1>{{ name }}</h1>
-<p class="warn"><strong>{{ disclaimer }}</strong></p>
-<p>{{ sentence }}</p>
-{% for table in tables %}
-{% if loop.index == 2 %}{% for picture in pictures %}{{ picture }}{% endfor %}{% endif %}
-<table><caption>{{ table.caption }}</caption>
-<tr>{% for head in table.heads %}<th>{{ head }}</th>{% endfor %}</tr>
-{% for row in table.rows %}<tr{% if row.chosen %} class="chosen"{% endif %}>
-{% for cell in row.cells %}<td>{{ cell }}</td>{% endfor %}</tr>{% endfor %}
-</table>{% endfor %}
-<h2>How far to trust this</h2>
-{% for line in caveats %}<p>{{ line }}</p>{% endfor %}
-<p><code>{{ command }}</code></p>
-</body></html>
-"""
+MINUTES_A_SAMPLE = 3
 
 
 @dataclass(frozen=True)
@@ -103,7 +77,7 @@ class Recommendation:
                 f"the settings tried, {sure}."
             )
         left = f"{chosen['candidates']} settings are still possible after {pulls}"
-        remedy = "a higher --budget or a --tolerance can decide"
+        remedy = "a higher budget or a tolerance can decide"
         return (
             f"{setting['name']} U/day: {factors} are the best guess, not certified: "
             f"{left}; {remedy}."
@@ -175,24 +149,14 @@ def _page(
 ) -> str:
     from markupsafe import Markup
 
-    from surefoot.report.page import environment
-
-    return (
-        environment()
-        .from_string(PAGE)
-        .render(
-            name=found.name,
-            disclaimer=DISCLAIMER,
-            sentence=found.sentence(question),
-            tables=[
-                _outcome_table(found, record),
-                _method_table(record),
-                _arm_table(found, record),
-            ],
-            pictures=[Markup(picture) for picture in pictures],
-            caveats=caveats(record),
-            command=command,
-        )
+    return _template().render(
+        name=found.name,
+        disclaimer=DISCLAIMER,
+        sentence=found.sentence(question),
+        tables=[_outcome_table(found, record), _method_table(record), _arm_table(found, record)],
+        pictures=[Markup(picture) for picture in pictures],
+        caveats=caveats(record),
+        command=command,
     )
 
 
@@ -277,3 +241,13 @@ def _arm_table(found: Recommendation, record: dict[str, Any]) -> dict[str, Any]:
     ]
     heads = ("arm", "setting", "CarbF", "CorrF", "true worst reward")
     return {"caption": "All settings, by exhaustive simulation", "heads": heads, "rows": rows}
+
+
+@cache
+def _template() -> jinja2.Template:
+    import jinja2
+
+    from surefoot.report.page import environment
+
+    loader = jinja2.PackageLoader("surefoot.experiments.bolus", "templates")
+    return environment().overlay(loader=loader).get_template("patient.html")

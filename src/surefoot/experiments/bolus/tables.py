@@ -19,7 +19,8 @@ from surefoot.experiments.bolus.methods import (
     STABLEOPT,
     WORST_OF_ALL,
 )
-from surefoot.experiments.figure1.claims import Claim
+from surefoot.experiments.session.publication import Claim
+from surefoot.glucose.metrics import HIGH, LOW
 
 # Mean and standard deviation of risk index, % below 70, % above 180 and % within, as the paper's
 # tables print them.
@@ -33,7 +34,12 @@ PAPER = {
 }
 
 # What people read above the metrics in a table that has little room.
-COLUMNS = {"risk": "risk index", "below": "% < 70", "above": "% > 180", "within": "% 70–180"}
+COLUMNS = {
+    "risk": "risk index",
+    "below": f"% < {LOW:g}",
+    "above": f"% > {HIGH:g}",
+    "within": f"% {LOW:g}–{HIGH:g}",
+}
 
 # Columns of the methods' table that are shares of the choices, and what people read.
 SHARES = {
@@ -52,7 +58,7 @@ class Tables:
     Attributes:
         outcomes: one row for each 5-day simulation.
         choices: one row for each time a method chose.
-        patients: one row a patient: noise and truth.
+        patients: one row per patient: noise and truth.
         arms: one row for each patient's arm: its setting, its worst error and its true worst-case
             reward.
     """
@@ -127,7 +133,7 @@ def method_summary(choices: pd.DataFrame) -> pd.DataFrame:
 
 
 def patient_summary(tables: Tables) -> pd.DataFrame:
-    """One row a patient: noise, truth, and for every method how often it found it and what it
+    """One row per patient: noise, truth, and for every method how often it found it and what it
     cost.
     """
     table = tables.patients.copy()
@@ -150,7 +156,7 @@ def paper_claims(summary: pd.DataFrame) -> Iterator[Claim]:
     rage, stable, calculator = ROBUST_RAGE.label, STABLEOPT.label, CALCULATOR
     for case in CASES:
         for figures, word, sign in (
-            (below, "less time below 70", -1),
+            (below, f"less time below {LOW:g}", -1),
             (within, "more time in range", 1),
         ):
             ours, theirs = figures[case, rage], figures[case, calculator]

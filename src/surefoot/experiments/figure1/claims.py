@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from surefoot.experiments.figure1.contenders import DELTA, ORACLE, RAGE, STATIC, Contender
+from surefoot.experiments.session.publication import Claim
 
 CLOSE = 2.0  # the paper says "close" without a number
 LEVEL = 0.05  # of the tests for a trend and for too many errors
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What the paper says, whether it holds in our runs, and the numbers."""
-
-    text: str
-    holds: bool
-    numbers: str
-
-    @property
-    def markup(self) -> str:
-        """Two lines for a terminal, as rich understands them."""
-        verdict = "[green]holds[/]" if self.holds else "[red]does not hold[/]"
-        return f"  {verdict}: {self.text}\n      {self.numbers}"
 
 
 def irrelevant_dimensions_claims(runs: pd.DataFrame) -> Iterator[Claim]:

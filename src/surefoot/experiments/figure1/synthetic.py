@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +12,12 @@ import numpy as np
 from surefoot.experiments import instances
 from surefoot.experiments.figure1.contenders import CONTENDERS, DELTA, ORACLE
 from surefoot.experiments.instances import Instance
-from surefoot.experiments.session.output import console_for_output
+from surefoot.experiments.session.output import console_for_output, markdown_table, short
+from surefoot.experiments.session.publication import Claim, Publication, claim_facts, publish
 from surefoot.experiments.session.runner import Job, Session
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from surefoot.experiments.figure1.claims import Claim
 
 SPHERE_DIMENSION = 10
 COLUMNS = ["experiment", "size", "pairs", "run", "label", "algorithm", "policy", "knows", "seed"]
@@ -137,58 +136,42 @@ def figure(experiment: Experiment, table: pd.DataFrame) -> Any:
 
 
 def markdown(experiment: Experiment, table: pd.DataFrame) -> str:
-    """The summary as a table for documents: a row a contender, a column a size, and all errors."""
-    from surefoot.experiments.session.output import short
-
-    lines = [
-        "| | "
-        + " | ".join(f"{experiment.symbol} = {size}" for size in experiment.sizes)
-        + " | errors |",
-        "|---|" + "---|" * (len(experiment.sizes) + 1),
-    ]
+    """The summary as a table for documents: one row per contender, one column per size."""
+    sizes = (f"{experiment.symbol} = {size}" for size in experiment.sizes)
+    lines: list[tuple[str, ...]] = [("", *sizes, "errors")]
     for (label, policy), rows in table.groupby(["label", "policy"], sort=False):
-        cells = [
+        cells = (
             f"{short(mean)} ({ratio:.2f})"
             for mean, ratio in zip(rows["mean"], rows["ratio"], strict=True)
-        ]
-        lines.append(
-            f"| {label}, {policy} | {' | '.join(cells)} | {rows['errors'].sum()} of "
-            f"{rows['runs'].sum()} |"
         )
-    return "\n".join(lines) + "\n"
+        errors = f"{rows['errors'].sum()} of {rows['runs'].sum()}"
+        lines.append((f"{label}, {policy}", *cells, errors))
+    return markdown_table(lines) + "\n"
 
 
 @functools.cache
 def _same_for_all_runs(d: int) -> Instance:
-    """One problem a process, so that its designs are remembered from run to run."""
+    """One problem per process, so that its designs are remembered from run to run."""
     return instances.irrelevant_dimensions(d)
 
 
 def _reproduce(
     session: Session, experiment: Experiment, claims_of: Callable[[pd.DataFrame], Iterable[Claim]]
 ) -> None:
-    from surefoot.charts import save
-    from surefoot.experiments.session.output import write_origin, write_table
-
     runs = run_table(session, experiment)
-    claims = list(claims_of(runs))
-    table = summary(runs)
-    with session.folder.staged() as stage:
-        save(figure(experiment, table), stage / experiment.name)
-        write_table(runs.drop(columns="seconds"), stage / experiment.name)
-        (stage / f"{experiment.name}-summary.md").write_text(
-            markdown(experiment, table), encoding="utf-8"
-        )
-        seconds = runs[["size", "run", "label", "policy", "seconds"]]
-        seconds.to_csv(stage / f"{experiment.name}-seconds.csv", index=False)
-        write_origin(
-            stage / f"{experiment.name}.json",
-            session.command,
-            session.seed,
-            runs=session.runs,
-            delta=DELTA,
-            claims=[asdict(claim) for claim in claims],
-        )
+    table, claims = summary(runs), list(claims_of(runs))
+    seconds = runs[["size", "run", "label", "policy", "seconds"]]
+    publication = Publication(
+        experiment.name,
+        tables={"": runs.drop(columns="seconds")},
+        charts={"": figure(experiment, table)},
+        texts={
+            "-summary.md": markdown(experiment, table),
+            "-seconds.csv": seconds.to_csv(index=False, lineterminator="\n"),
+        },
+        facts={"delta": DELTA, **claim_facts(claims)},
+    )
+    publish(session, publication)
     _show(session, experiment, table, claims)
 
 

@@ -26,13 +26,8 @@ from surefoot.design.rounding import round_design, rounding_minimum
 from surefoot.experiments.figure1.contenders import DELTA
 from surefoot.experiments.figure1.synthetic import IRRELEVANT, SPHERE
 from surefoot.experiments.instances import Instance
-from surefoot.experiments.session.output import (
-    console_for_output,
-    markdown_table,
-    short,
-    write_origin,
-    write_table,
-)
+from surefoot.experiments.session.output import console_for_output, markdown_table, short
+from surefoot.experiments.session.publication import Publication, publish
 from surefoot.experiments.session.runner import Job, Session
 from surefoot.hardness import complexity
 from surefoot.noise import Gaussian
@@ -160,12 +155,13 @@ def why_rage(session: Session) -> None:
     ]
     runs = pd.DataFrame(session.map("why-rage", diagnose, jobs))
     lines = summary(runs)
-    with session.folder.staged() as stage:
-        write_table(runs, stage / "why-rage")
-        (stage / "why-rage-summary.md").write_text(markdown_table(lines) + "\n", encoding="utf-8")
-        write_origin(
-            stage / "why-rage.json", session.command, session.seed, runs=session.runs, delta=DELTA
-        )
+    publication = Publication(
+        "why-rage",
+        tables={"": runs},
+        texts={"-summary.md": markdown_table(lines) + "\n"},
+        facts={"delta": DELTA},
+    )
+    publish(session, publication)
     _show(session, lines)
 
 
@@ -233,7 +229,7 @@ def _hardness(instance: Instance, weights: Array) -> float:
 
 
 def summary(runs: pd.DataFrame) -> list[list[str]]:
-    """Means over the runs: the headings, then a line an instance."""
+    """Means over the runs: the headings, then one line per instance."""
     lines = [["", *COLUMNS]]
     for experiment, size in STUDIED:
         chosen = runs[(runs["experiment"] == experiment.name) & (runs["size"] == size)]

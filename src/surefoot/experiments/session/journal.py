@@ -27,6 +27,7 @@ class Journal:
     changed code begin another journal, so what is read back is what would be computed now.
 
     Attributes:
+        experiment: whose results they are.
         results: by job; what JSON makes of them, so that a result is the same whether it was just
             computed or read.
 
@@ -36,6 +37,7 @@ class Journal:
     """
 
     def __init__(self, out: Path, experiment: str, identity: dict[str, Any]) -> None:
+        self.experiment = experiment
         whole = json.dumps([identity, versions(), code_digest()], sort_keys=True)
         digest = hashlib.sha256(whole.encode()).hexdigest()[:12]
         self.path = out / FOLDER / f"{experiment}-{digest}.jsonl"
@@ -46,8 +48,8 @@ class Journal:
         except BlockingIOError:
             self._file.close()
             raise InputError(
-                f"{experiment} with these options is already running into {out}: wait "
-                f"for it, or give another --out"
+                f"{experiment} with these options is already running into {out}: wait for it, or "
+                f"give another folder"
             ) from None
         self.results = self._read()
 

@@ -1,23 +1,17 @@
-"""What an experiment gives out: files that are written whole or not at all, and tables for
-people.
-"""
+"""Where results go: a folder whose files appear whole or not at all, and tables for people."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from surefoot.errors import InputError
-from surefoot.experiments.session.journal import code_digest, versions
-
-if TYPE_CHECKING:
-    import pandas as pd
+from surefoot.interrupts import SENTENCE, deferred, last_words
 
 
 class Folder:
@@ -30,8 +24,7 @@ class Folder:
             tempfile.TemporaryFile(dir=path).close()
         except OSError as error:
             raise InputError(
-                f"nothing can be written to {path} ({error.strerror}): give another "
-                f"folder with --out"
+                f"nothing can be written to {path} ({error.strerror}): give another folder"
             ) from None
 
     @contextlib.contextmanager
@@ -40,10 +33,17 @@ class Folder:
         well.
         """
         stage = Path(tempfile.mkdtemp(prefix=".writing-", dir=self.path))
+
+        def discard() -> str:
+            shutil.rmtree(stage)
+            return SENTENCE
+
         try:
-            yield stage
-            for file in sorted(stage.iterdir()):
-                file.replace(self.path / file.name)
+            with last_words(discard):
+                yield stage
+            with deferred():  # all of them or none
+                for file in sorted(stage.iterdir()):
+                    file.replace(self.path / file.name)
         finally:
             shutil.rmtree(stage)
 
@@ -56,7 +56,7 @@ def short(number: float) -> str:
 
 
 def console_for_output() -> Any:
-    """Wide enough for a table where there is no terminal to ask."""
+    """A console that is wide enough for a table where there is no terminal to ask."""
     from rich.console import Console
 
     return Console() if sys.stdout.isatty() else Console(width=140)
@@ -66,21 +66,3 @@ def markdown_table(lines: Sequence[Sequence[str]]) -> str:
     """Rows of cells, the headings first, as Markdown without an end of line."""
     rule = ["---"] * len(lines[0])
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (lines[0], rule, *lines[1:]))
-
-
-def write_table(frame: pd.DataFrame, stem: Path) -> None:
-    """As CSV and Parquet."""
-    frame.to_csv(stem.with_suffix(".csv"), index=False, lineterminator="\n")
-    frame.to_parquet(stem.with_suffix(".parquet"), index=False)
-
-
-def write_origin(path: Path, command: str, seed: int, **more: Any) -> None:
-    """The sidecar: what to type to get the same again, and with which versions."""
-    origin = {
-        "command": command,
-        "seed": seed,
-        **more,
-        "versions": versions(),
-        "code": code_digest(),
-    }
-    path.write_text(json.dumps(origin, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,5 +1,5 @@
-"""A session of experiments: jobs over workers, with progress; what is finished stays, and the same
-command goes on.
+"""A session of experiments spreads jobs over workers and keeps what is finished, so that the same
+command can go on with the rest.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any, Self
 from surefoot.errors import InputError
 from surefoot.experiments.session.journal import Journal
 from surefoot.experiments.session.output import Folder
-from surefoot.experiments.session.progress import JobProgress, Silent
+from surefoot.experiments.session.progress import Meter
 from surefoot.experiments.session.workers import Cluster, JobWorkers, Processes
 from surefoot.interrupts import last_words
+from surefoot.progress import JobProgress, NoProgress
 from surefoot.study.executors import cores, is_loss
 
 
@@ -52,8 +53,9 @@ class Session:
         seed: of all randomness.
         out: the folder for tables and figures.
         command: what the user typed, for the sidecar.
-        processes: on this machine; None: all cores.
+        processes: how many to use on this machine; None: one per core.
         dask: the address of a Dask scheduler to use instead.
+        progress: is told how far the jobs are.
     """
 
     runs: int = 20
@@ -62,7 +64,7 @@ class Session:
     command: str = ""
     processes: int | None = None
     dask: str | None = None
-    progress: JobProgress = field(default_factory=Silent)
+    progress: JobProgress = field(default_factory=NoProgress)
     _journals: list[Journal] = field(default_factory=list, init=False)
     _workers: JobWorkers | None = field(default=None, init=False)
 
@@ -71,7 +73,7 @@ class Session:
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
                 raise InputError(
-                    f"--{name} {value} is not possible: give a whole number of at least {least}"
+                    f"{name}={value} is not possible: give a whole number of at least {least}"
                 )
         self.folder = Folder(self.out)
 
@@ -83,7 +85,10 @@ class Session:
         if self._workers is not None:
             self._workers.stop()
         for journal in self._journals:
-            journal.close() if kind else journal.remove()
+            if kind is None:
+                journal.remove()
+            else:
+                journal.close()
 
     def map(
         self,
@@ -92,46 +97,48 @@ class Session:
         jobs: Sequence[Job],
         identity: dict[str, Any] | None = None,
     ) -> list[Any]:
-        """`function(*job.arguments)` for every job, in the order of the jobs, whoever computed them
-        in whichever order.
+        """Call `function(*job.arguments)` for every job; the results come in the order of the jobs.
 
         Args:
             experiment: what is being done, for people and for the journal's name.
-            function: of a module, so that workers can find it; what it gives must survive JSON.
-            identity: what else decides the results, besides the seed and the code. The number of
-                runs should not be in it if jobs of fewer runs are also jobs of more.
+            function: must stand in a module, where workers can find it; what it returns must
+                survive JSON.
+            identity: what else decides the results, besides the seed and the code. Leave out the
+                number of runs if a session of more runs can use the jobs of one with fewer.
         """
         journal = Journal(self.out, experiment, {"seed": self.seed} | (identity or {}))
         self._journals.append(journal)
         left = sorted(
             (job for job in jobs if job.key not in journal.results), key=lambda job: -job.weight
         )
-        total = sum(job.weight for job in jobs)
-        self.progress.begin(experiment, total, total - sum(job.weight for job in left))
-        try:
-            if left:
-                with last_words(lambda: self._last_words(journal, left)):
-                    self._work(journal, function, left)
-        finally:
-            self.progress.end()
+        if left:
+            self._work(journal, function, left, sum(job.weight for job in jobs))
         return [journal.results[job.key] for job in jobs]
 
-    def _work(self, journal: Journal, function: Callable[..., Any], left: list[Job]) -> None:
+    def _work(
+        self, journal: Journal, function: Callable[..., Any], left: list[Job], total: float
+    ) -> None:
+        done = total - sum(job.weight for job in left)
         try:
-            futures = self._started_workers().submit_all(function, [job.arguments for job in left])
-            job_of = dict(zip(futures, left, strict=True))
-            for future in as_completed(futures):
-                journal.record(job_of[future].key, future.result())
-                self.progress.advance(job_of[future].weight)
+            with (
+                Meter(self.progress, journal.experiment, total, done) as meter,
+                last_words(lambda: _interrupted(journal, left)),
+            ):
+                futures = self._started_workers().submit_all(
+                    function, [job.arguments for job in left]
+                )
+                job_of = dict(zip(futures, left, strict=True))
+                for future in as_completed(futures):
+                    journal.record(job_of[future].key, future.result())
+                    meter.advance(job_of[future].weight)
         except KeyboardInterrupt:
             raise Interrupted(_interrupted(journal, left)) from None
         except Exception as error:
             if not is_loss(error):
                 raise
             raise Stopped(
-                f"a worker died ({type(error).__name__}): it was killed, or there was "
-                f"not enough memory. "
-                f"{_how_to_go_on(journal, left)}; fewer --processes need less memory"
+                f"a worker died ({type(error).__name__}): it was killed, or there was not enough "
+                f"memory. {_how_to_go_on(journal, left)}; fewer processes need less memory"
             ) from error
 
     def _started_workers(self) -> JobWorkers:
@@ -141,10 +148,6 @@ class Session:
             )
         return self._workers
 
-    def _last_words(self, journal: Journal, left: list[Job]) -> str:
-        self.progress.end()  # a terminal wants its cursor back
-        return _interrupted(journal, left)
-
 
 def _interrupted(journal: Journal, left: list[Job]) -> str:
     return f"interrupted. {_how_to_go_on(journal, left)}"
@@ -153,6 +156,6 @@ def _interrupted(journal: Journal, left: list[Job]) -> str:
 def _how_to_go_on(journal: Journal, left: list[Job]) -> str:
     missing = sum(job.key not in journal.results for job in left)
     return (
-        f"{len(journal.results)} jobs are finished and kept, {missing} are left: the "
-        f"same command goes on with them"
+        f"{len(journal.results)} jobs are finished and kept, {missing} are left: "
+        f"the same command goes on with them"
     )

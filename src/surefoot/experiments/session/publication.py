@@ -1,0 +1,93 @@
+"""What an experiment publishes: tables, figures, words, and a sidecar that says where they come
+from.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from surefoot.experiments.session.journal import code_digest, versions
+from surefoot.experiments.session.runner import Session
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the paper says, whether it holds in our runs, and the numbers."""
+
+    text: str
+    holds: bool
+    numbers: str
+
+    @property
+    def markup(self) -> str:
+        """Two lines for a terminal, as rich understands them."""
+        verdict = "[green]holds[/]" if self.holds else "[red]does not hold[/]"
+        return f"  {verdict}: {self.text}\n      {self.numbers}"
+
+
+@dataclass(frozen=True, eq=False)
+class Publication:
+    """The files of one experiment. A key is what follows the experiment's name in a file's name.
+
+    Attributes:
+        name: of the experiment.
+        tables: written as CSV and Parquet.
+        charts: Altair charts, written as PNG, SVG and HTML.
+        texts: written as they are; their keys hold the ending.
+        facts: what the sidecar says besides command, seed, runs, versions and code.
+    """
+
+    name: str
+    tables: Mapping[str, pd.DataFrame]
+    charts: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def publish(session: Session, publication: Publication) -> None:
+    """Write all files of an experiment into the session's folder, or none."""
+    from surefoot.charts import save
+
+    with session.folder.staged() as stage:
+        stem = stage / publication.name
+        for key, chart in publication.charts.items():
+            save(chart, _beside(stem, key))
+        for key, frame in publication.tables.items():
+            _write_table(frame, _beside(stem, key))
+        for key, text in publication.texts.items():
+            _beside(stem, key).write_text(text, encoding="utf-8")
+        origin = json.dumps(_origin(session, publication.facts), indent=1, ensure_ascii=False)
+        _beside(stem, ".json").write_text(origin + "\n", encoding="utf-8")
+
+
+def claim_facts(claims: list[Claim]) -> dict[str, Any]:
+    """The claims as the sidecar holds them."""
+    return {"claims": [asdict(claim) for claim in claims]}
+
+
+def _beside(stem: Path, key: str) -> Path:
+    return stem.with_name(stem.name + key)
+
+
+def _write_table(frame: pd.DataFrame, stem: Path) -> None:
+    frame.to_csv(_beside(stem, ".csv"), index=False, lineterminator="\n")
+    frame.to_parquet(_beside(stem, ".parquet"), index=False)
+
+
+def _origin(session: Session, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What to type to get the same again, and with which versions."""
+    return {
+        "command": session.command,
+        "seed": session.seed,
+        "runs": session.runs,
+        **facts,
+        "versions": versions(),
+        "code": code_digest(),
+    }
