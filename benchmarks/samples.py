@@ -15,6 +15,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ def _one_run(family: str, size: int, run: int) -> list[dict[str, Any]]:
         (PRIME,) if run >= RUNS else (ORACLE, PRIME) if (family, size) in ROBUST else COMPARED
     )
     return [
-        where | {"name": name, **FIELD[name].run(instance, int(noise_seed) >> 1)}
+        where | {"name": name, **asdict(FIELD[name].run(instance, int(noise_seed) >> 1))}
         for name in contenders
     ]
 

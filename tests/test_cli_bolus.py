@@ -93,7 +93,7 @@ def test_everyone_gets_a_page(
         (("adult#001", "--arms", "4"), "odd number"),
         (("adult#001", "--delta", "2"), "not a probability"),
         (("adult#001", "--tolerance", "-1"), "tolerance"),
-        (("adult#001", "--runs", "0"), "'--runs': 0 is not in the range"),
+        (("adult#001", "--runs", "0"), "Invalid value for '--runs'"),
     ],
 )
 def test_mistakes_are_explained(

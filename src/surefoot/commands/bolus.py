@@ -15,6 +15,7 @@ from surefoot.commands.sessions import running
 
 if TYPE_CHECKING:
     from surefoot.experiments.bolus.patient import Plan
+    from surefoot.experiments.bolus.records import PatientRecord
     from surefoot.experiments.session.runner import Session
 
 
@@ -109,7 +110,7 @@ def _all_patients(session: Session, plan: Plan) -> None:
         _write(session, records, plan)
 
 
-def _show(record: dict[str, Any], plan: Plan) -> None:
+def _show(record: PatientRecord, plan: Plan) -> None:
     from rich.table import Table
 
     from surefoot.experiments.bolus.problem import DISCLAIMER
@@ -123,12 +124,12 @@ def _show(record: dict[str, Any], plan: Plan) -> None:
     for row in table_rows(found):
         table.add_row(*row)
     console.print(table)
-    for line in caveats(record):
+    for line in caveats(record.patient):
         console.print(line, highlight=False)
     console.print(f"[bold]{DISCLAIMER}[/]", highlight=False)
 
 
-def _write(session: Session, records: list[dict[str, Any]], plan: Plan) -> None:
+def _write(session: Session, records: list[PatientRecord], plan: Plan) -> None:
     from surefoot.experiments.bolus.report import write_report
 
     with session.folder.staged() as stage:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def here(
 ) -> list[Any]:
     """Jobs in this process; what comes back has been through JSON, as from a journal."""
     json.dumps(identity)
-    return [json.loads(json.dumps(function(*job.arguments))) for job in jobs]
+    return [json.loads(json.dumps(function(*job.arguments), default=asdict)) for job in jobs]
 
 
 def test_the_experiment_is_registered() -> None:

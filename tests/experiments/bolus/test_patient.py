@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from surefoot.experiments.bolus.evaluation import CASES, METRICS, PLANS
 from surefoot.experiments.bolus.methods import CALCULATOR, LABELS, METHODS, WORST_OF_ALL, Question
 from surefoot.experiments.bolus.patient import STEPS, Plan, linear_choice, study_patient
 from surefoot.experiments.bolus.problem import make_dosing, stream
+from surefoot.experiments.bolus.records import FiveDays, PatientRecord
 from surefoot.experiments.bolus.truth import Truth
 from surefoot.glucose import STATISTICS, Calculator, lane_seeds, simulate
 
@@ -26,66 +27,67 @@ def told() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def record(told: list[str]) -> dict[str, Any]:
+def record(told: list[str]) -> PatientRecord:
     return study_patient(NAME, PLAN, told.append)
 
 
 def test_the_record_survives_json_and_comes_out_the_same(
-    record: dict[str, Any], told: list[str]
+    record: PatientRecord, told: list[str]
 ) -> None:
-    assert json.loads(json.dumps(record)) == record == study_patient(NAME, PLAN)
+    read = PatientRecord.from_json(json.loads(json.dumps(asdict(record))))
+    assert read == record == study_patient(NAME, PLAN)
     assert told == list(STEPS)
 
 
-def test_methods_choose_anew_after_so_many_runs(record: dict[str, Any]) -> None:
+def test_methods_choose_anew_after_this_many_runs(record: PatientRecord) -> None:
     assert PLAN.choices == 2
-    assert [(row["choice"], row["method"]) for row in record["choices"]] == [
+    assert [(row.choice, row.method) for row in record.choices] == [
         (number, method.label) for number in range(2) for method in METHODS
     ]
-    arms = {(row["choice"], row["method"]): row["arm"] for row in record["choices"]}
-    for row in record["outcomes"]:
-        if row["method"] == WORST_OF_ALL:
-            assert row["arm"] == int(np.argmin([arm["value"] for arm in record["arms"]]))
+    arms = {(row.choice, row.method): row.arm for row in record.choices}
+    for row in record.outcomes:
+        if row.method == WORST_OF_ALL:
+            assert row.arm == int(np.argmin([arm.value for arm in record.arms]))
             continue
-        expected = 1 if row["method"] == CALCULATOR else arms[row["run"] // 2, row["method"]]
-        assert row["arm"] == expected
+        expected = 1 if row.method == CALCULATOR else arms[row.run // 2, row.method]
+        assert row.arm == expected
 
 
-def test_choices_are_held_against_the_truth(record: dict[str, Any]) -> None:
-    patient, values = record["patient"], [row["value"] for row in record["arms"]]
-    assert patient["best"] == int(np.argmax(values))
-    assert patient["best"] in patient["tied"]
-    assert patient["linear_regret"] == max(values) - values[patient["linear_best"]]
-    for row in record["choices"]:
-        assert row["regret"] == max(values) - values[row["arm"]]
-        assert row["found"] == (row["arm"] in patient["tied"])
+def test_choices_are_held_against_the_truth(record: PatientRecord) -> None:
+    patient, values = record.patient, [row.value for row in record.arms]
+    assert patient.best == int(np.argmax(values))
+    assert patient.best in patient.tied
+    assert patient.linear_regret == max(values) - values[patient.linear_best]
+    for row in record.choices:
+        assert row.regret == max(values) - values[row.arm]
+        assert row.found == (row.arm in patient.tied)
 
 
-def test_the_calculators_outcome_is_that_of_its_factors(record: dict[str, Any]) -> None:
+def test_the_calculators_outcome_is_that_of_its_factors(record: PatientRecord) -> None:
     patient = make_dosing(NAME, 2, 3, 2).patient
     seed = lane_seeds(stream(2, patient, "evaluation"), 3)[1:2]
     direct = simulate(NAME, Calculator.baseline(NAME), PLANS[1], seed, statistics=STATISTICS)
     row = _outcome(record, CALCULATOR, CASES[0], 1)
-    assert row["risk"] == pytest.approx(direct.risk_index[0])
-    assert row["below"] == pytest.approx(100 * direct["time_below"][0])
-    assert row["within"] == pytest.approx(100 * direct["time_in_range"][0])
+    assert row.risk == pytest.approx(direct.risk_index[0])
+    assert row.below == pytest.approx(100 * direct["time_below"][0])
+    assert row.within == pytest.approx(100 * direct["time_in_range"][0])
 
 
-def test_the_worst_case_is_the_arms_worst_pair(record: dict[str, Any]) -> None:
-    arm = record["arms"][1]
+def test_the_worst_case_is_the_arms_worst_pair(record: PatientRecord) -> None:
+    arm = record.arms[1]
     patient = make_dosing(NAME, 2, 3, 2).patient
     seed = lane_seeds(stream(2, patient, "evaluation"), 3)[:1]
-    calculator = Calculator(arm["worst_carb_factor"], arm["worst_correction_factor"])
+    calculator = Calculator(arm.worst_carb_factor, arm.worst_correction_factor)
     direct = simulate(NAME, calculator, PLANS[0], seed, statistics=STATISTICS)
-    assert _outcome(record, CALCULATOR, CASES[1], 0)["risk"] == pytest.approx(direct.risk_index[0])
+    assert _outcome(record, CALCULATOR, CASES[1], 0).risk == pytest.approx(direct.risk_index[0])
 
 
-def test_every_simulation_is_complete(record: dict[str, Any]) -> None:
-    assert len(record["outcomes"]) == 3 * (len(LABELS) * len(CASES) + 1)
-    for row in record["outcomes"]:
-        assert row["below"] + row["above"] + row["within"] == pytest.approx(100)
-        assert all(np.isfinite(row[metric]) for metric in METRICS)
-    for curves in record["curves"].values():
+def test_every_simulation_is_complete(record: PatientRecord) -> None:
+    assert len(record.outcomes) == 3 * (len(LABELS) * len(CASES) + 1)
+    for row in record.outcomes:
+        assert row.below + row.above + row.within == pytest.approx(100)
+        assert all(np.isfinite(getattr(row, metric)) for metric in METRICS)
+    for curves in record.curves.values():
         assert len(curves) == 4
         assert all(len(curve) == 481 for curve in curves.values())
 
@@ -106,9 +108,7 @@ def test_no_runs_are_refused() -> None:
         Plan(runs=0)
 
 
-def _outcome(record: dict[str, Any], method: str, case: str, run: int) -> dict[str, Any]:
+def _outcome(record: PatientRecord, method: str, case: str, run: int) -> FiveDays:
     return next(
-        row
-        for row in record["outcomes"]
-        if (row["method"], row["case"], row["run"]) == (method, case, run)
+        row for row in record.outcomes if (row.method, row.case, row.run) == (method, case, run)
     )

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from surefoot.experiments.bolus.methods import Question
+from surefoot.experiments.bolus.records import ArmFacts, Choice, PatientFacts
 from surefoot.experiments.bolus.report import Recommendation, caveats, curve_frames
 
-ARM = {"name": "TDI 45.00", "carb_factor": 11.111, "correction_factor": 40.0}
+ARM = ArmFacts("adult#001", 0, "TDI 45.00", 11.111, 40.0, 10.0, 35.0, -8.0, 300)
+CHOICE = Choice(
+    "adult#001", "PRIME, tabular", "valid", 0, 0,
+    1200, True, "IDENTIFIED", 3, None, False, True, 0.0,
+)  # fmt: skip
+PATIENT = PatientFacts(
+    "adult#001", 45.0, 3000, 1.0, 2.0, 0.5, 1.0, 1.9, 0.96, 4, [4, 5], -8.0, 30000, 0, 2.38
+)
 
 
 def recommendation(**chosen: Any) -> Recommendation:
-    return Recommendation("adult#001", {"samples": 1200, "candidates": 3, **chosen}, ARM, ARM, {})
+    return Recommendation("adult#001", replace(CHOICE, **chosen), ARM, ARM, {})
 
 
 @pytest.mark.parametrize(
@@ -46,18 +55,13 @@ def test_the_sentence_claims_no_more_than_was_shown(
 
 
 def test_ties_and_the_linear_models_preference_are_told() -> None:
-    patient = {
-        "scale_low": 1.0, "scale_high": 2.0, "pilot_samples": 3000,
-        "scales_covering": 0.96, "truth_samples": 30000,
-        "best": 4, "tied": [4, 5], "linear_best": 0, "linear_regret": 2.38,
-    }  # fmt: skip
-    text = " ".join(caveats({"patient": patient}))
+    text = " ".join(caveats(PATIENT))
     assert "tied between arms 4, 5" in text
     assert "prefers arm 0, which is worse by 2.38" in text
     assert "96 %" in text
 
 
 def test_curves_get_their_minutes() -> None:
-    frames = curve_frames({"curves": {"low": {"a": [100.0, 101.0], "b": [90.0, 91.0]}}})
+    frames = curve_frames({"low": {"a": [100.0, 101.0], "b": [90.0, 91.0]}})
     assert frames["low"]["minute"].tolist() == [0, 3, 0, 3]
     assert frames["low"]["curve"].tolist() == ["a", "a", "b", "b"]

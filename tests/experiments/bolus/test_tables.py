@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
@@ -9,6 +11,7 @@ from surefoot.experiments.bolus.evaluation import CASES
 from surefoot.experiments.bolus.experiment import method_table
 from surefoot.experiments.bolus.markdown import markdown
 from surefoot.experiments.bolus.methods import CALCULATOR, LABELS, METHODS
+from surefoot.experiments.bolus.records import FiveDays, PatientRecord
 from surefoot.experiments.bolus.tables import (
     PAPER,
     Tables,
@@ -18,10 +21,11 @@ from surefoot.experiments.bolus.tables import (
     patient_summary,
 )
 from surefoot.experiments.session.publication import Claim
+from tests.experiments.bolus.test_report import ARM, CHOICE, PATIENT
 
 
 def outcomes(within: dict[tuple[str, str], float]) -> pd.DataFrame:
-    """Two simulations a method and case, 1 % apart on either side of a value."""
+    """Two simulations per method and case, 1 % apart on either side of a value."""
     rows = []
     for case in CASES:
         for label in LABELS:
@@ -82,14 +86,14 @@ def test_methods_are_counted_against_the_truth() -> None:
 def test_the_methods_table_reads_alike_in_markdown_and_terminal() -> None:
     methods, claim = method_summary(choices()), Claim("it is so", True, "1 against 2")
     lines = markdown(
-        outcome_summary(outcomes({})), methods, "Truth: so many pulls.", [claim]
+        outcome_summary(outcomes({})), methods, "Truth: 30 pulls.", [claim]
     ).splitlines()
     assert (
         "| PRIME, linear | valid | 20 | 20 | 100 % | 50 % | 0 % | 50 % | 50 % | 1.50 | 3.00 |"
         in lines
     )
     assert "- holds: it is so (1 against 2)" in lines
-    assert "Truth: so many pulls." in lines
+    assert "Truth: 30 pulls." in lines
     shown = method_table(methods)
     cells = [list(column.cells)[2] for column in shown.columns]
     assert cells == [
@@ -106,7 +110,7 @@ def test_the_methods_table_reads_alike_in_markdown_and_terminal() -> None:
     assert all(column.header for column in shown.columns)
 
 
-def test_a_row_a_patient() -> None:
+def test_one_row_per_patient() -> None:
     patients = pd.DataFrame({"patient": ["a", "b"], "tied": ["0", "0 1"]})
     table = patient_summary(Tables(outcomes({}), choices(), patients, pd.DataFrame()))
     assert table["StableOPT: regret"].tolist() == [0.0, 3.0]
@@ -123,12 +127,8 @@ def test_claims_fail_where_nothing_differs() -> None:
 
 
 def test_ties_of_all_records_are_spelt_out() -> None:
-    record = {
-        "patient": {"patient": "a", "tied": [3, 4]},
-        "outcomes": [{"x": 1}],
-        "choices": [],
-        "arms": [],
-    }
+    days = FiveDays("a", CALCULATOR, CASES[0], 0, 1, 3.0, 1.0, 9.0, 90.0)
+    record = PatientRecord(replace(PATIENT, patient="a", tied=[3, 4]), [ARM], [CHOICE], [days], {})
     tables = Tables.of([record, record])
     assert tables.patients["tied"].tolist() == ["3 4", "3 4"]
-    assert len(tables.outcomes) == 2
+    assert len(tables.outcomes) == len(tables.choices) == len(tables.arms) == 2

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from surefoot.algorithms.designs import g_weights
 from surefoot.experiments.figure1 import why_rage
 from surefoot.experiments.figure1.synthetic import SPHERE
 from surefoot.experiments.figure1.why_rage import (
+    Diagnosis,
     Keeping,
     Looking,
     Recording,
@@ -23,21 +24,21 @@ from surefoot.experiments.session.runner import Session
 
 
 @pytest.fixture(scope="module")
-def row() -> dict[str, Any]:
+def row() -> Diagnosis:
     return diagnose("unit-sphere", 20, SPHERE.seed(0, 20, 3))
 
 
-def test_the_parts_add_up(row: dict[str, Any]) -> None:
-    last = row["printed"] - row["discarded"]
-    assert row["phases"] >= 2
-    assert 0 < row["first_phase"] <= row["discarded"]
+def test_the_parts_add_up(row: Diagnosis) -> None:
+    last = row.printed - row.discarded
+    assert row.phases >= 2
+    assert 0 < row.first_phase <= row.discarded
     assert last > 0
-    assert row["needs_best"] < min(row["needs_g"], row["needs_first"])
+    assert row.needs_best < min(row.needs_g, row.needs_first)
 
 
-def test_without_rounding_nothing_changes_where_it_never_binds(row: dict[str, Any]) -> None:
-    assert row["rounding_binds"] == 0
-    assert row["without_rounding"] == row["printed"]
+def test_without_rounding_nothing_changes_where_it_never_binds(row: Diagnosis) -> None:
+    assert row.rounding_binds == 0
+    assert row.without_rounding == row.printed
 
 
 def test_a_phase_that_is_looked_at_is_never_longer() -> None:
@@ -77,19 +78,20 @@ def test_the_hardness_of_a_design_is_the_papers_formula() -> None:
 
 
 def test_the_table_of_the_documentation_is_printed_and_written(
-    row: dict[str, Any],
+    row: Diagnosis,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(why_rage, "STUDIED", [(SPHERE, 20)])
-    monkeypatch.setattr(Session, "map", lambda *_: [row, row | {"phases": row["phases"] + 1}])
+    rows = [asdict(row), asdict(replace(row, phases=row.phases + 1))]
+    monkeypatch.setattr(Session, "map", lambda *_: rows)
     why_rage.why_rage(Session(runs=2, out=tmp_path))
     written = (tmp_path / "why-rage-summary.md").read_text(encoding="utf-8").splitlines()
     assert len(written) == 3
     cells = dict(zip(written[0].split(" | ")[1:], written[2].split(" | ")[1:], strict=True))
     assert written[2].startswith("| n = 20 |")
-    assert (cells["RAGE"], cells["phases"]) == (f"{row['printed']:,}", f"{row['phases'] + 0.5:.1f}")
+    assert (cells["RAGE"], cells["phases"]) == (f"{row.printed:,}", f"{row.phases + 0.5:.1f}")
     printed = capsys.readouterr().out
     assert all(heading in printed for heading in ("Static", "discarded", "n = 20"))
     assert len(pd.read_parquet(tmp_path / "why-rage.parquet")) == 2

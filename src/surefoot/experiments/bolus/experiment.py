@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from surefoot.experiments.bolus.patient import Plan
+    from surefoot.experiments.bolus.records import PatientRecord
     from surefoot.experiments.bolus.tables import Tables
 
 NAME = "bolus"
@@ -30,26 +31,28 @@ def bolus(session: Session) -> None:
     write_and_show(session, records)
 
 
-def patient_records(session: Session, plan: Plan) -> list[dict[str, Any]]:
+def patient_records(session: Session, plan: Plan) -> list[PatientRecord]:
     """One record per patient, in the order of the paper's table of patients: adults, adolescents,
     children.
     """
+    from surefoot.experiments.bolus.records import PatientRecord
     from surefoot.glucose import all_patients
 
     order = ("adult", "adolescent", "child")
     patients = sorted(all_patients(), key=lambda patient: order.index(patient.group))
     jobs = [Job(patient.name, (patient.name, plan)) for patient in patients]
-    return session.map(NAME, study_job, jobs, identity={"plan": asdict(plan)})
+    results = session.map(NAME, study_job, jobs, identity={"plan": asdict(plan)})
+    return [PatientRecord.from_json(result) for result in results]
 
 
-def study_job(name: str, plan: Plan) -> dict[str, Any]:
+def study_job(name: str, plan: Plan) -> PatientRecord:
     """One patient, in a worker."""
     from surefoot.experiments.bolus.patient import study_patient
 
     return study_patient(name, plan)
 
 
-def write_and_show(session: Session, records: list[dict[str, Any]]) -> None:
+def write_and_show(session: Session, records: list[PatientRecord]) -> None:
     """Tables as CSV and Parquet, figures, their origin; then the tables on the screen."""
     from surefoot.experiments.bolus.charts import outcomes_chart, regret_chart
     from surefoot.experiments.bolus.markdown import markdown

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -23,10 +22,17 @@ from surefoot.experiments.bolus.methods import (
 )
 from surefoot.experiments.bolus.noise import Pilot, run_pilot
 from surefoot.experiments.bolus.problem import Dosing, make_dosing, stream
+from surefoot.experiments.bolus.records import (
+    ArmFacts,
+    Choice,
+    Curves,
+    FiveDays,
+    PatientFacts,
+    PatientRecord,
+)
 from surefoot.experiments.bolus.truth import Truth, find_truth
 
 STEPS = ("pilot", "choices", "truth", "outcomes")
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,7 @@ class Plan:
 
     Attributes:
         runs: 5-day simulations of each method's outcome.
-        runs_a_choice: after so many of them the methods choose anew, with other noise.
+        runs_a_choice: after this many of them the methods choose anew, with other noise.
     """
 
     seed: int = 0
@@ -55,8 +61,10 @@ class Plan:
         return -(-self.runs // self.runs_a_choice)
 
 
-def study_patient(name: str, plan: Plan, tell: Callable[[str], None] = lambda step: None) -> Record:
-    """All of it as plain values, the same to the bit for the same plan.
+def study_patient(
+    name: str, plan: Plan, tell: Callable[[str], None] = lambda step: None
+) -> PatientRecord:
+    """Do all of it; the record is the same to the bit for the same plan.
 
     Args:
         tell: is told each of `STEPS` when it is done.
@@ -76,36 +84,36 @@ def study_patient(name: str, plan: Plan, tell: Callable[[str], None] = lambda st
     tell("choices")
     truth = find_truth(dosing, stream(plan.seed, dosing.patient, "truth"))
     tell("truth")
-    record = {
-        "patient": _patient_row(dosing, pilot, truth),
-        "arms": _arm_rows(dosing, truth),
-        "choices": _choice_rows(dosing, results, truth),
-        "outcomes": _outcome_rows(dosing, results, truth, plan),
-        "curves": _curves(dosing, results[0][PRIME_TABULAR.label].arm, truth, plan),
-    }
+    record = PatientRecord(
+        patient=_patient_facts(dosing, pilot, truth),
+        arms=_arm_facts(dosing, truth),
+        choices=_choices(dosing, results, truth),
+        outcomes=_outcomes(dosing, results, truth, plan),
+        curves=_curves(dosing, results[0][PRIME_TABULAR.label].arm, truth, plan),
+    )
     tell("outcomes")
     return record
 
 
-def _patient_row(dosing: Dosing, pilot: Pilot, truth: Truth) -> Record:
+def _patient_facts(dosing: Dosing, pilot: Pilot, truth: Truth) -> PatientFacts:
     linear = linear_choice(dosing, truth)
-    return {
-        "patient": dosing.patient.name,
-        "tdi": dosing.patient.total_daily_insulin,
-        "pilot_samples": pilot.samples,
-        "scale_low": float(pilot.scales.min()),
-        "scale_high": float(pilot.scales.max()),
-        "deviation_low": float(truth.deviations.min()),
-        "deviation_median": float(np.median(truth.deviations)),
-        "deviation_high": float(truth.deviations.max()),
-        "scales_covering": pilot.covered(truth.deviations),
-        "best": truth.best,
-        "tied": truth.tied.tolist(),
-        "best_value": float(truth.values[truth.best]),
-        "truth_samples": int(truth.replicates.sum()),
-        "linear_best": linear,
-        "linear_regret": truth.regret(linear),
-    }
+    return PatientFacts(
+        patient=dosing.patient.name,
+        tdi=dosing.patient.total_daily_insulin,
+        pilot_samples=pilot.samples,
+        scale_low=float(pilot.scales.min()),
+        scale_high=float(pilot.scales.max()),
+        deviation_low=float(truth.deviations.min()),
+        deviation_median=float(np.median(truth.deviations)),
+        deviation_high=float(truth.deviations.max()),
+        scales_covering=pilot.covered(truth.deviations),
+        best=truth.best,
+        tied=truth.tied.tolist(),
+        best_value=float(truth.values[truth.best]),
+        truth_samples=int(truth.replicates.sum()),
+        linear_best=linear,
+        linear_regret=truth.regret(linear),
+    )
 
 
 def linear_choice(dosing: Dosing, truth: Truth) -> int:
@@ -116,83 +124,65 @@ def linear_choice(dosing: Dosing, truth: Truth) -> int:
     return dosing.linear.best_arm(theta)
 
 
-def _arm_rows(dosing: Dosing, truth: Truth) -> list[Record]:
+def _arm_facts(dosing: Dosing, truth: Truth) -> list[ArmFacts]:
     rows = []
     for arm, name in enumerate(dosing.linear.arm_names):
         carb, correction = dosing.arm_setting(arm)
         worst_carb, worst_correction = dosing.pair_setting(int(truth.worst_pairs[arm]))
         rows.append(
-            {
-                "patient": dosing.patient.name,
-                "arm": arm,
-                "name": name,
-                "carb_factor": carb,
-                "correction_factor": correction,
-                "worst_carb_factor": worst_carb,
-                "worst_correction_factor": worst_correction,
-                "value": float(truth.values[arm]),
-                "replicates": int(truth.replicates[dosing.linear.pairs_of(arm)].max()),
-            }
+            ArmFacts(
+                patient=dosing.patient.name,
+                arm=arm,
+                name=name,
+                carb_factor=carb,
+                correction_factor=correction,
+                worst_carb_factor=worst_carb,
+                worst_correction_factor=worst_correction,
+                value=float(truth.values[arm]),
+                replicates=int(truth.replicates[dosing.linear.pairs_of(arm)].max()),
+            )
         )
     return rows
 
 
-def _choice_rows(dosing: Dosing, results: list[dict[str, Result]], truth: Truth) -> list[Record]:
+def _choices(dosing: Dosing, results: list[dict[str, Result]], truth: Truth) -> list[Choice]:
     return [
-        {
-            "patient": dosing.patient.name,
-            "method": method.label,
-            "policy": method.policy,
-            "choice": number,
-            "arm": result.arm,
-            "samples": result.samples,
-            "certified": result.certified,
-            "reason": result.reason.name,
-            "candidates": len(result.candidates),
-            "lack_of_fit": result.model_check.lack_of_fit,
-            "model_rejected": result.model_check.rejected,
-            "found": result.arm in truth.tied.tolist(),
-            "regret": truth.regret(result.arm),
-        }
+        Choice(
+            patient=dosing.patient.name,
+            method=method.label,
+            policy=method.policy,
+            choice=number,
+            arm=result.arm,
+            samples=result.samples,
+            certified=result.certified,
+            reason=result.reason.name,
+            candidates=len(result.candidates),
+            lack_of_fit=result.model_check.lack_of_fit,
+            model_rejected=result.model_check.rejected,
+            found=result.arm in truth.tied.tolist(),
+            regret=truth.regret(result.arm),
+        )
         for number, by_label in enumerate(results)
         for method in METHODS
         for result in (by_label[method.label],)
     ]
 
 
-def _outcome_rows(
+def _outcomes(
     dosing: Dosing, results: list[dict[str, Result]], truth: Truth, plan: Plan
-) -> list[Record]:
-    rows: list[Record] = []
-    settings: list[Setting] = []
+) -> list[FiveDays]:
+    rows: list[tuple[str, str, int, int]] = []
     for run in range(plan.runs):
         arms = {CALCULATOR: dosing.baseline_arm}
         arms |= {label: result.arm for label, result in results[run // plan.runs_a_choice].items()}
-        for label, arm in arms.items():
-            for case in CASES:
-                rows.append(
-                    {
-                        "patient": dosing.patient.name,
-                        "method": label,
-                        "case": case,
-                        "run": run,
-                        "arm": arm,
-                    }
-                )
-                settings.append(_setting(dosing, arm, truth, case))
-        worst = int(np.argmin(truth.values))
-        rows.append(
-            {
-                "patient": dosing.patient.name,
-                "method": WORST_OF_ALL,
-                "case": CASES[1],
-                "run": run,
-                "arm": worst,
-            }
-        )
-        settings.append(_setting(dosing, worst, truth, CASES[1]))
-    metrics = evaluate(dosing, settings, [row["run"] for row in rows], plan.seed)
-    return [row | found for row, found in zip(rows, metrics, strict=True)]
+        rows += [(label, case, run, arm) for label, arm in arms.items() for case in CASES]
+        rows.append((WORST_OF_ALL, CASES[1], run, int(np.argmin(truth.values))))
+    settings = [_setting(dosing, arm, truth, case) for _, case, _, arm in rows]
+    metrics = evaluate(dosing, settings, [run for _, _, run, _ in rows], plan.seed)
+    return [
+        FiveDays(dosing.patient.name, *row, **found)
+        for row, found in zip(rows, metrics, strict=True)
+    ]
 
 
 def _setting(dosing: Dosing, arm: int, truth: Truth, case: str) -> Setting:
@@ -203,7 +193,7 @@ def _setting(dosing: Dosing, arm: int, truth: Truth, case: str) -> Setting:
     )
 
 
-def _curves(dosing: Dosing, recommended: int, truth: Truth, plan: Plan) -> Record:
+def _curves(dosing: Dosing, recommended: int, truth: Truth, plan: Plan) -> Curves:
     arms = {"calculator": dosing.baseline_arm, "recommended": recommended}
     ends = {CASES[0]: "as set", CASES[1]: "worst error"}
     settings = {

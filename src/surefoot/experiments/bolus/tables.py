@@ -4,8 +4,8 @@ truth.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
@@ -19,6 +19,7 @@ from surefoot.experiments.bolus.methods import (
     STABLEOPT,
     WORST_OF_ALL,
 )
+from surefoot.experiments.bolus.records import ArmFacts, Choice, FiveDays, PatientRecord
 from surefoot.experiments.session.publication import Claim
 from surefoot.glucose.metrics import HIGH, LOW
 
@@ -69,15 +70,19 @@ class Tables:
     arms: pd.DataFrame
 
     @classmethod
-    def of(cls, records: list[dict[str, Any]]) -> Tables:
-        joined = {
-            key: [row for record in records for row in record[key]]
-            for key in ("outcomes", "choices", "arms")
-        }
-        patients = pd.DataFrame([record["patient"] for record in records])
+    def of(cls, records: list[PatientRecord]) -> Tables:
+        patients = pd.DataFrame([asdict(record.patient) for record in records])
         patients["tied"] = [" ".join(map(str, arms)) for arms in patients["tied"]]
-        frames = {key: pd.DataFrame(rows) for key, rows in joined.items()}
-        return cls(patients=patients, **frames)
+        return cls(
+            outcomes=_frame(row for record in records for row in record.outcomes),
+            choices=_frame(row for record in records for row in record.choices),
+            patients=patients,
+            arms=_frame(row for record in records for row in record.arms),
+        )
+
+
+def _frame(rows: Iterable[ArmFacts | Choice | FiveDays]) -> pd.DataFrame:
+    return pd.DataFrame([asdict(row) for row in rows])
 
 
 def outcome_summary(outcomes: pd.DataFrame) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -19,6 +19,21 @@ NOISE: dict[str, Noise] = {
     "sub-Gaussian": SubGaussian(1.0),
     "unknown scale": Gaussian(),
 }
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a contender: who, with which noise, and what came of it."""
+
+    label: str
+    algorithm: str
+    policy: str
+    knows: str
+    seed: int
+    samples: int
+    certified: bool
+    correct: bool
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -40,8 +55,8 @@ class Contender:
             self.algorithm, **({"theta": instance[1]} if self.algorithm == "oracle" else {})
         )
 
-    def run(self, instance: Instance, seed: int) -> dict[str, Any]:
-        """One run, as a row of the table."""
+    def run(self, instance: Instance, seed: int) -> Run:
+        """Run once, with the noise of this seed."""
         problem, theta = instance
         simulator = LinearSimulator(
             problem, theta, seed=np.random.SeedSequence(seed, spawn_key=(1,))
@@ -56,17 +71,17 @@ class Contender:
             confidence=self.policy,
             on_misfit="ignore",
         )
-        return {
-            "label": self.label,
-            "algorithm": self.algorithm,
-            "policy": self.policy,
-            "knows": self.knows,
-            "seed": seed,
-            "samples": result.samples,
-            "certified": result.certified,
-            "correct": result.arm == problem.best_arm(theta),
-            "seconds": time.perf_counter() - begun,
-        }
+        return Run(
+            label=self.label,
+            algorithm=self.algorithm,
+            policy=self.policy,
+            knows=self.knows,
+            seed=seed,
+            samples=result.samples,
+            certified=result.certified,
+            correct=result.arm == problem.best_arm(theta),
+            seconds=time.perf_counter() - begun,
+        )
 
 
 ORACLE = Contender("Oracle", "oracle", "paper")

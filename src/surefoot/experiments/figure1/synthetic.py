@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,7 +103,7 @@ def run_once(name: str, size: int, run: int, seed: int) -> list[dict[str, Any]]:
     experiment = IRRELEVANT if name == IRRELEVANT.name else SPHERE
     instance = experiment.instance(size, seed)
     where = {"experiment": name, "size": size, "pairs": instance[0].n_pairs, "run": run}
-    return [where | contender.run(instance, seed) for contender in CONTENDERS]
+    return [where | asdict(contender.run(instance, seed)) for contender in CONTENDERS]
 
 
 def summary(runs: pd.DataFrame) -> pd.DataFrame:

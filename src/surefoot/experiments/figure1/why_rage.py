@@ -165,32 +165,59 @@ def why_rage(session: Session) -> None:
     _show(session, lines)
 
 
-def diagnose(name: str, size: int, seed: int) -> dict[str, Any]:
-    """One instance of the experiment of that name: samples of each variant, and what decides
-    them.
+@dataclass(frozen=True)
+class Diagnosis:
+    """Samples of each variant on one instance, and what decides them.
+
+    Attributes:
+        support: how many pairs RAGE's first design pulls.
+        needs_g, needs_first, needs_best: pulls after which the true gaps exceed the paper's widths,
+            with λ^G, with RAGE's first design, and with the best one (H_R).
     """
+
+    experiment: str
+    size: int
+    seed: int
+    static: int
+    printed: int
+    without_rounding: int
+    looking: int
+    keeping: int
+    phases: int
+    left_after_first: int
+    first_phase: int
+    discarded: int
+    rounding_binds: int
+    support: int
+    needs_g: float
+    needs_first: float
+    needs_best: float
+
+
+def diagnose(name: str, size: int, seed: int) -> Diagnosis:
+    """Run all variants on one instance of the experiment of that name."""
     instance = (IRRELEVANT if name == IRRELEVANT.name else SPHERE).instance(size, seed)
     algorithms = (Recording(), WithoutRounding(), Looking(), Keeping(), RobustStatic())
     printed, without, looking, keeping, static = (
         _finished(algorithm, instance, seed) for algorithm in algorithms
     )
     phases = [int(record.counts.sum()) for record in printed.history]
-    return {
-        "experiment": name,
-        "size": size,
-        "seed": seed,
-        "static": static.samples,
-        "printed": printed.samples,
-        "without_rounding": without.samples,
-        "looking": looking.samples,
-        "keeping": keeping.samples,
-        "phases": len(phases),
-        "left_after_first": int(printed.history[0].survivors.sum()),
-        "first_phase": phases[0],
-        "discarded": sum(phases[:-1]),
-        "rounding_binds": sum(minimum > n for n, minimum in printed.wanted),
+    return Diagnosis(
+        experiment=name,
+        size=size,
+        seed=seed,
+        static=static.samples,
+        printed=printed.samples,
+        without_rounding=without.samples,
+        looking=looking.samples,
+        keeping=keeping.samples,
+        phases=len(phases),
+        left_after_first=int(printed.history[0].survivors.sum()),
+        first_phase=phases[0],
+        discarded=sum(phases[:-1]),
+        rounding_binds=sum(minimum > n for n, minimum in printed.wanted),
         **_what_designs_need(instance, printed),
-    }
+    )
 
 
 def _finished(algorithm: Algorithm, instance: Instance, seed: int) -> Any:
@@ -203,7 +230,7 @@ def _finished(algorithm: Algorithm, instance: Instance, seed: int) -> Any:
     return run
 
 
-def _what_designs_need(instance: Instance, rage: Recording) -> dict[str, float]:
+def _what_designs_need(instance: Instance, rage: Recording) -> dict[str, Any]:
     """Pulls after which the true gaps exceed the paper's widths: with λ^G, RAGE's first design, and
     the best (H_R).
     """

@@ -9,6 +9,7 @@ import hashlib
 import importlib.metadata
 import json
 import platform
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,8 @@ class Journal:
         self.results = self._read()
 
     def record(self, job: str, result: Any) -> None:
-        """Keep a finished job."""
-        line = json.dumps([job, result])
+        """Keep a finished job; dataclasses become plain values."""
+        line = json.dumps([job, result], default=asdict)
         self.results[job] = json.loads(line)[1]
         self._file.write(line.encode() + b"\n")
         self._file.flush()

@@ -102,7 +102,7 @@ class Session:
         Args:
             experiment: what is being done, for people and for the journal's name.
             function: must stand in a module, where workers can find it; what it returns must
-                survive JSON.
+                survive JSON, in which dataclasses become dictionaries.
             identity: what else decides the results, besides the seed and the code. Leave out the
                 number of runs if a session of more runs can use the jobs of one with fewer.
         """
