@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.linalg import expm
 
 from surefoot.glucose import Scenario, find_patient
 from surefoot.glucose.calculator import pump_rate
 from surefoot.glucose.model import advance_minute, fresh_patient
-from surefoot.glucose.responses import POINTS, boluses, exponential, insulin_matrix, responses
+from surefoot.glucose.responses import POINTS, boluses, responses
 from tests.glucose.cases import ODD_MEALS
 
 
@@ -48,11 +47,6 @@ def test_insulin_is_a_superposition(window):
         )
         assert use == pytest.approx(state[6], abs=1e-3)
         assert make == pytest.approx(state[8], abs=1e-3)
-
-
-def test_the_series_is_the_matrix_exponential():
-    matrix = insulin_matrix(find_patient("adult#005").physiology, 1.0) / POINTS
-    np.testing.assert_allclose(exponential(matrix), expm(matrix), rtol=1e-12, atol=1e-14)
 
 
 def test_a_bolus_follows_the_window_in_which_its_meal_was_announced():

@@ -16,7 +16,7 @@ from surefoot.arrays import Array
 from surefoot.compiled import kernel
 from surefoot.errors import InputError
 
-LOW, HIGH = 70.0, 180.0  # mg/dL: the target range, both ends included
+LOW, HIGH = 70.0, 180.0  # mg/dL: the consensus target range, both ends included
 LOWEST_SCORED = 1.0  # mg/dL
 
 # Kovatchev et al. (1997), as in simglucose.

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import expm
 
 from surefoot.arrays import Array, IntArray
 from surefoot.compiled import kernel
@@ -145,14 +146,12 @@ def insulin_responses(
     start = np.array([patient.initial_state[state] for state in INSULIN_STATES] + [1.0])
     basal = insulin_matrix(p, pump_rate(patient.basal)) + insulin_offset(p)
     basal_use, basal_make = np.empty(count + 1), np.empty(count + 1)
-    propagate(exponential(basal / POINTS), start, 0, count, basal_use, basal_make)
+    propagate(expm(basal / POINTS), start, 0, count, basal_use, basal_make)
 
     bolus_use, bolus_make = np.empty(count + 1), np.empty(count + 1)
     unit, on = np.eye(8)[ONE], min(POINTS * window, count)
-    middle = propagate(
-        exponential(insulin_matrix(p, 1.0) / POINTS), unit, 0, on, bolus_use, bolus_make
-    )
-    propagate(exponential(rest / POINTS), middle, on, count, bolus_use, bolus_make)
+    middle = propagate(expm(insulin_matrix(p, 1.0) / POINTS), unit, 0, on, bolus_use, bolus_make)
+    propagate(expm(rest / POINTS), middle, on, count, bolus_use, bolus_make)
     return basal_use, basal_make, bolus_use, bolus_make
 
 
@@ -178,15 +177,6 @@ def insulin_offset(p: Physiology) -> Array:
     m = np.zeros((8, 8))
     m[USE, ONE] = -p.p2u * p.Ib
     return m
-
-
-def exponential(matrix: Array) -> Array:
-    """The matrix exponential by its series: steps are short, so 24 terms reach the last digit."""
-    total, term = np.eye(len(matrix)), np.eye(len(matrix))
-    for k in range(1, 25):
-        term = term @ matrix / k
-        total += term
-    return total
 
 
 @kernel

@@ -11,6 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 from surefoot.arrays import Array
 from surefoot.errors import InputError
@@ -87,31 +88,5 @@ def spline_weights(sample_minutes: int) -> Array:
     The spline is linear in its knots, so row k gives the error at minute (k + 1)·sample_minutes.
     """
     minutes = np.arange(1, BLOCK_MINUTES // sample_minutes + 1) * sample_minutes
-    place = np.minimum(minutes // KNOT_MINUTES, KNOTS_A_BLOCK - 1)
-    right = minutes / KNOT_MINUTES - place  # distance from the knot on the left, in knots
-    left = 1 - right
-    values, curvature = np.eye(KNOTS_A_BLOCK + 1), _curvatures()
-    straight = left[:, None] * values[place] + right[:, None] * values[place + 1]
-    bend = (left**3 - left)[:, None] * curvature[place] + (right**3 - right)[:, None] * curvature[
-        place + 1
-    ]
-    return np.asarray(straight + bend / 6)
-
-
-def _curvatures() -> Array:
-    """Second derivatives of the spline at its knots, as rows of a matrix that acts on the knots'
-    values.
-    """
-    size = KNOTS_A_BLOCK + 1
-    system, differences = np.zeros((size, size)), np.zeros((size, size))
-    for row in range(1, size - 1):
-        system[row, row - 1 : row + 2] = 1 / 6, 4 / 6, 1 / 6
-        differences[row, row - 1 : row + 2] = 1, -2, 1
-    # not-a-knot: one cubic across the first two intervals, and the last two
-    system[0, :3] = (
-        1,
-        -2,
-        1,
-    )
-    system[-1, -3:] = 1, -2, 1
-    return np.asarray(np.linalg.solve(system, differences), dtype=np.float64)
+    spline = CubicSpline(np.arange(KNOTS_A_BLOCK + 1), np.eye(KNOTS_A_BLOCK + 1))  # not-a-knot
+    return np.asarray(spline(minutes / KNOT_MINUTES))
