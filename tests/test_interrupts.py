@@ -20,7 +20,7 @@ from surefoot.interrupts import EXIT_CODE, SENTENCE, deferred
 from tests.commands_in_processes import Command, Ending, busy_machine
 
 MOMENTS, AT_A_TIME, WORKERS = 30, 3, 2
-REPRODUCE = ("reproduce", "unit-sphere", "--runs", "1", "--processes", str(WORKERS))
+REPRODUCE = ("reproduce", "unit-sphere", "--quiet", "--runs", "1", "--processes", str(WORKERS))
 
 
 def test_a_command_can_be_interrupted_at_any_moment_of_its_start(tmp_path: Path) -> None:

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from surefoot.errors import InputError
 from surefoot.experiments.session.output import Folder, markdown_table, short
+from surefoot.interrupts import SENTENCE
 
 
 def test_files_appear_together_when_all_are_written(tmp_path: Path) -> None:
@@ -23,6 +27,42 @@ def test_a_failure_in_the_middle_leaves_what_was_there_before(tmp_path: Path) ->
         raise OSError("disk full")
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "old"
+
+
+def test_an_interrupt_in_the_middle_leaves_what_was_there_before(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old")
+    program = (
+        "import signal\n"
+        "from pathlib import Path\n"
+        "from surefoot.experiments.session.output import Folder\n"
+        "from surefoot.interrupts import end_this_process\n"
+        "end_this_process()\n"
+        f"with Folder(Path({str(tmp_path)!r})).staged() as stage:\n"
+        "    (stage / 'a.txt').write_text('new')\n"
+        "    signal.raise_signal(signal.SIGINT)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (130, f"surefoot: {SENTENCE}\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "old"
+
+
+def test_an_interrupt_while_files_are_moved_waits_for_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    move = Path.replace
+
+    def interrupted_move(self: Path, target: Path) -> Path:
+        signal.raise_signal(signal.SIGINT)
+        return move(self, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted_move)
+    with pytest.raises(KeyboardInterrupt), Folder(tmp_path).staged() as stage:  # noqa: PT012
+        for name in ("a.txt", "b.txt"):
+            (stage / name).touch()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt"]
 
 
 def test_a_folder_that_cannot_be_is_refused_at_once(tmp_path: Path) -> None:
