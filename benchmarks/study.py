@@ -36,7 +36,7 @@ class EqualPhases(Algorithm):
     def begin(self) -> None:
         pass
 
-    def plan(self) -> Counts | StopReason:
+    def next_counts(self) -> Counts | StopReason:
         if len(self.history) == PHASES:
             return StopReason.NO_CERTIFICATE
         return np.full(

@@ -64,7 +64,7 @@ def test_e4_every_error_is_one_of_the_counted_events() -> None:
     best, worst = problem.best_arm(theta), problem.worst_pairs(theta)
     counts, c = np.full(problem.n_pairs, 1), 0.5
     frame, ones = (
-        Frame.of(problem, problem.pairs, np.ones(problem.n_pairs)),
+        Frame.of(problem, np.ones(problem.n_pairs)),
         information(problem.pairs, counts),
     )
     inverse, errors = np.linalg.inv(ones), 0

@@ -206,12 +206,18 @@ class RobustProblem:
         """(n_arms,) the smallest of the given (n_pairs,) values within each arm."""
         return np.minimum.reduceat(values, self.offsets[:-1])
 
+    def worst_pair(self, arm: int, values: Array) -> int:
+        """The pair at which the given (n_pairs,) values are smallest within the arm."""
+        own = self.pairs_of(arm)
+        return int(own.start + np.argmin(values[own]))
+
     def worst_pairs(self, theta: ArrayLike) -> IntArray:
-        """(n_arms,) the pair at which each arm is worst."""
-        means = self.pair_means(theta)
-        return np.array(
-            [self.offsets[a] + np.argmin(means[self.pairs_of(a)]) for a in range(self.n_arms)]
-        )
+        """(n_arms,) the pair at which each arm is worst under θ."""
+        return self.worst_pairs_of(self.pair_means(theta))
+
+    def worst_pairs_of(self, values: Array) -> IntArray:
+        """(n_arms,) the pair at which the given (n_pairs,) values are smallest within each arm."""
+        return np.array([self.worst_pair(arm, values) for arm in range(self.n_arms)])
 
     def best_arm(self, theta: ArrayLike) -> int:
         """The arm whose worst case is best under θ; the first of several."""

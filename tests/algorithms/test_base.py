@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from surefoot.algorithms import StopReason, algorithm_from, base
 from surefoot.algorithms.robust_static import RobustStatic
@@ -20,27 +19,6 @@ from tests.algorithms.families import settings_for
 def test_options_that_an_algorithm_does_not_have() -> None:
     with pytest.raises(InputError, match="'uniform' does not take these options"):
         algorithm_from("uniform", speed=3)
-
-
-def test_outcomes_that_do_not_fit_the_phase_are_refused() -> None:
-    problem, _ = instance = random_robust(4, 3, 3)
-    run = RobustStatic().start(problem, settings_for("robust-static"))
-    phase = run.next_phase()
-    assert phase is not None
-    good = LinearSimulator(*instance, seed=0).pull(phase)
-    sums = good.sums + (phase.counts == 0)
-    with pytest.raises(InputError, match="rewards of pairs that were not pulled"):
-        run.update(Outcome(0, good.counts, sums, good.scatter))
-    with pytest.raises(InputError, match="rewards of pairs that were not pulled"):
-        run.update(Outcome(0, good.counts, good.sums, good.scatter + (phase.counts == 0)))
-    with pytest.raises(InputError, match="cannot be negative"):
-        run.update(Outcome(0, good.counts, good.sums, good.scatter - 1e9))
-    with pytest.raises(
-        InputError,
-        match=r"sums of shape \(11,\).*the problem has 12 pairs: give one entry for each",
-    ):
-        run.update(Outcome(0, good.counts, good.sums[1:], good.scatter))
-    run.update(good)
 
 
 def test_a_run_that_would_never_end_stops_before_counts_lose_their_digits() -> None:
@@ -70,21 +48,3 @@ def test_a_rejected_model_is_not_certified_unless_the_user_says_so() -> None:
     assert "linear model rejected" in repr(rejected)
     assert bent_run(on_misfit="ignore").certified
     assert bent_run(confidence="paper").certified
-
-
-@pytest.mark.statistical
-def test_simultaneous_widths_cover_all_pairs_at_all_looks() -> None:
-    problem, theta = random_robust(4, 3, 3)
-    means, misses, runs = problem.pair_means(theta), 0, 60
-    for seed in range(runs):
-        run = algorithm_from("robust-lingape").start(
-            problem, settings_for("robust-lingape", delta=0.1)
-        )
-        simulator = LinearSimulator(problem, theta, seed=seed)
-        missed = False
-        while phase := run.next_phase():
-            run.update(simulator.pull(phase))
-            result = run.result
-            missed |= bool((np.abs(result.pair_means - means) > result.pair_widths).any())
-        misses += missed
-    assert stats.binom.sf(misses - 1, runs, 0.1) > 1e-3

@@ -13,9 +13,7 @@ SCALES = np.array([1.0, 2.0, 0.5, 1.0])
 
 
 def comparisons() -> Comparisons:
-    return Frame.of(PROBLEM, PROBLEM.pairs / SCALES[:, None], SCALES).compare(
-        np.full(4, 3), np.zeros(4)
-    )
+    return Frame.of(PROBLEM, SCALES).compare(np.full(4, 3), np.zeros(4))
 
 
 @pytest.mark.parametrize(("pulls", "decisions"), [(10, 4), (3, 4), (1, 1), (1000, 7)])

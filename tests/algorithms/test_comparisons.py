@@ -18,7 +18,7 @@ def measured(
     problem, theta = instance
     scales = np.full(problem.n_pairs, scale)
     outcome = LinearSimulator(problem, theta, scale, seed=1).pull(Phase(0, counts))
-    frame = Frame.of(problem, problem.pairs / scale, scales)
+    frame = Frame.of(problem, scales)
     A = information(problem.pairs / scale, counts)
     b = problem.pairs.T @ outcome.sums / scale**2
     return frame.compare(counts, outcome.sums), A, np.linalg.solve(A, b)
@@ -84,7 +84,7 @@ def test_a_pull_that_measures_nothing_changes_nothing() -> None:
 def test_unmeasured_differences_never_decide() -> None:
     problem = RobustProblem(np.eye(3), [np.zeros((1, 3))] * 3)
     instance = problem, np.array([3.0, 2.0, 1.0])
-    frame = Frame.of(problem, problem.pairs, np.ones(3))
+    frame = Frame.of(problem, np.ones(3))
     counts = np.array([4, 4, 0])
     outcome = LinearSimulator(*instance, seed=0).pull(Phase(0, counts))
     comparisons = frame.compare(counts, outcome.sums)
@@ -97,7 +97,7 @@ def test_unmeasured_differences_never_decide() -> None:
 
 def test_equal_pairs_neither_win_nor_lose() -> None:
     problem = RobustProblem([[1.0, 0.0], [1.0, 0.0]], [[[0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]])
-    frame = Frame.of(problem, problem.pairs, np.ones(3))
+    frame = Frame.of(problem, np.ones(3))
     comparisons = frame.compare(np.full(3, 5), np.array([5.0, 5.0, 20.0]))
     assert comparisons.clearance(np.array([0]))[0, 1] == 0.0
     assert comparisons.upper_gaps(np.array([0]), 2.0)[0, 1] == np.inf

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
-from surefoot.algorithms import Algorithm, Result, StopReason
+from surefoot.algorithms import Algorithm, Result, StopReason, stored_algorithm
 from surefoot.errors import InputError
 from surefoot.experiments.instances import (
     Instance,
@@ -21,7 +22,8 @@ from surefoot.noise import Gaussian, SubGaussian
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
 from surefoot.statistics import Outcome
-from tests.algorithms.families import NAMES, made_for, settings_for
+from tests.algorithms.families import FAMILIES, NAMES, made_for, settings_for
+from tests.statistical import error_test
 
 pytestmark = pytest.mark.parametrize("name", NAMES)
 
@@ -89,7 +91,7 @@ def test_starting_leaves_the_algorithm_as_it_was(name: str) -> None:
     algorithm = made_for(name, instance)
     run = algorithm.start(instance[0], settings_for(name))
     finished(run, LinearSimulator(*instance, seed=0))
-    assert not hasattr(algorithm, "counts")
+    assert not hasattr(algorithm, "tally")
     assert algorithm.start(instance[0], settings_for(name)).samples == 0
 
 
@@ -242,7 +244,7 @@ def test_outcomes_twice_or_out_of_order_are_refused(name: str) -> None:
     with pytest.raises(InputError, match="outcomes come in order, each once"):
         run.update(outcome)
     assert run.samples == phase.samples
-    assert _state(run)["sums"] == before["sums"]
+    assert _state(run)["pair_averages"] == before["pair_averages"]
 
 
 def test_an_update_before_any_phase_is_refused(name: str) -> None:
@@ -281,7 +283,9 @@ def test_a_shared_pair_does_no_harm(name: str) -> None:
 def test_options_rebuild_the_algorithm(name: str) -> None:
     instance = two_arms()
     algorithm = made_for(name, instance)
-    rebuilt = type(algorithm)(**algorithm.options())
+    stored = json.loads(json.dumps(algorithm.options()))
+    rebuilt = stored_algorithm(name, stored)
+    assert rebuilt.options() == stored
     outcome = [
         finished(a.start(instance[0], settings_for(name)), LinearSimulator(*instance, seed=2))
         for a in (algorithm, rebuilt)
@@ -329,10 +333,25 @@ def test_units_of_rewards_do_not_matter(name: str) -> None:
     assert [r.counts.tolist() for r in one.history] == [r.counts.tolist() for r in eight.history]
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize("family", FAMILIES)
+def test_errors_stay_within_delta(name: str, family: str) -> None:
+    """Where there is a certificate, and one is always given by an algorithm that gives any."""
+    certifies = name != "stableopt"
+    test = error_test(
+        lambda instance: made_for(name, instance),
+        FAMILIES[family](),
+        runs=400 if certifies else 5,
+        budget=settings_for(name).budget,
+    )
+    assert test.certified == (test.runs if certifies else 0)
+    assert not test.rejected
+
+
 def _state(run: Algorithm) -> dict[str, bytes]:
-    """Everything a run knows, but for the phase that is waiting."""
-    return {
-        key: pickle.dumps(value)
-        for key, value in vars(run).items()
-        if key not in ("_pending", "problem")
+    """Everything a run says, but for the phase that is waiting."""
+    result = run.result
+    shown = {
+        key: value for key, value in vars(result).items() if key not in ("problem", "settings")
     }
+    return {key: pickle.dumps(value) for key, value in shown.items()}

@@ -33,8 +33,8 @@ def test_each_pull_is_the_published_choice(confidence: str) -> None:
     run.update(simulator.pull(first))
     first_information = information(problem.pairs, first.counts)
     while phase := run.next_phase():
-        A = information(problem.pairs, run.counts)
-        theta, inverse = np.linalg.solve(A, problem.pairs.T @ run.sums), np.linalg.inv(A)
+        A = information(problem.pairs, run.tally.counts)
+        theta, inverse = np.linalg.solve(A, problem.pairs.T @ run.tally.sums), np.linalg.inv(A)
         beta = (
             math.sqrt(2 * math.log(problem.n_pairs / 0.05))
             if confidence == "paper"

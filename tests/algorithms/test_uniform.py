@@ -7,8 +7,6 @@ from surefoot.algorithms import StopReason
 from surefoot.experiments.instances import irrelevant_dimensions, random_robust
 from surefoot.noise import Gaussian
 from surefoot.simulate import LinearSimulator, identify
-from tests.algorithms.families import FAMILIES
-from tests.statistical import error_test
 
 
 @pytest.mark.parametrize("budget", [7, 100, 1234])
@@ -40,11 +38,3 @@ def test_it_stops_when_it_is_sure() -> None:
     assert result.certified
     assert result.samples < 10**6
     assert result.arm == instance[0].best_arm(instance[1])
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("family", FAMILIES)
-def test_errors_stay_within_delta(family: str) -> None:
-    test = error_test(lambda _: "uniform", FAMILIES[family]())
-    assert test.certified == test.runs
-    assert not test.rejected

@@ -26,7 +26,7 @@ def test_an_unknown_scale_is_taken_from_replicates():
         )
     )
     pulled = phase.counts > 0
-    scale = np.sqrt(run.scatter.sum() / run.freedom.sum())
+    scale = np.sqrt(run.tally.scatter.sum() / run.tally.freedom.sum())
     np.testing.assert_allclose(
         run.result.pair_errors[pulled], scale / np.sqrt(phase.counts[pulled])
     )

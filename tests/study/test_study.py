@@ -304,8 +304,8 @@ def test_another_plan_on_replay_is_refused(path: Path, monkeypatch: pytest.Monke
     with toy_study(path) as study:
         for pull in study.ask(20):
             study.tell(pull.id, linear(pull))
-    plan = Rounds.plan
-    monkeypatch.setattr(Rounds, "plan", lambda self: plan(self) + 1)
+    planned = Rounds.next_counts
+    monkeypatch.setattr(Rounds, "next_counts", lambda self: planned(self) + 1)
     with pytest.raises(InputError, match="another version of surefoot or numpy"):
         open_toy(path)
 

@@ -46,7 +46,7 @@ class Rounds(Algorithm):
     def begin(self) -> None:
         pass
 
-    def plan(self) -> Counts | StopReason:
+    def next_counts(self) -> Counts | StopReason:
         if len(self.history) == self.rounds:
             return StopReason.NO_CERTIFICATE
         counts = np.full(self.problem.n_pairs, self.size, dtype=np.int64)
@@ -55,8 +55,8 @@ class Rounds(Algorithm):
         return counts
 
     def learn(self, outcome: Outcome) -> None:
-        self.leader = self.problem.best_arm(self.estimate)
-        self.evidence = np.asarray(self.sums[: self.problem.n_arms])
+        self.leader = self.problem.best_arm(self.tally.estimate)
+        self.evidence = np.asarray(self.tally.sums[: self.problem.n_arms])
 
 
 def toy_study(path: Path, rounds: int = 3, size: int = 2, **options: object) -> Study:

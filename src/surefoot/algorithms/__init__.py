@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from surefoot.algorithms.base import Algorithm
-from surefoot.algorithms.result import ModelCheck, PhaseRecord, Result, StopReason
+from surefoot.algorithms.options import built
+from surefoot.algorithms.result import ModelCheck, PhaseRecord, Result, StopReason, Verdict
 from surefoot.algorithms.settings import Settings
+from surefoot.algorithms.tally import Tally
 from surefoot.errors import InputError
 
 __all__ = [
@@ -19,6 +21,8 @@ __all__ = [
     "Result",
     "Settings",
     "StopReason",
+    "Tally",
+    "Verdict",
     "algorithm_from",
     "stored_algorithm",
 ]
@@ -38,10 +42,7 @@ def algorithm_from(choice: str | Algorithm, **options: Any) -> Algorithm:
     """The algorithm of that name with its options, or the instance given."""
     if isinstance(choice, Algorithm):
         return choice
-    try:
-        return _class_of(choice)(**options)
-    except TypeError as error:
-        raise InputError(f"algorithm {choice!r} does not take these options: {error}") from None
+    return built(_class_of(choice), options)
 
 
 def stored_algorithm(name: str, options: Mapping[str, Any]) -> Algorithm:

@@ -128,8 +128,8 @@ class Frame:
     scales: Array
 
     @classmethod
-    def of(cls, problem: RobustProblem, rows: Array, scales: Array) -> Frame:
-        pairs, measured = whiten(problem.pairs, rows)
+    def of(cls, problem: RobustProblem, scales: Array) -> Frame:
+        pairs, measured = whiten(problem.pairs, problem.pairs / scales[:, None])
         return cls(problem.offsets, pairs, measured, scales)
 
     def compare(self, counts: Counts, sums: Array) -> Comparisons:

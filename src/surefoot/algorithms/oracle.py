@@ -53,8 +53,8 @@ class Oracle(StaticAllocation):
         given = (self.problem.pairs, self.problem.offsets, theta, self.best)
         lambda_star = remembered(
             self.problem,
-            ("oracle", noise_key(self.scales), theta.tobytes()),
-            lambda: paper_separation(*given, rows=self.rows, tolerance=1e-3),
+            ("oracle", noise_key(self.tally.scales), theta.tobytes()),
+            lambda: paper_separation(*given, rows=self.tally.rows, tolerance=1e-3),
         )
         return lambda_star.weights
 

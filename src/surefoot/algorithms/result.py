@@ -128,6 +128,25 @@ class PhaseRecord:
 
 
 @dataclass(frozen=True, eq=False)
+class Verdict:
+    """What an algorithm concludes from the rewards.
+
+    Attributes:
+        algorithm: its name.
+        arm: the best arm, or the best guess.
+        reason: why it stopped, or that it did not.
+        survivors: (n_arms,) arms still possible.
+        history: what was known after each phase.
+    """
+
+    algorithm: str
+    arm: int
+    reason: StopReason
+    survivors: NDArray[np.bool_]
+    history: list[PhaseRecord]
+
+
+@dataclass(frozen=True, eq=False)
 class Result:
     """The answer of a run, valid at any time.
 
@@ -142,6 +161,8 @@ class Result:
         pair_averages: (n_pairs,) means of the rewards themselves, without the model; NaN where
             there are none.
         pair_errors: (n_pairs,) their standard errors; NaN where they are not known.
+        noise_scales: (n_pairs,) scales of the noise, as given or as replicates say; None if neither
+            does.
     """
 
     problem: RobustProblem
@@ -157,6 +178,7 @@ class Result:
     pair_widths: Array
     pair_averages: Array
     pair_errors: Array
+    noise_scales: Array | None
     counts: Counts
     model_check: ModelCheck
     history: list[PhaseRecord]
@@ -183,8 +205,7 @@ class Result:
     @property
     def worst_pair(self) -> int:
         """The pair at which the chosen arm is estimated to be worst."""
-        own = self.problem.pairs_of(self.arm)
-        return int(own.start + np.argmin(self.pair_means[own]))
+        return self.problem.worst_pair(self.arm, self.pair_means)
 
     @property
     def sentence(self) -> str:
@@ -209,7 +230,7 @@ class Result:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a phase: pulls, leader, survivors, evidence against the closest rival,
+        """One row per phase: pulls, leader, survivors, evidence against the closest rival,
         boundary.
         """
         import pandas as pd

@@ -41,11 +41,11 @@ class RobustLinGapE(Algorithm):
     has_paper_policy: ClassVar[bool] = False
 
     def begin(self) -> None:
-        self.frame = Frame.of(self.problem, self.rows, self.scales)
+        self.frame = Frame.of(self.problem, self.tally.scales)
         self.comparisons: Comparisons | None = None
         self.radius = math.inf
 
-    def plan(self) -> Counts | StopReason:
+    def next_counts(self) -> Counts | StopReason:
         if self.survivors.sum() == 1:
             return StopReason.IDENTIFIED
         if self.remaining < 1:
@@ -53,11 +53,11 @@ class RobustLinGapE(Algorithm):
         if self.comparisons is None:
             return self._first_phase()
         pulls = int(min(math.ceil((self.growth - 1) * self.samples), self.remaining))
-        return decided(self._choose, self.comparisons, self.scales, pulls, self.decisions)
+        return decided(self._choose, self.comparisons, self.tally.scales, pulls, self.decisions)
 
     def learn(self, outcome: Outcome) -> None:
-        self.comparisons = self.frame.compare(self.counts, self.sums)
-        self.radius = self.ellipsoid_radius
+        self.comparisons = self.frame.compare(self.tally.counts, self.tally.sums)
+        self.radius = self.tally.ellipsoid_radius
         self.leader = int(np.argmax(self.comparisons.robust_values))
         self.evidence = self.comparisons.clearance(np.array([self.leader]))[0]  # eq:11
         self.boundary = self.radius
@@ -68,12 +68,12 @@ class RobustLinGapE(Algorithm):
         """Twice the support of λ^G: fixed before any data, it spans all directions and scales the
         ellipsoid.
         """
-        weights = g_weights(self.problem, self.scales)
+        weights = g_weights(self.problem, self.tally.scales)
         return round_design(weights, int(min(2 * len(np.flatnonzero(weights)), self.remaining)))
 
     def _choose(self, comparisons: Comparisons, pulls: int) -> int:
         """The pair whose pulls most reduce the standard error of the clouded direction."""
-        measured = comparisons.located / self.scales[:, None]
+        measured = comparisons.located / self.tally.scales[:, None]
         gain = (measured @ self._clouded(comparisons)) ** 2
         return int(np.argmax(gain / (1 + pulls * np.einsum("ij,ij->i", measured, measured))))
 
@@ -88,6 +88,5 @@ class RobustLinGapE(Algorithm):
         at_worst[:, self.leader] = -np.inf
         at_worst[np.isposinf(at_worst)] = -np.inf
         row, rival = np.unravel_index(int(np.argmax(at_worst)), at_worst.shape)
-        against = slice(offsets[rival], offsets[rival + 1])
-        witness = against.start + int(np.argmin(upper[row, against]))
+        witness = self.problem.worst_pair(int(rival), upper[row])
         return np.asarray(comparisons.located[own[row]] - comparisons.located[witness])

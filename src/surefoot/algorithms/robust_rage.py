@@ -40,13 +40,13 @@ class RobustRage(Algorithm):
     name: ClassVar[str] = "robust-rage"
 
     def begin(self) -> None:
-        self.frame = Frame.of(self.problem, self.rows, self.scales)
+        self.frame = Frame.of(self.problem, self.tally.scales)
         self.t = 1  # line 1; X̂_t is self.survivors
         self.blocked = False
         # the paper's noise has scale 1, and 2^(−t) is in that unit
-        self.unit = float(np.median(self.scales))
+        self.unit = float(np.median(self.tally.scales))
 
-    def plan(self) -> Counts | StopReason:
+    def next_counts(self) -> Counts | StopReason:
         if self.survivors.sum() == 1:  # line 2
             return StopReason.IDENTIFIED
         if self.remaining < 1:
@@ -83,14 +83,16 @@ class RobustRage(Algorithm):
 
     def _design(self) -> tuple[Array, float]:
         """λ*_t and ρ(X̂_t) of `eq:eq14`, mixed with λ^G if valid: then A ⪰ (1 − mixture)·A_{λ*}."""
-        problem, rows, unit = self.problem, self.rows, self.unit
+        problem, rows, scales = self.problem, self.tally.rows, self.tally.scales
         candidates = np.flatnonzero(self.survivors)
         xy = remembered(
             problem,
-            ("xy", noise_key(self.scales), candidates.tobytes()),
+            ("xy", noise_key(scales), candidates.tobytes()),
             lambda: robust_xy(problem.pairs, problem.offsets, candidates, rows),
         )
         if self.settings.confidence == "paper":
-            return xy.weights, xy.value / unit**2
-        mixed = (1 - self.mixture) * xy.weights + self.mixture * g_weights(problem, self.scales)
-        return mixed, xy.value / (1 - self.mixture) / unit**2
+            return xy.weights, xy.value / self.unit**2
+        mixed = (1 - self.mixture) * xy.weights + self.mixture * g_weights(
+            problem, self.tally.scales
+        )
+        return mixed, xy.value / (1 - self.mixture) / self.unit**2

@@ -22,4 +22,4 @@ class RobustStatic(StaticAllocation):
     name: ClassVar[str] = "robust-static"
 
     def allocation(self) -> Array:
-        return g_weights(self.problem, self.scales)
+        return g_weights(self.problem, self.tally.scales)

@@ -47,19 +47,19 @@ class StableOpt(Algorithm):
                 'stableopt never stops by itself: give a budget, or use "prime", '
                 "which stops when it is sure"
             )
-        self.frame = Frame.of(self.problem, self.rows, self.scales)
+        self.frame = Frame.of(self.problem, self.tally.scales)
         self.comparisons: Comparisons | None = None
 
-    def plan(self) -> Counts | StopReason:
+    def next_counts(self) -> Counts | StopReason:
         if self.remaining < 1:
             return StopReason.NO_CERTIFICATE
         if self.comparisons is None:
             return self._first_phase()
         pulls = int(min(max(1, self.batch_growth * self.samples), self.remaining))
-        return decided(self._choose, self.comparisons, self.scales, pulls, self.decisions)
+        return decided(self._choose, self.comparisons, self.tally.scales, pulls, self.decisions)
 
     def learn(self, outcome: Outcome) -> None:
-        self.comparisons = self.frame.compare(self.counts, self.sums)
+        self.comparisons = self.frame.compare(self.tally.counts, self.tally.sums)
         self.beta = self._beta()
         lower, upper = self._bounds(self.comparisons)
         surest = self.problem.worst_of(lower)
@@ -68,13 +68,13 @@ class StableOpt(Algorithm):
         self.survivors = self.problem.worst_of(upper) >= surest.max()
 
     def _first_phase(self) -> Counts:
-        weights = g_weights(self.problem, self.scales)
+        weights = g_weights(self.problem, self.tally.scales)
         return round_design(weights, int(min(len(np.flatnonzero(weights)), self.remaining)))
 
     def _beta(self) -> float:
         if self.settings.confidence == "paper":
             return math.sqrt(2 * math.log(self.problem.n_pairs / self.settings.delta))
-        return self.ellipsoid_radius
+        return self.tally.ellipsoid_radius
 
     def _bounds(self, comparisons: Comparisons) -> tuple[Array, Array]:
         """(n_pairs,) lcb and ucb."""
@@ -85,5 +85,4 @@ class StableOpt(Algorithm):
     def _choose(self, comparisons: Comparisons, pulls: int) -> int:
         lower, upper = self._bounds(comparisons)
         x = int(np.argmax(self.problem.worst_of(upper)))
-        own = self.problem.pairs_of(x)
-        return int(own.start + np.argmin(lower[own]))
+        return self.problem.worst_pair(x, lower)

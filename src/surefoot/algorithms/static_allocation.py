@@ -33,11 +33,11 @@ class StaticAllocation(Algorithm):
         """(n_pairs,) the share of the pulls each pair gets."""
 
     def begin(self) -> None:
-        self.frame = Frame.of(self.problem, self.rows, self.scales)
+        self.frame = Frame.of(self.problem, self.tally.scales)
         self.weights = self.allocation()
         self.look = 0
 
-    def plan(self) -> Counts | StopReason:
+    def next_counts(self) -> Counts | StopReason:
         if self.survivors.sum() == 1:
             return StopReason.IDENTIFIED
         total = (
@@ -47,14 +47,14 @@ class StaticAllocation(Algorithm):
         )
         total = int(min(total, self.samples + self.remaining))
         return (
-            grown(self.weights, self.counts, total) - self.counts
+            grown(self.weights, self.tally.counts, total) - self.tally.counts
             if total > self.samples
             else StopReason.BUDGET
         )
 
     def learn(self, outcome: Outcome) -> None:
         self.look += 1
-        self.stop_by(self.frame.compare(self.counts, self.sums))
+        self.stop_by(self.frame.compare(self.tally.counts, self.tally.sums))
 
     def stop_by(self, comparisons: Comparisons) -> None:
         """`eq:11`: some arm beats every other. Only the arm of best estimated robust value can."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -132,10 +131,7 @@ def _pair_ticks(result: Result, sign: int) -> pd.DataFrame:
 
 
 def _worst_pairs(result: Result) -> list[int]:
-    offsets = result.problem.offsets
-    return [
-        int(begin + np.argmin(result.pair_means[begin:end])) for begin, end in pairwise(offsets)
-    ]
+    return list(map(int, result.problem.worst_pairs_of(result.pair_means)))
 
 
 def _colour() -> alt.Color:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from surefoot.algorithms import Result
-from surefoot.arrays import Array
 from surefoot.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,23 +22,10 @@ def estimated_hardness(result: Result) -> Complexity | None:
     """
     from surefoot.hardness import complexity
 
-    problem, scales = result.problem, _scales(result)
+    problem, scales = result.problem, result.noise_scales
     if scales is None or not result.samples or problem.n_pairs > LARGEST:
         return None
     try:
         return complexity(problem, result.theta, TOLERANCE, problem.pairs / scales[:, None])
     except (InputError, np.linalg.LinAlgError):  # a tie in the estimate, a single arm
         return None
-
-
-def _scales(result: Result) -> Array | None:
-    """(n_pairs,) noise scales: as given, or as the replicates say."""
-    noise, n_pairs = result.settings.noise, result.problem.n_pairs
-    if noise.known:
-        return noise.scales(n_pairs)
-    seen = np.isfinite(result.pair_errors)
-    if not seen.any():
-        return None
-    return np.full(
-        n_pairs, float(np.median(result.pair_errors[seen] * np.sqrt(result.counts[seen])))
-    )

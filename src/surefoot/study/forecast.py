@@ -21,7 +21,7 @@ def expected_left(run: Algorithm) -> float | None:
     Evidence grows with the square root of the pulls: n pulls at a characteristic time H give √(n /
     H), and the run stops where that reaches its boundary c; so it takes c² H pulls in all.
     """
-    problem = run.problem
+    problem, tally = run.problem, run.tally
     alive = np.flatnonzero(run.survivors)
     if problem.n_pairs > LARGEST or not run.history or run.leader not in alive:
         return None
@@ -30,15 +30,15 @@ def expected_left(run: Algorithm) -> float | None:
     try:
         with np.errstate(all="ignore"):
             rivals = alive[alive != run.leader]
-            instance = (problem.pairs, problem.offsets, run.estimate, run.leader, rivals)
-            design = exact_separation(*instance, rows=run.rows, tolerance=TOLERANCE)
+            instance = (problem.pairs, problem.offsets, tally.estimate, run.leader, rivals)
+            design = exact_separation(*instance, rows=tally.rows, tolerance=TOLERANCE)
     except (InputError, np.linalg.LinAlgError):
         return None
     squared_boundary = (
         run.boundary**2 if run.boundary is not None else 2 * math.log(1 / run.settings.delta)
     )
-    variance = 1.0 if run.relative_variance is None else run.relative_variance
-    left = squared_boundary * design.value * variance - run.samples
+    variance = tally.relative_variance
+    left = squared_boundary * design.value * (1.0 if variance is None else variance) - run.samples
     return max(left, 0.0) if math.isfinite(left) else None
 
 

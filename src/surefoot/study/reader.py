@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Self
 from surefoot.algorithms import Algorithm, Result, Settings
 from surefoot.problem import RobustProblem
 from surefoot.study.description import Description
+from surefoot.study.follower import Follower
 from surefoot.study.forecast import left_now
 from surefoot.study.lock import writer_of
 from surefoot.study.notes import Note
-from surefoot.study.record import Record
 from surefoot.study.replay import replay
 from surefoot.study.storage import ReadStorage, Running
 from surefoot.study.storage.reading import (
@@ -85,7 +85,7 @@ class StudyReader:
         self.configuration: dict[str, Any] | None = entries["configuration"]
         self._run: Algorithm | None = None
         self._own_algorithm = algorithm
-        self._record = Record(self.description, self._storage)
+        self._follower = Follower(self.description, self._storage)
 
     @property
     def path(self) -> Path:
@@ -128,7 +128,7 @@ class StudyReader:
         So it is quick, and needs no algorithm that surefoot does not ship. Where the notes do not
         tell all (many arms, or a file of an early version), it is `result`.
         """
-        found = self._record.result()
+        found = self._follower.result()
         return self.result if found is None else found
 
     def status(self) -> Status:

@@ -4,6 +4,7 @@ docs/prime.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
@@ -63,9 +64,9 @@ class Prime(Algorithm):
         return super().from_options({**options, "tuning": Tuning.stored(options.get("tuning", {}))})
 
     def begin(self) -> None:
-        tuning, dimension = self.tuning, self.problem.dimension
-        self.coordinates = coordinates_for(self.problem.pairs, self.scales, self.problem.offsets)
-        self.spread = g_weights(self.problem, self.scales, tuning.spread_tolerance)
+        tuning, dimension, scales = self.tuning, self.problem.dimension, self.tally.scales
+        self.coordinates = coordinates_for(self.problem.pairs, scales, self.problem.offsets)
+        self.spread = g_weights(self.problem, scales, tuning.spread_tolerance)
         self.unit = max(tuning.unit_per_dimension * dimension, dimension + tuning.least_replicates)
         self.allocator = Allocator(self.coordinates, self.spread, tuning)
         self.rounding = Rounding(self.coordinates.rows, self.spread, tuning)
@@ -74,14 +75,14 @@ class Prime(Algorithm):
         self.tests: PhaseTests | None = None
         self._next_epoch()
 
-    def plan(self) -> Counts | StopReason:
+    def next_counts(self) -> Counts | StopReason:
         if reason := self._finished():
             return reason
         if not self.history:
             return self._pilot()
         if self.look == len(self.schedule.sizes):
             self._next_epoch()
-        seen = self.counts.astype(np.float64)
+        seen = self.tally.counts.astype(np.float64)
         past = Past(self.theta, whitened(self.coordinates.pairs, self.coordinates.rows, seen))
         counts = self._counts(past)
         if counts is None:
@@ -94,7 +95,9 @@ class Prime(Algorithm):
     def learn(self, outcome: Outcome) -> None:
         if self.tests is not None:
             self._look(outcome, self.tests)
-        self.theta = least_squares(self.coordinates.rows, self.counts, self.sums, self.scales)
+        self.theta = least_squares(
+            self.coordinates.rows, self.tally.counts, self.tally.sums, self.tally.scales
+        )
         self.ranked = self._ranked(self.theta)
         self.leader = int(self.ranked[0]) if len(self.ranked) else self.leader
 
@@ -129,12 +132,8 @@ class Prime(Algorithm):
         """
         if self.settings.noise.known:
             return 1.0
-        squares, freedom = (
-            sum(fit.squares for fit in self._fits),
-            sum(fit.freedom for fit in self._fits),
-        )
         silent = self.tuning.least_noise * float(np.abs(self.coordinates.rows @ self.theta).max())
-        return max(float(np.sqrt(squares / max(freedom, 1))), silent) or 1.0
+        return max(math.sqrt(self.tally.residual_variance), silent) or 1.0
 
     def _counts(self, past: Past) -> Counts | None:
         """The pulls of the next phase; None if the budget does not allow it."""
@@ -149,7 +148,7 @@ class Prime(Algorithm):
         pulls = int(min(max(allocation.pulls, least), self.remaining))
         if pulls < least:
             return None
-        return self.rounding.counts(allocation._replace(pulls=pulls), self.counts, self.units)
+        return self.rounding.counts(allocation._replace(pulls=pulls), self.tally.counts, self.units)
 
     def _look(self, outcome: Outcome, tests: PhaseTests) -> None:
         weight = float(self.schedule.weights[self.look])

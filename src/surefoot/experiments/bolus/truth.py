@@ -5,7 +5,6 @@ the tie is named.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from scipy import special
@@ -69,9 +68,7 @@ def find_truth(
         may_be_worst = means - margin <= ceilings[problem.arm_of_pair]
         chosen = np.flatnonzero(np.isin(problem.arm_of_pair, tied) & may_be_worst)
     values = problem.worst_of(means)
-    worst = np.array(
-        [start + np.argmin(means[start:stop]) for start, stop in pairwise(problem.offsets)]
-    )
+    worst = problem.worst_pairs_of(means)
     return Truth(means, deviations, counts, values, worst, int(np.argmax(values)), tied)
 
 

@@ -71,8 +71,8 @@ class Recording(RobustRage):
         lambda_, rho = self._design()
         return lambda_, 2 ** (2 * self.t) * rho * (1 + self.epsilon) * self._threshold() ** 2
 
-    def plan(self) -> Counts | StopReason:
-        planned = super().plan()
+    def next_counts(self) -> Counts | StopReason:
+        planned = super().next_counts()
         if not isinstance(planned, StopReason):
             lambda_, n = self.line_6()
             self.wanted.append((n, rounding_minimum(lambda_, self.epsilon)))
@@ -83,7 +83,7 @@ class Recording(RobustRage):
 class WithoutRounding(Recording):
     """Without r(ε), the only place where the size of a design's support matters."""
 
-    def plan(self) -> Counts | StopReason:
+    def next_counts(self) -> Counts | StopReason:
         if self.survivors.sum() == 1:
             return StopReason.IDENTIFIED
         lambda_, n = self.line_6()
@@ -103,7 +103,7 @@ class Looking(Recording):
         self.phase_counts: Counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
         self.phase_sums: Array = np.zeros(self.problem.n_pairs)
 
-    def plan(self) -> Counts | StopReason:
+    def next_counts(self) -> Counts | StopReason:
         if self.survivors.sum() == 1:
             return StopReason.IDENTIFIED
         self.lambda_, self.size = self.line_6()
@@ -141,7 +141,7 @@ class Keeping(Looking):
     """
 
     def judged(self, outcome: Outcome) -> Outcome:
-        return Outcome(outcome.phase, self.counts, self.sums, outcome.scatter)
+        return Outcome(outcome.phase, self.tally.counts, self.tally.sums, outcome.scatter)
 
 
 def why_rage(session: Session) -> None:
@@ -239,7 +239,7 @@ def _what_designs_need(instance: Instance, rage: Recording) -> dict[str, Any]:
     squared = paper_threshold(problem.n_pairs, DELTA) ** 2
     return {
         "support": int(np.count_nonzero(first)),
-        "needs_g": squared * _hardness(instance, g_weights(problem, rage.scales)),
+        "needs_g": squared * _hardness(instance, g_weights(problem, rage.tally.scales)),
         "needs_first": squared * _hardness(instance, first),
         "needs_best": squared * complexity(problem, theta, tolerance=1e-3).paper,
     }
@@ -250,7 +250,7 @@ def _hardness(instance: Instance, weights: Array) -> float:
     problem, theta = instance
     best, ones = problem.best_arm(theta), np.ones(problem.n_pairs)
     counts = round_design(weights, FINE)
-    compared = Frame.of(problem, problem.pairs, ones).compare(counts, np.zeros(problem.n_pairs))
+    compared = Frame.of(problem, ones).compare(counts, np.zeros(problem.n_pairs))
     clearance = compared.with_means(problem.pair_means(theta)).clearance(np.array([best]))[0]
     return FINE / float(np.delete(clearance, best).min()) ** 2
 

@@ -1,0 +1,52 @@
+"""An algorithm's own options: plain values for files, and what it refuses to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from surefoot.algorithms.settings import Settings
+from surefoot.errors import InputError
+
+if TYPE_CHECKING:
+    from surefoot.algorithms.base import Algorithm
+
+T = TypeVar("T", bound="Algorithm")
+
+
+def as_plain(options: Any) -> dict[str, Any]:
+    """The fields of a dataclass as JSON knows them, nested ones too."""
+    return {field.name: _plain(getattr(options, field.name)) for field in fields(options)}
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return as_plain(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return [_plain(entry) for entry in value] if isinstance(value, tuple | list) else value
+
+
+def built(cls: type[T], options: Mapping[str, Any]) -> T:
+    """An algorithm with these options."""
+    try:
+        return cls(**options)
+    except TypeError as error:
+        raise InputError(f"algorithm {cls.name!r} does not take these options: {error}") from None
+
+
+def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
+    """Say which of the settings the algorithm cannot do."""
+    name = algorithm.name
+    if algorithm.needs_scale and not settings.noise.known:
+        raise InputError(
+            f'{name} needs the noise scale: give Gaussian(scale), or use "prime", which can do '
+            "without"
+        )
+    if settings.confidence == "paper" and not algorithm.has_paper_policy:
+        raise InputError(f'{name} is not an algorithm of the paper: it has only confidence="valid"')
+    if settings.tolerance > 0 and not algorithm.supports_tolerance:
+        raise InputError(f'{name} has no tolerance: leave it at 0, or use "prime"')

@@ -1,0 +1,58 @@
+"""What an outcome must be to answer the phase that was asked for: every check of what is told."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.errors import InputError
+from surefoot.problem import RobustProblem
+from surefoot.statistics import Outcome, Phase
+
+
+def answered(phase: Phase | None, outcome: Outcome, problem: RobustProblem) -> Phase:
+    """The phase that waits, if this is an outcome of it."""
+    if phase is None:
+        raise InputError(
+            "no phase is waiting for an outcome: call next_phase() first, and "
+            "update() once for each phase"
+        )
+    if outcome.phase != phase.index:
+        raise InputError(
+            f"this outcome is of phase {outcome.phase}, but phase {phase.index} is waiting: "
+            "outcomes come in order, each once"
+        )
+    _refuse_other_pulls(phase, outcome)
+    _refuse_impossible_rewards(outcome, problem)
+    return phase
+
+
+def _refuse_other_pulls(phase: Phase, outcome: Outcome) -> None:
+    shapes = {name: getattr(outcome, name).shape for name in ("counts", "sums", "scatter")}
+    if any(shape != phase.counts.shape for shape in shapes.values()):
+        given = ", ".join(f"{name} of shape {shape}" for name, shape in shapes.items())
+        raise InputError(
+            f"the outcome has {given}, but the problem has {len(phase.counts)} pairs: "
+            "give one entry for each pair"
+        )
+    if (outcome.counts != phase.counts).any():
+        raise InputError(
+            f"phase {phase.index} asked for other pulls than the outcome holds: "
+            "tell exactly the pulls that next_phase() asked for"
+        )
+
+
+def _refuse_impossible_rewards(outcome: Outcome, problem: RobustProblem) -> None:
+    usable = np.isfinite(outcome.sums) & np.isfinite(outcome.scatter)
+    if not usable.all():
+        bad = int(np.argmin(usable))
+        raise InputError(
+            f"the rewards of pair {bad} ({problem.describe_pair(bad)}) are not finite numbers: "
+            "mend the simulator and tell the phase again"
+        )
+    if (outcome.scatter < 0).any():
+        raise InputError("the scatter of an outcome is a sum of squares and cannot be negative")
+    unpulled = outcome.counts == 0
+    if outcome.sums[unpulled].any() or outcome.scatter[unpulled].any():
+        raise InputError(
+            "the outcome holds rewards of pairs that were not pulled: tell only the pulls asked for"
+        )

@@ -1,0 +1,192 @@
+"""The statistics so far: all that follows from the rewards alone, whoever chose the pulls."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from surefoot.algorithms.result import ModelCheck, Result, StopReason, Verdict
+from surefoot.algorithms.settings import Settings
+from surefoot.arrays import Array
+from surefoot.confidence import self_normalised_radius
+from surefoot.problem import RobustProblem
+from surefoot.statistics import (
+    Counts,
+    FitTest,
+    Outcome,
+    combine,
+    equal_variances,
+    information,
+    lack_of_fit,
+    least_squares,
+)
+
+MISFIT_LEVEL = 0.001
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What the outcomes so far say. It never changes: `after` gives the next one.
+
+    Attributes:
+        scales: (n_pairs,) noise scales; ones where they are unknown.
+        rows: (n_pairs, dimension) pairs divided by their scales: what a pull measures.
+        counts: (n_pairs,) pulls.
+        sums: (n_pairs,) their rewards, summed.
+        scatter: (n_pairs,) squared deviations from the pair's mean in each phase, summed.
+        freedom: (n_pairs,) their degrees of freedom.
+        fits: one test of the linear model per phase.
+        first_information: (dimension, dimension) information of the first phase.
+    """
+
+    problem: RobustProblem
+    settings: Settings
+    scales: Array
+    rows: Array
+    counts: Counts
+    sums: Array
+    scatter: Array
+    freedom: Array
+    fits: tuple[FitTest, ...] = ()
+    first_information: Array | None = None
+
+    @classmethod
+    def empty(cls, problem: RobustProblem, settings: Settings) -> Tally:
+        """The tally before any pull."""
+        n = problem.n_pairs
+        scales = settings.noise.scales(n)
+        return cls(
+            problem=problem,
+            settings=settings,
+            scales=scales,
+            rows=problem.pairs / scales[:, None],
+            counts=np.zeros(n, dtype=np.int64),
+            sums=np.zeros(n),
+            scatter=np.zeros(n),
+            freedom=np.zeros(n),
+        )
+
+    def after(self, outcome: Outcome) -> Tally:
+        """The tally with one more phase."""
+        counts, first = self.counts + outcome.counts, self.first_information
+        comparable = self.settings.noise.scales_are_deviations
+        return replace(
+            self,
+            counts=counts,
+            sums=self.sums + outcome.sums,
+            scatter=self.scatter + outcome.scatter,
+            freedom=self.freedom + np.maximum(outcome.counts - 1, 0),
+            fits=(*self.fits, lack_of_fit(self.rows, self.scales, outcome, comparable)),
+            first_information=information(self.rows, counts) if first is None else first,
+        )
+
+    @property
+    def samples(self) -> int:
+        return int(self.counts.sum())
+
+    @cached_property
+    def estimate(self) -> Array:
+        """(dimension,) least squares on all data: for choices, not for guarantees."""
+        return least_squares(self.rows, self.counts, self.sums, self.scales)
+
+    @property
+    def relative_variance(self) -> float | None:
+        """The variance of the noise relative to `scales`: 1 if these are known, else as replicates
+        say; None without any.
+        """
+        if self.settings.noise.known:
+            return 1.0
+        freedom = float(self.freedom.sum())
+        return float(self.scatter.sum()) / freedom if freedom else None
+
+    @property
+    def noise_scales(self) -> Array | None:
+        """(n_pairs,) scales of the noise, as given or as replicates say; None without any."""
+        variance = self.relative_variance
+        return None if variance is None else math.sqrt(variance) * self.scales
+
+    @property
+    def residual_variance(self) -> float:
+        """The variance about the linear fits of the phases, relative to `scales`: it needs no
+        replicates, but the model.
+        """
+        squares = sum(fit.squares for fit in self.fits)
+        return squares / max(sum(fit.freedom for fit in self.fits), 1)
+
+    @property
+    def ellipsoid_radius(self) -> float:
+        """β of the self-normalised ellipsoid about the estimate, valid at all looks; ∞ while it
+        cannot be formed.
+        """
+        if self.first_information is None:
+            return math.inf
+        total = information(self.rows, self.counts)
+        return self_normalised_radius(self.first_information, total, self.settings.delta)
+
+    @property
+    def averages(self) -> Array:
+        """(n_pairs,) means of the rewards, without the model; NaN where there are none."""
+        unknown = np.full(self.problem.n_pairs, np.nan)
+        return np.asarray(np.divide(self.sums, self.counts, out=unknown, where=self.counts > 0))
+
+    @property
+    def standard_errors(self) -> Array:
+        """(n_pairs,) of the averages; NaN where nothing was pulled or the noise is unknown."""
+        scales, pulled = self.noise_scales, self.counts > 0
+        errors = np.full(self.problem.n_pairs, np.nan)
+        if scales is not None:
+            errors[pulled] = scales[pulled] / np.sqrt(self.counts[pulled])
+        return errors
+
+    @property
+    def widths(self) -> Array:
+        """(n_pairs,) half-widths about the estimate that hold for all pairs and looks at once,
+        however pulls were chosen; ∞ where nothing is known.
+        """
+        radius, variance = self.ellipsoid_radius, self.relative_variance
+        if variance is None or not math.isfinite(radius):
+            return np.full(self.problem.n_pairs, np.inf)
+        root = np.linalg.cholesky(information(self.rows, self.counts))
+        whitened = np.linalg.solve(root, self.problem.pairs.T)
+        return np.asarray(math.sqrt(variance) * radius * np.linalg.norm(whitened, axis=0))
+
+    @property
+    def model_check(self) -> ModelCheck:
+        """What the replicates say about the linear model."""
+        return ModelCheck(
+            lack_of_fit=combine(list(self.fits)),
+            equal_variances=equal_variances(self.freedom, self.scatter / self.scales**2),
+            level=MISFIT_LEVEL,
+        )
+
+    def result(self, verdict: Verdict) -> Result:
+        """The answer: what an algorithm concluded, and what the rewards say beside it.
+
+        A model that the rewards reject takes the certificate away, unless the user says otherwise.
+        """
+        check, reason, settings = self.model_check, verdict.reason, self.settings
+        trusted = settings.on_misfit == "ignore" or settings.confidence == "paper"
+        if reason.certifies and check.rejected and not trusted:
+            reason = StopReason.MODEL_REJECTED
+        return Result(
+            problem=self.problem,
+            settings=settings,
+            algorithm=verdict.algorithm,
+            arm=verdict.arm,
+            samples=self.samples,
+            certified=reason.certifies,
+            reason=reason,
+            candidates=np.flatnonzero(verdict.survivors),
+            theta=self.estimate,
+            pair_means=self.problem.pairs @ self.estimate,
+            pair_widths=self.widths,
+            pair_averages=self.averages,
+            pair_errors=self.standard_errors,
+            noise_scales=self.noise_scales,
+            counts=self.counts,
+            model_check=check,
+            history=verdict.history,
+        )
