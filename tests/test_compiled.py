@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -205,3 +207,18 @@ def test_the_sources_of_a_kernel_are_all_that_its_module_imports():
     names = {str(file.relative_to(PACKAGE)) for file in files}
     assert {"glucose/lanes.py", "glucose/model.py", "glucose/patients.py", "compiled.py"} <= names
     assert not any(name.startswith(("study/", "algorithms/")) for name in names)
+
+
+def test_every_kernel_is_made_by_the_decorator_and_knows_the_sources_of_all_it_calls():
+    for file in PACKAGE.rglob("*.py"):
+        text = file.read_text()
+        if "@kernel" in text and file.name != "compiled.py":
+            name = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts)
+            kernels = [v for v in vars(importlib.import_module(name)).values() if _compiled(v)]
+            called = {Path(kernel.py_func.__code__.co_filename) for kernel in kernels}
+            assert called <= compiled.sources(file), name
+        assert file.name == "compiled.py" or not re.search(r"\b(n?jit|g?u?vectorize)\b", text), file
+
+
+def _compiled(value: object) -> bool:
+    return hasattr(value, "py_func")

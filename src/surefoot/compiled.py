@@ -24,14 +24,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from numba import njit
 from numba.core.caching import (
     CompileResultCacheImpl,
     FunctionCache,
     IndexDataCacheFile,
-    UserWideCacheLocator,
+    _CacheLocator,
 )
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
@@ -70,13 +70,21 @@ def announce() -> None:
     log.info("compiling for this machine: up to a minute, this once")
 
 
-class _PrivateTemporaryFolder(UserWideCacheLocator):  # type: ignore[misc]
+class _PrivateTemporaryFolder(_CacheLocator):  # type: ignore[misc]
     """Where nothing else can be written to: a folder that nobody else may write to either."""
 
-    def __init__(self, function: Callable[..., Any], file: str) -> None:
-        super().__init__(function, file)
+    def __init__(self, file: str) -> None:
         self._private = Path(tempfile.gettempdir()) / f"surefoot-{os.getuid()}"
-        self._cache_path = str(self._private / self.get_suitable_cache_subpath(file))
+        self._folder = self._private / self.get_suitable_cache_subpath(file)
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> Self | None:
+        locator = cls(file)
+        try:
+            locator.ensure_cache_path()
+        except OSError:
+            return None
+        return locator
 
     def ensure_cache_path(self) -> None:
         self._private.mkdir(mode=0o700, exist_ok=True)
@@ -84,6 +92,16 @@ class _PrivateTemporaryFolder(UserWideCacheLocator):  # type: ignore[misc]
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
             raise PermissionError(f"{self._private} is not private")
         super().ensure_cache_path()
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> None:
+        """The cache has its own."""
+
+    def get_disambiguator(self) -> str:
+        """Files are named after their functions alone."""
+        return ""
 
 
 class _Format(CompileResultCacheImpl):  # type: ignore[misc]
