@@ -1,8 +1,8 @@
 """Sequential boundaries for PRIME: how much evidence is enough, at looks planned before the data.
 
 The evidence against the best arm is dominated by a random walk W with known step variances
-(docs/prime.md). A boundary is an array c, one number a look, such that W_t ≥ c_t √V_t ever happens
-with probability at most δ.
+(docs/prime.md). A boundary is an array c, one number per look, such that W_t ≥ c_t √V_t ever
+happens with probability at most δ.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ class Grouped:
     Attributes:
         parameters: (n_pairs, n_parameters).
         offsets: (n_arms + 1,) where each arm's pairs begin.
-        perturbation_names: one a pair.
+        perturbation_names: one per pair.
     """
 
     parameters: Array

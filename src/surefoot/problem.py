@@ -195,7 +195,7 @@ class RobustProblem:
         raise InputError(
             f"theta has shape {parameter.shape}, but the features have "
             f"{self.features.shape[1]} columns "
-            f"(rank {self.dimension}): give one number a column"
+            f"(rank {self.dimension}): give one number per column"
         )
 
     def robust_values(self, theta: ArrayLike) -> Array:
@@ -248,7 +248,7 @@ class RobustProblem:
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a pair: arm, perturbation, parameters."""
+        """One row per pair: arm, perturbation, parameters."""
         from surefoot import tables
 
         return tables.problem_to_frame(self)

@@ -22,7 +22,7 @@ NAMES = ("arm", "perturbation")  # columns that are no parameters
 
 
 def problem_to_frame(problem: RobustProblem) -> pd.DataFrame:
-    """One row a pair: arm, perturbation, parameters."""
+    """One row per pair: arm, perturbation, parameters."""
     columns: dict[str, object] = {
         "arm": [problem.arm_names[a] for a in problem.arm_of_pair],
         "perturbation": problem.perturbation_names,

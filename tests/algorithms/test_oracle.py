@@ -84,5 +84,5 @@ def test_a_tie_under_theta_is_refused() -> None:
 
 def test_a_theta_of_the_wrong_length_is_refused() -> None:
     problem, _ = classic(3)
-    with pytest.raises(InputError, match="one number a column"):
+    with pytest.raises(InputError, match="one number per column"):
         Oracle([1.0, 1.0]).start(problem, settings_for("oracle", noise=Gaussian(2.0)))

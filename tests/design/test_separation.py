@@ -204,7 +204,7 @@ def test_many_pairs_to_five_percent():
 
 
 def test_a_wide_hull_of_box_corners():
-    """2⁷ perturbations an arm: hulls with far more corners than dimensions."""
+    """2⁷ perturbations per arm: hulls with far more corners than dimensions."""
     corners = np.array(np.meshgrid(*[[-0.1, 0.1]] * 7)).reshape(7, -1).T
     arms = np.random.default_rng(4).normal(size=(5, 7))
     pairs = (arms[:, None] + corners).reshape(-1, 7)

@@ -18,7 +18,7 @@ from surefoot.design.types import Design
 from surefoot.problem import RobustProblem
 from surefoot.whitening import cholesky_whitener, whiten
 
-FEW_ROWS = 150  # up to so many, all are in from the start
+FEW_ROWS = 150  # up to this many, all are in from the start
 CHUNK_ROWS = 10_000
 MAX_ROUNDS = 60
 MAX_ITERATIONS = 60

@@ -40,7 +40,7 @@ class Block(NamedTuple):
         mean: Mean over its minutes.
         rates: Rows of the boluses given so far, U/min; a multiple of four rows.
         since: Points since the start of each bolus, one for each row of `rates`.
-        use: State 6 at the points of a window, pmol/L, one row a point.
+        use: State 6 at the points of a window, pmol/L, one row per point.
         make: State 8, likewise.
     """
 

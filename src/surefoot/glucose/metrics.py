@@ -70,7 +70,7 @@ def fill_statistics(bg: Array, with_indices: bool, table: Array) -> None:
     Args:
         bg: Samples in mg/dL, (n_lanes, n_samples).
         with_indices: Whether LBGI and HBGI are wanted; they cost more than the simulation.
-        table: Result: one row a lane, columns in the order of `STATISTICS`. The Magni risk is the
+        table: Result: one row per lane, columns in the order of `STATISTICS`. The Magni risk is the
             highest of the history; the function is quasi-convex, so it is found at one of the
             extremes.
     """

@@ -84,7 +84,7 @@ class Vertices:
         return prices
 
     def blocks(self, identities: IntArray, whitener: Array) -> Blocks:
-        """One row a block: the rival's pair that is smallest now. Any fixed choice is an upper
+        """One row per block: the rival's pair that is smallest now. Any fixed choice is an upper
         bound elsewhere.
         """
         everything = self.comparison.rows_of(identities)

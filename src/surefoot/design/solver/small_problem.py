@@ -32,7 +32,7 @@ class Blocks:
 
     @cached_property
     def most_active(self) -> int:
-        """At most so many rows are active in all: no more than the dimension and one in each
+        """At most this many rows are active in all: no more than the dimension and one in each
         block.
         """
         return int(np.minimum(np.diff(self.starts), self.rows.shape[1] + 1).sum())

@@ -14,11 +14,11 @@ from surefoot.design.solver.interior_point import solve
 from surefoot.design.solver.small_problem import SmallProblem
 from surefoot.whitening import cholesky_whitener, spectral_whitener
 
-ALL_ATOMS = 150  # up to so many rows, all are in from the start
+ALL_ATOMS = 150  # up to this many rows, all are in from the start
 MAX_ROUNDS = 80
 ROOM_FOR_ZEROS = 0.8  # stop at this share of the tolerance: cutting small weights may use the rest
 NEGLIGIBLE = 1e-4  # blocks below this share of the worst do not come in at the start
-PIVOT_ROWS = 20  # times the dimension: among so many longest rows the first ones are chosen
+PIVOT_ROWS = 20  # times the dimension: among this many longest rows the first ones are chosen
 FIRST_TOLERANCE = 0.1  # as long as rows and blocks are missing, no finer
 FIRST_BLOCKS = 40
 CHUNK_ROWS = 20_000
