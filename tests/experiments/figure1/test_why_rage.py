@@ -10,11 +10,9 @@ import pytest
 from surefoot.algorithms.designs import g_weights
 from surefoot.experiments.figure1 import why_rage
 from surefoot.experiments.figure1.synthetic import SPHERE
+from surefoot.experiments.figure1.variants import Keeping, Looking, Recording
 from surefoot.experiments.figure1.why_rage import (
     Diagnosis,
-    Keeping,
-    Looking,
-    Recording,
     _finished,
     _hardness,
     diagnose,

@@ -16,7 +16,7 @@ from surefoot.experiments.bolus.problem import DISCLAIMER
 
 
 def outcomes_chart(summary: pd.DataFrame) -> Any:
-    """Our means and the paper's, a panel a metric and case; bars are standard deviations over
+    """Our means and the paper's, one panel per metric and case; bars are standard deviations over
     patients and runs.
     """
     rows = []
