@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from surefoot import Gaussian, RobustProblem, Study
 from surefoot.errors import InputError
 from surefoot.study import Pull
 from surefoot.study.command import CommandSimulator, fill, simulator_from
+from tests.study.toys import rewards_of, toy_study
 
 
 def make_pull(**parameters: float) -> Pull:
@@ -90,27 +94,61 @@ def test_failures_say_what_happened(program: str, options: dict[str, object], wo
         python(program, **options)(make_pull())
 
 
-def test_a_time_limit_ends_what_the_program_started_too(tmp_path: Path) -> None:
-    program = (
-        "import subprocess, sys, time; "
-        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); "
-        f"open({str(tmp_path / 'child')!r}, 'w').write(str(p.pid)); time.sleep(60)"
+def test_the_folder_of_an_arm_cannot_lead_elsewhere(tmp_path: Path) -> None:
+    simulator = python("print(1)", folder=str(tmp_path / "runs" / "{arm}"))
+    for arm in ("../../elsewhere", "/elsewhere", "..", "a/b"):
+        with pytest.raises(InputError, match="cannot be part of the name"):
+            simulator(replace(make_pull(), arm=arm))
+    assert not list(tmp_path.iterdir())
+
+
+class TestResultFile:
+    """A file that a program writes its reward to belongs to one pull."""
+
+    def test_what_another_pull_left_is_not_read(self, tmp_path: Path) -> None:
+        (tmp_path / "out.txt").write_text("4.0")
+        with pytest.raises(RuntimeError, match=r"ended well, but wrote no .*out\.txt"):
+            python("pass", folder=str(tmp_path), file="out.txt")(make_pull())
+
+    @pytest.mark.parametrize("executor", [2, "threads"])
+    def test_two_pulls_at_a_time_need_two_files(self, tmp_path: Path, executor: Any) -> None:
+        simulator = python("pass", folder=str(tmp_path), file="out.txt")
+        with (
+            toy_study(tmp_path / "toy.db") as study,
+            ThreadPoolExecutor(2) as threads,
+            pytest.raises(InputError, match=r'give each its own, with folder = "runs/{id}"'),
+        ):
+            study.run(simulator, threads if executor == "threads" else executor)
+
+    @pytest.mark.parametrize(
+        ("options", "run"),
+        [
+            ({"file": "out.txt"}, {"executor": "serial"}),
+            ({"file": "out.txt"}, {"executor": 2, "max_in_flight": 1}),
+            ({"file": "out-{id}.txt"}, {"executor": 2}),
+            ({"file": "out.txt", "folder": "runs/{id}"}, {"executor": 2}),
+        ],
     )
-    with pytest.raises(TimeoutError):
-        python(program, time_limit=1.0)(make_pull())
-    child = int((tmp_path / "child").read_text())
-    deadline = time.monotonic() + 10
-    while _alive(child):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    def test_each_pull_reads_its_own(
+        self, tmp_path: Path, options: dict[str, str], run: dict[str, Any]
+    ) -> None:
+        program = "echo {id} > $0"
+        folder = str(tmp_path / options.get("folder", "."))
+        command = CommandSimulator(
+            ["sh", "-c", program, options["file"]], file=options["file"], folder=folder
+        )
+        with toy_study(tmp_path / "toy.db", rounds=1) as study:
+            study.run(command, **run)
+        assert [reward for _, _, reward in rewards_of(tmp_path / "toy.db")] == list(range(16))
 
 
-def _alive(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
+@pytest.mark.parametrize("name", ["seed", "id", "arm", "perturbation", "block", "stream"])
+def test_a_parameter_cannot_have_the_name_of_what_each_pull_has(tmp_path: Path, name: str) -> None:
+    problem = RobustProblem([[1.0], [2.0]], [[[0.0]], [[0.0]]], parameter_names=[name])
+    with pytest.raises(InputError, match=f"cannot be called '{name}'.*rename it"):
+        Study.create(tmp_path / "new.db", problem, delta=0.05, noise=Gaussian(1.0))
+    with pytest.raises(InputError, match=f"cannot be called '{name}'"):
+        CommandSimulator(["x"]).check(problem, alone=True)
 
 
 def test_a_program_that_is_not_there() -> None:

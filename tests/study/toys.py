@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -91,6 +92,13 @@ def same_result(one: Result, other: Result) -> bool:
     )
 
 
+def wait_for(event: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not event():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def linear(pull: Pull) -> float:
     return float(pull.features @ THETA + pull.rng().normal())
 
@@ -145,6 +153,12 @@ def kills_its_worker_at_5(pull: Pull) -> float:
         if count < 4:
             tries.write_text(str(count + 1))
             os.kill(os.getpid(), signal.SIGKILL)
+    return linear(pull)
+
+
+def always_kills_its_worker_at_5(pull: Pull) -> float:
+    if pull.id == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
     return linear(pull)
 
 

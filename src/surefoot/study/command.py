@@ -7,11 +7,8 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
-import os
 import re
 import shlex
-import signal
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InputError
-from surefoot.study.pull import Pull
+from surefoot.problem import RobustProblem
+from surefoot.study.program import run_program
+from surefoot.study.pull import Pull, refuse_reserved
 
 FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 OWN_FIELDS = ("arm", "perturbation", "id", "seed")
-TAIL = 800  # characters of what a failed program said
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,8 @@ class CommandSimulator:
         json_field: read the reward from this field (dots lead into nested objects) of a JSON text;
             None: the last line of the text is the reward.
         file: read the text from this file, in the working folder, instead of the program's standard
-            output.
+            output. It belongs to one pull: a file that is there before is removed, and if pulls run
+            at the same time, its name or the folder must have {id} or {seed}.
         time_limit: seconds after which the program and all it started are killed, and the pull has
             failed.
         folder: the working folder, with fields; made if it is not there. A relative `file` is
@@ -74,12 +73,33 @@ class CommandSimulator:
                         "correct it, or write {{ and }} for braces"
                     )
 
+    def check(self, problem: RobustProblem, *, alone: bool) -> None:
+        """Refuse what would give a pull another's values or another's result.
+
+        Args:
+            alone: no two pulls are simulated at the same time.
+        """
+        refuse_reserved(problem.parameter_names)
+        self.check_fields(problem.parameter_names)
+        owned = {found[1] for found in FIELD.finditer(f"{self.folder} {self.file}")}
+        if self.file and not alone and not owned & {"id", "seed"}:
+            raise InputError(
+                f"file = {self.file!r} would be the same for pulls that run at the same time, so "
+                'that one reads the result of another: give each its own, with folder = "runs/{id}"'
+                f' or file = "{{id}}-{Path(self.file).name}", or set max_in_flight = 1'
+            )
+
     def __call__(self, pull: Pull) -> float:
-        folder = Path(fill(self.folder, pull))
+        folder = Path(fill_path(self.folder, pull))
         folder.mkdir(parents=True, exist_ok=True)
         arguments = [fill(argument, pull) for argument in self.arguments]
-        output = _run(arguments, folder, self.time_limit)
-        text = (folder / fill(self.file, pull)).read_text() if self.file else output
+        if self.file is None:
+            text = run_program(arguments, folder, self.time_limit)
+        else:
+            result = folder / fill_path(self.file, pull)
+            result.unlink(missing_ok=True)  # what is there is not of this pull
+            run_program(arguments, folder, self.time_limit)
+            text = _written(result, arguments[0])
         return (
             _last_number(text) if self.json_field is None else _json_number(text, self.json_field)
         )
@@ -87,12 +107,21 @@ class CommandSimulator:
 
 def fill(text: str, pull: Pull) -> str:
     """The text with its fields replaced."""
+    return _fill(text, pull, str)
+
+
+def fill_path(text: str, pull: Pull) -> str:
+    """A path with its fields replaced; no value may lead to another folder."""
+    return _fill(text, pull, _part_of_a_name)
+
+
+def _fill(text: str, pull: Pull, written: Callable[[object], str]) -> str:
     values = {
+        **pull.parameters,
         "arm": pull.arm,
         "perturbation": pull.perturbation,
         "id": pull.id,
         "seed": pull.seed,
-        **pull.parameters,
     }
 
     def value(found: re.Match[str]) -> str:
@@ -102,51 +131,27 @@ def fill(text: str, pull: Pull) -> str:
             raise InputError(
                 f"{text!r} has a field {found[0]}, but a pull has only {', '.join(sorted(values))}"
             )
-        return str(values[found[1]])
+        return written(values[found[1]])
 
     return FIELD.sub(value, text)
 
 
-def _run(arguments: list[str], folder: Path, time_limit: float | None) -> str:
-    """Standard output of a program that ended well. Its own session keeps a terminal's Ctrl-C from
-    it.
-    """
-    with subprocess.Popen(
-        arguments,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    ) as process:
-        try:
-            output, complaints = process.communicate(timeout=time_limit)
-        except subprocess.TimeoutExpired:
-            raise TimeoutError(
-                f"{arguments[0]} took longer than its time limit of {time_limit:g} s"
-            ) from None
-        finally:
-            _end(process)
-    if process.returncode:
-        how = (
-            f"killed by signal {-process.returncode}"
-            if process.returncode < 0
-            else f"exit code {process.returncode}"
+def _part_of_a_name(value: object) -> str:
+    text = str(value)
+    if "/" in text or "\0" in text or text in ("", ".", ".."):
+        raise InputError(
+            f"{text!r} cannot be part of the name of a folder or file: rename it, or use {{id}}"
         )
+    return text
+
+
+def _written(result: Path, program: str) -> str:
+    try:
+        return result.read_bytes().decode("utf-8", "replace")
+    except FileNotFoundError:
         raise RuntimeError(
-            f"{shlex.join(arguments)} failed with {how}: "
-            f"{complaints[-TAIL:].strip() or output[-TAIL:]}"
-        )
-    return output
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    """Kill the program and whatever it started, if it still runs."""
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+            f"{program} ended well, but wrote no {result}: the reward is read from there"
+        ) from None
 
 
 def _last_number(text: str) -> float:

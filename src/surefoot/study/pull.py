@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from surefoot.arrays import Array
+from surefoot.errors import InputError
 from surefoot.problem import RobustProblem
+
+RESERVED = ("id", "seed", "arm", "perturbation", "block", "stream")
+
+
+def refuse_reserved(parameter_names: Iterable[str]) -> None:
+    """Refuse parameters that are called like something that each pull has of its own."""
+    for name in parameter_names:
+        if name in RESERVED:
+            raise InputError(
+                f"a parameter cannot be called {name!r}, since every pull has a {name} of its own: "
+                f"rename it, to {name}_value for example"
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from surefoot.progress import Progress
 from surefoot.study.description import Description, Direction
 from surefoot.study.input import finite_reward, pull_count, pull_number
 from surefoot.study.ledger import Ledger, State
-from surefoot.study.pull import Pull, Report
+from surefoot.study.pull import Pull, Report, refuse_reserved
 from surefoot.study.storage import WriteStorage, schema
 
 
@@ -60,6 +60,7 @@ class Study:
             name: shown in reports; the name of the file if None.
             configuration: kept with the study: what `surefoot run` was given.
         """
+        refuse_reserved(problem.parameter_names)
         settings = Settings(
             delta=delta,
             noise=noise,
