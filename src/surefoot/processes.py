@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import resource_tracker
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from surefoot.interrupts import deferred
 
@@ -31,13 +31,23 @@ class ProcessPool(ProcessPoolExecutor):
     Args:
         count: how many processes; each begins when there is work for it.
         start: another of multiprocessing's ways to start a process.
+        then: called with `known` in each process, once it is prepared.
     """
 
-    def __init__(self, count: int, start: str = "spawn") -> None:
+    def __init__(
+        self,
+        count: int,
+        start: str = "spawn",
+        then: Callable[..., None] | None = None,
+        known: tuple[Any, ...] = (),
+    ) -> None:
         with deferred(), _environment({"PYTHONWARNINGS": _quiet_tracker()}):
             resource_tracker.ensure_running()
         super().__init__(
-            count, mp_context=multiprocessing.get_context(start), initializer=prepare_process
+            count,
+            mp_context=multiprocessing.get_context(start),
+            initializer=_begin,
+            initargs=(then, known),
         )
 
     def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -49,6 +59,12 @@ class ProcessPool(ProcessPoolExecutor):
         for process in list((self._processes or {}).values()):
             process.kill()
         self.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin(then: Callable[..., None] | None, known: tuple[Any, ...]) -> None:
+    prepare_process()
+    if then is not None:
+        then(*known)
 
 
 def prepare_process() -> None:

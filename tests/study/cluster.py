@@ -10,41 +10,44 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, Self
 
 ROOT = Path(__file__).parent.parent.parent
+SOURCES = ROOT / "src"
 
 
 class Cluster:
-    """One scheduler and some workers.
+    """One scheduler, which can import nothing of ours but surefoot, and some workers.
 
     Attributes:
         address: of the scheduler, on a free port.
         workers: the processes of the workers.
+        scheduler: its process.
     """
 
     def __init__(self, folder: Path, workers: int = 2) -> None:
         self._folder, self._processes, self._logs = folder, [], []
-        scheduler = self._start(
-            "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-jupyter"
+        self.scheduler = self._start(
+            [SOURCES],
+            "scheduler",
+            *("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-jupyter"),
         )
-        self.address = self._address_in(scheduler)
+        self.address = self._address_in(self.scheduler)
         self.workers = [self.add_worker() for _ in range(workers)]
 
     _processes: list[subprocess.Popen[bytes]]
     _logs: list[IO[bytes]]
 
-    def add_worker(self) -> subprocess.Popen[bytes]:
+    def add_worker(
+        self, *more: str, paths: Sequence[Path] = (SOURCES, ROOT)
+    ) -> subprocess.Popen[bytes]:
         options = (
-            "--nthreads",
-            "1",
-            "--no-nanny",
-            "--no-dashboard",
-            "--local-directory",
-            str(self._folder),
+            *("--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard"),
+            *("--local-directory", str(self._folder)),
         )
-        worker = self._start("worker", self.address, "--host", "127.0.0.1", *options)
+        worker = self._start(paths, "worker", self.address, *options, *more)
         if hasattr(self, "workers"):
             self.workers.append(worker)
         return worker
@@ -53,7 +56,8 @@ class Cluster:
         from distributed import Client
 
         client = Client(self.address, set_as_default=False)
-        client.wait_for_workers(len(self.workers), timeout=60)
+        if self.workers:
+            client.wait_for_workers(len(self.workers), timeout=60)
         return client
 
     def __enter__(self) -> Self:
@@ -67,10 +71,10 @@ class Cluster:
         for log in self._logs:
             log.close()
 
-    def _start(self, role: str, *options: str) -> subprocess.Popen[bytes]:
+    def _start(self, paths: Sequence[Path], role: str, *options: str) -> subprocess.Popen[bytes]:
         log = (self._folder / f"{role}-{len(self._processes)}.log").open("wb")
         environment = os.environ | {
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": os.pathsep.join(map(str, paths)),
             "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "info",
         }
         process = subprocess.Popen(

@@ -20,7 +20,7 @@ from surefoot.algorithms import Result
 from surefoot.study import StudyPaused
 from surefoot.study.executors import SerialExecutor, is_loss
 from tests.study import toys
-from tests.study.cluster import Cluster
+from tests.study.cluster import ROOT, SOURCES, Cluster
 from tests.study.toys import open_toy, read_toy, rewards_of, same_result, toy_study
 
 
@@ -140,7 +140,7 @@ def test_the_command_line_uses_a_cluster(tmp_path: Path, cluster: Cluster) -> No
         '"tests.study.toys:linear"\n'
     )
     run = [sys.executable, "-c", "from surefoot.cli import main; main()", "run", "study.toml"]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent.parent)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (SOURCES, ROOT)))}
     on_cluster = subprocess.run(
         [*run, "--dask", cluster.address],
         cwd=tmp_path,

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,14 @@ from surefoot.progress import Snapshot
 from surefoot.study import StudyInterrupted, StudyPaused, StudyReader
 from surefoot.study.executors import SerialExecutor
 from tests.study import toys
-from tests.study.toys import open_toy, read_toy, rewards_of, same_result, toy_study
+from tests.study.toys import (
+    open_toy,
+    read_toy,
+    rewards_of,
+    same_result,
+    toy_study,
+    wait_for,
+)
 
 
 @pytest.fixture
@@ -123,6 +129,23 @@ def test_a_pull_that_kills_every_worker_does_not_hold_up_the_others(
         assert losses.drop(5).max() <= 3
 
 
+def test_a_pull_that_always_kills_its_worker_pauses_the_study_and_is_named(
+    path: Path, undisturbed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefoot.study.runner.LONGEST_REST", 0.0)
+    with toy_study(path) as study:
+        with pytest.raises(StudyPaused, match=r"pull 5 .* lost its worker \d+ times") as paused:
+            study.run(toys.always_kills_its_worker_at_5, 2)
+        assert paused.value.pull == 5
+    with read_toy(path) as reader:
+        status = reader.status()
+        assert (status.state, status.failed, status.told) == ("paused", 1, 15)
+        assert status.message == str(paused.value)
+    with open_toy(path) as study:
+        assert same_result(study.run(toys.linear, "serial"), undisturbed[0])
+    assert rewards_of(path) == undisturbed[1]
+
+
 class Flaky(SerialExecutor):
     """Loses every third chunk, as a cluster does whose nodes are taken away."""
 
@@ -148,7 +171,7 @@ class Elsewhere:
         return self.executor.submit(function, *args)
 
 
-def test_losses_have_no_limit(
+def test_losses_that_no_pull_is_to_blame_for_have_no_limit(
     path: Path, undisturbed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("surefoot.study.runner.LONGEST_REST", 0.0)
@@ -315,13 +338,6 @@ def start_driver(path: Path, simulator: str, executor: str) -> subprocess.Popen[
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def stored(path: Path) -> int:

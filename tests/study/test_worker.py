@@ -41,3 +41,13 @@ def test_an_error_does_not_stop_the_chunk() -> None:
     assert all(
         report.started is not None and report.finished >= report.started for report in reports
     )
+
+
+def test_half_a_character_in_a_message_can_be_stored() -> None:
+    def simulator(pull: Pull) -> float:
+        raise ValueError("no file \udcff here")
+
+    (report,) = run_chunk(simulator, PULLS[:1])
+    assert report.error is not None
+    assert report.error.startswith("ValueError: no file \\udcff here")
+    report.error.encode("utf-8")

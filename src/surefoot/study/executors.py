@@ -4,9 +4,9 @@ submit().
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable
+import logging
+import multiprocessing
+from collections.abc import Callable, Mapping
 from concurrent.futures import (
     CancelledError,
     Executor,
@@ -18,8 +18,12 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from surefoot.errors import InputError
-from surefoot.study.worker import prepare_process
+from surefoot.processes import ProcessPool, cores
+from surefoot.study.board import Board
+from surefoot.study.pull import Pull
+from surefoot.study.storage import Running
 
+DASK_PATIENCE = "10s"  # with a scheduler that does not answer
 LOST = {
     "KilledWorker",
     "CommClosedError",
@@ -38,6 +42,11 @@ def is_loss(error: BaseException) -> bool:
     return bool(names & LOST) or isinstance(
         error, CancelledError | ConnectionError | EOFError | TimeoutError
     )
+
+
+def deaths_in(error: BaseException) -> int:
+    """How many workers such a loss has cost: Dask tries on a few before it says so."""
+    return 1 + int(getattr(error, "allowed_failures", 0) or 0)
 
 
 class SerialExecutor(Executor):
@@ -79,8 +88,41 @@ class Workers:
             (int(size) for size in known if isinstance(size, int)), self._assumed or cores()
         )
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> Any:
-        return self._executor.submit(function, *args)
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether no two pulls are ever simulated at the same time."""
+        return self.size == 1
+
+    @property
+    def ready(self) -> bool:
+        """Whether pulls can be handed out now."""
+        return True
+
+    @property
+    def trouble(self) -> str | None:
+        """Why nothing comes back, if that is known."""
+        return None
+
+    def refusal(self, error: BaseException | None) -> InputError | None:
+        """Why such an error means that the run must end: a worker that is not fit for it."""
+        return None
+
+    def running(self, flying: Mapping[Any, tuple[list[Pull], float]]) -> list[Running]:
+        """What is being simulated.
+
+        Args:
+            flying: what was handed out, and when.
+        """
+        return [
+            Running(chunk[0].id, since, None)
+            for future, (chunk, since) in flying.items()
+            if not hasattr(future, "running") or future.running()
+        ]
+
+    def submit(
+        self, function: Callable[..., Any], simulator: Callable[[Pull], float], chunk: list[Pull]
+    ) -> Any:
+        return self._executor.submit(function, simulator, chunk)
 
     def cancel(self, future: Any) -> bool:
         """Take back what has not begun."""
@@ -117,67 +159,62 @@ class OwnThreads(Workers):
 
 
 class ProcessWorkers(Workers):
-    """A process pool; a broken one is replaced by one made alike.
+    """A process pool of somebody else's; a broken one is replaced by one of ours made alike."""
 
-    Args:
-        pool: the caller's, which the caller shuts down; what we make instead of it is ours to end.
-    """
-
-    def __init__(self, pool: ProcessPoolExecutor | None, size: int | None = None) -> None:
-        self._ours = pool is None
-        super().__init__(pool or ProcessPoolExecutor(size or cores(), initializer=prepare_process))
+    def __init__(self, pool: ProcessPoolExecutor) -> None:
+        super().__init__(pool)
+        self._ours = False
 
     def repair(self) -> None:
         broken: Any = self._executor
-        if not broken._broken:
-            return
-        self.stop(wait=False)
-        self._executor = ProcessPoolExecutor(
-            broken._max_workers,
-            mp_context=broken._mp_context,
-            initializer=broken._initializer,
-            initargs=broken._initargs,
-        )
-        self._ours = True
+        if broken._broken:
+            self.stop(wait=False)
+            self._executor = ProcessPoolExecutor(
+                broken._max_workers,
+                mp_context=broken._mp_context,
+                initializer=broken._initializer,
+                initargs=broken._initargs,
+            )
+            self._ours = True
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> Any:
+    def submit(
+        self, function: Callable[..., Any], simulator: Callable[[Pull], float], chunk: list[Pull]
+    ) -> Any:
         try:
-            return super().submit(function, *args)
+            return super().submit(function, simulator, chunk)
         except BrokenProcessPool:
             self.repair()
-            return super().submit(function, *args)
+            return super().submit(function, simulator, chunk)
 
     def stop(self, *, wait: bool) -> None:
         if not self._ours:
             return
-        processes = list((self._executor._processes or {}).values())
         if not wait:
-            for process in processes:
+            for process in list((self._executor._processes or {}).values()):
                 process.kill()
         self._executor.shutdown(wait=True, cancel_futures=True)
 
 
-class DaskWorkers(Workers):
-    """A Dask cluster. It moves pulls from dead workers to living ones by itself, and workers may
-    come and go.
-    """
+class OwnProcesses(ProcessWorkers):
+    """Processes for this run, which say what they are doing."""
 
-    REFRESH = 5.0  # seconds between looks at how many workers there are
+    def __init__(self, size: int | None = None) -> None:
+        self._count = size or cores()
+        super().__init__(self._fresh())
+        self._ours = True
 
-    def __init__(self, client: Any) -> None:
-        # a repeated pull must be simulated again, not looked up
-        super().__init__(client.get_executor(pure=False))
-        self._client, self._size, self._looked = client, 1, -self.REFRESH
+    def running(self, flying: Mapping[Any, tuple[list[Pull], float]]) -> list[Running]:
+        return self._board.running()
 
-    @property
-    def size(self) -> int:
-        if time.monotonic() - self._looked >= self.REFRESH:
-            self._looked = time.monotonic()
-            self._size = max(1, sum(self._client.nthreads().values()))
-        return self._size
+    def repair(self) -> None:
+        if self._executor._broken:
+            self.stop(wait=False)
+            self._executor = self._fresh()
 
-    def cancel(self, future: Any) -> bool:
-        return False  # Dask cannot tell what has begun, and would throw away what is running
+    def _fresh(self) -> ProcessPool:
+        self._board = Board(self._count)
+        start = multiprocessing.get_start_method()
+        return ProcessPool(self._count, start, Board.join, (self._board,))
 
 
 def dask_client(address: str) -> Any:
@@ -186,29 +223,35 @@ def dask_client(address: str) -> Any:
         from distributed import Client
     except ImportError:
         raise InputError("--dask needs Dask: pip install 'surefoot[dask]'") from None
+    # what Dask has to say of a lost connection is said by us, in a sentence
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        return Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError) as error:
+        return Client(address, timeout=DASK_PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
+    except Exception as error:  # many kinds, by what is wrong with the address
         raise InputError(
-            f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`"
+            f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`, "
+            "and give the address that it prints, such as tcp://host:8786"
         ) from None
 
 
 def workers_from(executor: Any, max_in_flight: int | None = None) -> Workers:
     """The workers that the caller's choice of executor means."""
     if executor is None or executor == "processes":
-        return ProcessWorkers(None)
+        return OwnProcesses()
     if isinstance(executor, str):
         named: dict[str, Callable[[], Workers]] = {"threads": OwnThreads, "serial": SerialWorkers}
         if executor in named:
             return named[executor]()
     if isinstance(executor, int) and not isinstance(executor, bool) and executor > 0:
-        return ProcessWorkers(None, executor)
+        return OwnProcesses(executor)
     if isinstance(executor, ProcessPoolExecutor):
         return ProcessWorkers(executor)
     if isinstance(executor, SerialExecutor):
         return SerialWorkers()
     if hasattr(executor, "get_executor") and hasattr(executor, "nthreads"):
+        from surefoot.study.cluster import DaskWorkers
+
         return DaskWorkers(executor)
     if callable(getattr(executor, "submit", None)):
         return Workers(executor, max_in_flight)
@@ -217,8 +260,3 @@ def workers_from(executor: Any, max_in_flight: int | None = None) -> Workers:
         f"'threads', 'serial', an object "
         "with submit(), or a Dask client"
     )
-
-
-def cores() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-import signal
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
-from types import FrameType
 from typing import Any, Self
 
 from surefoot.algorithms import Result
 from surefoot.errors import InputError
 from surefoot.progress import NoProgress, Progress
 from surefoot.study.errors import StudyInterrupted, StudyPaused
-from surefoot.study.executors import is_loss, workers_from
+from surefoot.study.executors import deaths_in, is_loss, workers_from
 from surefoot.study.ledger import Ledger
+from surefoot.study.pace import CHUNK_LIMIT, Pace
 from surefoot.study.pull import Pull, Report
+from surefoot.study.stopping import Stopping
+from surefoot.study.watch import REFRESH, Watch
 from surefoot.study.worker import run_chunk
 
-CHUNK_SECONDS = 0.1  # long against the cost of a chunk, short against a user's patience
-CHUNK_LIMIT = 1000
-LONG_PULL = 0.5  # seconds: above it a worker need not have the next pull at hand
-REFRESH = 0.2  # seconds between reports on progress
 # a pull that lost its worker more often waits until nothing else can be hurt by it
 LOSSES_IN_COMPANY = 2
+LOSSES_ALONE = 3  # then it is clear who kills them
 LONGEST_REST = 5.0
-
-LEFT = "stopped without waiting; what was running will be pulled again"
 
 Chunk = list[Pull]
 
@@ -59,28 +54,32 @@ class Runner:
             raise InputError(f"retries={retries!r} must be a whole number ≥ 0")
         self._ledger, self._simulator, self._retries = ledger, simulator, retries
         self._limit = max_in_flight
-        self._progress = progress or NoProgress()
         self._workers = workers_from(executor, max_in_flight)
+        if hasattr(simulator, "check"):
+            alone = max_in_flight == 1 or self._workers.one_at_a_time
+            simulator.check(ledger.description.problem, alone=alone)
         self._answers: SimpleQueue[Any] = SimpleQueue()
-        self._flying: dict[Any, Chunk] = {}
+        self._flying: dict[Any, tuple[Chunk, float]] = {}  # and when they were handed out
         self._again: deque[Pull] = deque()  # to be pulled once more, each on its own
         # lost their worker again and again: one at a time, nothing beside them
         self._dangerous: deque[Pull] = deque()
         self._failures: Counter[int] = Counter()
         self._losses: Counter[int] = Counter()
-        self._seconds: float | None = None  # a pull takes this long, by experience
+        self._losses_alone: Counter[int] = Counter()
         self._rest = 0.0
-        self._stopping, self._leaving, self._idle = False, False, False
         self._pause: StudyPaused | None = None
-        self._began, self._told_before, self._shown = time.monotonic(), ledger.told, -REFRESH
-        self._trouble: str | None = None
+        self._pace, self._stopping = Pace(), Stopping()
+        self._watch = Watch(ledger, progress or NoProgress())
 
     def run(self) -> Result:
         self._ledger.resume()
         self._ledger.recall()
-        with self._interruptible():
+        with self._stopping.listening():
             while self._may_hand_out() or self._flying:
-                self._hand_out() if self._may_hand_out() else self._call_back()
+                if self._may_hand_out():
+                    self._hand_out()
+                else:
+                    self._call_back()
                 self._show()
                 self._store(self._wait())
         if self._pause is not None:
@@ -95,32 +94,33 @@ class Runner:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._progress.close()
+        self._watch.close()
         self._workers.stop(wait=not self._flying)
         self._ledger.give_back(pull.id for chunk in self._unfinished() for pull in chunk)
 
     def _may_hand_out(self) -> bool:
-        return not (self._stopping or self._pause or self._ledger.done)
+        return not (self._stopping.asked or self._pause or self._ledger.done)
 
     def _hand_out(self) -> None:
         while (
-            self._may_hand_out()
+            self._workers.ready
+            and self._may_hand_out()
             and len(self._flying) < self._slots()
             and (chunk := self._next_chunk())
         ):
             try:
-                with self._leavable():
+                with self._stopping.leavable():
                     future = self._workers.submit(run_chunk, self._simulator, chunk)
             except BaseException:
                 self._ledger.give_back(pull.id for pull in chunk)
                 raise
-            self._flying[future] = chunk
+            self._flying[future] = (chunk, time.time())
             future.add_done_callback(self._answers.put)
 
     def _wait(self) -> list[Any]:
         """All answers that are there, at least one unless a progress report is due first."""
         answers = []
-        with contextlib.suppress(Empty), self._leavable():
+        with contextlib.suppress(Empty), self._stopping.leavable():
             answers.append(self._answers.get(timeout=REFRESH))
             while True:
                 answers.append(self._answers.get_nowait())
@@ -130,19 +130,27 @@ class Runner:
         """Write what came back in one transaction: only then is anything else handed out."""
         pulls: dict[int, Pull] = {}
         reports: list[Report] = []
+        refused: InputError | None = None
         for future in answers:
-            chunk = self._flying.pop(future)
+            chunk, _ = self._flying.pop(future)
             error = _error_of(future)
             if error is not None and is_loss(error):
                 self._take_back_lost(chunk, error)
                 continue
+            refused = refused or self._workers.refusal(error)
             pulls |= {pull.id: pull for pull in chunk}
-            came = self._learn_pace(future.result()) if error is None else _not_sent(chunk, error)
+            came = self._arrived(future.result()) if error is None else _not_sent(chunk, error)
             self._ledger.give_back(pull.id for pull in chunk[len(came) :])
             reports += came
         if reports:
             self._rest = 0.0
             self._keep(reports, pulls)
+        if refused is not None:
+            raise refused
+
+    def _arrived(self, reports: list[Report]) -> list[Report]:
+        self._pace.learn(reports)
+        return reports
 
     def _keep(self, reports: list[Report], pulls: dict[int, Pull]) -> None:
         failed = [report for report in reports if report.reward is None]
@@ -151,21 +159,19 @@ class Runner:
         self._ledger.record(reports, hopeless[0].id if hopeless else None)
         self._again.extend(pulls[report.id] for report in failed)
         if failed:
-            self._trouble = f"pull {failed[-1].id} failed"
+            self._watch.trouble = f"pull {failed[-1].id} failed"
         if hopeless and self._pause is None:
-            self._pause_for(hopeless[0], pulls[hopeless[0].id])
+            pull = pulls[hopeless[0].id]
+            self._pause_for(pull, f"failed {self._failures[pull.id]} times", hopeless[0].error)
 
-    def _pause_for(self, report: Report, pull: Pull) -> None:
-        tries = self._failures[report.id]
+    def _pause_for(self, pull: Pull, what: str, error: str | None) -> None:
         where = ", ".join(f"{name}={value:g}" for name, value in pull.parameters.items())
         message = (
             f"pull {pull.id} (arm {pull.arm!r}, perturbation {pull.perturbation!r}, "
-            f"{where}) failed {tries} times:\n"
-            f"{report.error}\nNothing is lost and nothing was left out. Mend the "
-            f"simulator, then go on with "
-            f"{self._ledger.command}"
+            f"{where}) {what}:\n{error}\nNothing is lost and nothing was left out. Mend the "
+            f"simulator, then go on with {self._ledger.command}"
         )
-        self._pause = StudyPaused(message, pull.id, report.error or "")
+        self._pause = StudyPaused(message, pull.id, error or "")
         self._ledger.pause(message)
 
     def _take_back_lost(self, chunk: Chunk, error: BaseException) -> None:
@@ -173,71 +179,61 @@ class Runner:
         seeds.
         """
         self._workers.repair()
-        if self._stopping or self._pause:
+        if self._stopping.asked or self._pause or not self._workers.ready:
             self._ledger.give_back(pull.id for pull in chunk)
             return
         self._ledger.record_losses(
             [pull.id for pull in chunk], f"lost: {type(error).__name__}: {error}"
         )
         for pull in chunk:
-            self._losses[pull.id] += 1
-            alone = self._losses[pull.id] > LOSSES_IN_COMPANY
-            (self._dangerous if alone else self._again).append(pull)
+            self._count_loss(pull, error)
         most = max(chunk, key=lambda pull: self._losses[pull.id])
-        self._trouble = f"pull {most.id} lost its worker {self._losses[most.id]} times"
+        self._watch.trouble = f"pull {most.id} lost its worker {self._losses[most.id]} times"
         time.sleep(self._rest)
         self._rest = min(max(2 * self._rest, 0.05), LONGEST_REST)
 
+    def _count_loss(self, pull: Pull, error: BaseException) -> None:
+        """Set a pull apart that loses its worker again and again; if it goes on, pause."""
+        if self._losses[pull.id] > LOSSES_IN_COMPANY:
+            self._losses_alone[pull.id] += deaths_in(error)
+        self._losses[pull.id] += deaths_in(error)
+        alone = self._losses[pull.id] > LOSSES_IN_COMPANY
+        (self._dangerous if alone else self._again).append(pull)
+        if self._losses_alone[pull.id] >= LOSSES_ALONE:
+            what = f"lost its worker {self._losses[pull.id]} times, in the end with nothing beside"
+            text = f"{type(error).__name__}: {error}\nDoes it crash, or need too much memory?"
+            self._ledger.record([Report(pull.id, None, text, None, time.time())], pull.id)
+            self._pause_for(pull, what, text)
+
     def _next_chunk(self) -> Chunk:
-        room = (
-            CHUNK_LIMIT
-            if self._limit is None
-            else self._limit - sum(map(len, self._flying.values()))
-        )
+        room = CHUNK_LIMIT if self._limit is None else self._limit - self._in_flight()
         if room < 1 or self._danger_is_flying():
             return []
         while self._again:
             pull = self._again.popleft()
             if self._ledger.needs(pull.id):
                 return [pull]
-        if self._ledger.waiting:
-            return self._ledger.take(min(room, self._chunk_size()))
+        if waiting := self._ledger.waiting:
+            return self._ledger.take(min(room, self._pace.chunk_size(waiting, self._workers.size)))
         return [self._dangerous.popleft()] if self._dangerous and not self._flying else []
 
     def _danger_is_flying(self) -> bool:
         flying = (
-            (pull.id for chunk in self._flying.values() for pull in chunk) if self._losses else ()
+            (pull.id for chunk, _ in self._flying.values() for pull in chunk)
+            if self._losses
+            else ()
         )
         return any(self._losses[number] > LOSSES_IN_COMPANY for number in flying)
 
-    def _chunk_size(self) -> int:
-        """Enough pulls to outweigh the cost of sending them, few enough to keep all workers busy to
-        the end.
-        """
-        if self._seconds is None:
-            return 1
-        wanted = int(CHUNK_SECONDS / max(self._seconds, CHUNK_SECONDS / CHUNK_LIMIT))
-        fair = self._ledger.waiting // (2 * self._workers.size)
-        return max(1, min(wanted, fair))
-
     def _slots(self) -> int:
-        """Chunks in flight: one a worker, and one more each if they are so short that a worker
-        would wait for us.
-        """
-        ahead = (
-            self._workers.depth if self._seconds is not None and self._seconds < LONG_PULL else 1
-        )
-        return ahead * self._workers.size
+        """Chunks in flight: one per worker, and if they are short, the next one for each."""
+        return self._workers.size * (self._workers.depth if self._pace.is_short else 1)
 
-    def _learn_pace(self, reports: list[Report]) -> list[Report]:
-        spent = sum(
-            report.finished - (report.started or report.finished) for report in reports
-        ) / len(reports)
-        self._seconds = spent if self._seconds is None else 0.8 * self._seconds + 0.2 * spent
-        return reports
+    def _in_flight(self) -> int:
+        return sum(len(chunk) for chunk, _ in self._flying.values())
 
     def _unfinished(self) -> Iterator[Chunk]:
-        yield from self._flying.values()
+        yield from (chunk for chunk, _ in self._flying.values())
         yield list(self._again)
         yield list(self._dangerous)
 
@@ -245,51 +241,12 @@ class Runner:
         """Take back what was handed out and has not begun."""
         for future in list(self._flying):
             if self._workers.cancel(future):
-                self._ledger.give_back(pull.id for pull in self._flying.pop(future))
+                self._ledger.give_back(pull.id for pull in self._flying.pop(future)[0])
 
     def _show(self) -> None:
         self._ledger.forecast()
-        if time.monotonic() - self._shown < REFRESH:
-            return
-        self._shown = time.monotonic()
-        pace = (self._ledger.told - self._told_before) / max(self._shown - self._began, 1e-9)
-        in_flight = sum(map(len, self._flying.values()))
-        self._progress.update(self._ledger.snapshot(in_flight, pace or None, self._trouble))
-
-    @contextlib.contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        """First SIGINT: finish what is running. Second: do not. Elsewhere than in the main thread,
-        none arrives.
-        """
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = signal.signal(signal.SIGINT, self._on_interrupt)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self._stopping:
-            self._leaving = True
-            if self._idle:
-                raise StudyInterrupted(LEFT)
-        self._stopping = True
-        self._trouble = "stopping: waiting for what is running, interrupt again to leave at once"
-
-    @contextlib.contextmanager
-    def _leavable(self) -> Iterator[None]:
-        """Where a second SIGINT may strike at once: not between a write and what follows from
-        it.
-        """
-        if self._leaving:
-            raise StudyInterrupted(LEFT)
-        self._idle = True
-        try:
-            yield
-        finally:
-            self._idle = False
+        hint = self._stopping.words or self._workers.trouble
+        self._watch.look(self._in_flight(), lambda: self._workers.running(self._flying), hint)
 
 
 def _error_of(future: Any) -> BaseException | None:
@@ -308,7 +265,7 @@ def _not_sent(chunk: Chunk, error: BaseException) -> list[Report]:
     if isinstance(error, pickle.PicklingError | AttributeError | TypeError | ImportError):
         text += (
             "\nThe simulator could not be sent to the workers: define it at the top "
-            "level of a module that they can "
-            "import, or run with executor='threads' or 'serial'"
+            "level of a module that they can import (start them in its folder, or install it), "
+            "or run with executor='threads' or 'serial'"
         )
     return [Report(pull.id, None, text, None, time.time()) for pull in chunk]

@@ -5,14 +5,19 @@ from __future__ import annotations
 import contextlib
 import math
 import multiprocessing
-import os
+import pickle
+import platform
 import signal
-import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+import surefoot
+from surefoot.errors import InputError
+from surefoot.study import board
 from surefoot.study.pull import Pull, Report
 
 ERROR_LENGTH = 2000
@@ -35,12 +40,48 @@ def run_chunk(simulator: Callable[[Pull], float], pulls: Sequence[Pull]) -> list
     return reports
 
 
+class OtherVersions(InputError):
+    """A worker has other software than the driver, so its rewards could be others."""
+
+
+def run_packed(wanted: dict[str, str], simulator: bytes, pulls: bytes) -> list[Report]:
+    """Do the same for what was sent as bytes, on a machine that may have other software.
+
+    Args:
+        wanted: the versions that the driver has.
+    """
+    here = versions()
+    different = [
+        f"{name} {here[name]} instead of {wanted[name]}"
+        for name in wanted
+        if here[name] != wanted[name]
+    ]
+    if different:
+        raise OtherVersions(
+            f"the worker on {platform.node()} has {', '.join(different)}, so its random streams "
+            "may be others: install the same versions on all machines"
+        )
+    return run_chunk(pickle.loads(simulator), pickle.loads(pulls))
+
+
+def versions() -> dict[str, str]:
+    """What must be the same on all machines, or the same seed could give another reward."""
+    return {
+        "surefoot": surefoot.__version__,
+        "numpy": np.__version__,
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+    }
+
+
 def _run_one(simulator: Callable[[Pull], float], pull: Pull) -> Report:
     started = time.time()
+    board.begins(pull.id)
     try:
         reward, error = as_reward(simulator(pull)), None
     except Exception as problem:
         reward, error = None, _describe(problem)
+    finally:
+        board.ends()
     return Report(pull.id, reward, error, started, time.time())
 
 
@@ -58,22 +99,8 @@ def _describe(problem: Exception) -> str:
     """The error in one line, then where it happened, innermost last."""
     headline = "".join(traceback.format_exception_only(problem)).strip()
     frames = traceback.format_tb(problem.__traceback__)[1:]  # without our own
-    return "\n".join([headline, *(frame.rstrip() for frame in frames)])[:ERROR_LENGTH]
-
-
-def prepare_process() -> None:
-    """Set up a worker process of our own pool: it leaves interrupts to its driver, and dies with
-    it.
-    """
-    _leave_interrupts_to_the_driver()
-    threading.Thread(target=_die_with_parent, daemon=True).start()
-
-
-def _die_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    text = "\n".join([headline, *(frame.rstrip() for frame in frames)])[:ERROR_LENGTH]
+    return text.encode("utf-8", "backslashreplace").decode()  # half a character cannot be stored
 
 
 def _leave_interrupts_to_the_driver() -> None:

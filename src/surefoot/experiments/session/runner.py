@@ -16,8 +16,9 @@ from surefoot.experiments.session.output import Folder
 from surefoot.experiments.session.progress import Meter
 from surefoot.experiments.session.workers import Cluster, JobWorkers, Processes
 from surefoot.interrupts import last_words
+from surefoot.processes import cores
 from surefoot.progress import JobProgress, NoProgress
-from surefoot.study.executors import cores, is_loss
+from surefoot.study.executors import is_loss
 
 
 class Stopped(RuntimeError):

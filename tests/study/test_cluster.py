@@ -1,0 +1,173 @@
+"""A Dask cluster with workers that are not fit, that are not there, and a scheduler that goes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from surefoot.errors import InputError
+from surefoot.progress import Snapshot
+from surefoot.study import StudyPaused
+from surefoot.study.executors import dask_client
+from tests.study import toys
+from tests.study.cluster import SOURCES, Cluster
+from tests.study.toys import MARK, same_result, toy_study, wait_for
+
+ROOT = Path(__file__).parent.parent.parent
+OLDER = "import surefoot; surefoot.__version__ = '0.0.9'"
+OTHER_NUMPY = "import surefoot.study.worker, numpy; numpy.__version__ = '9.9.9'"
+OLDEST = "import surefoot.study.worker as own; vars(own).pop('run_packed', None)"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    with Cluster(tmp_path, workers=0) as cluster:
+        yield cluster
+
+
+def test_a_module_that_workers_lack_is_a_failure_of_the_pull(
+    tmp_path: Path, cluster: Cluster
+) -> None:
+    worker = cluster.add_worker(paths=[SOURCES])
+    with (
+        cluster.client() as client,
+        toy_study(tmp_path / "toy.db") as study,
+        pytest.raises(StudyPaused, match="No module named 'tests'") as paused,
+    ):
+        study.run(toys.linear, client, retries=1)
+    assert "a module that they can import" in str(paused.value)
+    assert worker.poll() is None, "no worker dies of it"
+
+
+@pytest.mark.parametrize(
+    ("preload", "words"),
+    [
+        (OLDER, "has surefoot 0.0.9 instead of"),
+        (OTHER_NUMPY, "has numpy 9.9.9 instead of"),
+        (OLDEST, "a worker has another surefoot than"),
+    ],
+    ids=["older", "other numpy", "oldest"],
+)
+def test_a_worker_with_other_software_is_refused(
+    tmp_path: Path, cluster: Cluster, preload: str, words: str
+) -> None:
+    cluster.add_worker("--preload", preload)
+    with (
+        cluster.client() as client,
+        toy_study(tmp_path / "toy.db") as study,
+        pytest.raises(InputError, match=words),
+    ):
+        study.run(toys.linear, client)
+    assert toys.read_toy(tmp_path / "toy.db").status().told == 0
+
+
+class Listener:
+    """Hears what progress says; `said` waits for a word of it."""
+
+    def __init__(self) -> None:
+        self.heard: list[Snapshot] = []
+
+    def update(self, snapshot: Snapshot) -> None:
+        self.heard.append(snapshot)
+
+    def close(self) -> None:
+        pass
+
+    def said(self, words: str) -> bool:
+        return any(words in (snapshot.trouble or "") for snapshot in self.heard)
+
+
+def test_that_there_is_no_worker_is_said(
+    tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefoot.study.cluster.PATIENCE", 0.1)
+    listener, found = Listener(), []
+
+    def run() -> None:
+        with cluster.client() as client, toy_study(tmp_path / "toy.db") as study:
+            found.append(study.run(toys.linear, client, progress=listener))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    wait_for(lambda: listener.said(f"start some with `dask worker {cluster.address}`"))
+    cluster.add_worker()
+    thread.join()
+    with toy_study(tmp_path / "here.db") as study:
+        assert same_result(found[0], study.run(toys.linear, "serial"))
+
+
+STUDY = (
+    'delta = 0.05\nseed = 3\nnoise = { kind = "gaussian", scale = 1.0 }\n'
+    "arms.grid = { a = [0.0, 5.0], b = [1.0], c = [0.0] }\n"
+    'features = "given"\nalgorithm = "robust-static"\n'
+    'simulator.python = "tests.study.toys:takes_forever"\n'
+)
+
+
+def test_a_scheduler_that_goes_ends_the_run_with_a_sentence(
+    tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(MARK, str(tmp_path / "mark"))
+    cluster.add_worker()
+    (tmp_path / "study.toml").write_text(STUDY)
+    driver = subprocess.Popen(
+        [sys.executable, "-m", "surefoot", "run", "study.toml", "--dask", cluster.address],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (SOURCES, ROOT)))},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for((tmp_path / "mark").exists)
+    cluster.scheduler.send_signal(signal.SIGKILL)
+    _, errors = driver.communicate(timeout=60)
+    assert driver.returncode == 2, errors
+    assert f"the Dask scheduler at {cluster.address} is gone" in errors
+    assert "run the study again" in errors
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:1", "nonsense", "tcp://host:port", "sctp://127.0.0.1:8786", ""]
+)
+def test_a_wrong_address_is_said(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surefoot.study.executors.DASK_PATIENCE", "1s")
+    with pytest.raises(InputError, match="no Dask scheduler answers"):
+        dask_client(address)
+
+
+def test_what_runs_on_which_worker_is_known(
+    tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefoot.study.watch.SHOWN_AFTER", 0.0)
+    monkeypatch.setattr("surefoot.study.watch.NOTED_AFTER", 0.0)
+    cluster.add_worker()
+    listener = Listener()
+    go = tmp_path / "go"
+
+    def wait_for_go(pull: Any) -> float:
+        wait_for(go.exists)
+        return toys.linear(pull)
+
+    def run() -> None:
+        with cluster.client() as client, toy_study(tmp_path / "toy.db", rounds=1) as study:
+            study.run(wait_for_go, client, progress=listener)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        wait_for(lambda: listener.said(" on tcp://127.0.0.1:"))
+        with toys.read_toy(tmp_path / "toy.db") as reader:
+            (running,) = reader.status().running
+            assert running.worker is not None
+            assert running.worker.startswith("tcp://127.0.0.1:")
+    finally:
+        go.touch()
+        thread.join()
