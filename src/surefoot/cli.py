@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import logging
 import sys
 from collections.abc import Iterator
@@ -66,8 +67,14 @@ def surefoot() -> None:
 def main(arguments: list[str] | None = None) -> Any:
     """Run a command; a mistake in what the user gave ends with a message, not with a traceback."""
     try:
+        _print_in_any_locale()
         with _messages_shown():
             return app(args=arguments, prog_name="surefoot")
+    except OSError as error:  # a folder that cannot be written to, a full disk
+        from surefoot.display import printable
+
+        print(f"surefoot: {printable(error)}", file=sys.stderr)
+        sys.exit(2)
     except ValueError as error:
         from surefoot.display import printable
         from surefoot.errors import InputError
@@ -76,6 +83,13 @@ def main(arguments: list[str] | None = None) -> Any:
             raise
         print(f"surefoot: {printable(error)}", file=sys.stderr)
         sys.exit(2)
+
+
+def _print_in_any_locale() -> None:
+    """Where the locale has no such letter, print what stands for it rather than nothing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 @contextlib.contextmanager

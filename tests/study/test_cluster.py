@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -171,3 +172,55 @@ def test_what_runs_on_which_worker_is_known(
     finally:
         go.touch()
         thread.join()
+
+
+def test_the_commands_of_the_guide_work_as_written(tmp_path: Path) -> None:
+    """But for the host and the port, which are free ones on loopback."""
+    page = (ROOT / "docs" / "guides" / "own-simulator.md").read_text(encoding="utf-8")
+    found = re.search(r"## A cluster\n\n```sh\n(.*?)```", page, re.DOTALL)
+    assert found is not None
+    commands = [line.split("#")[0].split() for line in found[1].splitlines()]
+    install, scheduler, worker, run = commands
+    assert install == ["pip", "install", "'surefoot[dask]'"]
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    typed(["surefoot", "init"], here).wait()
+    started = [typed([*scheduler, "--host", "127.0.0.1", "--port", "0", "--no-dashboard"], there)]
+    try:
+        address = address_said_by(started[0])
+        worker, run = (
+            [part.replace("tcp://host:8786", address) for part in command]
+            for command in (worker, run)
+        )
+        started.append(typed([*worker, "--host", "127.0.0.1", "--no-dashboard"], here))
+        driver = typed(run, here)
+        output, errors = driver.communicate(timeout=100)
+        assert driver.returncode == 0, errors
+        assert "has the best worst case" in output
+    finally:
+        for process in reversed(started):
+            process.terminate()
+            process.communicate()
+
+
+def typed(command: list[str], folder: Path) -> subprocess.Popen[str]:
+    """A command as in a shell, where nothing of ours can be imported but surefoot."""
+    places = (str(Path(sys.executable).parent), os.environ["PATH"])
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env=os.environ | {"PATH": os.pathsep.join(places), "PYTHONPATH": str(SOURCES)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def address_said_by(scheduler: subprocess.Popen[str]) -> str:
+    assert scheduler.stderr is not None
+    for line in scheduler.stderr:
+        if address := re.search(r"tcp://127\.0\.0\.1:\d+", line):
+            threading.Thread(target=scheduler.stderr.read, daemon=True).start()
+            return address[0]
+    raise AssertionError("the scheduler has ended")

@@ -8,6 +8,7 @@ import multiprocessing
 import pickle
 import platform
 import signal
+import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -61,6 +62,8 @@ def run_packed(wanted: dict[str, str], simulator: bytes, pulls: bytes) -> list[R
             f"the worker on {platform.node()} has {', '.join(different)}, so its random streams "
             "may be others: install the same versions on all machines"
         )
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a module in the folder where the worker was started is found
     return run_chunk(pickle.loads(simulator), pickle.loads(pulls))
 
 
