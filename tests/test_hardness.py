@@ -119,5 +119,5 @@ def test_ties_and_single_arms_are_explained():
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1.0, math.nan])
 def test_a_probability_is_needed(delta):
-    with pytest.raises(InputError, match="strictly between 0 and 1"):
+    with pytest.raises(InputError, match="not a probability between 0 and 1"):
         binary_divergence(delta)

@@ -8,6 +8,7 @@ from .algorithms import Settings as Settings
 from .algorithms import StopReason as StopReason
 from .algorithms.oracle import Oracle as Oracle
 from .algorithms.prime import Prime as Prime
+from .algorithms.prime import Tuning as Tuning
 from .algorithms.robust_lingape import RobustLinGapE as RobustLinGapE
 from .algorithms.robust_rage import RobustRage as RobustRage
 from .algorithms.robust_static import RobustStatic as RobustStatic

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
+from surefoot.errors import InputError
+from surefoot.literals import exact_number
 from surefoot.whitening import unit_free_root
+
+
+def probability(delta: Any) -> float:
+    """δ as a float, if it is a probability of error."""
+    try:
+        number = exact_number(delta)
+    except InputError:
+        number = 0.0
+    if not 0 < number < 1:
+        raise InputError(
+            f"delta={delta!r:.60} is not a probability between 0 and 1: 0.05 "
+            f"means sure in 95 of 100 runs"
+        )
+    return number
 
 
 def paper_threshold(n_pairs: int, delta: float) -> float:

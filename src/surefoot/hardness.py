@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array
+from surefoot.confidence import probability
 from surefoot.design.separation import exact_separation, paper_separation
 from surefoot.design.types import Design
 from surefoot.errors import InputError
@@ -99,15 +100,15 @@ class Complexity:
         """The paper's Theorem 1: 2 log(1/2δ) H_R. It is stated as a lower bound but is not one (see
         the docs).
         """
-        return 2.0 * math.log(1.0 / (2.0 * _probability(delta))) * self.paper
+        return 2.0 * math.log(1.0 / (2.0 * probability(delta))) * self.paper
 
     def oracle_samples(self, delta: float) -> float:
         """The paper's oracle, which knows θ: 2 log(|Z|²/δ) H_R samples (Appendix B)."""
-        return 2.0 * math.log(self.n_pairs**2 / _probability(delta)) * self.paper
+        return 2.0 * math.log(self.n_pairs**2 / probability(delta)) * self.paper
 
     def static_bound(self, delta: float, epsilon: float = PAPER_EPSILON) -> float:
         """The paper's upper bound for Robust Static (`thm:static`)."""
-        log_term = math.log(self.n_pairs**2 / _probability(delta))
+        log_term = math.log(self.n_pairs**2 / probability(delta))
         return 8.0 * (1.0 + epsilon) * log_term * self.worst_case
 
     def rage_bound(self, delta: float, epsilon: float = PAPER_EPSILON) -> float:
@@ -118,7 +119,7 @@ class Complexity:
         """
         phases = max(1, math.ceil(math.log2(4.0 / self.gap)))
         support = min(self.n_pairs, self.dimension * (self.dimension + 1) // 2 + 1)
-        log_term = math.log(self.n_pairs**2 * phases**2 / _probability(delta) ** 2)
+        log_term = math.log(self.n_pairs**2 * phases**2 / probability(delta) ** 2)
         rounding = math.ceil(2.0 * support / epsilon)
         return 128.0 * log_term * (1.0 + epsilon) * phases * self.paper + phases * (1.0 + rounding)
 
@@ -215,14 +216,5 @@ def _best_and_gap(problem: RobustProblem, theta: ArrayLike) -> tuple[int, float]
 
 def binary_divergence(delta: float) -> float:
     """kl(δ, 1 − δ) = (1 − 2δ) log((1 − δ)/δ)."""
-    delta = _probability(delta)
+    delta = probability(delta)
     return (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)
-
-
-def _probability(delta: float) -> float:
-    if not 0.0 < delta < 1.0:
-        raise InputError(
-            f"delta is {delta}, but a probability of error strictly between 0 and 1 "
-            f"is needed: 0.05 is usual"
-        )
-    return delta

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from surefoot.confidence import probability
 from surefoot.errors import InputError
 from surefoot.literals import exact_number
 from surefoot.noise import USAGE, Noise
@@ -37,7 +38,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Check everything, and keep plain numbers: study files hold nothing else."""
-        self._set(delta=probability(self.delta))
+        self._set(delta=usable_delta(self.delta))
         if not isinstance(self.noise, Noise):
             raise InputError(
                 f"noise={self.noise!r} does not say what is known about the noise: "
@@ -59,20 +60,12 @@ class Settings:
             object.__setattr__(self, name, value)
 
 
-def probability(delta: Any) -> float:
+def usable_delta(given: Any) -> float:
     """δ as a float, if boundaries can be worked out for it."""
-    try:
-        number = exact_number(delta)
-    except InputError:
-        number = 0.0
-    if not 0 < number < 1:
-        raise InputError(
-            f"delta={delta!r:.60} is not a probability between 0 and 1: 0.05 "
-            f"means sure in 95 of 100 runs"
-        )
+    number = probability(given)
     if number < SMALLEST_DELTA:
         raise InputError(
-            f"delta={delta!r} is too small to work out boundaries for: give {SMALLEST_DELTA:g} "
+            f"delta={given!r} is too small to work out boundaries for: give {SMALLEST_DELTA:g} "
             "or more"
         )
     return number

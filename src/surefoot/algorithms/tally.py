@@ -23,6 +23,7 @@ from surefoot.statistics import (
     lack_of_fit,
     least_squares,
 )
+from surefoot.whitening import cholesky_whitener
 
 MISFIT_LEVEL = 0.001
 
@@ -147,11 +148,11 @@ class Tally:
         however pulls were chosen; ∞ where nothing is known.
         """
         radius, variance = self.ellipsoid_radius, self.relative_variance
-        if variance is None or not math.isfinite(radius):
+        whitener = cholesky_whitener(information(self.rows, self.counts))
+        if variance is None or whitener is None or not math.isfinite(radius):
             return np.full(self.problem.n_pairs, np.inf)
-        root = np.linalg.cholesky(information(self.rows, self.counts))
-        whitened = np.linalg.solve(root, self.problem.pairs.T)
-        return np.asarray(math.sqrt(variance) * radius * np.linalg.norm(whitened, axis=0))
+        lengths = np.linalg.norm(self.problem.pairs @ whitener.T, axis=1)
+        return np.asarray(math.sqrt(variance) * radius * lengths)
 
     @property
     def model_check(self) -> ModelCheck:

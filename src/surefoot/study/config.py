@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from surefoot.algorithms import ALGORITHMS, Algorithm, Settings, algorithm_from
-from surefoot.algorithms.settings import probability
+from surefoot.algorithms.settings import usable_delta
 from surefoot.errors import InputError
 from surefoot.noise import NOISE_MODELS, Noise
 from surefoot.problem import RobustProblem
@@ -125,7 +125,7 @@ class Config(Section):
     file: PathText | None = None
     direction: Literal["maximize", "minimize"] = "maximize"
     features: Features = "linear"
-    delta: Annotated[float, PlainValidator(probability)]
+    delta: Annotated[float, PlainValidator(usable_delta)]
     tolerance: Annotated[Number, Field(ge=0)] = 0.0
     budget: Annotated[Whole, Field(ge=0)] | None = None
     confidence: Literal["valid", "paper"] = "valid"

@@ -11,9 +11,10 @@ from scipy import stats
 from surefoot import boundaries
 from surefoot.algorithms.prime.schedule import continuation, first_schedule
 from surefoot.algorithms.prime.tuning import Tuning
+from surefoot.errors import InputError
 from surefoot.noise import Gaussian, SubGaussian
 
-TUNING = Tuning()
+TUNING = Tuning.of_version_0_1()
 
 
 def walks(weights: np.ndarray, runs: int, seed: int, draw: str = "normal") -> np.ndarray:
@@ -88,3 +89,25 @@ def test_any_delta_has_a_schedule(noise: Gaussian | SubGaussian, delta: float) -
     ):
         assert np.isfinite(planned.boundary).all()
         assert (planned.boundary > 0).all()
+
+
+@pytest.mark.parametrize("noise", [Gaussian(1.0), Gaussian()])
+def test_a_schedule_that_rewards_waiting_is_refused(noise: Gaussian) -> None:
+    """Stricter looks for long make a boundary that falls."""
+    waiting = Tuning(strict=100.0, strictness=10.0)
+    with pytest.raises(InputError, match="could raise the error above delta"):
+        first_schedule(0.05, noise, waiting)
+
+
+@pytest.mark.parametrize("tuning", [Tuning(growth=1.5, looks=20), Tuning(looks=3, trust=1.0)])
+def test_another_schedule_that_holds_is_taken(tuning: Tuning) -> None:
+    other = first_schedule(0.05, Gaussian(1.0), tuning)
+    assert len(other.sizes) == tuning.looks
+    steps = tuple(other.weights.tolist())
+    assert boundaries.crossing_probability(steps, other.boundary) == pytest.approx(0.049, rel=1e-5)
+
+
+def test_the_schedule_shipped_is_the_one_that_is_tested_at_every_delta() -> None:
+    assert Tuning.of_version_0_1().has_tested_boundary
+    assert Tuning(hope=0.5).has_tested_boundary
+    assert not Tuning(growth=1.13).has_tested_boundary

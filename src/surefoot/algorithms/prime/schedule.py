@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array
+from surefoot.boundaries import Weights, worst_crossing_probability
+from surefoot.errors import InputError
 from surefoot.noise import Noise
+
+ABOVE = 1 + 1e-6  # what rounding may add to a probability
 
 
 class Look(NamedTuple):
@@ -82,5 +87,16 @@ def _with_boundary(
     sizes: Array, weights: Array, delta: float, noise: Noise, tuning: Tuning
 ) -> Schedule:
     strictness = tuning.strictness * np.maximum(np.log(tuning.strict / np.cumsum(sizes)), 0.0)
-    boundary = noise.boundary(tuple(weights.tolist()), delta, tuple(strictness.tolist()))
+    steps = tuple(weights.tolist())
+    boundary = noise.boundary(steps, delta, tuple(strictness.tolist()))
+    if not tuning.has_tested_boundary and _worst(steps, tuple(boundary.tolist())) > ABOVE * delta:
+        raise InputError(
+            "tuning: with these looks, phases that measure nothing could raise the error above "
+            "delta: choose a larger growth, fewer looks, or a smaller strict or strictness"
+        )
     return Schedule(sizes, weights, np.concatenate([[0.0], np.cumsum(weights)]), boundary)
+
+
+@lru_cache(maxsize=64)
+def _worst(steps: Weights, boundary: Weights) -> float:
+    return worst_crossing_probability(steps, np.array(boundary))

@@ -31,7 +31,7 @@ def _constant(default: T, least: float, most: float, meaning: str, effect: str) 
 
 
 def _boundary(default: T, least: float, most: float, meaning: str) -> T:
-    """A constant of the schedule. Any value is valid, if it is fixed before the data that count."""
+    """A constant of the schedule, which is fixed before any data that count."""
     return _constant(default, least, most, meaning, ENTERS_BOUNDARY)
 
 
@@ -175,6 +175,14 @@ class Tuning:
                 f"{', '.join(names)}, or install a newer surefoot if a study file names it"
             )
         return cls(**constants)
+
+    @property
+    def has_tested_boundary(self) -> bool:
+        """Whether the schedule is that of version 0.1, which tests hold against an adversary at
+        every δ; any other is held against it when it is made.
+        """
+        entering = (f.name for f in fields(self) if f.metadata["effect"] == ENTERS_BOUNDARY)
+        return all(getattr(self, name) == VERSION_0_1[name] for name in entering)
 
     @property
     def foresight(self) -> Foresight:
