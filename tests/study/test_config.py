@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from surefoot.algorithms.prime import Tuning
 from surefoot.errors import InputError
 from surefoot.study.config import StudyConfig
 
@@ -387,3 +388,19 @@ def test_an_offset_in_a_csv_that_is_no_number(tmp_path: Path, offset: str, words
 def test_labels_are_as_long_as_they_must_be_to_differ(tmp_path: Path) -> None:
     problem = configure(tmp_path, BASE + "arms.grid = { a = [0.12345671, 0.12345672] }").problem()
     assert problem.arm_names == ["a=0.12345671", "a=0.12345672"]
+
+
+def test_a_configuration_goes_on_when_the_defaults_of_the_tuning_have_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = BASE + ARMS
+    configure(tmp_path, text).open_study().close()
+    later = dict(Tuning.__init__.__kwdefaults__) | {"growth": 1.4}
+    monkeypatch.setattr(Tuning.__init__, "__kwdefaults__", later)
+    configure(tmp_path, text).open_study().close()
+    named = text.replace(
+        'features = "given"',
+        'features = "given"\nalgorithm = {name = "prime", tuning = {growth = 1.2}}',
+    )
+    with pytest.raises(InputError, match=r"asks another question .*: algorithm changed"):
+        configure(tmp_path, named).open_study()
