@@ -1,5 +1,8 @@
+import time
+
 from surefoot.dashboard.watch import Watch
 from surefoot.dashboard.words import details, fields
+from surefoot.study.storage import Running
 from tests.dashboard.studies import create, finished_study, linear
 
 
@@ -16,6 +19,23 @@ def test_a_running_study_says_how_far_it_is(tmp_path):
         assert said["told"] == str(len(pulls))
         assert 0 < said["done"] < 1
         assert said["left"] != "–"
+
+
+def test_what_runs_is_named_with_its_worker_the_longest_first(tmp_path):
+    path = tmp_path / "study.db"
+    with create(path) as study:
+        began = time.mktime((2026, 5, 4, 13, 2, 1, 0, 0, -1))
+        workers = ["node 7", None, "node 8", "node 9"]
+        study._ledger.storage.set_running(
+            [Running(number, began + number, worker) for number, worker in enumerate(workers)]
+        )
+        said = fields(Watch(path).look())
+    assert said["running"] == "4"
+    first, second, third = said["longest"].split("; ")
+    assert first == "Running longest: pull 0 since 04 May 13:02:01 on node 7"
+    assert "pull 1" in second
+    assert "not known" in second
+    assert third.endswith("node 8.")
 
 
 def test_a_finished_study_is_done(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +13,9 @@ from surefoot.dashboard.watch import Look, Watch
 from surefoot.progress import duration
 from surefoot.report.drawings import configurations, drawings
 from surefoot.report.facts import arm_rows, certificate, number
+from surefoot.study.storage import Running
 
+LONGEST = 3  # pulls that are named
 HINTS = {
     "running": "",
     "idle": "Nobody runs it at the moment. Run the study again to go on: nothing is lost.",
@@ -33,6 +37,7 @@ def fields(look: Look) -> dict[str, Any]:
         "hint": HINTS[look.state],
         "message": look.trouble or "",
         "sentence": "",
+        "longest": "",
         "certified": False,
         "done": None,
     }
@@ -59,6 +64,8 @@ def _numbers(look: Look) -> dict[str, Any]:
         "failed": number(status.failed),
         "lost": number(status.lost),
         "writer": status.writer or "nobody",
+        "running": number(len(status.running)),
+        "longest": _longest(status.running),
         "done": _share(status.told, left, status.state),
     }
 
@@ -68,6 +75,23 @@ def _time_left(look: Look, left: float | None) -> str:
     if look.state != "running" or not rate or left is None:
         return ""
     return f"about {duration(60 * left / rate)} at this pace"
+
+
+def _longest(running: Sequence[Running]) -> str:
+    """The pulls that began first, since when and where: a hung one stands out."""
+    named = "; ".join(
+        f"pull {now.pull} since {_clock(now.since)} on {now.worker or 'a worker that is not known'}"
+        for now in running[:LONGEST]
+    )
+    return f"Running longest: {named}." if named else ""
+
+
+def _clock(seconds: float) -> str:
+    """A time of day; a damaged file may hold one that no clock ever shows."""
+    try:
+        return time.strftime("%d %b %H:%M:%S", time.localtime(seconds))
+    except (OverflowError, ValueError, OSError):
+        return "a time that is not known"
 
 
 def _share(told: int, left: float | None, state: str) -> float | None:
