@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: demo test lint unit bench docs clean chromium
+.PHONY: demo test lint unit chaos bench docs clean chromium
 
 demo: $(READY)
 	$(BIN)/surefoot bolus 'adult#001' --out results
@@ -21,6 +21,10 @@ lint: $(READY)
 
 unit: $(READY) chromium
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+
+# Kills, torn and crafted files, mutated input, signals, clusters and load: a quarter of an hour.
+chaos: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.chaos
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
