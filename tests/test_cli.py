@@ -306,12 +306,30 @@ def test_a_backup_is_a_study_of_its_own(folder: Path, capsys: pytest.CaptureFixt
 
 def test_any_program_is_a_simulator(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "model.py").write_text(
-        "import json, sys\nprint(json.dumps({'score': float(sys.argv[1])}))\n"
+        "import json, sys\n"
+        "noise = int(sys.argv[2]) % 7 / 100\n"
+        "print(json.dumps({'score': float(sys.argv[1]) + noise}))\n"
     )
-    command = json.dumps([sys.executable, str(folder / "model.py"), "{dose}"])
+    command = json.dumps([sys.executable, str(folder / "model.py"), "{dose}", "{seed}"])
     Path("study.toml").write_text(
         BY_HAND + f'simulator = {{ command = {command}, json_field = "score" }}\n'
     )
+    surefoot("run", "study.toml", "-q", "--processes", "1")
+    assert "dose=3 has the best worst case" in capsys.readouterr().out
+
+
+def test_a_program_that_ignores_the_seed_is_not_certified(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "model.py").write_text("import sys\nprint(float(sys.argv[1]))\n")
+    command = json.dumps([sys.executable, str(folder / "model.py"), "{dose}"])
+    Path("study.toml").write_text(BY_HAND + f"simulator = {{ command = {command} }}\n")
+    surefoot("run", "study.toml", "-q", "--processes", "1")
+    assert "IDENTICAL_REPLICATES" in capsys.readouterr().out
+    surefoot("status", "--json")
+    assert json.loads(capsys.readouterr().out)["certified"] is False
+    declared = 'on_identical = "accept"\nfile = "declared.db"\n'
+    Path("study.toml").write_text(declared + BY_HAND + f"simulator = {{ command = {command} }}\n")
     surefoot("run", "study.toml", "-q", "--processes", "1")
     assert "dose=3 has the best worst case" in capsys.readouterr().out
 

@@ -27,10 +27,12 @@ class Noise(ABC):
     Attributes:
         kind: what a configuration calls it. Study files hold the name of the class.
         usage: how it is written in Python, for messages.
+        continuous: whether two rewards are never equal by chance, as whole numbers may be.
     """
 
     kind: ClassVar[str]
     usage: ClassVar[str]
+    continuous: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -144,6 +146,7 @@ class Gaussian(_Scaled):
 
     kind = "gaussian"
     usage = "Gaussian(scale), Gaussian() if the scale is unknown"
+    continuous = True
 
     def __init__(self, scale: ArrayLike | None = None) -> None:
         super().__init__(None if scale is None else _positive(scale))

@@ -47,8 +47,8 @@ def test_ask_gives_one_phase_as_a_plain_list(path: Path) -> None:
 def test_pulls_wait_for_the_phase_to_be_told(path: Path) -> None:
     with toy_study(path) as study:
         pulls = study.pulls()
-        for _ in range(15):
-            study.tell(next(pulls), 1.0)
+        for number in range(15):
+            study.tell(next(pulls), float(number))
         untold = next(pulls)
         assert list(pulls) == []
         study.tell(untold, 1.0)

@@ -56,6 +56,16 @@ class StopReason(Enum):
         "can never stop: use "
         'confidence="valid" or the algorithm "prime".'
     )
+    IDENTICAL_REPLICATES = (
+        "All pulls of a pair gave the same reward, to the last bit: is the seed fixed? Use "
+        "pull.rng() or pull.seed, and start a new study. A simulator without noise needs one pull "
+        'of each pair, and no certificate; to go on all the same, use on_identical="accept".'
+    )
+    NOT_VERIFIED = (
+        "The answer noted in the file could not be confirmed by its rewards, so it is no "
+        "certificate: go back to a copy that nobody has changed, or open the study with the "
+        "algorithm and the version of surefoot that it was made with."
+    )
     NO_CERTIFICATE = (
         'This algorithm spends its budget and gives no certificate. For one, use "prime".'
     )

@@ -130,6 +130,7 @@ class Config(Section):
     budget: Annotated[Whole, Field(ge=0)] | None = None
     confidence: Literal["valid", "paper"] = "valid"
     on_misfit: Literal["reject", "ignore"] = "reject"
+    on_identical: Literal["refuse", "accept"] = "refuse"
     seed: Annotated[Whole, Field(ge=0)] | None = None
     noise: NoiseSection
     arms: Arms
@@ -200,6 +201,7 @@ class StudyConfig:
             self.problem(),
             self.settings,
             values.algorithm.build(),
+            on_identical=values.on_identical,
             direction=values.direction,
             seed=values.seed,
             name=values.name,
@@ -224,6 +226,8 @@ class StudyConfig:
         }
         for key in ("delta", "tolerance", "confidence", "on_misfit"):
             now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
+        if "on_identical" in values.model_fields_set:
+            now["on_identical"], then["on_identical"] = values.on_identical, asked.on_identical
         if values.seed is not None:
             now["seed"], then["seed"] = values.seed, asked.seed
         changed = [key for key in now if now[key] != then[key]]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from surefoot.algorithms import Algorithm, Settings, stored_algorithm
 from surefoot.errors import InputError
@@ -17,6 +17,9 @@ from surefoot.study.input import whole_seed
 from surefoot.study.storage import StoredPhase
 
 Direction = Literal["maximize", "minimize"]
+OnIdentical = Literal["refuse", "accept"]
+# what comes of values that are not what was written
+UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +31,7 @@ class Description:
         direction: "minimize" turns the sign of every reward on its way to the algorithm; files keep
             it as measured.
         seed: from which each pull's random stream is derived.
+        on_identical: what follows if all pulls of a pair give one reward; see `Replicates`.
     """
 
     id: str
@@ -39,6 +43,7 @@ class Description:
     direction: Direction
     seed: int
     versions: dict[str, str]
+    on_identical: OnIdentical = "accept"  # files of the first version do not say
 
     @classmethod
     def fresh(
@@ -47,8 +52,10 @@ class Description:
         problem: RobustProblem,
         settings: Settings,
         algorithm: Algorithm,
+        *,
         direction: Direction,
         seed: int | None,
+        on_identical: OnIdentical,
     ) -> Description:
         """The description of a new study, with an identifier of its own; a seed is drawn if none is
         given.
@@ -56,6 +63,10 @@ class Description:
         if direction not in ("maximize", "minimize"):
             raise InputError(
                 f'direction={direction!r} is not known: choose "maximize" or "minimize"'
+            )
+        if on_identical not in ("refuse", "accept"):
+            raise InputError(
+                f'on_identical={on_identical!r} is not known: choose "refuse" or "accept"'
             )
         return cls(
             id=secrets.token_hex(8),
@@ -67,6 +78,7 @@ class Description:
             direction=direction,
             seed=secrets.randbits(128) if seed is None else whole_seed(seed),
             versions={package: version(package) for package in ("surefoot", "numpy", "scipy")},
+            on_identical=on_identical,
         )
 
     @property
@@ -87,28 +99,48 @@ class Description:
             "direction": self.direction,
             "seed": str(self.seed),  # beyond 64 bits: as text, every JSON reader keeps it
             "versions": self.versions,
+            "on_identical": self.on_identical,
         }
 
     @classmethod
     def from_entries(cls, entries: dict[str, Any]) -> Description:
         """Rebuild what `to_entries` wrote."""
-        missing = [field.name for field in fields(cls) if field.name not in entries]
+        missing = [
+            field.name
+            for field in fields(cls)
+            if field.name not in entries and field.default is MISSING
+        ]
         if missing:
             raise StudyFileError(
                 f"the study file is damaged: it lacks {', '.join(missing)}; restore it from a copy"
             )
+        try:
+            return cls._rebuilt(entries)
+        except UNREADABLE as error:
+            raise StudyFileError(
+                f"the study file is damaged: what was asked cannot be read ({error!s:.200}); "
+                "restore it from a copy"
+            ) from None
+
+    @classmethod
+    def _rebuilt(cls, entries: dict[str, Any]) -> Description:
         settings = dict(entries["settings"])
         settings["noise"] = noise_from_dict(settings["noise"])
+        if not all(isinstance(entries[key], str) for key in ("id", "name", "algorithm")):
+            raise TypeError("a name is no text")
+        if entries["direction"] not in get_args(Direction):
+            raise ValueError(f"direction is {entries['direction']!r}")
         return cls(
             id=entries["id"],
             name=entries["name"],
             problem=RobustProblem.from_dict(entries["problem"]),
             settings=Settings(**settings),
             algorithm=entries["algorithm"],
-            options=entries["options"],
+            options=dict(entries["options"]),
             direction=entries["direction"],
-            seed=int(entries["seed"]),
-            versions=entries["versions"],
+            seed=whole_seed(int(entries["seed"])),
+            versions=dict(entries["versions"]),
+            on_identical=entries.get("on_identical", "accept"),
         )
 
     def start(self, algorithm: Algorithm | None = None) -> Algorithm:

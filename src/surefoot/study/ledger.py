@@ -17,7 +17,7 @@ from surefoot.study.forecast import expected_left, left_now
 from surefoot.study.notes import Note
 from surefoot.study.phase import OpenPhase
 from surefoot.study.pull import Pull, PullFactory, Report
-from surefoot.study.replay import replay
+from surefoot.study.replay import Run
 from surefoot.study.storage import Running, StoredPhase, WriteStorage
 
 State = Literal["running", "paused", "finished"]
@@ -51,7 +51,7 @@ class Ledger:
 
     @property
     def result(self) -> Result:
-        return self._algorithm.result
+        return self._run.result
 
     @property
     def asked(self) -> int:
@@ -188,7 +188,7 @@ class Ledger:
         with self.mutex:
             if self._forecast_due:
                 self._forecast_due = False
-                self._expected_left = expected_left(self._algorithm)
+                self._expected_left = expected_left(self._run.algorithm)
                 self._note_phase(Note.of(self.result).with_forecast(self._expected_left))
 
     def snapshot(
@@ -197,11 +197,11 @@ class Ledger:
         """How far the study is; an error if its file is gone."""
         self.storage.check_place()
         names = self.description.problem.arm_names
-        last = self._algorithm.history[-1] if self._algorithm.history else None
+        last = self._run.history[-1] if self._run.history else None
         size, told = (self._phase.size, self._phase.told) if self._phase else (0, 0)
         return Snapshot(
             told=self.told,
-            phase=len(self._algorithm.history),
+            phase=len(self._run.history),
             phase_pulls=size,
             phase_told=told,
             in_flight=in_flight,
@@ -218,11 +218,11 @@ class Ledger:
 
     def _load(self, description: Description) -> None:
         """Replay what is stored, and go on with the phase that is open or plan the next one."""
-        self.description, self._algorithm = description, description.start(self._own_algorithm)
+        self.description, self._run = description, Run(description, self._own_algorithm)
         self._make_pull = PullFactory(description.problem, description.id, description.seed)
         self._next_number, self._expected_left, self._forecast_due = 0, None, False
-        unfinished = replay(description, self._algorithm, self._counted(self.storage.phases()))
-        if self._algorithm.history:
+        unfinished = self._run.replay(self._counted(self.storage.phases()))
+        if self._run.history:
             known = self._noted() or self._note_phase(Note.of(self.result))
             self._forecast_due = not known.has_forecast
             self._expected_left = known.expected_left
@@ -238,15 +238,15 @@ class Ledger:
         failed in between.
         """
         while self._phase is not None and not self._phase.missing:
-            if len(self._algorithm.history) == self._phase.stored.index:
-                self._algorithm.update(self.description.outcome(self._phase.stored))
+            if len(self._run.history) == self._phase.stored.index:
+                self._run.take(self._phase.stored)
             self._note_phase(Note.of(self.result))
             self._forecast_due = True
             self._phase = self._plan()
 
     def _plan(self) -> OpenPhase | None:
         """Store the next phase, or that there is none."""
-        planned = self._algorithm.next_phase()
+        planned = self._run.next_phase()
         if planned is None:
             self._finish()
             return None
@@ -259,24 +259,24 @@ class Ledger:
         if self.state != "finished":
             self._expected_left, self._forecast_due = 0.0, False
             note = Note.of(self.result)
-            if self._algorithm.history:
+            if self._run.history:
                 note = self._note_phase(note.with_forecast(0.0))
             self.storage.set_entries(result=note.to_dict())
             self._set_state("finished", note.sentence)
 
     def _noted(self) -> Note | None:
         """What the file says of the last complete phase."""
-        found = self.storage.notes(since=len(self._algorithm.history) - 1)
+        found = self.storage.notes(since=len(self._run.history) - 1)
         return Note.from_json(found[0]) if found else None
 
     def _note_phase(self, note: Note) -> Note:
         """Store what is known after the last complete phase, for readers."""
-        self.storage.finish_phase(len(self._algorithm.history) - 1, note.to_json())
+        self.storage.finish_phase(len(self._run.history) - 1, note.to_json())
         return note
 
     def _refuse_other_plans(self, description: Description) -> None:
         try:
-            replay(description, description.start(self._own_algorithm), self.storage.phases())
+            Run(description, self._own_algorithm).replay(self.storage.phases())
         except InputError:
             raise InputError(
                 f"{self.description.algorithm} planned with its budget of "

@@ -84,6 +84,17 @@ class Note(BaseModel):
         return self.model_copy(update={"expected_left": expected_left})
 
     @property
+    def guess(self) -> str:
+        """What is known before the end, in one sentence; put together anew, since a stored sentence
+        could claim anything.
+        """
+        left = "1 arm is" if len(self.candidates) == 1 else f"{len(self.candidates)} arms are"
+        return (
+            f"{self.arm} is the best guess after {self.samples} pulls, not certified; {left} still "
+            "possible."
+        )
+
+    @property
     def has_forecast(self) -> bool:
         return "expected_left" in self.model_fields_set
 

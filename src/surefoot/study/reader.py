@@ -6,18 +6,19 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from surefoot.algorithms import Algorithm, Result, Settings
+from surefoot.algorithms import Algorithm, Result, Settings, StopReason
 from surefoot.problem import RobustProblem
 from surefoot.study.description import Description
+from surefoot.study.errors import StudyFileError
 from surefoot.study.follower import Follower
 from surefoot.study.forecast import left_now
 from surefoot.study.lock import writer_of
 from surefoot.study.notes import Note
-from surefoot.study.replay import replay
+from surefoot.study.replay import Run
 from surefoot.study.storage import ReadStorage, Running
 from surefoot.study.storage.reading import (
     CORRECTION_COLUMNS,
@@ -25,6 +26,7 @@ from surefoot.study.storage.reading import (
     PHASE_COLUMNS,
     PULL_COLUMNS,
 )
+from surefoot.study.verification import Verification
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,8 +85,9 @@ class StudyReader:
         self.description = Description.from_entries(entries)
         self.created: float = entries["created"]
         self.configuration: dict[str, Any] | None = entries["configuration"]
-        self._run: Algorithm | None = None
+        self._run: Run | None = None
         self._own_algorithm = algorithm
+        self._verification = Verification(self.description, self._storage, algorithm)
         self._follower = Follower(self.description, self._storage)
 
     @property
@@ -116,8 +119,8 @@ class StudyReader:
     def result(self) -> Result:
         """The answer after the last complete phase, by replaying what came since the last look."""
         if self._run is None:
-            self._run = self.description.start(self._own_algorithm)
-        replay(self.description, self._run, self._storage.phases(since=len(self._run.history)))
+            self._run = Run(self.description, self._own_algorithm)
+        self._run.replay(self._storage.phases(since=len(self._run.history)))
         self._run.next_phase()  # finds out whether the run is over
         return self._run.result
 
@@ -126,15 +129,21 @@ class StudyReader:
         """The same answer from what the writer noted after each phase: nothing is planned anew.
 
         So it is quick, and needs no algorithm that surefoot does not ship. Where the notes do not
-        tell all (many arms, or a file of an early version), it is `result`.
+        tell all (many arms, or a file of an early version), it is `result`. At the end the study is
+        replayed: what is noted is certified only if it follows from the rewards.
         """
-        found = self._follower.result()
-        return self.result if found is None else found
+        note = self._last_note()
+        if note is None or note.reason == StopReason.RUNNING.name:
+            found = self._follower.result()
+            return self.result if found is None else found
+        return self._verification.confirmed(note) or self._unconfirmed(note)
 
     def status(self) -> Status:
         """How the study is: cheap enough to ask every second."""
         counts, known = self._storage.counts(), self._last_note()
         writer = writer_of(self.path)
+        over = known is not None and known.reason != StopReason.RUNNING.name
+        answer = self.recorded if over else None
         return Status(
             state=self._storage.entry("state"),
             message=self._storage.entry("message"),
@@ -149,8 +158,8 @@ class StudyReader:
             survivors=known.survivors if known else self.problem.n_arms,
             leader=known.leader if known else None,
             candidates=known.candidates if known else self.problem.arm_names,
-            certified=known.certified if known else False,
-            sentence=known.sentence if known else None,
+            certified=answer.certified if answer else False,
+            sentence=answer.sentence if answer else known.guess if known else None,
             expected_left=left_now(
                 known.expected_left if known else None, counts.phase_pulls, counts.phase_told
             ),
@@ -227,6 +236,18 @@ class StudyReader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _unconfirmed(self, note: Note) -> Result:
+        """What was noted at the end, but for the certificate."""
+        found = self._follower.result()
+        if found is None:
+            raise StudyFileError(
+                f"{self.path}: the answer noted in it does not follow from its rewards, so it was "
+                "changed or damaged: restore it from a copy"
+            )
+        if not found.certified:
+            return found
+        return replace(found, certified=False, reason=StopReason.NOT_VERIFIED)
 
     def _last_note(self) -> Note | None:
         found = self._storage.last_note()

@@ -15,7 +15,7 @@ from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Noise
 from surefoot.problem import RobustProblem
 from surefoot.progress import Progress
-from surefoot.study.description import Description, Direction
+from surefoot.study.description import Description, Direction, OnIdentical
 from surefoot.study.input import finite_reward, pull_count, pull_number
 from surefoot.study.ledger import Ledger, State
 from surefoot.study.pull import Pull, Report, refuse_reserved
@@ -45,6 +45,7 @@ class Study:
         budget: int | None = None,
         confidence: Literal["valid", "paper"] = "valid",
         on_misfit: Literal["reject", "ignore"] = "reject",
+        on_identical: OnIdentical = "refuse",
         direction: Direction = "maximize",
         seed: int | None = None,
         name: str | None = None,
@@ -54,6 +55,8 @@ class Study:
 
         Args:
             algorithm: a name, or an instance with options of its own.
+            on_identical: "refuse" ends a study whose pulls of a pair all give the same reward, to
+                the last bit, as those of a fixed seed do; "accept" is for simulators without noise.
             direction: "minimize" looks for the smallest worst case, which is then the largest over
                 the perturbations.
             seed: of all the pulls' random streams; drawn afresh if None.
@@ -74,6 +77,7 @@ class Study:
             problem,
             settings,
             algorithm,
+            on_identical=on_identical,
             direction=direction,
             seed=seed,
             name=name,
@@ -88,6 +92,7 @@ class Study:
         settings: Settings,
         algorithm: str | Algorithm = "prime",
         *,
+        on_identical: OnIdentical = "refuse",
         direction: Direction = "maximize",
         seed: int | None = None,
         name: str | None = None,
@@ -96,7 +101,13 @@ class Study:
         """Make a new study file from settings that are made already; the rest as for `create`."""
         chosen = algorithm_from(algorithm)
         description = Description.fresh(
-            name or Path(path).stem, problem, settings, chosen, direction, seed
+            name or Path(path).stem,
+            problem,
+            settings,
+            chosen,
+            direction=direction,
+            seed=seed,
+            on_identical=on_identical,
         )
         description.start(chosen)  # refuses what cannot work before there is a file
         entries = description.to_entries() | {

@@ -17,6 +17,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.drafts import new_file
 from surefoot.errors import InputError
 from surefoot.study.errors import StudyFileError
+from surefoot.study.lock import wal_of
 from surefoot.study.storage import connection, schema
 
 Row = tuple[Any, ...]
@@ -262,6 +263,13 @@ class ReadStorage:
             raise StudyFileError(
                 f"{path} cannot be written ({error}): choose another place"
             ) from None
+
+    def state_of_file(self) -> tuple[int, ...]:
+        """Numbers that change whenever anybody may have changed anything."""
+        files = [file for file in (self.path, wal_of(self.path.resolve())) if file.exists()]
+        stats = [file.stat() for file in files]
+        times = [number for stat in stats for number in (stat.st_mtime_ns, stat.st_size)]
+        return (self._number("PRAGMA data_version"), *times)
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
         with self._explained():

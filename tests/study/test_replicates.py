@@ -1,0 +1,116 @@
+"""Simulators that repeat themselves are not certified."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.errors import InputError
+from surefoot.noise import Gaussian, Noise, SubGaussian
+from surefoot.study import Pull, Study, StudyReader
+from surefoot.study.replicates import Replicates
+from tests.study.toys import THETA, toy_problem
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "toy.db"
+
+
+def create(path: Path, **options: object) -> Study:
+    settings = {"delta": 0.05, "noise": Gaussian(1.0), "seed": 3} | options
+    return Study.create(path, toy_problem(), **settings)  # type: ignore[arg-type]
+
+
+def fixed_seed(pull: Pull) -> float:
+    return float(pull.features @ THETA + np.random.default_rng(0).normal())
+
+
+@pytest.mark.parametrize("noise", [Gaussian(1.0), Gaussian(), SubGaussian(1.0)])
+def test_a_fixed_seed_is_not_certified(path: Path, noise: Noise) -> None:
+    with create(path, noise=noise) as study:
+        result = study.run(fixed_seed, "serial")
+        assert study.done
+        assert study.state == "finished"
+    assert not result.certified
+    assert result.reason is sf.StopReason.IDENTICAL_REPLICATES
+    assert "pull.seed" in result.reason.value
+    with Study.open(path) as study, StudyReader(path) as reader:
+        assert study.done
+        for seen in (study.result, reader.result, reader.recorded):
+            assert seen.reason is sf.StopReason.IDENTICAL_REPLICATES
+            assert not seen.certified
+        assert reader.status().certified is False
+
+
+def test_a_constant_reward_is_not_certified(path: Path) -> None:
+    with create(path, noise=Gaussian()) as study:
+        result = study.run(lambda pull: 0.25, "serial")
+    assert result.reason is sf.StopReason.IDENTICAL_REPLICATES
+
+
+def test_a_simulator_without_noise_can_be_declared(path: Path) -> None:
+    with create(path, on_identical="accept") as study:
+        assert study.run(fixed_seed, "serial").certified
+    with StudyReader(path) as reader:
+        assert reader.recorded.certified
+
+
+def test_what_follows_must_be_known(path: Path) -> None:
+    with pytest.raises(InputError, match="on_identical='maybe'"):
+        create(path, on_identical="maybe")
+    assert not path.exists()
+
+
+def test_a_noisy_simulator_is_certified(path: Path) -> None:
+    with create(path) as study:
+        noisy = study.run(lambda pull: float(pull.features @ THETA + pull.rng().normal()), "serial")
+    assert noisy.certified
+
+
+def phases(noise: Noise, *rewards: list[float]) -> bool:
+    """Whether rewards of pairs 0, 1, 0, 1, … in these phases are refused."""
+    replicates = Replicates(2, noise)
+    for phase in rewards:
+        replicates.add(np.arange(len(phase)) % 2, np.array(phase))
+    return replicates.refused
+
+
+BINARY, CONTINUOUS = SubGaussian(0.5), Gaussian(1.0)
+
+
+@pytest.mark.parametrize(
+    ("noise", "rewards", "refused"),
+    [
+        (CONTINUOUS, [[0.5, 0.7] * 3], False),  # four repetitions
+        (CONTINUOUS, [[0.5, 0.7] * 3, [0.5]], True),  # a fifth, in the next phase
+        (CONTINUOUS, [[0.5, 0.7] * 3, [0.5, 0.8]], False),
+        (CONTINUOUS, [[1.0, 1.0] * 4], True),
+        (BINARY, [[1.0, 1.0] * 500], False),  # two arms that hardly ever fail
+        (BINARY, [[1.0, 0.0] * 500], False),
+        (BINARY, [[0.5, 0.7] * 4], True),
+        (BINARY, [[0.5, 0.5] * 4], True),
+        (CONTINUOUS, [[0.5, 0.7] * 4 + [np.nextafter(0.5, 1)]], False),
+    ],
+)
+def test_what_counts_as_repetition(noise: Noise, rewards: list[list[float]], refused: bool) -> None:
+    assert phases(noise, *rewards) is refused
+
+
+def test_counts_must_repeat_more_often() -> None:
+    def refused(repeats: int) -> bool:
+        replicates = Replicates(3, SubGaussian(5.0))
+        replicates.add(np.tile([0, 1, 2], repeats + 1), np.tile([7.0, 9.0, 4.0], repeats + 1))
+        return replicates.refused
+
+    assert [refused(repeats) for repeats in (2, 6, 7)] == [False, False, True]
+
+
+def test_successes_that_are_nearly_certain_go_on(path: Path) -> None:
+    """All rewards are 1 for a long time, and the study asks for more instead of giving up."""
+    with create(path, noise=SubGaussian(0.5), budget=500) as study:
+        result = study.run(lambda pull: float(pull.rng().random() < 0.9999), "serial")
+    assert result.reason is not sf.StopReason.IDENTICAL_REPLICATES

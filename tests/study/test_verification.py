@@ -1,0 +1,138 @@
+"""A certificate is what the rewards give, not what the file says."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import surefoot as sf
+from surefoot.report import study_page
+from surefoot.study import StudyReader, verification
+from surefoot.study.replay import Run
+from tests.study.test_follower import create, linear
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("finished") / "study.db"
+    with create(path) as study:
+        assert study.run(linear, "serial").certified
+    return path.read_bytes()
+
+
+@pytest.fixture
+def path(tmp_path: Path, finished: bytes) -> Path:
+    path = tmp_path / "study.db"
+    path.write_bytes(finished)
+    return path
+
+
+def edit(path: Path, statement: str, *values: Any) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute(statement, values)
+    connection.close()
+
+
+def edit_notes(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    with sqlite3.connect(path) as connection:
+        rows = connection.execute(
+            "SELECT phase, summary FROM phases WHERE summary IS NOT NULL"
+        ).fetchall()
+        last = change(json.loads(rows[-1][1]))
+        connection.execute(
+            "UPDATE phases SET summary = ? WHERE phase = ?", (json.dumps(last), rows[-1][0])
+        )
+        connection.execute("UPDATE study SET value = ? WHERE key = 'result'", (json.dumps(last),))
+    connection.close()
+
+
+def another_arm(note: dict[str, Any]) -> dict[str, Any]:
+    other = "1" if note["arm"] != "1" else "2"
+    return note | {
+        "arm": other,
+        "leader": other,
+        "candidates": [other],
+        "sentence": note["sentence"].replace(note["arm"], other, 1),
+    }
+
+
+def not_certified(path: Path) -> None:
+    with StudyReader(path) as reader:
+        assert reader.status().certified is False
+        assert "with 95 % confidence" not in (reader.status().sentence or "")
+        assert reader.recorded.reason is sf.StopReason.NOT_VERIFIED
+        assert not reader.recorded.certified
+        assert "<td>yes</td>" not in study_page(reader)
+
+
+def test_a_study_that_nobody_touched_is_certified(path: Path) -> None:
+    with StudyReader(path) as reader:
+        assert reader.status().certified
+        assert reader.recorded.certified
+        assert reader.status().sentence == reader.result.sentence
+
+
+def test_an_edited_note_is_noticed(path: Path) -> None:
+    with StudyReader(path) as reader:
+        names = reader.problem.arm_names
+    edit_notes(
+        path,
+        lambda note: (
+            another_arm(note) | {"arm": names[1], "leader": names[1], "candidates": [names[1]]}
+            if note["arm"] != names[1]
+            else another_arm(note)
+        ),
+    )
+    not_certified(path)
+
+
+def test_an_edited_sentence_is_noticed(path: Path) -> None:
+    edit_notes(path, lambda note: note | {"sentence": "all of them are best"})
+    not_certified(path)
+
+
+def test_altered_rewards_are_noticed(path: Path) -> None:
+    edit(path, "UPDATE pulls SET reward = -reward")
+    not_certified(path)
+
+
+def test_a_claim_on_the_way_is_not_shown(tmp_path: Path) -> None:
+    path = tmp_path / "running.db"
+    with create(path) as study:
+        study.tell_many([(pull.id, linear(pull)) for pull in study.ask()])
+        assert not study.done
+    edit_notes(path, lambda note: note | {"sentence": "X is best, with 95 % confidence"})
+    with StudyReader(path) as reader:
+        assert "not certified" in (reader.status().sentence or "")
+    edit_notes(path, lambda note: note | {"certified": True, "reason": "IDENTIFIED"})
+    not_certified(path)
+
+
+def test_rewards_that_change_under_a_reader_are_noticed(path: Path) -> None:
+    with StudyReader(path) as reader:
+        assert reader.status().certified
+        edit(path, "UPDATE pulls SET reward = reward - 1000 WHERE id < 20")
+        assert not reader.status().certified
+
+
+def test_a_study_is_replayed_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[Run] = []
+
+    class Counted(Run):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            runs.append(self)
+
+    monkeypatch.setattr(verification, "Run", Counted)
+    with StudyReader(path) as reader:
+        for _ in range(3):
+            assert reader.status().certified
+            assert reader.recorded.certified
+        edit(path, "UPDATE pulls SET attempts = 2")  # another state of the file, the same rewards
+        assert reader.status().certified
+    assert len(runs) == 1
