@@ -318,6 +318,54 @@ def test_any_program_is_a_simulator(folder: Path, capsys: pytest.CaptureFixture[
     assert "dose=3 has the best worst case" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", [("export", "-o", "file/out.csv"), ("report", "-o", "file/x")])
+def test_a_place_that_cannot_be_written_to(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    Path("study.toml").write_text(BY_HAND)
+    Path("file").write_text("not a folder")
+    surefoot("ask")
+    surefoot(*command, code=2)
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_an_export_that_breaks_off_leaves_what_was_there(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("study.toml").write_text(BY_HAND)
+    surefoot("ask")
+    Path("out.json").write_text("yesterday's")
+
+    def breaks_off(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("surefoot.commands.export._records", breaks_off)
+    with pytest.raises(MemoryError):
+        cli.main(["export", "-o", "out.json"])
+    assert Path("out.json").read_text() == "yesterday's"
+    assert not list(folder.glob(".*"))
+
+
+def test_an_export_of_many_pulls_is_whole(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Read in pieces, the pulls are those of one piece."""
+    Path("study.toml").write_text(BY_HAND)
+    Path("results.csv").write_text("pull,reward\n0,1.5\n1,2.5\n")
+    surefoot("tell", "results.csv")
+    for name in ("out.csv", "out.parquet", "out.json"):
+        surefoot("export", "-o", name)
+        monkeypatch.setattr("surefoot.commands.export.AT_A_TIME", 3)
+        surefoot("export", "-o", f"small-{name}")
+        monkeypatch.undo()
+        monkeypatch.chdir(folder)
+    assert Path("out.csv").read_bytes() == Path("small-out.csv").read_bytes()
+    assert Path("out.json").read_bytes() == Path("small-out.json").read_bytes()
+    pd.testing.assert_frame_equal(
+        pd.read_parquet("out.parquet"), pd.read_parquet("small-out.parquet")
+    )
+
+
 def test_a_program_that_ignores_the_seed_is_not_certified(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -163,7 +163,7 @@ class Watch:
 
 def _state(status: Status) -> State:
     if status.state != "running":
-        return status.state  # type: ignore[return-value]
+        return status.state
     if status.writer:
         return "running"
     return "idle" if status.told else "waiting"

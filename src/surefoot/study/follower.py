@@ -9,6 +9,7 @@ import numpy as np
 from surefoot.algorithms import PhaseRecord, Result, StopReason, Tally, Verdict
 from surefoot.statistics import Outcome
 from surefoot.study.description import Description
+from surefoot.study.errors import StudyFileError
 from surefoot.study.notes import Note
 from surefoot.study.storage import ReadStorage
 
@@ -32,7 +33,12 @@ class Follower:
         new = notes[1:] if self._history else notes
         if not all(note.tells_all for note in new):
             return None
-        phases = islice(self._storage.phases(len(self._history)), len(new))
+        phases = list(islice(self._storage.phases(len(self._history)), len(new)))
+        if len(phases) != len(new) or not all(stored.usable for stored in phases):
+            raise StudyFileError(
+                f"{self._storage.path} is damaged: it notes more than was pulled; restore it from "
+                "a copy"
+            )
         for stored, note in zip(phases, new, strict=True):
             self._take(self._description.outcome(stored), note)
         return self._tally.result(self._verdict(notes[-1] if notes else self._note_without_pulls()))
@@ -64,8 +70,18 @@ class Follower:
         )
 
     def _notes(self, since: int) -> list[Note]:
-        return [Note.from_json(text) for text in self._storage.notes(since)]
+        return [self._read(text) for text in self._storage.notes(since)]
 
     def _note_without_pulls(self) -> Note | None:
         found = self._storage.last_note()
-        return Note.from_json(found) if found else None
+        return self._read(found) if found else None
+
+    def _read(self, text: str) -> Note:
+        note, names = Note.from_json(text), self._description.problem.arm_names
+        unknown = {note.arm, note.leader or note.arm, *note.candidates} - set(names)
+        if unknown or (note.evidence is not None and len(note.evidence) != len(names)):
+            raise StudyFileError(
+                f"{self._storage.path} is damaged: a note in it speaks of other arms than the "
+                "study has; restore it from a copy"
+            )
+        return note

@@ -7,7 +7,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Literal
 
 from surefoot.algorithms import Algorithm, Result
 from surefoot.errors import InputError
@@ -18,9 +17,8 @@ from surefoot.study.notes import Note
 from surefoot.study.phase import OpenPhase
 from surefoot.study.pull import Pull, PullFactory, Report
 from surefoot.study.replay import Run
+from surefoot.study.standing import Standing, State
 from surefoot.study.storage import Running, StoredPhase, WriteStorage
-
-State = Literal["running", "paused", "finished"]
 
 
 class Ledger:
@@ -39,9 +37,8 @@ class Ledger:
         self.storage, self._own_algorithm = storage, algorithm
         self.mutex = threading.RLock()
         entries = storage.entries()
-        self._file: str | None = (entries["configuration"] or {}).get("file")
-        self.state: State = entries["state"]
-        self.message: str | None = entries["message"]
+        standing = Standing.from_entries(entries)
+        self._file, self.state, self.message = standing.file, standing.state, standing.message
         self._load(Description.from_entries(entries))
 
     @property

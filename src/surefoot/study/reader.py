@@ -8,7 +8,7 @@ import os
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from surefoot.algorithms import Algorithm, Result, Settings, StopReason
 from surefoot.problem import RobustProblem
@@ -19,6 +19,7 @@ from surefoot.study.forecast import left_now
 from surefoot.study.lock import writer_of
 from surefoot.study.notes import Note
 from surefoot.study.replay import Run
+from surefoot.study.standing import Standing, State
 from surefoot.study.storage import ReadStorage, Running
 from surefoot.study.storage.reading import (
     CORRECTION_COLUMNS,
@@ -51,7 +52,7 @@ class Status:
         running: what is being simulated, since when and by whom; what began first comes first.
     """
 
-    state: str
+    state: State
     message: str | None
     writer: str | None
     told: int
@@ -83,8 +84,8 @@ class StudyReader:
         self._storage = ReadStorage(path)
         entries = self._storage.entries()
         self.description = Description.from_entries(entries)
-        self.created: float = entries["created"]
-        self.configuration: dict[str, Any] | None = entries["configuration"]
+        standing = Standing.from_entries(entries)
+        self.created, self.configuration = standing.created, standing.configuration
         self._run: Run | None = None
         self._own_algorithm = algorithm
         self._verification = Verification(self.description, self._storage, algorithm)
@@ -140,13 +141,16 @@ class StudyReader:
 
     def status(self) -> Status:
         """How the study is: cheap enough to ask every second."""
+        standing = Standing.from_entries(
+            self._storage.entries("created", "configuration", "state", "message")
+        )
         counts, known = self._storage.counts(), self._last_note()
         writer = writer_of(self.path)
         over = known is not None and known.reason != StopReason.RUNNING.name
         answer = self.recorded if over else None
         return Status(
-            state=self._storage.entry("state"),
-            message=self._storage.entry("message"),
+            state=standing.state,
+            message=standing.message,
             writer=writer,
             told=counts.told,
             asked=counts.asked,
@@ -176,6 +180,11 @@ class StudyReader:
 
         rows = self._storage.pull_rows(since, limit)
         frame = pd.DataFrame(rows, columns=list(PULL_COLUMNS))
+        if not frame["pair"].between(0, self.problem.n_pairs - 1).all():
+            raise StudyFileError(
+                f"{self.path} is damaged: it pulls pairs that it does not have; restore it from a "
+                "copy"
+            )
         pairs = self.problem.to_frame()
         named = pairs.iloc[frame["pair"].to_numpy(dtype="int64")].reset_index(drop=True)
         named.columns = [

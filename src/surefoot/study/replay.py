@@ -13,6 +13,7 @@ from surefoot.errors import InputError
 from surefoot.statistics import Phase
 from surefoot.study.description import Description
 from surefoot.study.errors import StudyFileError
+from surefoot.study.input import LARGEST_REWARD
 from surefoot.study.replicates import Replicates
 from surefoot.study.storage import StoredPhase
 
@@ -63,19 +64,28 @@ class Run:
     def replay(self, phases: Iterable[StoredPhase]) -> StoredPhase | None:
         """Take the complete phases; gives back the phase that is still open, if there is one."""
         for stored in phases:
+            self._refuse_damage(stored)
             self._refuse_another_plan(stored)
             if not stored.complete:
                 return stored
             self.take(stored)
         return None
 
-    def _refuse_another_plan(self, stored: StoredPhase) -> None:
+    def _refuse_damage(self, stored: StoredPhase) -> None:
+        if (np.abs(stored.rewards) >= LARGEST_REWARD).any():  # not so where there is none (NaN)
+            raise StudyFileError(
+                f"the study file is damaged: phase {stored.index} has rewards that cannot be "
+                "computed with; restore it from a copy"
+            )
         n_pairs, pairs = self._description.problem.n_pairs, stored.pairs
         if len(pairs) and not 0 <= pairs.min() <= pairs.max() < n_pairs:
             raise StudyFileError(
                 f"the study file is damaged: phase {stored.index} pulls pair {pairs.max()} of "
                 f"{n_pairs}; restore it from a copy"
             )
+
+    def _refuse_another_plan(self, stored: StoredPhase) -> None:
+        n_pairs, pairs = self._description.problem.n_pairs, stored.pairs
         planned, counts = self.next_phase(), np.bincount(pairs, minlength=n_pairs)
         if planned is None or planned.index != stored.index or (planned.counts != counts).any():
             raise InputError(

@@ -17,8 +17,9 @@ from surefoot.problem import RobustProblem
 from surefoot.progress import Progress
 from surefoot.study.description import Description, Direction, OnIdentical
 from surefoot.study.input import finite_reward, pull_count, pull_number
-from surefoot.study.ledger import Ledger, State
+from surefoot.study.ledger import Ledger
 from surefoot.study.pull import Pull, Report, refuse_reserved
+from surefoot.study.standing import State
 from surefoot.study.storage import WriteStorage, schema
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -17,26 +18,36 @@ from surefoot.arrays import Array, IntArray
 from surefoot.drafts import new_file
 from surefoot.errors import InputError
 from surefoot.study.errors import StudyFileError
+from surefoot.study.input import LARGEST_REWARD
 from surefoot.study.lock import wal_of
 from surefoot.study.storage import connection, schema
 
 Row = tuple[Any, ...]
 
-PULL_COLUMNS = (
-    "id",
-    "phase",
-    "pair",
-    "state",
-    "reward",
-    "attempts",
-    "losses",
-    "started",
-    "finished",
-    "error",
-)
-PHASE_COLUMNS = ("phase", "first_pull", "pulls", "planned", "finished")
-CORRECTION_COLUMNS = ("pull", "was", "became", "time")
-FAILURE_COLUMNS = ("id", "pair", "state", "attempts", "losses", "started", "error")
+PULL_COLUMNS = {
+    "id": int,
+    "phase": int,
+    "pair": int,
+    "state": str,
+    "reward": float,
+    "attempts": int,
+    "losses": int,
+    "started": float,
+    "finished": float,
+    "error": str,
+}
+PHASE_COLUMNS = {
+    "phase": int,
+    "first_pull": int,
+    "pulls": int,
+    "planned": float,
+    "finished": float,
+}
+CORRECTION_COLUMNS = {"pull": int, "was": float, "became": float, "time": float}
+FAILURE_COLUMNS = {
+    name: PULL_COLUMNS[name]
+    for name in ("id", "pair", "state", "attempts", "losses", "started", "error")
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +68,11 @@ class StoredPhase:
     @property
     def complete(self) -> bool:
         return not np.isnan(self.rewards).any()
+
+    @property
+    def usable(self) -> bool:
+        """Whether every pull has a reward that can be computed with."""
+        return bool((np.abs(self.rewards) < LARGEST_REWARD).all())
 
 
 @dataclass(frozen=True)
@@ -119,46 +135,43 @@ class ReadStorage:
     def close(self) -> None:
         self._connection.close()
 
-    def entries(self) -> dict[str, Any]:
-        """Everything in the table `study`."""
-        rows = self._rows("SELECT key, value FROM study")
+    def entries(self, *keys: str) -> dict[str, Any]:
+        """These values of the table `study`, or all of them."""
+        marks = ", ".join("?" * len(keys))
+        chosen = f" WHERE key IN ({marks})" if keys else ""
+        rows = self._rows(f"SELECT key, value FROM study{chosen}", keys)
         with self._explained():
             return {key: json.loads(value) for key, value in rows}
 
-    def entry(self, key: str) -> Any:
-        """One value of the table `study`; None if it is not there."""
-        found = self._rows("SELECT value FROM study WHERE key = ?", (key,))
-        with self._explained():
-            return json.loads(found[0][0]) if found else None
-
     def phases(self, since: int = 0) -> Iterator[StoredPhase]:
         """The phases in order, from the given one, each with its pulls."""
-        for index, first, count in self._rows(
-            "SELECT phase, first_pull, pulls FROM phases WHERE phase >= ? ORDER BY phase", (since,)
+        for index, first, count in self._table(
+            "SELECT phase, first_pull, pulls FROM phases WHERE phase >= ? ORDER BY phase",
+            (int, int, int),
+            since,
         ):
-            found = self._rows(
+            found = self._table(
                 "SELECT pair, reward FROM pulls WHERE id >= ? AND id < ? ORDER BY id",
-                (first, first + count),
+                (int, float),
+                first,
+                first + count,
             )
             if len(found) != count:
                 raise StudyFileError(
                     f"{self.path} is damaged: phase {index} has {len(found)} pulls "
                     f"instead of {count}; restore a copy"
                 )
-            with self._explained():
-                table = np.array(found, dtype=np.float64)  # a missing reward (None) becomes NaN
-                stored = StoredPhase(
-                    int(index), int(first), table[:, 0].astype(np.int64), table[:, 1].copy()
-                )
-            yield stored
+            table = np.array(found, dtype=np.float64).reshape(-1, 2)  # no reward (None) becomes NaN
+            yield StoredPhase(index, first, table[:, 0].astype(np.int64), table[:, 1].copy())
 
     def notes(self, since: int = 0) -> list[str]:
         """What was noted after each phase, from the given one; phases without a note are left
         out.
         """
-        rows = self._rows(
+        rows = self._table(
             "SELECT summary FROM phases WHERE summary IS NOT NULL AND phase >= ? ORDER BY phase",
-            (since,),
+            (str,),
+            since,
         )
         return [row[0] for row in rows]
 
@@ -173,8 +186,9 @@ class ReadStorage:
 
     def counts(self) -> PullCounts:
         """How many pulls are in which state."""
-        found = self._rows(
-            "SELECT phase, pulls, first_pull FROM phases ORDER BY phase DESC LIMIT 1"
+        found = self._table(
+            "SELECT phase, pulls, first_pull FROM phases ORDER BY phase DESC LIMIT 1",
+            (int, int, int),
         )
         phase, size, before = found[0] if found else (0, 0, 0)
         told = self._number("SELECT count(*) FROM pulls WHERE id >= ? AND state = 'done'", before)
@@ -196,16 +210,17 @@ class ReadStorage:
 
     def last_reward(self) -> float | None:
         """When the latest reward came, in seconds since 1970."""
-        found = self._rows("SELECT max(finished) FROM pulls WHERE finished IS NOT NULL")
-        latest: float | None = found[0][0]
+        query = "SELECT max(finished) FROM pulls WHERE finished IS NOT NULL"
+        latest: float | None = self._table(query, (float,))[0][0]
         return latest
 
     def recent_rate(self, rewards: int = 200) -> float | None:
         """Rewards per minute over the latest ones."""
-        first, last, count = self._rows(
+        first, last, count = self._table(
             "SELECT min(finished), max(finished), count(*) FROM (SELECT finished FROM pulls "
             "WHERE finished IS NOT NULL ORDER BY finished DESC LIMIT ?)",
-            (rewards,),
+            (float, float, int),
+            rewards,
         )[0]
         return 60 * (count - 1) / (last - first) if count > 1 and last > first else None
 
@@ -219,36 +234,44 @@ class ReadStorage:
 
     def pull_rows(self, since: int = 0, limit: int | None = None) -> list[Row]:
         """The pulls from the given number, as PULL_COLUMNS."""
-        return self._rows(
+        return self._table(
             f"SELECT {', '.join(PULL_COLUMNS)} FROM pulls WHERE id >= ? ORDER BY id LIMIT ?",
-            (since, -1 if limit is None else limit),
+            tuple(PULL_COLUMNS.values()),
+            since,
+            -1 if limit is None else limit,
         )
 
     def phase_rows(self) -> list[Row]:
         """The phases as PHASE_COLUMNS, and after these the note."""
-        return self._rows(f"SELECT {', '.join(PHASE_COLUMNS)}, summary FROM phases ORDER BY phase")
+        return self._table(
+            f"SELECT {', '.join(PHASE_COLUMNS)}, summary FROM phases ORDER BY phase",
+            (*PHASE_COLUMNS.values(), str),
+        )
 
     def failure_rows(self, limit: int) -> list[Row]:
         """The latest pulls with an error, as FAILURE_COLUMNS."""
-        return self._rows(
+        return self._table(
             f"SELECT {', '.join(FAILURE_COLUMNS)} FROM pulls WHERE error IS NOT NULL "
             "ORDER BY id DESC LIMIT ?",
-            (limit,),
+            tuple(FAILURE_COLUMNS.values()),
+            limit,
         )
 
     def running(self) -> list[Running]:
         """What is being simulated, as the writer last said."""
         if self._number("PRAGMA user_version") < 2:
             return []
-        rows = self._rows("SELECT pull, since, worker FROM running ORDER BY since, pull")
-        with self._explained():
-            return [Running(int(pull), float(since), worker) for pull, since, worker in rows]
+        query = "SELECT pull, since, worker FROM running ORDER BY since, pull"
+        return [Running(*row) for row in self._table(query, (int, float, str))]
 
     def correction_rows(self) -> list[Row]:
         """The corrections as CORRECTION_COLUMNS, in the order in which they were made."""
         if self._number("PRAGMA user_version") < 2:
             return []
-        return self._rows(f"SELECT {', '.join(CORRECTION_COLUMNS)} FROM corrections ORDER BY id")
+        return self._table(
+            f"SELECT {', '.join(CORRECTION_COLUMNS)} FROM corrections ORDER BY id",
+            tuple(CORRECTION_COLUMNS.values()),
+        )
 
     def copy_to(self, path: Path) -> None:
         """Write everything that is stored at this moment to a new file."""
@@ -274,6 +297,17 @@ class ReadStorage:
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
         with self._explained():
             return self._connection.rows(query, values)
+
+    def _table(self, query: str, kinds: Sequence[type], *values: Any) -> list[Row]:
+        """The rows of a query whose columns are of these types: SQLite itself takes any."""
+        rows = self._rows(query, values)
+        for kind, column in zip(kinds, zip(*rows, strict=True), strict=False):
+            if not set(map(type, column)) <= {kind, NoneType}:
+                raise StudyFileError(
+                    f"{self.path} is damaged: there is no {kind.__name__} where one should be; "
+                    "restore it from a copy"
+                )
+        return rows
 
     def _number(self, query: str, *values: Any) -> int:
         with self._explained():
