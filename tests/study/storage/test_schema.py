@@ -172,9 +172,10 @@ def test_creation_is_all_or_nothing(path: Path) -> None:
     assert list(path.parent.iterdir()) == []
 
 
-def test_the_file_of_format_1_opens_for_ever(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", range(1, schema.FORMAT + 1))
+def test_a_file_of_every_format_opens_for_ever(tmp_path: Path, version: int) -> None:
     copy = tmp_path / "old.db"
-    shutil.copy(DATA / "study_v1.db", copy)
+    shutil.copy(DATA / f"study_v{version}.db", copy)
     with StudyReader(copy, algorithm=Rounds()) as reader:
         assert reader.status().told == TOLD
         assert reader.description.seed == 11
