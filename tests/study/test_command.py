@@ -16,6 +16,7 @@ from surefoot import Gaussian, RobustProblem, Study
 from surefoot.errors import InputError
 from surefoot.study import Pull
 from surefoot.study.command import CommandSimulator, fill, simulator_from
+from surefoot.study.config import StudyConfig
 from tests.study.toys import rewards_of, toy_study
 
 
@@ -149,6 +150,12 @@ def test_a_parameter_cannot_have_the_name_of_what_each_pull_has(tmp_path: Path, 
         Study.create(tmp_path / "new.db", problem, delta=0.05, noise=Gaussian(1.0))
     with pytest.raises(InputError, match=f"cannot be called '{name}'"):
         CommandSimulator(["x"]).check(problem, alone=True)
+    (tmp_path / "study.toml").write_text(
+        'delta = 0.05\nnoise = { kind = "gaussian", scale = 1.0 }\n'
+        f"arms.grid = {{ {name} = [1.0, 2.0] }}\n"
+    )
+    with pytest.raises(InputError, match=f"cannot be called '{name}'"):
+        StudyConfig(tmp_path / "study.toml").problem()
 
 
 def test_a_program_that_is_not_there() -> None:

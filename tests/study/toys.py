@@ -162,6 +162,11 @@ def always_kills_its_worker_at_5(pull: Pull) -> float:
     return linear(pull)
 
 
+def waits_for_mark(pull: Pull) -> float:
+    wait_for(Path(os.environ[MARK]).exists)
+    return linear(pull)
+
+
 def takes_forever(pull: Pull) -> float:
     Path(os.environ[MARK]).touch()
     time.sleep(3600)

@@ -25,7 +25,7 @@ from surefoot.errors import InputError
 from surefoot.noise import NOISE_MODELS, Noise
 from surefoot.problem import RobustProblem
 from surefoot.study.command import CommandSimulator, simulator_from
-from surefoot.study.pull import Pull
+from surefoot.study.pull import Pull, refuse_reserved
 from surefoot.study.space import (
     Arms,
     Features,
@@ -157,7 +157,12 @@ class StudyConfig:
 
     def problem(self) -> RobustProblem:
         values = self.values
-        return build_problem(values.arms, values.perturbations, values.features, self.path.parent)
+        problem = build_problem(
+            values.arms, values.perturbations, values.features, self.path.parent
+        )
+        if not self.file.exists():  # a study of an earlier version may have them, and goes on
+            refuse_reserved(problem.parameter_names)
+        return problem
 
     def simulator(self, problem: RobustProblem) -> Callable[[Pull], float]:
         """The simulator, ready to be called."""

@@ -35,6 +35,7 @@ from surefoot.study.offsets import (
     require_text,
     rows_from,
 )
+from surefoot.study.pull import refuse_reserved
 
 if TYPE_CHECKING:
     Features = str
@@ -183,6 +184,7 @@ def _read_arms(arms: Arms, folder: Path) -> tuple[list[str], list[str], Array]:
     if not rows:
         raise InputError("arms: there are none: give at least two")
     names = [key for key in rows[0] if key != "name"]
+    refuse_reserved({"arm"}.intersection(names))  # a label leaves it out, so arms have no names
     for number, row in enumerate(rows):
         keys = [key for key in row if key != "name"]
         if sorted(keys) != sorted(names) or not names:
