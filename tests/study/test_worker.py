@@ -16,7 +16,9 @@ def test_numbers_of_all_kinds_are_rewards(value: object) -> None:
     assert isinstance(as_reward(value), float)
 
 
-@pytest.mark.parametrize("value", [None, "1.0", True, float("nan"), -np.inf, np.zeros(2), 1j])
+@pytest.mark.parametrize(
+    "value", [None, "1.0", True, float("nan"), -np.inf, 1e160, np.zeros(2), 1j]
+)
 def test_other_things_are_not(value: object) -> None:
     with pytest.raises((TypeError, ValueError)):
         as_reward(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import multiprocessing
 import pickle
 import platform
@@ -19,6 +18,7 @@ import numpy as np
 import surefoot
 from surefoot.errors import InputError
 from surefoot.study import board
+from surefoot.study.input import LARGEST_REWARD
 from surefoot.study.pull import Pull, Report
 
 ERROR_LENGTH = 2000
@@ -93,8 +93,11 @@ def as_reward(value: Any) -> float:
     if isinstance(value, str | bytes | bool) or value is None:
         raise TypeError(f"the simulator returned {value!r:.80}: it must return one number")
     reward = float(value)
-    if not math.isfinite(reward):
-        raise ValueError(f"the simulator returned {reward}: a reward must be a finite number")
+    if not abs(reward) < LARGEST_REWARD:
+        raise ValueError(
+            f"the simulator returned {reward}: a reward must be a finite number of a size below "
+            f"{LARGEST_REWARD:g}"
+        )
     return reward
 
 
