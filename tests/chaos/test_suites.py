@@ -7,11 +7,10 @@ import pytest
 from tests.chaos.__main__ import SUITES, run_suite
 from tests.chaos.trial import Suite, apart, refused_or_done
 
-SMALL = [suite for suite in SUITES if "files" not in suite.name]
 FEW = {"configurations": 150, "tables": 150, "damaged files": 3, "crafted files": 3}
 
 
-@pytest.mark.parametrize("suite", SMALL, ids=lambda suite: suite.name)
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
 def test_a_few_trials_hold(suite: Suite) -> None:
     trials = run_suite(suite, FEW.get(suite.name, 1), seed=1)
     assert trials

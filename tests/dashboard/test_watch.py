@@ -1,4 +1,6 @@
+import contextlib
 import shutil
+import sqlite3
 import threading
 
 import pytest
@@ -6,6 +8,7 @@ import pytest
 from surefoot import StudyReader
 from surefoot.dashboard import watch as module
 from surefoot.dashboard.watch import Watch
+from surefoot.dashboard.words import fields
 from tests.dashboard.studies import create, finished_study, linear, paused_study
 from tests.study.toys import same_result
 
@@ -110,3 +113,14 @@ def test_a_writer_at_full_speed_ends_as_if_nobody_watched(tmp_path):
     with StudyReader(alone) as one, StudyReader(path) as other:
         assert one.pulls()["reward"].tolist() == other.pulls()["reward"].tolist()
         assert same_result(one.result, other.result)
+
+
+def test_a_certificate_that_does_not_follow_from_the_rewards_is_not_shown(tmp_path):
+    path = finished_study(tmp_path / "study.db")
+    assert fields(Watch(path).look())["certified"]
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE pulls SET reward = -reward")
+        connection.commit()
+    said = fields(Watch(path).look())
+    assert not said["certified"]
+    assert "has the best worst case" not in said["sentence"]

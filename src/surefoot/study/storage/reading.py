@@ -161,8 +161,11 @@ class ReadStorage:
                     f"{self.path} is damaged: phase {index} has {len(found)} pulls "
                     f"instead of {count}; restore a copy"
                 )
-            table = np.array(found, dtype=np.float64).reshape(-1, 2)  # no reward (None) becomes NaN
-            yield StoredPhase(index, first, table[:, 0].astype(np.int64), table[:, 1].copy())
+            with self._explained():
+                pairs = np.array([pair for pair, _ in found], dtype=np.int64)
+                # no reward (None) becomes NaN
+                rewards = np.array([reward for _, reward in found], dtype=np.float64)
+            yield StoredPhase(index, first, pairs, rewards)
 
     def notes(self, since: int = 0) -> list[str]:
         """What was noted after each phase, from the given one; phases without a note are left
