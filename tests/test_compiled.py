@@ -187,6 +187,19 @@ def test_code_of_another_signature_is_not_taken(package):
     assert (answer.value, answer.loaded) == (3.0, False)
 
 
+def test_code_that_cannot_be_saved_runs_all_the_same(package):
+    # Numba loses object code if a callback of LLVM is disturbed
+    lose = (
+        "from numba.core.codegen import CPUCodeLibrary\n"
+        "def lost(library): raise RuntimeError('no compiled object yet')\n"
+        "CPUCodeLibrary.serialize_using_object_code = lost\n"
+    )
+    answer = ask(package, lose + PROGRAM)
+    assert (answer.value, answer.loaded) == (3.0, False)
+    assert not ask(package).loaded
+    assert ask(package).loaded
+
+
 def test_many_processes_may_start_at_once(package):
     answers = [Answer(process) for process in [start(package) for _ in range(4)]]
     assert {answer.value for answer in answers} == {3.0}

@@ -147,7 +147,12 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         return found
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        with contextlib.suppress(OSError):
+        """Keep it if that is possible. It runs in any case, so no failure to keep it is an error.
+
+        Numba hands over the object code of a function in a callback of LLVM, where an exception is
+        lost; what is missing then shows only here, as a RuntimeError.
+        """
+        with contextlib.suppress(Exception):
             super().save_overload(signature, compiled)
 
     def _start_afresh(self) -> None:
