@@ -1,9 +1,12 @@
 import pytest
 
+from surefoot import Prime, Tuning
 from surefoot.charts import arms_frame
 from surefoot.hardness import complexity
 from surefoot.report.facts import arm_rows, certificate, number, settings_facts
+from surefoot.study import StudyReader
 from tests.charts.results import finished, fresh, wings
+from tests.dashboard.studies import finished_study
 
 
 @pytest.mark.parametrize(
@@ -50,6 +53,17 @@ def test_settings_name_the_noise_and_the_features():
         "noise"
     ].value == "Gaussian noise of an unknown scale, the same for all pairs"
     assert "parameter 0, parameter 1" in facts["dimension"].note
+
+
+def test_options_are_shown_where_they_differ_from_the_defaults(tmp_path):
+    own = {"tuned": Prime(Tuning(growth=1.2)), "plain": Prime()}
+    shown = {}
+    for name, algorithm in own.items():
+        finished_study(tmp_path / f"{name}.db", algorithm=algorithm)
+        with StudyReader(tmp_path / f"{name}.db") as reader:
+            facts = settings_facts(finished(), reader)
+        shown[name] = {fact.name: fact.value for fact in facts}["options"]
+    assert shown == {"tuned": '{"tuning": {"growth": 1.2}}', "plain": "none differ"}
 
 
 def test_arms_without_data_show_dashes():

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surefoot.algorithms import Result, StopReason
+from surefoot.algorithms import Result, StopReason, algorithm_from
 from surefoot.charts import evidence_frame
+from surefoot.errors import InputError
 
 if TYPE_CHECKING:
     from surefoot.hardness import Complexity
     from surefoot.study import StudyReader
+    from surefoot.study.description import Description
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def _names(names: list[str], most: int = 8) -> str:
 def _study_facts(reader: StudyReader) -> list[Fact]:
     described = reader.description
     return [
-        Fact("options", json.dumps(described.options)),
+        Fact("options", _options(described), "where they differ from the defaults"),
         Fact("direction", described.direction),
         Fact("seed", str(described.seed)),
         Fact("study", described.id, "its identifier"),
@@ -128,6 +130,31 @@ def _study_facts(reader: StudyReader) -> list[Fact]:
             ", ".join(f"{name} {version}" for name, version in described.versions.items()),
         ),
     ]
+
+
+def _options(described: Description) -> str:
+    """The options that differ from the defaults; all of them if the algorithm is not known here."""
+    try:
+        defaults = algorithm_from(described.algorithm).options()
+        given = described.full_options()
+    except InputError:
+        defaults, given = {}, described.options
+    differing = _differing(given, defaults)
+    return json.dumps(differing) if differing else "none differ"
+
+
+def _differing(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """The entries that are not the default ones; of nested entries the same."""
+    differing: dict[str, Any] = {}
+    for name, value in given.items():
+        default = defaults.get(name)
+        if value == default:
+            continue
+        if isinstance(value, dict) and isinstance(default, dict):
+            differing[name] = _differing(value, default)
+        else:
+            differing[name] = value
+    return differing
 
 
 def correction_facts(reader: StudyReader) -> list[Fact]:
