@@ -15,8 +15,8 @@ from tests.chaos.clusters import clusters
 from tests.chaos.files import crafted, damaged
 from tests.chaos.inputs import configurations, tables
 from tests.chaos.kills import kills
-from tests.chaos.load import load
-from tests.chaos.signals import at_start
+from tests.chaos.load import Load
+from tests.chaos.signals import Signals
 from tests.chaos.trial import Suite, Trial
 
 SUITES = [
@@ -25,9 +25,9 @@ SUITES = [
     Suite("crafted files", 150, crafted),
     Suite("configurations", 2500, configurations),
     Suite("tables", 2500, tables),
-    Suite("signals at the start", 30, at_start),
+    Suite("signals at the start", 30, Signals(latest=6.0)),
     Suite("clusters", 6, clusters),
-    Suite("dashboard under load", 3, load),
+    Suite("dashboard under load", 3, Load(half_sent=1200, readers=40)),
 ]
 SHOWN = 5  # trials of each suite that did not hold
 

@@ -9,6 +9,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -19,31 +20,40 @@ from tests.chaos.trial import Trial
 from tests.dashboard.server import Server, server
 from tests.dashboard.studies import finished_study
 
-READERS = 40
 SLOWEST = 30.0  # seconds for a page of a good study, on a machine that is busy
 MOST_MESSAGES = 20_000  # bytes
 
 
-def load(count: int, folder: Path, generator: np.random.Generator) -> Iterator[Trial]:
-    good, bad = folder / "good.db", folder / "bad.db"
-    if not good.exists():
-        finished_study(good)
-        finished_study(bad)
+@dataclass(frozen=True)
+class Load:
+    """How much there is of it.
+
+    Attributes:
+        half_sent: the most requests that are begun and never ended; a quarter of it is the least.
+        readers: how many ask for a page at once, half of them for that of the bad file.
+    """
+
+    half_sent: int
+    readers: int
+
+    def __call__(self, count: int, folder: Path, generator: np.random.Generator) -> Iterator[Trial]:
+        good, bad = finished_study(folder / "good.db"), finished_study(folder / "bad.db")
         _make_endless(bad)
-    for number in range(count):
-        half_sent = int(generator.integers(300, 1200))
-        with server(folder, good, bad, "--no-token") as shown:
-            broken = _try(shown, half_sent)
-            broken = broken or _too_much_said(shown)
-        yield Trial(f"{number}: {half_sent} half-sent requests, {READERS} readers", broken)
+        for number in range(count):
+            half_sent = int(generator.integers(self.half_sent // 4, self.half_sent))
+            with server(folder, good, bad, "--no-token") as shown:
+                broken = _try(shown, half_sent, self.readers // 2)
+                broken = broken or _too_much_said(shown)
+            yield Trial(f"{number}: {half_sent} half-sent requests, {self.readers} readers", broken)
 
 
-def _try(shown: Server, half_sent: int) -> str | None:
+def _try(shown: Server, half_sent: int, readers: int) -> str | None:
+    """Ask for both studies at once, this many readers each."""
     pending = shown.half_sent(half_sent)
     try:
-        with ThreadPoolExecutor(READERS) as threads:
-            hanging = [threads.submit(_status, shown, "/study/2") for _ in range(READERS // 2)]
-            good = [threads.submit(_status, shown, "/study/1") for _ in range(READERS // 2)]
+        with ThreadPoolExecutor(2 * readers) as threads:
+            hanging = [threads.submit(_status, shown, "/study/2") for _ in range(readers)]
+            good = [threads.submit(_status, shown, "/study/1") for _ in range(readers)]
             answers = [answer.result() for answer in good]
             for answer in hanging:
                 answer.result()

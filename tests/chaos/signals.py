@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -33,18 +34,27 @@ def simulate(pull):
     time.sleep(0.01)
     return pull.parameters["dose"] + pull.rng().normal()
 """
-LATEST = 6.0  # seconds after the start
 PATIENCE = 10.0  # seconds from the signal to the end, on a machine that is busy
 COMMAND = [sys.executable, "-c", "from surefoot.cli import main; main()", "run", "study.toml"]
 
 
-def at_start(count: int, folder: Path, generator: np.random.Generator) -> Iterator[Trial]:
-    (folder / "study.toml").write_text(CONFIGURATION)
-    (folder / "slow.py").write_text(SIMULATOR)
-    for number in range(count):
-        sent = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP][number % 3]
-        seconds = float(generator.uniform(0.0, LATEST))
-        yield Trial(f"{sent.name} after {seconds:.2f} s", _interrupted(folder, sent, seconds))
+@dataclass(frozen=True)
+class Signals:
+    """Each trial is one signal.
+
+    Attributes:
+        latest: seconds after the start.
+    """
+
+    latest: float
+
+    def __call__(self, count: int, folder: Path, generator: np.random.Generator) -> Iterator[Trial]:
+        (folder / "study.toml").write_text(CONFIGURATION)
+        (folder / "slow.py").write_text(SIMULATOR)
+        for number in range(count):
+            sent = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP][number % 3]
+            seconds = float(generator.uniform(0.0, self.latest))
+            yield Trial(f"{sent.name} after {seconds:.2f} s", _interrupted(folder, sent, seconds))
 
 
 def _interrupted(folder: Path, sent: signal.Signals, seconds: float) -> str | None:
