@@ -134,3 +134,15 @@ def test_explicit_randomness_is_none() -> None:
 )
 def test_an_import_is_noticed(source: str) -> None:
     assert list(imported(source)) == ["study"]
+
+
+def test_only_the_command_line_speaks_of_its_options() -> None:
+    told = {
+        str(file.relative_to(PACKAGE))
+        for file in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if re.search(r"(?<![\w-])--[a-z]", node.value)
+    }
+    outside = {name for name in told if not name.startswith("commands/")}
+    assert outside == {"__init__.py"}  # which says why `surefoot --help` is quick

@@ -19,9 +19,8 @@ SIGN_IN = "/sign-in"
 OPEN_PATHS = (SIGN_IN, "/assets/style.css")
 HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' "
-        "data:; connect-src 'self'; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -50,9 +49,8 @@ class Guard:
         headers, path = Headers(scope=scope), scope["path"]
         if not self._known_host(headers.get("host", "")):
             return PlainTextResponse(
-                "This name is not known here. Open the address that `surefoot "
-                "dashboard` printed, or start it with "
-                "--allow-host NAME.\n",
+                "This name is not known here. Open the address that the dashboard showed when it "
+                "began, or start it with this name among its known ones.\n",
                 status_code=400,
             )
         if self._token is None:

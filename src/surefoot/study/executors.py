@@ -222,7 +222,7 @@ def dask_client(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        raise InputError("--dask needs Dask: pip install 'surefoot[dask]'") from None
+        raise InputError("a cluster needs Dask: pip install 'surefoot[dask]'") from None
     # what Dask has to say of a lost connection is said by us, in a sentence
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -256,7 +256,6 @@ def workers_from(executor: Any, max_in_flight: int | None = None) -> Workers:
     if callable(getattr(executor, "submit", None)):
         return Workers(executor, max_in_flight)
     raise InputError(
-        f"executor={executor!r} cannot run pulls: give None, a number of processes, "
-        f"'threads', 'serial', an object "
-        "with submit(), or a Dask client"
+        f"executor={executor!r} cannot run pulls: give None, a number of processes, 'threads', "
+        "'serial', an object with submit(), or a Dask client"
     )
