@@ -20,8 +20,10 @@ from .design import robust_xy_design as robust_xy_design
 from .design import round_design as round_design
 from .errors import InputError as InputError
 from .errors import SurefootWarning as SurefootWarning
+from .guides import Guide as Guide
 from .hardness import Complexity as Complexity
 from .hardness import complexity as complexity
+from .noise import Bounded as Bounded
 from .noise import Gaussian as Gaussian
 from .noise import SubGaussian as SubGaussian
 from .problem import RobustProblem as RobustProblem

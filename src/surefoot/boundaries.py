@@ -120,12 +120,21 @@ def worst_crossing_probability(weights: Weights, boundary: Array) -> float:
 
 @lru_cache(maxsize=64)
 def mixture_boundary(weights: Weights, delta: float, strictness: Weights = ()) -> Array:
-    """c_t for sub-Gaussian noise: where the mixture martingale Σ_k π_k exp(η_k W − η_k² V / 2)
-    reaches 1/δ.
+    """c_t for sub-Gaussian noise: where the mixture martingale reaches 1/δ.
 
-    It starts at 1, so by Ville's inequality it ever reaches 1/δ with probability at most δ. The
-    mixing weights π solve a linear programme: the lowest level a such that every look crosses at or
-    below √(a + strictness_t).
+    It starts at 1, so by Ville's inequality it ever reaches 1/δ with probability at most δ.
+    """
+    rates, shares = mixture(weights, delta, strictness)
+    variances = np.cumsum(weights)
+    return _frozen(np.array([_mixture_crossing(rates, shares, v, delta) for v in variances]))
+
+
+@lru_cache(maxsize=64)
+def mixture(weights: Weights, delta: float, strictness: Weights = ()) -> tuple[Array, Array]:
+    """Rates η_k and shares π_k of the martingale Σ_k π_k exp(η_k W − η_k² V / 2).
+
+    The shares solve a linear programme: the lowest level a such that every look crosses at or below
+    √(a + strictness_t).
     """
     variances = np.cumsum(weights)
     roots = np.sqrt(variances)
@@ -135,8 +144,8 @@ def mixture_boundary(weights: Weights, delta: float, strictness: Weights = ()) -
     def best_mixture(level: float) -> tuple[float, Array]:
         """The largest log of the smallest look's mixture at this level, and the mixture."""
         distance = np.sqrt(level + shape)[:, None] - rates * roots[:, None]
-        smallest, mixture = _maximin(np.exp((shape[:, None] - distance**2) / 2))
-        return level / 2 + float(np.log(smallest)), mixture
+        smallest, shares = _maximin(np.exp((shape[:, None] - distance**2) / 2))
+        return level / 2 + float(np.log(smallest)), shares
 
     # a union over the looks reaches this without any mixture
     union = 2 * np.log(len(weights) / delta)
@@ -148,8 +157,7 @@ def mixture_boundary(weights: Weights, delta: float, strictness: Weights = ()) -
     level = (
         lowest if excess(lowest) >= 0 else optimize.brentq(excess, lowest, 1.1 * union, xtol=1e-3)
     )
-    mixture = best_mixture(level)[1]
-    return _frozen(np.array([_mixture_crossing(rates, mixture, v, delta) for v in variances]))
+    return rates, best_mixture(level)[1]
 
 
 def _maximin(gain: Array) -> tuple[float, Array]:

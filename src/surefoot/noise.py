@@ -10,7 +10,7 @@ import inspect
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,10 @@ from scipy import special
 from surefoot.arrays import Array
 from surefoot.boundaries import Weights, gaussian_boundary, mixture_boundary
 from surefoot.errors import InputError
+from surefoot.statistics import Outcome
+
+EvidenceKind = Literal["scales", "residual", "batches", "wealth"]
+OWN = 8.0  # degrees of freedom that the pooled variance is worth against a pair's own
 
 
 class Noise(ABC):
@@ -48,6 +52,22 @@ class Noise(ABC):
 
     @property
     @abstractmethod
+    def evidence(self) -> EvidenceKind:
+        """What a difference of means is held against: known scales, the phase's own residual,
+        batches of each pair, or a gambler's wealth.
+        """
+
+    @abstractmethod
+    def variances(self, scatter: Array, freedom: Array) -> Array:
+        """(n_pairs,) variances of single pulls as far as data tell: for choices, not for
+        guarantees.
+        """
+
+    def refuse_impossible(self, outcome: Outcome) -> None:  # noqa: B027
+        """Raise an error if no rewards of this kind can have given this outcome."""
+
+    @property
+    @abstractmethod
     def assumption(self) -> str:
         """What a certificate relies on, as part of a sentence."""
 
@@ -59,6 +79,16 @@ class Noise(ABC):
     @abstractmethod
     def span(self) -> tuple[float, float] | None:
         """The smallest and the largest scale; None if they are unknown."""
+
+    @property
+    def allows_sharing(self) -> bool:
+        """Whether pulls of different pairs may share random streams."""
+        return self.evidence in ("batches", "wealth")
+
+    @property
+    def mixes(self) -> bool:
+        """Whether the boundary is that of a mixture martingale, not of a Gaussian walk."""
+        return False
 
     @abstractmethod
     def union_threshold(self, events: int, delta: float) -> float:
@@ -100,6 +130,13 @@ class _Scaled(Noise):
     scale: ArrayLike | None
 
     @property
+    def evidence(self) -> EvidenceKind:
+        return "scales"
+
+    def variances(self, scatter: Array, freedom: Array) -> Array:
+        return np.asarray(self.scales(len(scatter)) ** 2)
+
+    @property
     def known(self) -> bool:
         return self.scale is not None
 
@@ -139,25 +176,47 @@ class _Scaled(Noise):
 
 
 class Gaussian(_Scaled):
-    """Gaussian noise with a known scale, or `Gaussian()`: unknown, but the same for all pairs.
-
-    A file without a scale means equal variances, whatever `Gaussian()` comes to mean.
+    """Gaussian noise: with a known scale; `Gaussian()`: unknown, and it may differ from pair to
+    pair; `Gaussian(equal=True)`: unknown, but the same for all pairs.
     """
 
     kind = "gaussian"
     usage = "Gaussian(scale), Gaussian() if the scale is unknown"
     continuous = True
 
-    def __init__(self, scale: ArrayLike | None = None) -> None:
+    def __init__(self, scale: ArrayLike | None = None, *, equal: bool = False) -> None:
         super().__init__(None if scale is None else _positive(scale))
+        if not isinstance(equal, bool | np.bool_):
+            raise InputError(f"equal={equal!r:.80} must be true or false")
+        if equal and scale is not None:
+            raise InputError(
+                "Gaussian has a scale and equal=True: give the scale if it is known, or equal=True "
+                "if it is unknown and the same for all pairs"
+            )
+        object.__setattr__(self, "equal", bool(equal))
+
+    equal: bool
 
     @property
     def scales_are_deviations(self) -> bool:
         return self.known
 
     @property
+    def evidence(self) -> EvidenceKind:
+        if self.known:
+            return "scales"
+        return "residual" if self.equal else "batches"
+
+    def variances(self, scatter: Array, freedom: Array) -> Array:
+        if self.known:
+            return super().variances(scatter, freedom)
+        return drawn_together(scatter, freedom, np.inf if self.equal else OWN)
+
+    @property
     def assumption(self) -> str:
-        return f"Gaussian noise {self._bound}"
+        if self.known or self.equal:
+            return f"Gaussian noise {self._bound}"
+        return "differences of batch means that are nearly normal; nothing about noise levels"
 
     def union_threshold(self, events: int, delta: float) -> float:
         """The exact quantile."""
@@ -165,6 +224,16 @@ class Gaussian(_Scaled):
 
     def boundary(self, weights: Weights, delta: float, strictness: Weights) -> Array:
         return gaussian_boundary(weights, delta, strictness)
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | ({} if self.known else {"equal": self.equal})
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Rebuild it; in files of version 0.1 no scale meant equal variances."""
+        if data.get("scale") is None:
+            return cls(equal=bool(data.get("equal", True)))
+        return cls(data["scale"])
 
 
 class SubGaussian(_Scaled):
@@ -176,6 +245,7 @@ class SubGaussian(_Scaled):
     kind = "sub-gaussian"
     usage = "SubGaussian(scale)"
     scales_are_deviations = False
+    mixes = True
 
     def __init__(self, scale: ArrayLike) -> None:
         if scale is None:
@@ -197,7 +267,79 @@ class SubGaussian(_Scaled):
         return mixture_boundary(weights, delta, strictness)
 
 
-NOISE_MODELS: dict[str, type[Noise]] = {model.kind: model for model in (Gaussian, SubGaussian)}
+class Bounded(Noise):
+    """Rewards that lie between `low` and `high`; nothing else is assumed about them.
+
+    Success rates are the main use: rewards of 0 and 1.
+    """
+
+    kind = "bounded"
+    usage = "Bounded(low, high)"
+    known = True
+    mixes = True
+    scales_are_deviations = False
+    evidence: EvidenceKind = "wealth"
+
+    def __init__(self, low: float, high: float) -> None:
+        for name, value in (("low", low), ("high", high)):
+            if not (isinstance(value, int | float | np.number) and math.isfinite(value)):
+                raise InputError(
+                    f"{name}={value!r:.80} must be a finite number: a bound of rewards"
+                )
+        if not low < high:
+            raise InputError(f"low={low!r} must be below high={high!r}: all rewards lie between")
+        self.low, self.high = float(low), float(high)
+
+    @property
+    def assumption(self) -> str:
+        return f"rewards between {self.low:g} and {self.high:g}, and nothing else"
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Half the range: rewards in it are sub-Gaussian with that scale (Hoeffding)."""
+        half = (self.high - self.low) / 2
+        return half, half
+
+    def scales(self, n_pairs: int) -> Array:
+        return np.full(n_pairs, self.span[0])
+
+    def variances(self, scatter: Array, freedom: Array) -> Array:
+        width = self.high - self.low
+        prior = np.append(scatter, width**2 / 6), np.append(freedom, 1.0)
+        return np.clip(drawn_together(*prior, OWN)[:-1], (width / 50) ** 2, width**2 / 4)
+
+    def refuse_impossible(self, outcome: Outcome) -> None:
+        """A sum, or a scatter about the mean, can only be so large if all rewards are within."""
+        counts = np.maximum(outcome.counts, 1)
+        slack = 1e-9 * max(abs(self.low), abs(self.high), self.high - self.low)
+        means = outcome.sums / counts
+        above, below = self.high + slack - means, means - self.low + slack
+        outside = (outcome.counts > 0) & ((above < 0) | (below < 0))
+        scattered = outcome.scatter > counts * (np.maximum(above * below, 0) + slack**2)
+        if (outside | scattered).any():
+            raise InputError(
+                f"pair {int(np.argmax(outside | scattered))} has a reward outside of {self.low:g} "
+                f"to {self.high:g}, where Bounded says that all lie: mend the simulator, or give "
+                "the true range; nothing of this phase was taken"
+            )
+
+    def union_threshold(self, events: int, delta: float) -> float:
+        return SubGaussian(self.span[0]).union_threshold(events, delta)
+
+    def boundary(self, weights: Weights, delta: float, strictness: Weights) -> Array:
+        return mixture_boundary(weights, delta, strictness)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": "Bounded", "low": self.low, "high": self.high}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        return cls(data["low"], data["high"])
+
+
+NOISE_MODELS: dict[str, type[Noise]] = {
+    model.kind: model for model in (Gaussian, SubGaussian, Bounded)
+}
 USAGE = ", or ".join(model.usage for model in NOISE_MODELS.values())
 
 
@@ -208,6 +350,20 @@ def noise_from_dict(data: dict[str, Any]) -> Noise:
             return model.from_dict(data)
     kinds = " or ".join(model.__name__ for model in NOISE_MODELS.values())
     raise InputError(f"noise {data!r:.80} is not known: its kind is {kinds}")
+
+
+def drawn_together(scatter: Array, freedom: Array, own: float) -> Array:
+    """(n_pairs,) variances of single pulls, each pair's own drawn towards the pooled one.
+
+    Args:
+        scatter: (n_pairs,) squared deviations from the pairs' means.
+        freedom: (n_pairs,) their degrees of freedom.
+        own: how many degrees of freedom the pooled variance is worth; ∞: it is the only one.
+    """
+    pooled = float(scatter.sum()) / max(float(freedom.sum()), 1.0)
+    if own == np.inf:
+        return np.full(len(scatter), max(pooled, 1e-300))
+    return np.asarray(np.maximum((scatter + own * pooled) / (freedom + own), 1e-300))
 
 
 def _positive(scale: ArrayLike) -> ArrayLike:

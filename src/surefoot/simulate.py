@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.algorithms import Algorithm, Result, Settings, algorithm_from
-from surefoot.arrays import Array
+from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian, Noise
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
 
-Family = Literal["gaussian", "uniform", "rademacher"]
+Family = Literal["gaussian", "uniform", "rademacher", "bernoulli"]
 LARGE = 10_000
 
 
@@ -35,6 +36,9 @@ def identify(
     budget: int | None = None,
     confidence: Literal["valid", "paper"] = "valid",
     on_misfit: Literal["reject", "ignore"] = "reject",
+    trust: Literal["model", "pairs"] = "model",
+    guide: Any = None,
+    common_random_numbers: bool | Literal["auto"] = False,
 ) -> Result:
     """Find the arm with the best worst case, pulling the simulator phase by phase."""
     settings = Settings(
@@ -44,6 +48,9 @@ def identify(
         tolerance=tolerance,
         budget=budget,
         on_misfit=on_misfit,
+        trust=trust,
+        guide=guide,
+        common_random_numbers=common_random_numbers,
     )
     run = algorithm_from(algorithm).start(problem, settings)
     while phase := run.next_phase():
@@ -57,11 +64,15 @@ class LinearSimulator:
 
     Args:
         theta: for the features, or for the problem's reduced basis.
-        noise: standard deviation, one number or one per pair. All three families are sub-Gaussian
-            with this scale.
+        noise: standard deviation, one number or one per pair. All families but "bernoulli" are
+            sub-Gaussian with this scale.
         seed: anything that numpy.random.default_rng takes.
-        family: "gaussian" and "rademacher" are exact; "uniform" is by the central limit theorem
-            above 10 000 pulls of a pair.
+        family: "gaussian", "rademacher" and "bernoulli" (rewards of 0 and 1, with the means as
+            probabilities) are exact; "uniform" is by the central limit theorem above 10 000
+            pulls of a pair.
+        correlation: of rewards that share a stream, between −1 and 1: one number, or for each pair
+            the part c of its noise that is common to all, so that pairs have correlation c c'.
+            Gaussian noise only.
     """
 
     def __init__(
@@ -71,52 +82,132 @@ class LinearSimulator:
         noise: ArrayLike = 1.0,
         seed: int | np.random.SeedSequence | None = None,
         family: Family = "gaussian",
+        correlation: ArrayLike = 0.0,
     ) -> None:
-        if family not in ("gaussian", "uniform", "rademacher"):
-            raise InputError(
-                f'family={family!r} is not known: choose "gaussian", "uniform" or "rademacher"'
-            )
         self.means = problem.pair_means(theta)
         self.scales = Gaussian(noise).scales(problem.n_pairs)
         self.family: Family = family
+        self.common = _common_parts(correlation, problem.n_pairs)
+        if family not in FAMILIES:
+            raise InputError(
+                f"family={family!r} is not known: choose {', '.join(map(repr, FAMILIES))}"
+            )
+        if self.common.any() and family != "gaussian":
+            raise InputError('only family="gaussian" can be correlated: leave correlation at 0')
+        if family == "bernoulli" and not (0 <= self.means.min() <= self.means.max() <= 1):
+            raise InputError(
+                f"means from {self.means.min():g} to {self.means.max():g} are no probabilities: "
+                'for family="bernoulli" all must lie between 0 and 1'
+            )
         self._generator = np.random.default_rng(seed)
 
     def pull(self, phase: Phase) -> Outcome:
+        """Draw a phase, with the sums of its batches if it has any."""
         pulled = np.flatnonzero(phase.counts)
-        counts = phase.counts[pulled]
-        draw = {"gaussian": _gaussian, "uniform": _uniform, "rademacher": _rademacher}[self.family]
-        noise_sums, noise_scatter = draw(self._generator, counts)
-        sums, scatter = np.zeros(len(phase.counts)), np.zeros(len(phase.counts))
-        sums[pulled] = counts * self.means[pulled] + self.scales[pulled] * noise_sums
-        scatter[pulled] = self.scales[pulled] ** 2 * noise_scatter
-        return Outcome(phase.index, phase.counts, sums, scatter)
+        parts = _parts(phase.counts[pulled], phase.batches)
+        sums, squares = self._draw(pulled, parts)
+        if phase.shared:
+            sums += self._shared(pulled, parts)
+        totals = sums.sum(axis=0)
+        centre = totals / phase.counts[pulled]
+        between = (parts * (sums / np.maximum(parts, 1) - centre) ** 2).sum(axis=0)
+        return Outcome(
+            phase.index,
+            phase.counts,
+            _spread(totals, pulled, phase.counts),
+            _spread(squares + between, pulled, phase.counts),
+            _spread(sums[: phase.batches], pulled, phase.counts),
+        )
+
+    def _draw(self, pulled: IntArray, parts: IntArray) -> tuple[Array, Array]:
+        """(n_parts, n_pulled) sums of each part, and (n_pulled,) the squares within the parts."""
+        means = self.means[pulled]
+        if self.family == "bernoulli":
+            successes = self._generator.binomial(parts, means).astype(np.float64)
+            within = successes - successes**2 / np.maximum(parts, 1)
+            return successes, within.sum(axis=0)
+        sums, within = NOISES[self.family](self._generator, parts)
+        own = np.sqrt(1 - self.common[pulled] ** 2)
+        scales = self.scales[pulled]
+        return parts * means + scales * own * sums, scales**2 * within
+
+    def _shared(self, pulled: IntArray, parts: IntArray) -> Array:
+        """(n_parts, n_pulled) what streams that are shared add: the same stream, the same noise.
+
+        A part with fewer pulls uses the first of the streams that a larger one uses.
+        """
+        sizes = np.unique(parts)
+        steps = np.sqrt(np.diff(sizes, prepend=0))
+        walks = np.cumsum(steps * self._generator.standard_normal((len(parts), len(sizes))), axis=1)
+        reached = np.take_along_axis(walks, np.searchsorted(sizes, parts), axis=1)
+        return np.asarray(self.scales[pulled] * self.common[pulled] * reached)
 
 
-def _gaussian(generator: np.random.Generator, counts: Counts) -> tuple[Array, Array]:
-    """Sum and scatter of standard normal draws are independent: N(0, n) and χ² with n − 1 degrees
+def _common_parts(correlation: ArrayLike, n_pairs: int) -> Array:
+    """(n_pairs,) the part of each pair's noise that is common to all."""
+    given = np.asarray(correlation, dtype=np.float64)
+    if given.ndim == 0 and given < 0:
+        raise InputError(
+            f"correlation={correlation!r} cannot hold between all pairs: give one number for each "
+            "pair, some of them negative"
+        )
+    parts = np.full(n_pairs, np.sqrt(given)) if given.ndim == 0 else given
+    if parts.shape != (n_pairs,) or not (np.abs(parts) <= 1).all():
+        raise InputError(
+            f"correlation={correlation!r:.80} must be a number from 0 to 1, or one from −1 to 1 "
+            f"for each of the {n_pairs} pairs"
+        )
+    return parts
+
+
+def _parts(counts: Counts, n_batches: int) -> IntArray:
+    """(n_batches + 1, n_pulled) pulls in each batch and, last, those in none."""
+    size = counts // n_batches if n_batches else np.zeros_like(counts)
+    return np.vstack([np.tile(size, (n_batches, 1)), counts - n_batches * size])
+
+
+def _spread(values: Array, pulled: IntArray, counts: Counts) -> Array:
+    """The values in their pairs' places, zeros elsewhere."""
+    out = np.zeros((*values.shape[:-1], len(counts)))
+    out[..., pulled] = values
+    return out
+
+
+def _gaussian(generator: np.random.Generator, counts: IntArray) -> tuple[Array, Array]:
+    """Sum and scatter of standard normal draws are independent: N(0, n), and χ² with n − 1 degrees
     of freedom.
     """
-    sums = np.sqrt(counts) * generator.standard_normal(len(counts))
-    scatter = np.where(counts > 1, 2 * generator.standard_gamma(np.maximum(counts - 1, 1) / 2), 0.0)
-    return sums, scatter
+    sums = np.sqrt(counts) * generator.standard_normal(counts.shape)
+    freedom = np.maximum(counts - 1, 0).sum(axis=0)
+    squares = 2 * generator.standard_gamma(np.maximum(freedom, 1) / 2)
+    return sums, np.where(freedom > 0, squares, 0.0)
 
 
-def _rademacher(generator: np.random.Generator, counts: Counts) -> tuple[Array, Array]:
+def _rademacher(generator: np.random.Generator, counts: IntArray) -> tuple[Array, Array]:
     """±1 with equal chance: the sum is binomial, every square is 1."""
     sums = (2 * generator.binomial(counts, 0.5) - counts).astype(np.float64)
-    return sums, counts - sums**2 / counts
+    return sums, (counts - sums**2 / np.maximum(counts, 1)).sum(axis=0)
 
 
-def _uniform(generator: np.random.Generator, counts: Counts) -> tuple[Array, Array]:
+def _uniform(generator: np.random.Generator, counts: IntArray) -> tuple[Array, Array]:
     """Uniform on ±√3 (variance 1), one by one while that is cheap, by the central limit theorem
     beyond.
     """
-    sums, squares = np.empty(len(counts)), np.empty(len(counts))
-    for k, n in enumerate(counts):
+    sums, squares = np.zeros(counts.shape), np.zeros(counts.shape)
+    for place in np.ndindex(counts.shape):
+        n = counts[place]
         if n <= LARGE:
             draws = generator.uniform(-np.sqrt(3), np.sqrt(3), n)
-            sums[k], squares[k] = draws.sum(), (draws**2).sum()
+            sums[place], squares[place] = draws.sum(), (draws**2).sum()
         else:  # E u² = 1, Var u² = 9/5 − 1, and u, u² are uncorrelated
-            sums[k] = np.sqrt(n) * generator.standard_normal()
-            squares[k] = n + np.sqrt(0.8 * n) * generator.standard_normal()
-    return sums, np.maximum(squares - sums**2 / counts, 0.0)
+            sums[place] = np.sqrt(n) * generator.standard_normal()
+            squares[place] = n + np.sqrt(0.8 * n) * generator.standard_normal()
+    return sums, np.maximum(squares - sums**2 / np.maximum(counts, 1), 0.0).sum(axis=0)
+
+
+NOISES: dict[str, Callable[[np.random.Generator, IntArray], tuple[Array, Array]]] = {
+    "gaussian": _gaussian,
+    "uniform": _uniform,
+    "rademacher": _rademacher,
+}
+FAMILIES = (*NOISES, "bernoulli")

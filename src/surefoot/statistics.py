@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,10 +27,15 @@ class Phase:
     Attributes:
         index: 0 for the first phase of a run.
         counts: (n_pairs,) pulls of each pair.
+        batches: into how many batches the pulls of each pair are put, in the order of their
+            numbers: counts // batches of them into each, the others into none. 0: it has none.
+        shared: whether the k-th pulls of all pairs use one random stream (common random numbers).
     """
 
     index: int
     counts: Counts
+    batches: int = 0
+    shared: bool = False
 
     @property
     def samples(self) -> int:
@@ -49,36 +54,71 @@ class Outcome:
         counts: (n_pairs,) rewards seen.
         sums: (n_pairs,) their sums.
         scatter: (n_pairs,) sums of squared deviations from the pair's mean in this phase.
+        batch_sums: (n_batches, n_pairs) the sums of each batch; no rows where it has none.
     """
 
     phase: int
     counts: Counts
     sums: Array
     scatter: Array
+    batch_sums: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     @classmethod
     def from_rewards(
-        cls, phase: int, n_pairs: int, pairs: ArrayLike, rewards: ArrayLike
+        cls, phase: Phase | int, n_pairs: int, pairs: ArrayLike, rewards: ArrayLike
     ) -> Outcome:
-        """Accumulate single rewards, in the order given (floating-point sums depend on it)."""
-        pair, reward = np.asarray(pairs, dtype=np.int64), np.asarray(rewards, dtype=np.float64)
+        """Accumulate single rewards, in the order given (floating-point sums depend on it).
+
+        Args:
+            phase: the phase itself, so that pulls are put into its batches in the order given; or
+                only its index, for noise models that need no batches.
+            n_pairs: how many pairs the problem has.
+            pairs: (n,) which pair each pull was of.
+            rewards: (n,) what came of it.
+        """
+        pair = np.asarray(pairs, dtype=np.int64)
+        reward = np.asarray(rewards, dtype=np.float64)
         if pair.ndim != 1 or pair.shape != reward.shape:
             raise InputError(
-                f"{reward.size} rewards were given for {pair.size} pairs: give one "
-                f"reward for each pull"
+                f"{reward.size} rewards were given for {pair.size} pairs: "
+                "give one reward for each pull"
             )
         if pair.size and not 0 <= pair.min() <= pair.max() < n_pairs:
             raise InputError(
-                f"pairs {pair.min()} to {pair.max()} were pulled, but they are "
-                f"numbered 0 to {n_pairs - 1}"
+                f"pairs {pair.min()} to {pair.max()} were pulled, but they are numbered "
+                f"0 to {n_pairs - 1}"
             )
+        index, n_batches = (phase.index, phase.batches) if isinstance(phase, Phase) else (phase, 0)
         counts = np.bincount(pair, minlength=n_pairs)
         sums: Array = np.asarray(
             np.bincount(pair, weights=reward, minlength=n_pairs), dtype=np.float64
         )
         means = sums / np.maximum(counts, 1)
         scatter = np.bincount(pair, weights=(reward - means[pair]) ** 2, minlength=n_pairs)
-        return cls(phase, counts.astype(np.int64), sums, scatter.astype(np.float64))
+        return cls(
+            index,
+            counts.astype(np.int64),
+            sums,
+            scatter.astype(np.float64),
+            _batch_sums(pair, reward, counts, n_batches),
+        )
+
+
+def _batch_sums(pair: IntArray, reward: Array, counts: Counts, n_batches: int) -> Array:
+    """(n_batches, n_pairs) the k-th pull of a pair is in batch k // size, while there are any."""
+    n_pairs = len(counts)
+    if not n_batches:
+        return np.zeros((0, n_pairs))
+    order = np.argsort(pair, kind="stable")
+    begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    turn = np.empty(len(pair), dtype=np.int64)
+    turn[order] = np.arange(len(pair)) - begins[pair[order]]
+    size = np.maximum(counts // n_batches, 1)
+    batch = turn // size[pair]
+    inside = (batch < n_batches) & (counts[pair] >= n_batches)
+    places = batch[inside] * n_pairs + pair[inside]
+    sums = np.bincount(places, weights=reward[inside], minlength=n_batches * n_pairs)
+    return np.asarray(sums, dtype=np.float64).reshape(n_batches, n_pairs)
 
 
 def information(rows: Array, counts: Array | Counts) -> Array:
@@ -234,3 +274,20 @@ def equal_variances(freedom: Array, scatter: Array) -> float | None:
     spread = total * np.log((f @ variances) / total) - f @ np.log(variances)
     correction = 1 + ((1 / f).sum() - 1 / total) / (3 * (len(f) - 1))
     return float(special.chdtrc(len(f) - 1, max(spread / correction, 0.0)))
+
+
+def stated_variances(freedom: Array, scatter: Array) -> float | None:
+    """p-value of "no pair is noisier than stated", for normal noise; None without replicates.
+
+    The scatter of all pairs together and of each pair by itself is held against χ², the smallest
+    p-value counted as often as there are tests.
+
+    Args:
+        freedom: (n_pairs,) degrees of freedom of the scatter.
+        scatter: (n_pairs,) squared deviations, divided by the stated scales squared.
+    """
+    used = freedom > 0
+    if not used.any():
+        return None
+    single = special.chdtrc(freedom[used], scatter[used]).min() * used.sum()
+    return float(min(1.0, 2 * min(single, special.chdtrc(freedom.sum(), scatter.sum()))))

@@ -59,7 +59,7 @@ def test_known_noise_gives_weighted_least_squares_and_its_errors(scale: float) -
 
 
 def test_an_unknown_scale_comes_from_replicates_within_phases() -> None:
-    tally = tallied(Gaussian())
+    tally = tallied(Gaussian(equal=True))
     variance = 2 * (2.0 + 2.0 + 0.5) / (2 * (2 + 1 + 1))
     assert tally.relative_variance == pytest.approx(variance)
     assert tally.noise_scales == pytest.approx(np.full(3, np.sqrt(variance)))
@@ -74,7 +74,7 @@ def test_without_replicates_the_noise_stays_unknown() -> None:
 
 def test_residuals_speak_where_replicates_do_not() -> None:
     """One pull a pair: the third pair is off the plane of the others by one."""
-    empty = Tally.empty(PROBLEM, Settings(delta=0.05, noise=Gaussian()))
+    empty = Tally.empty(PROBLEM, Settings(delta=0.05, noise=Gaussian(equal=True)))
     tally = empty.after(Outcome.from_rewards(0, 3, [0, 1, 2], [1.0, 2.0, 4.0]))
     assert tally.residual_variance == pytest.approx(1 / 3)
 

@@ -35,13 +35,15 @@ class Algorithm(ABC):
 
     Subclasses write `begin` (set up the state), `next_counts` (the next pulls, or why to stop) and
     `learn` (an outcome). They may set `leader` and `survivors`, and put what decided into
-    `evidence` and `boundary`.
+    `evidence` and `boundary`. What needs batches of pulls, or streams that are shared, says so in
+    `batches` and `shared` when it gives its counts.
     """
 
     name: ClassVar[str]
     needs_scale: ClassVar[bool] = True
     has_paper_policy: ClassVar[bool] = True
     supports_tolerance: ClassVar[bool] = False
+    needs_model: ClassVar[bool] = True
 
     problem: RobustProblem
     settings: Settings
@@ -51,7 +53,9 @@ class Algorithm(ABC):
     evidence: Array | None
     boundary: float | None
     history: list[PhaseRecord]
-    _pending: Phase | None
+    batches: int
+    shared: bool
+    pending: Phase | None
     _stop: StopReason | None
 
     def start(self, problem: RobustProblem, settings: Settings) -> Self:
@@ -61,7 +65,8 @@ class Algorithm(ABC):
         run.problem, run.settings, run.tally = problem, settings, Tally.empty(problem, settings)
         run.survivors = np.ones(problem.n_arms, dtype=bool)
         run.leader, run.evidence, run.boundary, run.history = 0, None, None, []
-        run._pending, run._stop = None, StopReason.ONE_ARM if problem.n_arms == 1 else None
+        run.batches, run.shared = 0, False
+        run.pending, run._stop = None, StopReason.ONE_ARM if problem.n_arms == 1 else None
         if run._stop is None:
             run.begin()
         return run
@@ -82,7 +87,7 @@ class Algorithm(ABC):
         """The phase to pull now (the same one until its outcome is told), or None when the run is
         over.
         """
-        if self._pending is None and self._stop is None:
+        if self.pending is None and self._stop is None:
             counts = self.next_counts()
             if isinstance(counts, StopReason):
                 self._stop = counts
@@ -91,17 +96,19 @@ class Algorithm(ABC):
             elif self.samples + int(counts.sum()) > MOST_PULLS:
                 self._stop = StopReason.LOOKS_SPENT
             else:
-                self._pending = Phase(len(self.history), counts.astype(np.int64))
-        return self._pending
+                self.pending = Phase(
+                    len(self.history), counts.astype(np.int64), self.batches, self.shared
+                )
+        return self.pending
 
     def update(self, outcome: Outcome) -> None:
         """Take the outcome of the phase that `next_phase` gave. Anything else is refused and
         changes nothing.
         """
-        phase = answered(self._pending, outcome, self.problem)
+        phase = answered(self.pending, outcome, self.problem, self.settings.noise)
         self.tally = self.tally.after(outcome)
         self.learn(outcome)
-        self._pending = None
+        self.pending = None
         self.history = [*self.history, self._record(phase)]
 
     @property
@@ -118,7 +125,15 @@ class Algorithm(ABC):
         """The answer as it stands now."""
         reason = self._stop or StopReason.RUNNING
         history = list(self.history)
-        return self.tally.result(Verdict(self.name, self.leader, reason, self.survivors, history))
+        verdict = Verdict(
+            self.name, self.leader, reason, self.survivors, history, self.attained_confidence
+        )
+        return self.tally.result(verdict)
+
+    @property
+    def attained_confidence(self) -> float | None:
+        """How sure it is now that the leader is best; None if it cannot say."""
+        return None
 
     def options(self) -> dict[str, Any]:
         """The algorithm's own options as plain values: what study files hold."""

@@ -46,6 +46,11 @@ def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
             f'{name} needs the noise scale: give Gaussian(scale), or use "prime", which can do '
             "without"
         )
+    if algorithm.needs_model and settings.trust == "pairs":
+        raise InputError(
+            f'{name} relies on the linear model: give trust="model", or use "prime", which can do '
+            "without"
+        )
     if settings.confidence == "paper" and not algorithm.has_paper_policy:
         raise InputError(f'{name} is not an algorithm of the paper: it has only confidence="valid"')
     if settings.tolerance > 0 and not algorithm.supports_tolerance:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.errors import InputError
+from surefoot.noise import Noise
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Outcome, Phase
 
 
-def answered(phase: Phase | None, outcome: Outcome, problem: RobustProblem) -> Phase:
+def answered(phase: Phase | None, outcome: Outcome, problem: RobustProblem, noise: Noise) -> Phase:
     """The phase that waits, if this is an outcome of it."""
     if phase is None:
         raise InputError(
@@ -23,6 +24,8 @@ def answered(phase: Phase | None, outcome: Outcome, problem: RobustProblem) -> P
         )
     _refuse_other_pulls(phase, outcome)
     _refuse_impossible_rewards(outcome, problem)
+    _refuse_other_batches(phase, outcome)
+    noise.refuse_impossible(outcome)
     return phase
 
 
@@ -39,6 +42,18 @@ def _refuse_other_pulls(phase: Phase, outcome: Outcome) -> None:
             f"phase {phase.index} asked for other pulls than the outcome holds: "
             "tell exactly the pulls that next_phase() asked for"
         )
+
+
+def _refuse_other_batches(phase: Phase, outcome: Outcome) -> None:
+    wanted = (phase.batches, len(phase.counts))
+    if phase.batches and outcome.batch_sums.shape != wanted:
+        raise InputError(
+            f"phase {phase.index} has {phase.batches} batches, but the outcome has sums of "
+            f"{len(outcome.batch_sums)}: this noise model needs them; make the outcome with "
+            "Outcome.from_rewards(phase, ...), giving the phase itself and not its index"
+        )
+    if not np.isfinite(outcome.batch_sums).all():
+        raise InputError("the batch sums of an outcome must be finite numbers")
 
 
 def _refuse_impossible_rewards(outcome: Outcome, problem: RobustProblem) -> None:

@@ -46,6 +46,14 @@ class StopReason(Enum):
         "Start anew with "
         'features="quadratic" or features="tabular", or accept it with on_misfit="ignore".'
     )
+    NOISE_NOT_EQUAL = (
+        "The pairs are not equally noisy, which Gaussian(equal=True) says, so the answer is not "
+        'certified. Start anew with Gaussian(), or accept it with on_misfit="ignore".'
+    )
+    NOISE_TOO_LARGE = (
+        "The rewards are noisier than stated, so the answer is not certified. Start anew with "
+        'Gaussian(), which needs no scale, or accept it with on_misfit="ignore".'
+    )
     NO_SURVIVOR = (
         "Every arm was eliminated, which cannot happen if model and noise are as "
         "stated: check the noise scale, or "
@@ -86,15 +94,22 @@ class ModelCheck:
         equal_variances: p-value of equal noise over the pairs (relative to the given scales); None:
             untestable.
         level: the model is rejected below this p-value.
+        stated_noise: p-value of noise that is no larger than the given scales; None: untestable.
     """
 
     lack_of_fit: float | None
     equal_variances: float | None
     level: float
+    stated_noise: float | None = None
 
     @property
     def rejected(self) -> bool:
-        return self.lack_of_fit is not None and self.lack_of_fit < self.level
+        """Whether the linear model is."""
+        return self.below(self.lack_of_fit)
+
+    def below(self, p: float | None) -> bool:
+        """Whether a p-value is there, and too small."""
+        return p is not None and p < self.level
 
     def __str__(self) -> str:
         def say(p: float | None) -> str:
@@ -147,6 +162,7 @@ class Verdict:
         reason: why it stopped, or that it did not.
         survivors: (n_arms,) arms still possible.
         history: what was known after each phase.
+        attained_confidence: how sure it is now that the arm is best; None if it cannot say.
     """
 
     algorithm: str
@@ -154,6 +170,7 @@ class Verdict:
     reason: StopReason
     survivors: NDArray[np.bool_]
     history: list[PhaseRecord]
+    attained_confidence: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +190,10 @@ class Result:
         pair_errors: (n_pairs,) their standard errors; NaN where they are not known.
         noise_scales: (n_pairs,) scales of the noise, as given or as replicates say; None if neither
             does.
+        attained_confidence: how sure the data so far make one that the arm is best, or as good
+            within the tolerance; None if the algorithm cannot say. Whenever one looks, a wrong arm
+            is shown with a confidence of 1 − α or more in at most a share α of all runs. It is not
+            the probability of being right given the data.
     """
 
     problem: RobustProblem
@@ -192,6 +213,7 @@ class Result:
     counts: Counts
     model_check: ModelCheck
     history: list[PhaseRecord]
+    attained_confidence: float | None
 
     @property
     def arm_name(self) -> str:
@@ -229,13 +251,16 @@ class Result:
                 "" if self.settings.confidence == "valid" else " (the paper's rules, not proved)"
             )
             sure = f"{100 * (1 - delta):g} % confidence"
+            direct = ", by direct comparisons" if self.settings.trust == "pairs" else ""
             return (
                 f"{name} has the best worst case{near}, with {sure} after {self.samples} "
-                f"pulls{policy}."
+                f"pulls{direct}{policy}."
             )
         left = "1 arm is" if len(self.candidates) == 1 else f"{len(self.candidates)} arms are"
+        attained = self.attained_confidence
+        sure = "" if attained is None else f", {_percent(attained)} sure so far"
         return (
-            f"{name} is the best guess after {self.samples} pulls, not certified; {left} "
+            f"{name} is the best guess after {self.samples} pulls{sure}, not certified; {left} "
             f"still possible."
         )
 
@@ -292,3 +317,8 @@ class Result:
         from surefoot.report import notebook_summary
 
         return notebook_summary(self)
+
+
+def _percent(share: float) -> str:
+    """In whole per cent, but never more than it is."""
+    return f"{int(100 * share + 1e-9)} %"

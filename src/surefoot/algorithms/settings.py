@@ -27,6 +27,12 @@ class Settings:
         budget: no more pulls than this.
         on_misfit: "reject" withholds the certificate when the linear model is rejected; "ignore"
             does not.
+        trust: "model": the certificate relies on the linear model. "pairs": on direct comparisons
+            of pulled pairs alone; the model only guides.
+        guide: who guesses the means under trust="pairs": a name, a `Guide`, a regressor, or None
+            for the default.
+        common_random_numbers: whether pulls of different pairs share random streams: True, False,
+            or "auto", which decides phase by phase.
     """
 
     delta: float
@@ -35,6 +41,9 @@ class Settings:
     tolerance: float = 0.0
     budget: int | None = None
     on_misfit: Literal["reject", "ignore"] = "reject"
+    trust: Literal["model", "pairs"] = "model"
+    guide: Any = None
+    common_random_numbers: bool | Literal["auto"] = False
 
     def __post_init__(self) -> None:
         """Check everything, and keep plain numbers: study files hold nothing else."""
@@ -53,6 +62,24 @@ class Settings:
         if self.on_misfit not in ("reject", "ignore"):
             raise InputError(
                 f'on_misfit={self.on_misfit!r} is not known: choose "reject" or "ignore"'
+            )
+
+        if self.trust not in ("model", "pairs"):
+            raise InputError(f'trust={self.trust!r} is not known: choose "model" or "pairs"')
+        if self.guide is not None and self.trust != "pairs":
+            raise InputError('a guide is for trust="pairs": with a model, the model is the guide')
+        self._check_streams()
+
+    def _check_streams(self) -> None:
+        choice = self.common_random_numbers
+        if choice not in (True, False, "auto"):
+            raise InputError(
+                f'common_random_numbers={choice!r:.60} is not known: choose True, False or "auto"'
+            )
+        if choice is not False and not (self.trust == "pairs" and self.noise.allows_sharing):
+            raise InputError(
+                "common random numbers make pulls dependent, which only direct comparisons of "
+                'batches allow: give trust="pairs" and noise=Gaussian() or Bounded(low, high)'
             )
 
     def _set(self, **values: Any) -> None:

@@ -12,6 +12,7 @@ from surefoot.algorithms.result import ModelCheck, Result, StopReason, Verdict
 from surefoot.algorithms.settings import Settings
 from surefoot.arrays import Array
 from surefoot.confidence import self_normalised_radius
+from surefoot.guides import Seen, guide_from
 from surefoot.problem import RobustProblem
 from surefoot.statistics import (
     Counts,
@@ -22,6 +23,7 @@ from surefoot.statistics import (
     information,
     lack_of_fit,
     least_squares,
+    stated_variances,
 )
 from surefoot.whitening import cholesky_whitener
 
@@ -73,16 +75,31 @@ class Tally:
     def after(self, outcome: Outcome) -> Tally:
         """The tally with one more phase."""
         counts, first = self.counts + outcome.counts, self.first_information
-        comparable = self.settings.noise.scales_are_deviations
         return replace(
             self,
             counts=counts,
             sums=self.sums + outcome.sums,
             scatter=self.scatter + outcome.scatter,
             freedom=self.freedom + np.maximum(outcome.counts - 1, 0),
-            fits=(*self.fits, lack_of_fit(self.rows, self.scales, outcome, comparable)),
+            fits=(*self.fits, *self._fit_of(outcome)),
             first_information=information(self.rows, counts) if first is None else first,
         )
+
+    def _fit_of(self, outcome: Outcome) -> list[FitTest]:
+        """How well the linear model fits a phase, where the phase's pulls allow such a test.
+
+        It needs independent pulls, and noise levels up to a factor: where these differ and are
+        unknown, past phases say what they are.
+        """
+        noise, scales, rows = self.settings.noise, self.scales, self.rows
+        if self.settings.common_random_numbers:
+            return []
+        if noise.evidence == "batches":
+            if not self.freedom.any():
+                return []
+            scales = np.sqrt(noise.variances(self.scatter, self.freedom))
+            rows = self.problem.pairs / scales[:, None]
+        return [lack_of_fit(rows, scales, outcome, noise.scales_are_deviations)]
 
     @property
     def samples(self) -> int:
@@ -106,8 +123,12 @@ class Tally:
     @property
     def noise_scales(self) -> Array | None:
         """(n_pairs,) scales of the noise, as given or as replicates say; None without any."""
-        variance = self.relative_variance
-        return None if variance is None else math.sqrt(variance) * self.scales
+        noise = self.settings.noise
+        if noise.evidence == "scales":
+            return self.scales
+        if not self.freedom.any():
+            return None
+        return np.sqrt(noise.variances(self.scatter, self.freedom))
 
     @property
     def residual_variance(self) -> float:
@@ -143,35 +164,76 @@ class Tally:
         return errors
 
     @property
-    def widths(self) -> Array:
-        """(n_pairs,) half-widths about the estimate that hold for all pairs and looks at once,
-        however pulls were chosen; ∞ where nothing is known.
+    def pair_means(self) -> Array:
+        """(n_pairs,) expected rewards: of the linear model, or if only pairs are trusted the pairs'
+        own averages, and where there are none what a trend makes of the others.
         """
-        radius, variance = self.ellipsoid_radius, self.relative_variance
+        if self.settings.trust == "model":
+            return np.asarray(self.problem.pairs @ self.estimate)
+        if self.counts.all() or not self.counts.any():
+            return self.sums / np.maximum(self.counts, 1)
+        scales = self.scales if self.noise_scales is None else self.noise_scales
+        means = self.sums / np.maximum(self.counts, 1)
+        guess = guide_from(None, self.problem).guess(
+            Seen(self.problem, self.counts, means, scales**2)
+        )
+        return np.where(self.counts > 0, means, guess.means)
+
+    @property
+    def widths(self) -> Array:
+        """(n_pairs,) half-widths about the means that hold for all pairs and looks at once, however
+        pulls were chosen; ∞ where nothing is known. Approximate where noise levels are estimated.
+        """
+        scales = self.scales if self.settings.noise.known else self.noise_scales
+        if scales is None:
+            return np.full(self.problem.n_pairs, np.inf)
+        return self._own_widths(scales) if self.settings.trust == "pairs" else self._widths(scales)
+
+    def _widths(self, scales: Array) -> Array:
+        """By the linear model."""
+        radius = self.ellipsoid_radius
         whitener = cholesky_whitener(information(self.rows, self.counts))
-        if variance is None or whitener is None or not math.isfinite(radius):
+        if whitener is None or not math.isfinite(radius):
             return np.full(self.problem.n_pairs, np.inf)
         lengths = np.linalg.norm(self.problem.pairs @ whitener.T, axis=1)
-        return np.asarray(math.sqrt(variance) * radius * lengths)
+        return np.asarray(float((scales / self.scales).max()) * radius * lengths)
+
+    def _own_widths(self, scales: Array) -> Array:
+        """By each pair's own pulls: the self-normalised bound in one dimension, one per pair."""
+        counts = self.counts.astype(np.float64)
+        spent = 2 * math.log(self.problem.n_pairs / self.settings.delta)
+        radius = np.sqrt((1 + 1 / np.maximum(counts, 1)) * (np.log1p(counts) + spent))
+        errors = np.divide(
+            scales, np.sqrt(counts), out=np.full(len(counts), np.inf), where=counts > 0
+        )
+        return np.asarray(radius * errors)
 
     @property
     def model_check(self) -> ModelCheck:
-        """What the replicates say about the linear model."""
+        """What the replicates say about the linear model and about the noise."""
+        independent = not self.settings.common_random_numbers
+        relative = self.scatter / self.scales**2
         return ModelCheck(
             lack_of_fit=combine(list(self.fits)),
-            equal_variances=equal_variances(self.freedom, self.scatter / self.scales**2),
+            equal_variances=equal_variances(self.freedom, relative) if independent else None,
             level=MISFIT_LEVEL,
+            stated_noise=(
+                stated_variances(self.freedom, relative)
+                if self.settings.noise.scales_are_deviations
+                else None
+            ),
         )
 
     def result(self, verdict: Verdict) -> Result:
         """The answer: what an algorithm concluded, and what the rewards say beside it.
 
-        A model that the rewards reject takes the certificate away, unless the user says otherwise.
+        A model, or a statement about the noise, that the rewards reject takes the certificate away,
+        unless the user says otherwise.
         """
         check, reason, settings = self.model_check, verdict.reason, self.settings
-        trusted = settings.on_misfit == "ignore" or settings.confidence == "paper"
-        if reason.certifies and check.rejected and not trusted:
-            reason = StopReason.MODEL_REJECTED
+        ignored = settings.on_misfit == "ignore" or settings.confidence == "paper"
+        if reason.certifies and verdict.reason is not StopReason.ONE_ARM and not ignored:
+            reason = self._contradiction(check) or reason
         return Result(
             problem=self.problem,
             settings=settings,
@@ -182,7 +244,7 @@ class Tally:
             reason=reason,
             candidates=np.flatnonzero(verdict.survivors),
             theta=self.estimate,
-            pair_means=self.problem.pairs @ self.estimate,
+            pair_means=self.pair_means,
             pair_widths=self.widths,
             pair_averages=self.averages,
             pair_errors=self.standard_errors,
@@ -190,4 +252,14 @@ class Tally:
             counts=self.counts,
             model_check=check,
             history=verdict.history,
+            attained_confidence=verdict.attained_confidence,
         )
+
+    def _contradiction(self, check: ModelCheck) -> StopReason | None:
+        """What the guarantee needs, and the rewards' own tests reject."""
+        if check.rejected and self.settings.trust == "model":
+            return StopReason.MODEL_REJECTED
+        levels_differ = check.below(check.equal_variances)
+        if self.settings.noise.evidence == "residual" and levels_differ:
+            return StopReason.NOISE_NOT_EQUAL
+        return StopReason.NOISE_TOO_LARGE if check.below(check.stated_noise) else None

@@ -11,7 +11,7 @@ from surefoot.algorithms import Algorithm, Settings, stored_algorithm
 from surefoot.errors import InputError
 from surefoot.noise import noise_from_dict
 from surefoot.problem import RobustProblem
-from surefoot.statistics import Outcome
+from surefoot.statistics import Outcome, Phase
 from surefoot.study.errors import StudyFileError
 from surefoot.study.input import whole_seed
 from surefoot.study.storage import StoredPhase
@@ -156,13 +156,13 @@ class Description:
             )
         return chosen.start(self.problem, self.settings)
 
-    def outcome(self, phase: StoredPhase) -> Outcome:
+    def outcome(self, stored: StoredPhase, phase: Phase | None = None) -> Outcome:
         """The outcome of a complete phase, summed in the order of the pulls' numbers whatever order
-        they came in.
+        they came in; in the batches of `phase`, if it is given.
         """
-        return Outcome.from_rewards(
-            phase.index, self.problem.n_pairs, phase.pairs, self.sign * phase.rewards
-        )
+        asked = stored.index if phase is None else phase
+        rewards = self.sign * stored.rewards
+        return Outcome.from_rewards(asked, self.problem.n_pairs, stored.pairs, rewards)
 
     def full_options(self, algorithm: type[Algorithm] | None = None) -> dict[str, Any]:
         """All options: a file of an earlier version leaves some of them unsaid. The algorithm is

@@ -58,7 +58,7 @@ class Run:
 
     def take(self, stored: StoredPhase) -> None:
         """Learn from a complete phase."""
-        self.algorithm.update(self._description.outcome(stored))
+        self.algorithm.update(self._description.outcome(stored, self.algorithm.next_phase()))
         self._replicates.add(stored.pairs, stored.rewards)
 
     def replay(self, phases: Iterable[StoredPhase]) -> StoredPhase | None:

@@ -176,7 +176,7 @@ def test_epochs_continue_past_the_planned_looks() -> None:
     simulator = sf.LinearSimulator(problem, theta, 1.0, seed=4)
     while phase := run.next_phase():
         run.update(simulator.pull(phase))
-    assert run.epoch > 0
+    assert run.course.epoch > 0
     assert run.result.certified
     assert run.result.arm == problem.best_arm(theta)
 
@@ -201,12 +201,12 @@ def test_planned_weights_count_whatever_was_pulled() -> None:
         while phase := run.next_phase():
             run.update(simulator.pull(phase))
         looked = [record for record in run.history if record.boundary is not None]
-        assert [record.boundary for record in looked] == run.schedule.boundary[
+        assert [record.boundary for record in looked] == run.course.schedule.boundary[
             : len(looked)
         ].tolist()
         changed += sum(
-            record.counts.sum() != round(size * run.unit)
-            for record, size in zip(looked, run.schedule.sizes, strict=False)
+            record.counts.sum() != round(size * run.course.unit)
+            for record, size in zip(looked, run.course.schedule.sizes, strict=False)
         )
     assert changed  # some phase was larger or smaller than planned
 

@@ -28,7 +28,7 @@ def allocated(
 ) -> Allocation:
     n = len(coordinates.pairs)
     past = Past(theta, whitened(coordinates.pairs, coordinates.rows, np.full(n, 10.0)))
-    allocator = Allocator(coordinates, np.full(n, 1 / n), Tuning())
+    allocator = Allocator(coordinates, np.full(n, 1 / n), np.full(n, 1 / n), Tuning())
     return allocator.allocate(past, Race(leader, rivals, held), LOOK)  # type: ignore[arg-type]
 
 

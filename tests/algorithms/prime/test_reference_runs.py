@@ -21,7 +21,7 @@ FAMILIES = {
 }
 NOISES = {
     "known": sf.Gaussian(1.0),
-    "unknown": sf.Gaussian(),
+    "unknown": sf.Gaussian(equal=True),
     "sub-gaussian": sf.SubGaussian(1.0),
 }
 

@@ -35,6 +35,8 @@ def test_every_constant_says_what_it_means_and_what_it_affects() -> None:
         "strict",
         "strictness",
         "first_epoch_share",
+        "grid_growth",
+        "grid_points",
     }
 
 
@@ -100,7 +102,8 @@ def test_a_configuration_names_only_what_differs() -> None:
 
 
 def test_the_table_of_0_1_names_every_constant() -> None:
-    assert set(VERSION_0_1) == {constant.name for constant in fields(Tuning)}
+    # later constants are those of courses and batches that 0.1 did not have
+    assert set(VERSION_0_1) < {constant.name for constant in fields(Tuning)}
     assert Tuning.of_version_0_1() == Tuning(**VERSION_0_1)
     assert Tuning.stored({"growth": 1.5}) == replace(Tuning.of_version_0_1(), growth=1.5)
 

@@ -25,7 +25,7 @@ def test_a_challenger_that_changes_and_comes_back_keeps_one_block() -> None:
         np.array([[4.0], [1.0], [2.0], [9.0], [9.0]]),
     )
     for challenger, values in ((0, first), (1, second), (0, second)):
-        walks.add(4.0, challenge(challenger, [2], 5), values, values + 1.0)
+        walks.add(challenge(challenger, [2], 5), 2 * values, 2 * (values + 1.0))
     assert walks.walk[2] == pytest.approx(2 * ((first + second).min() + second.min()))
     assert walks.eased_walk(0)[2] == pytest.approx(walks.walk[2] + 2 * 2)
     assert walks.eased_walk(3)[2] == walks.walk[2]
@@ -51,7 +51,7 @@ def test_an_arm_is_out_only_once_every_choice_of_worst_pairs_has_crossed() -> No
         while not out:
             challenger, values = int(generator.integers(2)), generator.normal(0.4, 1.0, 5)
             ease = 0.1 if challenger == 0 else 0.0
-            walks.add(1.0, challenge(challenger, [2], 5), values[:, None], values[:, None] + ease)
+            walks.add(challenge(challenger, [2], 5), values[:, None], values[:, None] + ease)
             first, second = first + values * (challenger == 0), second + values * (challenger == 1)
             eased = eased + (values + ease) * (challenger == 0)
             crossed |= first[:, None] + second >= level
@@ -59,7 +59,7 @@ def test_an_arm_is_out_only_once_every_choice_of_worst_pairs_has_crossed() -> No
             out, near = bool(walks.walk[2] >= level), bool(walks.eased_walk(0)[2] >= level)
             assert crossed.all() or not out
             assert crossed_or_near.all() or not near
-            walks.settle(level)
+            walks.settle(np.asarray(level))
             assert np.isfinite(walks.walk).all()
         out_in_turn += first.min() + second.min() < level
     assert out_in_turn > 20  # the unluckiest choice crossed at another look than the last one

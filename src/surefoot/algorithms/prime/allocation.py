@@ -53,9 +53,11 @@ class Allocation(NamedTuple):
 class Allocator:
     """Chooses phase after phase; each search begins at the last phase's weights."""
 
-    def __init__(self, coordinates: Coordinates, spread: Array, tuning: Tuning) -> None:
-        """Begin with the (n_pairs,) weights of λ^G; they serve where nothing is to steer by."""
-        self.coordinates, self.spread, self.weights = coordinates, spread, spread
+    def __init__(
+        self, coordinates: Coordinates, weights: Array, spread: Array, tuning: Tuning
+    ) -> None:
+        """Begin with some (n_pairs,) weights; those of λ^G serve where nothing is to steer by."""
+        self.coordinates, self.spread, self.weights = coordinates, spread, weights
         self.foresight, self.effort = tuning.foresight, tuning.effort
 
     def allocate(self, past: Past, race: Race, look: Look) -> Allocation:

@@ -10,8 +10,9 @@ import numpy as np
 
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array
-from surefoot.boundaries import Weights, worst_crossing_probability
+from surefoot.boundaries import Weights, mixture, worst_crossing_probability
 from surefoot.errors import InputError
+from surefoot.evidence.attained import Attained, GaussianAttained, MixtureAttained
 from surefoot.noise import Noise
 
 ABOVE = 1 + 1e-6  # what rounding may add to a probability
@@ -33,6 +34,13 @@ class Look(NamedTuple):
     boundary: float
 
 
+class Steps(NamedTuple):
+    """(n_looks,) pulls of phases in units, and the variances that they add to the walk."""
+
+    sizes: Array
+    weights: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """The looks of one epoch.
@@ -42,12 +50,24 @@ class Schedule:
         weights: (n_looks,) variances of the walk's steps.
         variances: (n_looks + 1,) variance of the walk before each look.
         boundary: (n_looks,) c_t: an arm is eliminated when its S_t = W_t / √V_t reaches it.
+        strictness: (n_looks,) by how much each c_t² exceeds the lowest.
+        share: of δ, that these looks spend.
     """
 
     sizes: Array
     weights: Array
     variances: Array
     boundary: Array
+    strictness: Array
+    share: float
+
+    def attained(self, n_arms: int, delta: float, noise: Noise) -> Attained:
+        """What follows how sure one is through these looks."""
+        weights, strictness = tuple(self.weights.tolist()), tuple(self.strictness.tolist())
+        if not noise.mixes:
+            return GaussianAttained(n_arms, self.share, weights, strictness)
+        mixed = mixture(weights, self.share * delta, strictness)
+        return MixtureAttained(n_arms, self.share, weights, mixed)
 
     def look(self, index: int, unit: int) -> Look:
         """One of the looks, where a unit is this many pulls."""
@@ -66,8 +86,8 @@ def first_schedule(delta: float, noise: Noise, tuning: Tuning) -> Schedule:
         rising = min(1.0 + tuning.rise * (len(sizes) - 1), tuning.large)
         sizes.append(max((tuning.growth - 1) * sum(sizes), rising))
     weights = np.array(sizes) * np.minimum(np.cumsum(sizes) / tuning.trust, 1.0)
-    level = tuning.first_epoch_share * delta
-    return _with_boundary(np.array(sizes), np.asarray(weights / weights[0]), level, noise, tuning)
+    steps = Steps(np.array(sizes), np.asarray(weights / weights[0]))
+    return _with_boundary(steps, tuning.first_epoch_share, delta, noise, tuning)
 
 
 def continuation(
@@ -79,22 +99,25 @@ def continuation(
     """
     growing = tuning.growth ** np.arange(tuning.looks)
     sizes = np.asarray((tuning.growth - 1) * units_so_far * growing, dtype=np.float64)
-    level = (1 - tuning.first_epoch_share) * delta * 0.5**epoch
-    return _with_boundary(sizes, sizes / sizes[0], level, noise, tuning)
+    share = (1 - tuning.first_epoch_share) * 0.5**epoch
+    return _with_boundary(Steps(sizes, sizes / sizes[0]), share, delta, noise, tuning)
 
 
 def _with_boundary(
-    sizes: Array, weights: Array, delta: float, noise: Noise, tuning: Tuning
+    steps: Steps, share: float, delta: float, noise: Noise, tuning: Tuning
 ) -> Schedule:
+    sizes, weights = steps
     strictness = tuning.strictness * np.maximum(np.log(tuning.strict / np.cumsum(sizes)), 0.0)
-    steps = tuple(weights.tolist())
-    boundary = noise.boundary(steps, delta, tuple(strictness.tolist()))
-    if not tuning.has_tested_boundary and _worst(steps, tuple(boundary.tolist())) > ABOVE * delta:
+    planned, shape = tuple(weights.tolist()), tuple(strictness.tolist())
+    boundary = noise.boundary(planned, share * delta, shape)
+    worst = 0.0 if tuning.has_tested_boundary else _worst(planned, tuple(boundary.tolist()))
+    if worst > ABOVE * share * delta:
         raise InputError(
             "tuning: with these looks, phases that measure nothing could raise the error above "
             "delta: choose a larger growth, fewer looks, or a smaller strict or strictness"
         )
-    return Schedule(sizes, weights, np.concatenate([[0.0], np.cumsum(weights)]), boundary)
+    variances = np.concatenate([[0.0], np.cumsum(weights)])
+    return Schedule(sizes, weights, variances, boundary, strictness, share)
 
 
 @lru_cache(maxsize=64)

@@ -6,12 +6,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from surefoot.algorithms.prime.coordinates import Coordinates, Past
 from surefoot.algorithms.prime.rivals import Prospect, rival_points
 from surefoot.algorithms.settings import Settings
 from surefoot.arrays import Array, IntArray
+from surefoot.evidence.batches import spread_means
+from surefoot.evidence.student import normal_scores, student_scores
 from surefoot.statistics import Counts, Outcome
 from surefoot.whitening import measured_root
 
@@ -40,6 +41,11 @@ class Challenge:
     lengths: Array
     expected: Array
 
+    @property
+    def places(self) -> IntArray:
+        """(n_challenger_pairs,) which of the challenger's pairs these are: all."""
+        return np.arange(len(self.lengths))
+
 
 class PhaseTests:
     """What a phase with these counts can measure, and the challenges it will be used for."""
@@ -48,6 +54,7 @@ class PhaseTests:
         """Set up the tests of a phase from its (n_pairs,) pulls, before they are made."""
         self.coordinates, self.past = coordinates, past
         pulled = np.flatnonzero(counts)
+        self.pulled, self.counts = pulled, counts
         design = coordinates.rows[pulled] * np.sqrt(counts[pulled])[:, None]
         self.root, unmeasured = measured_root(design)
         self.freedom = int(counts.sum()) - self.root.shape[1]
@@ -81,6 +88,8 @@ class PhaseTests:
         their digits. With an unknown scale, T is a t statistic on this phase's own residual, mapped
         to a normal one.
         """
+        if settings.noise.evidence == "batches":
+            return self._batch_scores(outcome, settings.tolerance)
         surprise = (outcome.sums - outcome.counts * self.prospect.means) / self.coordinates.scales
         projected = self.root.T @ (self.coordinates.rows.T @ surprise)
         scale_known, tolerance = settings.noise.known, settings.tolerance
@@ -96,8 +105,25 @@ class PhaseTests:
             ) / sigma
             eased = plain + tolerance / (sigma * challenge.lengths) if tolerance > 0 else None
             if not scale_known:
-                plain = _normal_score(plain, self.freedom)
-                eased = None if eased is None else _normal_score(eased, self.freedom)
+                plain = normal_scores(plain, self.freedom)
+                eased = None if eased is None else normal_scores(eased, self.freedom)
+            results.append((plain, eased))
+        return results
+
+    def _batch_scores(self, outcome: Outcome, tolerance: float) -> list[tuple[Array, Array | None]]:
+        """Scores from one estimate per batch: nothing is assumed about the pairs' variances."""
+        pairs = self.pulled
+        surprise = spread_means(outcome, pairs) - self.prospect.means[pairs]
+        seen = surprise * (self.counts[pairs] / self.coordinates.scales[pairs])
+        projected = seen @ self.coordinates.rows[pairs] @ self.root  # (n_batches, rank)
+        results: list[tuple[Array, Array | None]] = []
+        for challenge in self.challenges:
+            gained = np.einsum("kar,br->bka", challenge.directions, projected)
+            usable = np.isfinite(challenge.lengths)
+            lengths = np.where(usable, challenge.lengths, 0.0)
+            values = gained * lengths + np.where(usable, challenge.expected, 0.0)
+            plain = student_scores(values, 0.0)
+            eased = student_scores(values, tolerance) if tolerance > 0 else None
             results.append((plain, eased))
         return results
 
@@ -115,9 +141,3 @@ class PhaseTests:
         return max(
             float((outcome.scatter / scales**2).sum() + misfit), (ROUNDING**2) * size, 1e-300
         )
-
-
-def _normal_score(t: Array, freedom: int) -> Array:
-    """Φ⁻¹(F_t(t)) through the tail that is small, so that large scores keep their digits."""
-    tail = special.stdtr(freedom, -np.abs(t))
-    return np.asarray(-np.sign(t) * special.ndtri(np.maximum(tail, 1e-300)))

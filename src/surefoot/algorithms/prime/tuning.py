@@ -147,6 +147,38 @@ class Tuning:
     priced_in: int = _samples(30, 1, 10_000, "pairs that may join the working set at once")
     promising: float = _samples(0.4, 0, 1, "share of the mean gradient above which a pair may join")
 
+    grid_growth: float = _boundary(
+        1.12, 1.01, 10, "factor from point to point at which the clocks of arms may stop"
+    )
+    grid_points: int = _boundary(110, 1, 1000, "points at which the clocks of arms may stop")
+    pilot_pulls: int = _samples(3, 2, 10_000, "pulls of each of a guide's first pairs")
+    pilot_sure: float = _samples(
+        0.7, 0, 1, "chance that the guessed leader is best, at which a pilot ends"
+    )
+    pilot_share: float = _samples(0.1, 0.001, 10, "share by which each round extends a pilot")
+    pilot_least: int = _samples(4, 1, 10_000, "pulls of such a round at least")
+    pilot_most: float = _samples(4.0, 1, 1e6, "how many times its first pulls a pilot may have")
+    pair_pulls: float = _samples(6.0, 1, 10_000, "pulls of a compared pair in the first phases")
+    pair_growth: float = _samples(
+        1.1, 1.001, 10, "factor by which pulls of compared pairs grow from phase to phase"
+    )
+    pair_horizons: int = _samples(16, 2, 1000, "points in time at which direct finishing is seen")
+    own_doubt: float = _samples(
+        0.3, 0.001, 100, "standard errors of a pair's own mean that a guess is doubted by at least"
+    )
+    least_gap: float = _samples(
+        0.15, 1e-6, 100, "gap that is planned for at least, in its own standard deviations"
+    )
+    least_share: float = _samples(
+        0.6, 0, 1, "pulls of a compared pair at least, in those of an even share"
+    )
+    least_hope: float = _samples(
+        0.1, 0.001, 1, "chance of a lead that a phase is weighed by at least"
+    )
+    batched_unit: float = _samples(
+        8.0, 1, 10_000, "pulls of a unit for each dimension where pulls are put into batches"
+    )
+
     def __post_init__(self) -> None:
         for constant in fields(self):
             value = _suitable(constant, getattr(self, constant.name))
@@ -179,10 +211,11 @@ class Tuning:
     @property
     def has_tested_boundary(self) -> bool:
         """Whether the schedule is that of version 0.1, which tests hold against an adversary at
-        every δ; any other is held against it when it is made.
+        every δ; any other is held against it when it is made. Clocks need no such test.
         """
-        entering = (f.name for f in fields(self) if f.metadata["effect"] == ENTERS_BOUNDARY)
-        return all(getattr(self, name) == VERSION_0_1[name] for name in entering)
+        entering = {f.name for f in fields(self) if f.metadata["effect"] == ENTERS_BOUNDARY}
+        planned = entering & VERSION_0_1.keys()
+        return all(getattr(self, name) == VERSION_0_1[name] for name in planned)
 
     @property
     def foresight(self) -> Foresight:

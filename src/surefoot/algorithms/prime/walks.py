@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-import math
+from typing import Protocol
 
 import numpy as np
 
-from surefoot.algorithms.prime.statistic import Challenge
 from surefoot.arrays import Array, IntArray
+
+
+class Where(Protocol):
+    """Whose evidence: some of a challenger's pairs, by their places among them, against arms."""
+
+    @property
+    def challenger(self) -> int: ...
+
+    @property
+    def places(self) -> IntArray: ...
+
+    @property
+    def arms(self) -> IntArray: ...
 
 
 class Walks:
@@ -25,23 +37,23 @@ class Walks:
         self.eased: dict[int, Array] = {}
         self._worst: dict[int, Array] = {}
 
-    def add(self, weight: float, challenge: Challenge, plain: Array, eased: Array | None) -> None:
-        """Count one phase's statistics with √weight."""
-        challenger, shape = challenge.challenger, (len(self.sizes), plain.shape[0])
+    def add(self, where: Where, plain: Array, eased: Array | None) -> None:
+        """Count (n_places, n_arms_tested) √w T of one phase, and the same eased by a tolerance."""
+        shape = (len(self.sizes), self.sizes[where.challenger])
+        cells = np.ix_(where.arms, where.places)
         for store, values in ((self.blocks, plain), (self.eased, eased)):
             if values is not None:
-                block = store.setdefault(challenger, np.zeros(shape))
-                block[challenge.arms] += math.sqrt(weight) * values.T
-        self._worst[challenger] = self.blocks[challenger].min(axis=1)
+                store.setdefault(where.challenger, np.zeros(shape))[cells] += values.T
+        self._worst[where.challenger] = self.blocks[where.challenger].min(axis=1)
 
-    def settle(self, level: float) -> None:
-        """Settle the pairs that reach this level against arms that do not."""
-        walk = self.walk
+    def settle(self, levels: Array) -> None:
+        """Settle the pairs that reach these levels, () or (n_arms,), against arms that do not."""
+        walk, levels = self.walk, levels if levels.ndim == 0 else levels[:, None]
         for store in (self.blocks, self.eased):
             for challenger, block in store.items():
                 if block.shape[1] == 1:
                     continue
-                settled = (walk - self._worst[challenger])[:, None] + block >= level
+                settled = (walk - self._worst[challenger])[:, None] + block >= levels
                 if settled.any():
                     block[settled & ~settled.all(axis=1, keepdims=True)] = np.inf
                     self._worst[challenger] = self.blocks[challenger].min(axis=1)

@@ -1,0 +1,44 @@
+"""The contract of a course: how PRIME's run goes on, with a model or without."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+from surefoot.algorithms.prime.elimination import Elimination
+from surefoot.algorithms.tally import Tally
+from surefoot.arrays import IntArray
+from surefoot.statistics import Counts, Outcome, Phase
+
+
+class Layout(NamedTuple):
+    """The next phase: (n_pairs,) counts, how many batches, and whether streams are shared."""
+
+    counts: Counts
+    batches: int = 0
+    shared: bool = False
+
+
+class Course(ABC):
+    """Chooses phases and weighs their outcomes.
+
+    Attributes:
+        elimination: who is still possible.
+        order: the survivors, the best guess first.
+    """
+
+    elimination: Elimination
+    order: IntArray
+
+    @abstractmethod
+    def next(self, tally: Tally, remaining: float) -> Layout | None:
+        """The next phase; None if the budget does not allow it."""
+
+    @abstractmethod
+    def learn(self, tally: Tally, phase: Phase, outcome: Outcome) -> None:
+        """Take what came of the phase; `tally` holds it already."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no more looks are planned."""
+        return False

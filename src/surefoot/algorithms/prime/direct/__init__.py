@@ -1,0 +1,65 @@
+"""PRIME without a model: pulled pairs are compared directly, and a guide only chooses which."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from surefoot.algorithms.prime.direct.clocks import Grid
+from surefoot.algorithms.prime.direct.course import DirectCourse, Panel
+from surefoot.algorithms.prime.direct.judges import (
+    BettingJudge,
+    Judge,
+    NormalJudge,
+    PooledJudge,
+    StudentJudge,
+)
+from surefoot.algorithms.prime.tuning import Tuning
+from surefoot.algorithms.settings import Settings
+from surefoot.boundaries import mixture
+from surefoot.evidence.attained import (
+    Attained,
+    GaussianAttained,
+    MixtureAttained,
+    WealthAttained,
+)
+from surefoot.guides import guide_from
+from surefoot.problem import RobustProblem
+
+__all__ = ["DirectCourse", "direct_course"]
+
+JUDGES: dict[str, type[NormalJudge]] = {
+    "scales": NormalJudge,
+    "residual": PooledJudge,
+    "batches": StudentJudge,
+}
+
+
+def direct_course(problem: RobustProblem, settings: Settings, tuning: Tuning) -> DirectCourse:
+    """The course that the settings ask for: by their noise and their guide."""
+    judge, attained = _judge(problem, settings, tuning)
+    guide = guide_from(settings.guide, problem)
+    return DirectCourse(problem, settings, tuning, Panel(guide, judge, attained))
+
+
+def _judge(problem: RobustProblem, settings: Settings, tuning: Tuning) -> tuple[Judge, Attained]:
+    noise, n_arms = settings.noise, problem.n_arms
+    if noise.evidence == "wealth":
+        wealth = BettingJudge(2 * noise.scales(1)[0], n_arms, settings.delta, settings.tolerance)
+        return wealth, WealthAttained(n_arms, 1.0)
+    steps = _steps(tuning.grid_growth, tuning.grid_points)
+    boundary = float(noise.boundary(steps, settings.delta, ()).max())
+    grid = Grid(np.cumsum(steps), boundary)
+    scales = noise.scales(problem.n_pairs)
+    judge = JUDGES[noise.evidence](grid, np.diff(problem.offsets), scales, settings.tolerance)
+    if noise.mixes:
+        mixed = mixture(steps, settings.delta)
+        return judge, MixtureAttained(n_arms, 1.0, steps, mixed)
+    return judge, GaussianAttained(n_arms, 1.0, steps, ())
+
+
+@lru_cache(maxsize=8)
+def _steps(growth: float, points: int) -> tuple[float, ...]:
+    """From point to point of a grid on which clocks may stop; the first is at 1."""
+    return tuple(np.diff(growth ** np.arange(points), prepend=0.0).tolist())

@@ -1,0 +1,235 @@
+"""The course of a run without a model: guess, choose, compare, eliminate."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from surefoot.algorithms.prime.course import Course, Layout
+from surefoot.algorithms.prime.direct.contest import Contest
+from surefoot.algorithms.prime.direct.judges import Judge, Outlook
+from surefoot.algorithms.prime.direct.learning import in_proportion, opinion
+from surefoot.algorithms.prime.direct.shares import Comparisons, Need, climb, log_chance
+from surefoot.algorithms.prime.direct.streams import Streams
+from surefoot.algorithms.prime.elimination import Elimination
+from surefoot.algorithms.prime.tuning import Tuning
+from surefoot.algorithms.settings import Settings
+from surefoot.algorithms.tally import Tally
+from surefoot.arrays import Array, IntArray
+from surefoot.evidence.attained import Attained
+from surefoot.guides import Guide, Seen, checked
+from surefoot.problem import RobustProblem
+from surefoot.statistics import Counts, Outcome, Phase
+
+
+class Panel(NamedTuple):
+    """Who decides: what is guessed, how phases are weighed, and how sure that makes one."""
+
+    guide: Guide
+    judge: Judge
+    attained: Attained
+
+
+class DirectCourse(Course):
+    """Chooses phases and weighs their outcomes, without any model of the rewards."""
+
+    def __init__(
+        self, problem: RobustProblem, settings: Settings, tuning: Tuning, panel: Panel
+    ) -> None:
+        self.problem, self.settings, self.tuning = problem, settings, tuning
+        self.guide, self.judge, attained = panel
+        self.elimination = Elimination(problem.offsets, settings.tolerance)
+        self.elimination.begin(attained)
+        self.order = np.arange(problem.n_arms)
+        self.streams = Streams(problem.n_pairs)
+        self.per_pair = 0.0  # pulls of a compared pair, in all phases that count
+        self.first_pulls: int | None = None
+        self.contest: Contest | None = None
+
+    def next(self, tally: Tally, remaining: float) -> Layout | None:
+        self.contest = None
+        layout = self._pilot(tally, remaining)
+        return self._compare(remaining) if layout is None else layout
+
+    def learn(self, tally: Tally, phase: Phase, outcome: Outcome) -> None:
+        if self.contest is not None:
+            added = self.judge.weigh(self.contest, self.outlook, phase, outcome)
+            eased = added.eased if self.settings.tolerance > 0 else None
+            self.elimination.add(self.contest, added.plain, eased)
+            self.elimination.look(0, self.judge.boundary, self.judge.roots)
+            self.per_pair += self.pace
+        if phase.shared:
+            self.streams.add(outcome)
+        self.seen = _seen(self.problem, self.settings, tally)
+        self.guess = checked(self.guide, self.seen)
+        alive = np.flatnonzero(self.elimination.survivors)
+        values = self.problem.worst_of(self.guess.means)[alive]
+        self.order = alive[np.argsort(-values, kind="stable")]
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the clocks of all arms that might be eliminated have run down."""
+        return bool(self.judge.exhausted[self.order[1:]].all())
+
+    def _pilot(self, tally: Tally, remaining: float) -> Layout | None:
+        """Pulls that choose and do not count: a few of the guide's first pairs, then of those that
+        may matter, until it is fairly clear which arm leads.
+        """
+        tuning = self.tuning
+        if self.first_pulls is None:
+            return self._first_pulls(remaining)
+        if self.per_pair or tally.samples >= tuning.pilot_most * self.first_pulls:
+            return None
+        alive = self.elimination.survivors
+        view = opinion(self.guess, self.problem.offsets, alive, tally.samples)
+        if view.best.max() >= tuning.pilot_sure:
+            return None
+        pulls = max(round(tuning.pilot_share * tally.samples), tuning.pilot_least)
+        counts = in_proportion(view.interest, int(min(pulls, remaining)))
+        return Layout(counts)
+
+    def _first_pulls(self, remaining: float) -> Layout:
+        pairs, pulls = self.guide.first_pairs(self.problem), self.tuning.pilot_pulls
+        counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
+        if pulls * len(pairs) <= remaining:
+            counts[pairs] = pulls
+            self.first_pulls = pulls * len(pairs)
+            return Layout(counts, pulls if self._may_share else 0, self._may_share)
+        self.first_pulls = int(remaining)
+        counts[pairs[np.linspace(0, len(pairs) - 1, int(remaining)).round().astype(int)]] = 1
+        return Layout(counts)
+
+    @property
+    def _may_share(self) -> bool:
+        return bool(self.settings.common_random_numbers)
+
+    def _compare(self, remaining: float) -> Layout | None:
+        """Direct comparisons of the leader's pairs with a pair of every rival."""
+        tuning = self.tuning
+        contest, held = self._next_contest()
+        least = self.judge.least_pulls(contest.challenger)
+        pace = max(tuning.pair_pulls, (tuning.pair_growth - 1) * self.per_pair, float(least))
+        pace = min(pace, remaining / len(contest.pairs))
+        if pace < least:
+            return None
+        self.contest, self.pace = contest, pace
+        shared = self._may_share and (
+            self.settings.common_random_numbers is True or self.streams.pay(contest)
+        )
+        if shared:
+            layout = self._blocks(contest, pace)
+        else:
+            layout = self._shared_out(contest, held, pace, least, remaining)
+        self.outlook = self._outlook(contest, held, layout.counts)
+        return layout
+
+    def _next_contest(self) -> tuple[Contest, Array]:
+        """The contest, and (n_own, n_tested) the evidence so far, infinite where settled."""
+        leader, arms = int(self.order[0]), np.sort(self.order[1:])
+        held = self.elimination.walks.held_by(leader)[arms]
+        places = np.flatnonzero(np.isfinite(held).any(axis=0))
+        own = self.problem.offsets[leader] + places
+        rivals = self._rivals(float(self.guess.means[own].min()))[arms]
+        return Contest(leader, places, own, arms, rivals), held[:, places].T
+
+    def _rivals(self, beaten: float) -> IntArray:
+        """(n_arms,) the pair of each arm that is worth most to compare with.
+
+        That is the one with the largest expected square of what it lies below `beaten`, in units of
+        its noise. A pair that may be much worse than it seems is worth a try, so no wrong choice
+        stays for ever.
+        """
+        means, deviations = self.guess
+        alone = self.seen.variances / np.maximum(self.seen.counts, 1)
+        spread = np.sqrt(deviations**2 + self.tuning.own_doubt**2 * alone)
+        z = (beaten - means) / spread
+        density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+        worth = spread**2 * ((1 + z**2) * special.ndtr(z) + z * density) / self.seen.variances
+        best = np.maximum.reduceat(worth, self.problem.offsets[:-1])
+        chosen = np.flatnonzero(worth >= np.repeat(best, np.diff(self.problem.offsets)))
+        arms, first = np.unique(self.problem.arm_of_pair[chosen], return_index=True)
+        rivals = self.problem.offsets[:-1].copy()
+        rivals[arms] = chosen[first]
+        return rivals
+
+    def _blocks(self, contest: Contest, pace: float) -> Layout:
+        """Every pair as often as every other: differences within a block are what counts."""
+        n_batches = int(min(max(math.floor(pace), 2), self.judge.most_batches))
+        counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
+        counts[contest.pairs] = n_batches * max(round(pace / n_batches), 1)
+        return Layout(counts, n_batches, True)
+
+    def _shared_out(
+        self, contest: Contest, held: Array, pace: float, least: int, remaining: float
+    ) -> Layout:
+        """Pulls where they make it likeliest that all comparisons are settled."""
+        pairs, judge = contest.pairs, self.judge
+        shares = self._shares(contest, held, pace)
+        wanted = np.maximum(np.rint(shares * pace * len(pairs)).astype(np.int64), least)
+        if wanted.sum() > remaining:
+            wanted = np.full(len(pairs), int(pace))
+        n_batches = int(np.clip(wanted.min(), judge.least_batches, judge.most_batches))
+        if judge.whole:
+            wanted = n_batches * np.maximum(np.rint(wanted / n_batches), 1).astype(np.int64)
+        counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
+        counts[pairs] = wanted
+        return Layout(counts, n_batches if judge.least_batches else 0, False)
+
+    def _shares(self, contest: Contest, held: Array, pace: float) -> Array:
+        """(n_compared,) the share of each compared pair."""
+        tuning, n_compared = self.tuning, len(contest.pairs)
+        even = np.zeros(self.problem.n_pairs, dtype=np.int64)
+        even[contest.pairs] = max(round(pace), 1)
+        outlook = self._outlook(contest, held, even)
+        open_ = np.isfinite(held)
+        own, tested = np.nonzero(open_)
+        noise = self.seen.variances
+        comparisons = Comparisons(
+            own,
+            len(contest.own) + tested,
+            np.maximum(outlook.gaps + self.settings.tolerance, tuning.least_gap * outlook.doubts)[
+                open_
+            ],
+            np.stack([noise[contest.own[own]], noise[contest.rivals[tested]]]),
+        )
+        shares = np.full(n_compared, 1 / n_compared)
+        best, most = None, -math.inf
+        for ahead in np.geomspace(1.0, tuning.furthest, tuning.pair_horizons):
+            slope, evidence, wealth = self.judge.missing(contest, held, outlook, ahead)
+            doubtful = 1 + tuning.doubt * ahead * outlook.doubts**2 / outlook.variances
+            need = Need(
+                ahead * pace * n_compared,
+                slope,
+                evidence[open_],
+                wealth[open_],
+                np.sqrt(doubtful)[open_],
+            )
+            chance = log_chance(comparisons, need, shares)
+            if best is None or chance > most:
+                best, most = need, chance
+            if chance >= math.log(tuning.hope):
+                break
+        climb(comparisons, best, shares)
+        shares = np.maximum(shares, tuning.least_share / n_compared)
+        return np.asarray(shares / shares.sum())
+
+    def _outlook(self, contest: Contest, held: Array, counts: Counts) -> Outlook:
+        """What past data say of the contest, if these are its pulls."""
+        gaps = contest.gaps(self.guess.means)
+        doubts = np.sqrt(contest.across(self.guess.deviations**2))
+        variances = contest.across(self.seen.variances / np.maximum(counts, 1))
+        open_ = np.isfinite(held)
+        precision = np.where(open_, 1 / variances, np.inf).min(axis=0)
+        odds = special.ndtr((gaps + self.settings.tolerance) / np.maximum(doubts, 1e-300))
+        hopeful = np.clip(np.where(open_, odds, 1.0).min(axis=0), self.tuning.least_hope, 1.0)
+        return Outlook(gaps, doubts, variances, precision * hopeful**2)
+
+
+def _seen(problem: RobustProblem, settings: Settings, tally: Tally) -> Seen:
+    means = tally.sums / np.maximum(tally.counts, 1)
+    return Seen(
+        problem, tally.counts, means, settings.noise.variances(tally.scatter, tally.freedom)
+    )

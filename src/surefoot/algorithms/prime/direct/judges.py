@@ -1,0 +1,206 @@
+"""Judges: what a phase adds to the evidence, and how much is enough, for each kind of noise."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.algorithms.prime.direct.clocks import Clocks, Grid
+from surefoot.algorithms.prime.direct.contest import Contest
+from surefoot.arrays import Array, IntArray
+from surefoot.evidence.betting import Prior, log_wealth
+from surefoot.evidence.caution import Shapes
+from surefoot.evidence.student import normal_scores, student_scores
+from surefoot.statistics import Outcome, Phase
+
+SKEWED = 4.0  # pulls of a pair for each unit of squared skewness
+MOST_FOR_SKEWNESS = 400
+
+
+class Outlook(NamedTuple):
+    """What past data say of a contest, before its phase.
+
+    Attributes:
+        gaps: (n_own, n_tested) expected differences.
+        doubts: (n_own, n_tested) standard deviations of these expectations.
+        variances: (n_own, n_tested) of the differences as the phase will estimate them.
+        information: (n_tested,) what the phase is expected to say about each arm.
+    """
+
+    gaps: Array
+    doubts: Array
+    variances: Array
+    information: Array
+
+
+class Missing(NamedTuple):
+    """Evidence that comparisons still need, in the terms of `shares.Need`."""
+
+    slope: float
+    evidence: Array
+    wealth: Array
+
+
+class Verdicts(NamedTuple):
+    """(n_own, n_tested) what a phase adds to the evidence: plain, and eased by the tolerance."""
+
+    plain: Array
+    eased: Array
+
+
+class Judge(ABC):
+    """Weighs one run's phases.
+
+    Attributes:
+        boundary: an arm is eliminated when its evidence, divided by its root, reaches this.
+        least_batches: batches that a phase needs at least; 0 if it needs none.
+        most_batches: batches beyond which more make no difference.
+        whole: whether only pulls in batches count.
+    """
+
+    boundary: float
+    least_batches = 0
+    most_batches = 0
+    whole = False
+
+    @property
+    @abstractmethod
+    def roots(self) -> Array:
+        """(n_arms,) the units in which each arm's evidence is held against the boundary."""
+
+    @property
+    @abstractmethod
+    def exhausted(self) -> NDArray[np.bool_]:
+        """(n_arms,) whether no more looks are planned for an arm."""
+
+    @abstractmethod
+    def missing(self, contest: Contest, held: Array, outlook: Outlook, ahead: float) -> Missing:
+        """What (n_own, n_tested) `held` lacks after `ahead` phases like the next one."""
+
+    @abstractmethod
+    def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
+        """What the phase says."""
+
+    def least_pulls(self, challenger: int) -> int:
+        """Pulls of each pair that the next phase needs."""
+        return max(self.least_batches, 1)
+
+
+class NormalJudge(Judge):
+    """Scores that are standard normal for a difference of zero, on each arm's own clock.
+
+    Args:
+        scales: (n_pairs,) of the noise, known.
+        tolerance: counted in the challenger's favour where it is eased.
+    """
+
+    def __init__(self, grid: Grid, sizes: IntArray, scales: Array, tolerance: float) -> None:
+        self.scales, self.tolerance = scales, tolerance
+        self.clocks, self.boundary = Clocks(grid, len(sizes)), grid.boundary
+
+    @property
+    def roots(self) -> Array:
+        return np.sqrt(np.where(self.clocks.times > 0, self.clocks.times, np.inf))
+
+    @property
+    def exhausted(self) -> NDArray[np.bool_]:
+        return self.clocks.run_down
+
+    def missing(self, contest: Contest, held: Array, outlook: Outlook, ahead: float) -> Missing:
+        weight = ahead * self.clocks.steps(contest.arms, outlook.information)
+        level = self.boundary * np.sqrt(self.clocks.times[contest.arms] + weight)
+        return Missing(1.0, (level - held) / np.sqrt(weight), np.zeros_like(held))
+
+    def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
+        root = np.sqrt(self.clocks.steps(contest.arms, outlook.information))
+        self.clocks.advance(contest.arms, outlook.information)
+        plain, eased = self.scores(contest, phase, outcome)
+        return Verdicts(root * plain, root * eased)
+
+    def scores(self, contest: Contest, phase: Phase, outcome: Outcome) -> Verdicts:
+        """Differences in standard errors."""
+        errors = np.sqrt(contest.across(self.scales**2 / np.maximum(outcome.counts, 1)))
+        gaps = contest.gaps(_means(outcome))
+        return Verdicts(gaps / errors, (gaps + self.tolerance) / errors)
+
+
+class PooledJudge(NormalJudge):
+    """The noise is unknown, but the same for all pairs: one variance from the phase itself."""
+
+    def scores(self, contest: Contest, phase: Phase, outcome: Outcome) -> Verdicts:
+        freedom = int(np.maximum(outcome.counts - 1, 0).sum())
+        variance = float(outcome.scatter.sum()) / freedom
+        errors = np.sqrt(contest.across(variance / np.maximum(outcome.counts, 1)))
+        gaps = contest.gaps(_means(outcome))
+        if not variance:
+            lowest = np.where(gaps < 0, normal_scores(np.array(-np.inf), freedom), 0.0)
+            return Verdicts(lowest, lowest)
+        return Verdicts(
+            normal_scores(gaps / errors, freedom),
+            normal_scores((gaps + self.tolerance) / errors, freedom),
+        )
+
+    def least_pulls(self, challenger: int) -> int:
+        return 3
+
+
+class StudentJudge(NormalJudge):
+    """The noise is unknown and may differ from pair to pair: t statistics of batches."""
+
+    least_batches, most_batches = 6, 30
+
+    def __init__(self, grid: Grid, sizes: IntArray, scales: Array, tolerance: float) -> None:
+        super().__init__(grid, sizes, scales, tolerance)
+        self.shapes = Shapes(sizes)
+
+    def scores(self, contest: Contest, phase: Phase, outcome: Outcome) -> Verdicts:
+        values = contest.values(outcome, whole=phase.shared)
+        layout = contest.layout(outcome.counts, phase.batches)
+        caution = self.shapes.add(contest, values, layout)
+        return Verdicts(
+            student_scores(values, 0.0, caution), student_scores(values, self.tolerance, caution)
+        )
+
+    def least_pulls(self, challenger: int) -> int:
+        """So many that the mean of skewed differences is nearly normal."""
+        most = float(np.abs(self.shapes.skewness(challenger)).max())
+        return int(min(max(self.least_batches, SKEWED * most**2), MOST_FOR_SKEWNESS))
+
+
+class BettingJudge(Judge):
+    """Nothing but the range of the rewards is known: the logarithm of a wealth.
+
+    Args:
+        span: the length of the range.
+    """
+
+    least_batches, most_batches, whole = 4, 2000, True
+
+    def __init__(self, span: float, n_arms: int, delta: float, tolerance: float) -> None:
+        self.span, self.tolerance = span, tolerance
+        self.boundary, self._n_arms = math.log(1 / delta), n_arms
+
+    @property
+    def roots(self) -> Array:
+        return np.ones(self._n_arms)
+
+    @property
+    def exhausted(self) -> NDArray[np.bool_]:
+        return np.zeros(self._n_arms, dtype=bool)
+
+    def missing(self, contest: Contest, held: Array, outlook: Outlook, ahead: float) -> Missing:
+        return Missing(0.5, np.zeros_like(held), np.maximum(self.boundary - held, 1e-3))
+
+    def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
+        values = contest.values(outcome, whole=True)
+        one_batch = phase.batches * outlook.variances
+        prior = Prior(outlook.gaps, outlook.doubts, one_batch, self.span)
+        return Verdicts(*log_wealth(values, prior, self.tolerance))
+
+
+def _means(outcome: Outcome) -> Array:
+    return np.asarray(outcome.sums / np.maximum(outcome.counts, 1))

@@ -1,0 +1,56 @@
+"""What to pull in order to learn who matters: Thompson samples of the best two arms.
+
+Nothing here bears on the guarantee: pulls of the pilot choose, and do not count.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.arrays import Array, IntArray
+from surefoot.guides import Guess
+
+DRAWS = 200
+MOST_NUMBERS = 4_000_000  # drawn at once
+
+
+class Opinion(NamedTuple):
+    """What draws from a guess say.
+
+    Attributes:
+        best: (n_arms,) how often each arm is best.
+        interest: (n_pairs,) how often each pair is the worst of one of the best two arms.
+    """
+
+    best: Array
+    interest: Array
+
+
+def opinion(guess: Guess, offsets: IntArray, alive: NDArray[np.bool_], seed: int) -> Opinion:
+    """Draw means as the guess says, and see who is best. The same seed gives the same answer."""
+    n_arms, n_pairs = len(offsets) - 1, len(guess.means)
+    draws = int(np.clip(MOST_NUMBERS // n_pairs, 16, DRAWS))
+    generator = np.random.default_rng(np.random.SeedSequence((n_pairs, seed)))
+    means = guess.means + guess.deviations * generator.standard_normal((draws, n_pairs))
+    values = np.where(alive, np.minimum.reduceat(means, offsets[:-1], axis=1), -np.inf)
+    best, interest = np.zeros(n_arms), np.zeros(n_pairs)
+    for place in range(min(2, int(alive.sum()))):
+        chosen = values.argmax(axis=1)
+        if place == 0:
+            best = np.bincount(chosen, minlength=n_arms) / draws
+        for draw, arm in enumerate(chosen):
+            interest[offsets[arm] + means[draw, offsets[arm] : offsets[arm + 1]].argmin()] += 1
+            values[draw, arm] = -np.inf
+    return Opinion(best, interest / interest.sum())
+
+
+def in_proportion(shares: Array, pulls: int) -> IntArray:
+    """Whole pulls as near to these shares as rounding to the largest remainders allows."""
+    exact = shares * pulls
+    counts = np.floor(exact).astype(np.int64)
+    left = pulls - int(counts.sum())
+    counts[np.argsort(counts - exact, kind="stable")[:left]] += 1
+    return counts

@@ -1,0 +1,86 @@
+"""Who is still possible: evidence against arms, held against a boundary after every phase."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.algorithms.prime.walks import Walks, Where
+from surefoot.arrays import Array, IntArray
+from surefoot.evidence.attained import Attained
+
+
+class Elimination:
+    """The survivors of a run, and why the others are out.
+
+    Attributes:
+        survivors: (n_arms,) arms not eliminated.
+        walks: evidence against each arm, without pairs that are settled.
+        evidence: (n_arms,) that evidence in units of its root, as last held against the boundary.
+        boundary: what it was held against.
+    """
+
+    def __init__(self, offsets: IntArray, tolerance: float) -> None:
+        self._offsets, self._tolerance = offsets, tolerance
+        self.survivors = np.ones(len(offsets) - 1, dtype=bool)
+        self.evidence: Array | None = None
+        self.boundary: float | None = None
+        self._spent: list[Attained] = []
+
+    def begin(self, attained: Attained) -> None:
+        """Start fresh walks on fresh looks."""
+        self.walks = Walks(self._offsets)
+        self._unsettled = Walks(self._offsets)
+        self._near: dict[int, NDArray[np.bool_]] = {}
+        self._attained = attained
+        self._spent.append(attained)
+
+    def add(self, where: Where, plain: Array, eased: Array | None) -> None:
+        """Count what a phase says of a challenger's pairs against some arms."""
+        self.walks.add(where, plain, eased)
+        self._unsettled.add(where, plain, eased)
+
+    def look(self, number: int, boundary: float, roots: Array | float) -> None:
+        """Hold the evidence against the boundary."""
+        self.boundary, self.evidence = boundary, np.asarray(self.walks.walk / roots)
+        self.survivors = self.survivors & (self.evidence < boundary)
+        self._attained.look(number, self._unsettled.walk / roots, None)
+        if self._tolerance > 0:
+            for leader in self.walks.blocks:
+                crossed = self.walks.eased_walk(leader) / roots >= boundary
+                self._near[leader] = self._near.get(leader, np.zeros_like(crossed)) | crossed
+                self._attained.look(number, self._unsettled.eased_walk(leader) / roots, leader)
+        self.walks.settle(boundary * np.asarray(roots))
+
+    def within_tolerance(self, preferred: int) -> int | None:
+        """An arm that every other survivor has been shown not to beat by more than the
+        tolerance.
+        """
+        for leader in sorted(self._near, key=lambda arm: arm != preferred):
+            if self.survivors[leader] and not self._rivals(leader).any():
+                return leader
+        return None
+
+    def confidence(self, leader: int, delta: float) -> float:
+        """One minus the largest p-value of the other arms; one that is out has δ at most."""
+        if self.evidence is None:
+            return 0.0
+        rivals = self._rivals(leader)
+        out = ~rivals
+        out[leader] = False
+        p_in = self._largest_p(leader, rivals) if rivals.any() else 0.0
+        p_out = min(delta, self._largest_p(leader, out)) if out.any() else 0.0
+        return 1 - max(p_in, p_out)
+
+    def _rivals(self, leader: int) -> NDArray[np.bool_]:
+        """(n_arms,) arms that may still be better than the leader by more than the tolerance."""
+        rivals = self.survivors.copy()
+        if leader in self._near:
+            rivals &= ~self._near[leader]
+        rivals[leader] = False
+        return rivals
+
+    def _largest_p(self, leader: int, arms: NDArray[np.bool_]) -> float:
+        """The largest p-value of these arms: each may take its smallest from any of the epochs."""
+        spent = [attained.p_values(leader, np.flatnonzero(arms)) for attained in self._spent]
+        return float(np.min(spent, axis=0).max())

@@ -1,0 +1,145 @@
+"""The course of a run that trusts its linear model: estimate θ, design, compare, eliminate."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from surefoot.algorithms.designs import g_weights
+from surefoot.algorithms.prime.allocation import Allocator, Race
+from surefoot.algorithms.prime.batching import Batching
+from surefoot.algorithms.prime.coordinates import Past, coordinates_for
+from surefoot.algorithms.prime.course import Course, Layout
+from surefoot.algorithms.prime.elimination import Elimination
+from surefoot.algorithms.prime.finishing import whitened
+from surefoot.algorithms.prime.rounding import Rounding, check_pulls
+from surefoot.algorithms.prime.schedule import continuation, first_schedule
+from surefoot.algorithms.prime.statistic import PhaseTests
+from surefoot.algorithms.prime.tuning import Tuning
+from surefoot.algorithms.settings import Settings
+from surefoot.algorithms.tally import Tally
+from surefoot.arrays import Array, IntArray
+from surefoot.design.rounding import round_design
+from surefoot.problem import RobustProblem
+from surefoot.statistics import Counts, Outcome, Phase, least_squares
+
+
+class ModelledCourse(Course):
+    """Every pair's mean is linear in its features, and every pull says something about all."""
+
+    def __init__(self, problem: RobustProblem, settings: Settings, tuning: Tuning) -> None:
+        self.problem, self.settings, self.tuning = problem, settings, tuning
+        dimension = problem.dimension
+        self.batched = settings.noise.evidence == "batches"
+        self.unit = max(tuning.unit_per_dimension * dimension, dimension + tuning.least_replicates)
+        if self.batched:
+            self.unit = max(self.unit, round(tuning.batched_unit * dimension))
+        self.elimination = Elimination(problem.offsets, settings.tolerance)
+        scales = settings.noise.scales(problem.n_pairs)
+        self.spread = g_weights(problem, scales, tuning.spread_tolerance)
+        self.weights = self.spread
+        self._measure_in(scales)
+        self.units, self.epoch = 0.0, -1
+        self.tests: PhaseTests | None = None
+        self.order = np.arange(problem.n_arms)
+        self._next_epoch()
+
+    def next(self, tally: Tally, remaining: float) -> Layout | None:
+        if not tally.samples:
+            return Layout(self._pilot(remaining))
+        if self.look == len(self.schedule.sizes):
+            self._next_epoch()
+        seen = tally.counts.astype(np.float64)
+        past = Past(self.theta, whitened(self.coordinates.pairs, self.coordinates.rows, seen))
+        layout = self._layout(tally, past, remaining)
+        if layout is None:
+            return None
+        used = np.where(layout.counts >= max(layout.batches, 1), layout.counts, 0)
+        self.tests = PhaseTests(self.coordinates, used, past)
+        self.tests.add(int(self.order[0]), np.sort(self.order[1:]))
+        self.tests.add(int(self.order[1]), self.order[:1])
+        return layout
+
+    def learn(self, tally: Tally, phase: Phase, outcome: Outcome) -> None:
+        if self.tests is not None:
+            self._look(outcome, self.tests)
+        scales = tally.scales
+        if self.batched:
+            scales = np.sqrt(self.settings.noise.variances(tally.scatter, tally.freedom))
+            self._measure_in(scales)
+        self.theta = least_squares(self.coordinates.rows, tally.counts, tally.sums, scales)
+        self._rank()
+
+    def _measure_in(self, scales: Array) -> None:
+        """Work in coordinates in which a pull of every pair is equally noisy, as far as known."""
+        self.coordinates = coordinates_for(self.problem.pairs, scales, self.problem.offsets)
+        self.allocator = Allocator(self.coordinates, self.weights, self.spread, self.tuning)
+        self.rounding = Rounding(self.coordinates.rows, self.spread, self.tuning)
+
+    def _pilot(self, remaining: float) -> Counts:
+        """Pulls spread over all directions, and a few that check the model: they choose, but do not
+        count.
+        """
+        dimension = self.problem.dimension
+        wanted = self.tuning.pilot_per_dimension * dimension * (2 if self.batched else 1)
+        counts = round_design(self.spread, int(min(wanted, remaining)))
+        return counts + check_pulls(counts, int(min(dimension + 1, remaining - counts.sum())))
+
+    def _rank(self) -> None:
+        """Put the survivors in order of their estimated worst cases."""
+        alive = np.flatnonzero(self.elimination.survivors)
+        values = self.problem.worst_of(self.coordinates.pairs @ self.theta)[alive]
+        self.order: IntArray = alive[np.argsort(-values, kind="stable")]
+
+    def _noise_scale(self, tally: Tally) -> float:
+        """Of the noise relative to `scales`, from all residuals so far if it is unknown: for the
+        size of gaps.
+        """
+        if self.settings.noise.known or self.batched:
+            return 1.0
+        silent = self.tuning.least_noise * float(np.abs(self.coordinates.rows @ self.theta).max())
+        return max(math.sqrt(tally.residual_variance), silent) or 1.0
+
+    def _layout(self, tally: Tally, past: Past, remaining: float) -> Layout | None:
+        """The pulls of the next phase; None if the budget does not allow it."""
+        relative = past._replace(theta=past.theta / self._noise_scale(tally))
+        held = self.elimination.walks.held_by(int(self.order[0]))
+        race = Race(int(self.order[0]), self.order[1:], held)
+        look = self.schedule.look(self.look, self.unit)
+        allocation = self.allocator.allocate(relative, race, look)
+        self.weights = allocation.weights
+        least = (
+            1 if self.settings.noise.known else self.problem.dimension + self.tuning.least_freedom
+        )
+        pulls = int(min(max(allocation.pulls, least), remaining))
+        if pulls < least:
+            return None
+        counts = self.rounding.counts(allocation._replace(pulls=pulls), tally.counts, self.units)
+        if not self.batched:
+            return Layout(counts)
+        return Batching(self.coordinates.rows, allocation.weights).layout(counts, remaining)
+
+    def _look(self, outcome: Outcome, tests: PhaseTests) -> None:
+        root = math.sqrt(float(self.schedule.weights[self.look]))
+        scored = tests.statistics(outcome, self.settings)
+        for challenge, (plain, eased) in zip(tests.challenges, scored, strict=True):
+            self.elimination.add(challenge, root * plain, None if eased is None else root * eased)
+        self.units += float(self.schedule.sizes[self.look])
+        boundary = float(self.schedule.boundary[self.look])
+        self.look += 1
+        self.elimination.look(
+            self.look - 1, boundary, math.sqrt(float(self.schedule.variances[self.look]))
+        )
+
+    def _next_epoch(self) -> None:
+        """Start a fresh walk on the looks planned for this epoch."""
+        self.epoch += 1
+        delta, noise, n_arms = self.settings.delta, self.settings.noise, self.problem.n_arms
+        self.schedule = (
+            first_schedule(delta, noise, self.tuning)
+            if self.epoch == 0
+            else continuation(self.epoch, self.units, delta, noise, self.tuning)
+        )
+        self.look = 0
+        self.elimination.begin(self.schedule.attained(n_arms, delta, noise))

@@ -1,0 +1,64 @@
+"""Exact normal scores from contrasts of batches: nothing need be known about the noise levels.
+
+A contrast's values C_b, one per batch, are independent and normal with one variance, whatever the
+variances of the pairs in it. So T = √m C̄ / s is Student's t with m − 1 degrees of freedom if the
+contrast's mean is zero, and no larger, pathwise, than such a variable if it is below.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from surefoot.arrays import Array
+
+ROUNDING = 1e-12  # values that differ by less than this share of their size are the same
+
+
+class Caution(NamedTuple):
+    """What is known beside this phase, used only to lower a statistic: then exactness is kept.
+
+    Attributes:
+        skewness: (…) of the contrasts' values.
+        least_spread: (…) a standard deviation that a contrast's own may not fall below.
+    """
+
+    skewness: Array
+    least_spread: Array
+
+
+def student_scores(values: Array, shift: float, caution: Caution | None = None) -> Array:
+    """(…) Φ⁻¹(F(T)) for (m, …) contrasts, after adding `shift` to each.
+
+    Where all values are alike, up to rounding, T counts as nothing, or as the lowest there is if
+    their mean is below zero: rewards on a lattice would make it infinite.
+    """
+    m = len(values)
+    centre, spread = values.mean(axis=0) + shift, values.std(axis=0, ddof=1)
+    usable = spread > ROUNDING * np.abs(values).max(axis=0)
+    if caution is not None:
+        wary = usable & (centre > 0)
+        spread = np.where(wary, np.maximum(spread, caution.least_spread), spread)
+    t = np.divide(np.sqrt(m) * centre, spread, out=np.where(centre < 0, -np.inf, 0.0), where=usable)
+    if caution is not None:
+        t = np.minimum(t, _corrected(t, caution.skewness, m))
+    return normal_scores(t, m - 1)
+
+
+def normal_scores(t: Array, freedom: float) -> Array:
+    """Φ⁻¹(F_t(t)) through the tail that is small, so that large scores keep their digits."""
+    tail = special.stdtr(freedom, -np.abs(t))
+    return np.asarray(-np.sign(t) * special.ndtri(np.maximum(tail, 1e-300)))
+
+
+def _corrected(t: Array, skewness: Array, m: int) -> Array:
+    """Hall's (1992) monotone cubic for a t statistic of skewed values, held at its plateau.
+
+    With a = γ / (3√m) it is t + a t² + a² t³ / 3 + a / 2. Its slope is (1 + a t)²: for a negative γ
+    it is flat at t = 1 / |a|, and beyond that it would rise above t again.
+    """
+    a = skewness / (3 * np.sqrt(m))
+    level = np.where(a < 0, np.minimum(t, 1 / np.maximum(-a, 1e-300)), t)
+    return np.asarray(level + a * level**2 + a**2 * level**3 / 3 + a / 2)

@@ -1,0 +1,25 @@
+"""Every pair by itself, drawn towards the mean of all: what is known without any structure."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.guides.base import Guess, Guide, Seen
+
+
+class Tabular(Guide):
+    """Means of the pairs' own rewards, shrunk by as much as their differences may be noise."""
+
+    name = "tabular"
+
+    def guess(self, seen: Seen) -> Guess:
+        pulled, errors = seen.pulled, seen.errors
+        means = seen.means[pulled]
+        centre = float(np.average(means, weights=1 / errors))
+        between = max(float(means.var() - errors.mean()), float(np.median(errors)))
+        kept = between / (between + errors)
+        guess = np.full(len(seen.counts), centre)
+        deviations = np.full(len(seen.counts), np.sqrt(between))
+        guess[pulled] = centre + kept * (means - centre)
+        deviations[pulled] = np.sqrt(kept * errors)
+        return Guess(guess, deviations)

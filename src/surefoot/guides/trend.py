@@ -1,0 +1,79 @@
+"""A trend in the problem's features, and each pair's own deviation from it: the default guide.
+
+Linear where the data are linear, pair by pair where they are not: how far pairs stray from the
+trend is estimated, as a variance component, from the data.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from surefoot.arrays import Array, IntArray
+from surefoot.guides.base import Guess, Guide, Seen
+from surefoot.problem import RobustProblem
+
+STRAYS = np.concatenate([[0.0], np.geomspace(1e-4, 4.0, 24)])  # tried, in variances of the means
+VAGUE = 100.0  # prior variance of the trend, in mean squares of what was seen
+BEYOND = 3  # pairs for each dimension that a first guess needs
+
+
+class Trend(Guide):
+    """Mixed model: mean = features · β + deviation of the pair, fitted by marginal likelihood."""
+
+    name = "trend"
+
+    def guess(self, seen: Seen) -> Guess:
+        features, pulled = seen.problem.pairs, seen.pulled
+        centre = float(seen.means[pulled].mean())
+        data = _Data(features[pulled], seen.means[pulled] - centre, seen.errors)
+        fits = [_fit(data, share * float(data.means.var())) for share in STRAYS]
+        best = max(fits, key=lambda fit: fit.likelihood)
+        return _posterior(best, data, features, pulled, centre)
+
+    def first_pairs(self, problem: RobustProblem) -> IntArray:
+        """Pairs spread evenly over the list, a few for each dimension."""
+        wanted = min(BEYOND * problem.dimension + problem.n_arms // 8, problem.n_pairs)
+        return np.unique(np.linspace(0, problem.n_pairs - 1, wanted).round().astype(np.int64))
+
+
+class _Data(NamedTuple):
+    rows: Array
+    means: Array
+    errors: Array
+
+
+class _Fit(NamedTuple):
+    stray: float
+    trend: Array
+    root: Array
+    likelihood: float
+
+
+def _fit(data: _Data, stray: float) -> _Fit:
+    """The trend, given the variance of the pairs' own deviations from it."""
+    weights = 1 / (stray + data.errors)
+    size = float((data.rows**2).mean()) or 1.0
+    vague = VAGUE * (float((data.means**2).mean()) or 1.0) / size
+    precision = (data.rows.T * weights) @ data.rows
+    precision[np.diag_indices_from(precision)] += 1 / vague
+    root = np.asarray(np.linalg.cholesky(precision), dtype=np.float64)
+    right = data.rows.T @ (weights * data.means)
+    trend = linalg.cho_solve((root, True), right)
+    quadratic = float((weights * data.means**2).sum() - right @ trend)
+    determinant = 2 * float(np.log(np.diag(root)).sum()) + len(trend) * np.log(vague)
+    return _Fit(stray, trend, root, -0.5 * (quadratic - float(np.log(weights).sum()) + determinant))
+
+
+def _posterior(fit: _Fit, data: _Data, features: Array, pulled: IntArray, centre: float) -> Guess:
+    kept = np.zeros(len(features))
+    kept[pulled] = fit.stray / (fit.stray + data.errors)
+    means = features @ fit.trend
+    surprise = np.zeros(len(features))
+    surprise[pulled] = data.means - means[pulled]
+    reach = linalg.solve_triangular(fit.root, features.T, lower=True)
+    unsure = np.einsum("ij,ij->j", reach, reach)
+    spread = np.sqrt(fit.stray * (1 - kept) + (1 - kept) ** 2 * unsure)
+    return Guess(centre + means + kept * surprise, spread)
