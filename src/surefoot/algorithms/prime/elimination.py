@@ -43,7 +43,7 @@ class Elimination:
     def look(self, number: int, boundary: float, roots: Array | float) -> None:
         """Hold the evidence against the boundary."""
         self.boundary, self.evidence = boundary, np.asarray(self.walks.walk / roots)
-        self.survivors = self.survivors & (self.evidence < boundary)
+        self.survivors = self.survivors & ~(self.evidence >= boundary)
         self._attained.look(number, self._unsettled.walk / roots, None)
         if self._tolerance > 0:
             for leader in self.walks.blocks:
