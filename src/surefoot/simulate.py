@@ -105,9 +105,9 @@ class LinearSimulator:
         """Draw a phase, with the sums of its batches if it has any."""
         pulled = np.flatnonzero(phase.counts)
         parts = _parts(phase.counts[pulled], phase.batches)
-        sums, squares = self._draw(pulled, parts)
-        if phase.shared:
-            sums += self._shared(pulled, parts)
+        common = self.common if phase.shared else np.zeros_like(self.common)
+        sums, squares = self._draw(pulled, parts, common[pulled])
+        sums += self._shared(pulled, parts, common[pulled])
         totals = sums.sum(axis=0)
         centre = totals / phase.counts[pulled]
         between = (parts * (sums / np.maximum(parts, 1) - centre) ** 2).sum(axis=0)
@@ -119,7 +119,7 @@ class LinearSimulator:
             _spread(sums[: phase.batches], pulled, phase.counts),
         )
 
-    def _draw(self, pulled: IntArray, parts: IntArray) -> tuple[Array, Array]:
+    def _draw(self, pulled: IntArray, parts: IntArray, common: Array) -> tuple[Array, Array]:
         """(n_parts, n_pulled) sums of each part, and (n_pulled,) the squares within the parts."""
         means = self.means[pulled]
         if self.family == "bernoulli":
@@ -127,20 +127,21 @@ class LinearSimulator:
             within = successes - successes**2 / np.maximum(parts, 1)
             return successes, within.sum(axis=0)
         sums, within = NOISES[self.family](self._generator, parts)
-        own = np.sqrt(1 - self.common[pulled] ** 2)
         scales = self.scales[pulled]
-        return parts * means + scales * own * sums, scales**2 * within
+        return parts * means + scales * np.sqrt(1 - common**2) * sums, scales**2 * within
 
-    def _shared(self, pulled: IntArray, parts: IntArray) -> Array:
+    def _shared(self, pulled: IntArray, parts: IntArray, common: Array) -> Array:
         """(n_parts, n_pulled) what streams that are shared add: the same stream, the same noise.
 
         A part with fewer pulls uses the first of the streams that a larger one uses.
         """
+        if not common.any():
+            return np.zeros(parts.shape)
         sizes = np.unique(parts)
         steps = np.sqrt(np.diff(sizes, prepend=0))
         walks = np.cumsum(steps * self._generator.standard_normal((len(parts), len(sizes))), axis=1)
         reached = np.take_along_axis(walks, np.searchsorted(sizes, parts), axis=1)
-        return np.asarray(self.scales[pulled] * self.common[pulled] * reached)
+        return np.asarray(self.scales[pulled] * common * reached)
 
 
 def _common_parts(correlation: ArrayLike, n_pairs: int) -> Array:
