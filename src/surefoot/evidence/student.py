@@ -15,6 +15,8 @@ from scipy import special
 from surefoot.arrays import Array
 
 ROUNDING = 1e-12  # values that differ by less than this share of their size are the same
+LEAST_TAIL = 1e-300
+LOWEST = float(special.ndtri(LEAST_TAIL))  # the lowest score there is
 
 
 class Caution(NamedTuple):
@@ -41,16 +43,16 @@ def student_scores(values: Array, shift: float, caution: Caution | None = None) 
     if caution is not None:
         wary = usable & (centre > 0)
         spread = np.where(wary, np.maximum(spread, caution.least_spread), spread)
-    t = np.divide(np.sqrt(m) * centre, spread, out=np.where(centre < 0, -np.inf, 0.0), where=usable)
+    t = np.divide(np.sqrt(m) * centre, spread, out=np.zeros_like(centre), where=usable)
     if caution is not None:
         t = np.minimum(t, _corrected(t, caution.skewness, m))
-    return normal_scores(t, m - 1)
+    return np.where(usable | (centre >= 0), normal_scores(t, m - 1), LOWEST)
 
 
 def normal_scores(t: Array, freedom: float) -> Array:
     """Φ⁻¹(F_t(t)) through the tail that is small, so that large scores keep their digits."""
     tail = special.stdtr(freedom, -np.abs(t))
-    return np.asarray(-np.sign(t) * special.ndtri(np.maximum(tail, 1e-300)))
+    return np.asarray(-np.sign(t) * special.ndtri(np.maximum(tail, LEAST_TAIL)))
 
 
 def _corrected(t: Array, skewness: Array, m: int) -> Array:
