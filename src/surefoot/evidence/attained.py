@@ -31,10 +31,12 @@ class Attained(ABC):
         self._plain = np.full(n_arms, -np.inf)
         self._eased: dict[int, Array] = {}
 
-    def look(self, number: int, evidence: Array, eased_for: int | None) -> None:
+    def look(self, number: int | IntArray, evidence: Array, eased_for: int | None) -> None:
         """Take (n_arms,) W / √V, or W itself where no clock runs, at one look.
 
         Args:
+            number: of the planned looks, which this one is; one for each arm if clocks differ.
+            evidence: what is held against the boundary.
             eased_for: the leader in whose favour a tolerance was counted, if any.
         """
         strength = self.strength(number, evidence)
@@ -52,7 +54,7 @@ class Attained(ABC):
         return np.full(len(arms), min(1.0, self.p_value(float(strengths.min())) / self._share))
 
     @abstractmethod
-    def strength(self, look: int, evidence: Array) -> Array:
+    def strength(self, look: int | IntArray, evidence: Array) -> Array:
         """(n_arms,) what decides at that look, the larger the stronger."""
 
     @abstractmethod
@@ -67,7 +69,7 @@ class GaussianAttained(Attained):
         super().__init__(n_arms, share)
         self._weights, self._shape = weights, np.array(strictness or (0.0,) * len(weights))
 
-    def strength(self, look: int, evidence: Array) -> Array:
+    def strength(self, look: int | IntArray, evidence: Array) -> Array:
         return np.where(evidence > 0, evidence**2 - self._shape[look], -np.inf)
 
     def p_value(self, strength: float) -> float:
@@ -88,10 +90,10 @@ class MixtureAttained(Attained):
         self._rates, self._mixture = mixed
         self._variances = np.cumsum(weights)
 
-    def strength(self, look: int, evidence: Array) -> Array:
+    def strength(self, look: int | IntArray, evidence: Array) -> Array:
         variance = self._variances[look]
-        drift = np.outer(evidence * math.sqrt(variance), self._rates)
-        exponents = drift - self._rates**2 * variance / 2
+        drift = np.outer(evidence * np.sqrt(variance), self._rates)
+        exponents = drift - np.multiply.outer(variance, self._rates**2) / 2
         return np.asarray(special.logsumexp(exponents, b=self._mixture, axis=1))
 
     def p_value(self, strength: float) -> float:
@@ -101,7 +103,7 @@ class MixtureAttained(Attained):
 class WealthAttained(Attained):
     """For a gambler's wealth: one over the largest that it was."""
 
-    def strength(self, look: int, evidence: Array) -> Array:
+    def strength(self, look: int | IntArray, evidence: Array) -> Array:
         return evidence
 
     def p_value(self, strength: float) -> float:

@@ -40,8 +40,10 @@ class Elimination:
         self.walks.add(where, plain, eased)
         self._unsettled.add(where, plain, eased)
 
-    def look(self, number: int, boundary: float, roots: Array | float) -> None:
-        """Hold the evidence against the boundary."""
+    def look(self, number: int | IntArray, boundary: float, roots: Array | float) -> None:
+        """Hold the evidence against the boundary: at one of the planned looks, or at one for each
+        arm.
+        """
         self.boundary, self.evidence = boundary, np.asarray(self.walks.walk / roots)
         self.survivors = self.survivors & ~(self.evidence >= boundary)
         self._attained.look(number, self._unsettled.walk / roots, None)
@@ -63,7 +65,7 @@ class Elimination:
 
     def confidence(self, leader: int, delta: float) -> float:
         """One minus the largest p-value of the other arms; one that is out has δ at most."""
-        if self.evidence is None:
+        if self.evidence is None or not self.survivors[leader]:
             return 0.0
         rivals = self._rivals(leader)
         out = ~rivals

@@ -59,7 +59,7 @@ class DirectCourse(Course):
             added = self.judge.weigh(self.contest, self.outlook, phase, outcome)
             eased = added.eased if self.settings.tolerance > 0 else None
             self.elimination.add(self.contest, added.plain, eased)
-            self.elimination.look(0, self.judge.boundary, self.judge.roots)
+            self.elimination.look(self.judge.looks, self.judge.boundary, self.judge.roots)
             self.per_pair += self.pace
         if phase.shared:
             self.streams.add(outcome)

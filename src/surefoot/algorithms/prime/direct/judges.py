@@ -74,6 +74,11 @@ class Judge(ABC):
 
     @property
     @abstractmethod
+    def looks(self) -> IntArray:
+        """(n_arms,) which of the planned looks each arm's evidence is at."""
+
+    @property
+    @abstractmethod
     def exhausted(self) -> NDArray[np.bool_]:
         """(n_arms,) whether no more looks are planned for an arm."""
 
@@ -107,13 +112,19 @@ class NormalJudge(Judge):
         return np.sqrt(np.where(self.clocks.times > 0, self.clocks.times, np.inf))
 
     @property
+    def looks(self) -> IntArray:
+        return np.asarray(np.maximum(self.clocks.place, 0))
+
+    @property
     def exhausted(self) -> NDArray[np.bool_]:
         return self.clocks.run_down
 
     def missing(self, contest: Contest, held: Array, outlook: Outlook, ahead: float) -> Missing:
         weight = ahead * self.clocks.steps(contest.arms, outlook.information)
         level = self.boundary * np.sqrt(self.clocks.times[contest.arms] + weight)
-        return Missing(1.0, (level - held) / np.sqrt(weight), np.zeros_like(held))
+        # a clock that has run down stands still: nothing is to be planned for its arm
+        root = np.where(weight > 0, np.sqrt(weight), np.inf)
+        return Missing(1.0, (level - held) / root, np.zeros_like(held))
 
     def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
         root = np.sqrt(self.clocks.steps(contest.arms, outlook.information))
@@ -187,6 +198,10 @@ class BettingJudge(Judge):
     @property
     def roots(self) -> Array:
         return np.ones(self._n_arms)
+
+    @property
+    def looks(self) -> IntArray:
+        return np.zeros(self._n_arms, dtype=np.int64)
 
     @property
     def exhausted(self) -> NDArray[np.bool_]:
