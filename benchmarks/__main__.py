@@ -18,7 +18,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "
 from rich.console import Console
 from rich.table import Table
 
-NOT_BENCHMARKS = {"__init__", "__main__", "table", "frank_wolfe"}
+NOT_BENCHMARKS = {"__init__", "__main__", "table", "frank_wolfe", "rewards"}
 
 
 def main(names: list[str]) -> None:
