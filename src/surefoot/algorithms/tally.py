@@ -12,6 +12,7 @@ from surefoot.algorithms.result import ModelCheck, Result, StopReason, Verdict
 from surefoot.algorithms.settings import Settings
 from surefoot.arrays import Array
 from surefoot.confidence import self_normalised_radius
+from surefoot.evidence.misfit import stray_test
 from surefoot.guides import Seen, guide_from
 from surefoot.problem import RobustProblem
 from surefoot.statistics import (
@@ -88,18 +89,17 @@ class Tally:
     def _fit_of(self, outcome: Outcome) -> list[FitTest]:
         """How well the linear model fits a phase, where the phase's pulls allow such a test.
 
-        It needs independent pulls, and noise levels up to a factor: where these differ and are
-        unknown, past phases say what they are.
+        It needs independent pulls, and noise levels up to a factor; where these differ and are
+        unknown, batches.
         """
-        noise, scales, rows = self.settings.noise, self.scales, self.rows
+        noise = self.settings.noise
         if self.settings.common_random_numbers:
             return []
         if noise.evidence == "batches":
-            if not self.freedom.any():
-                return []
-            scales = np.sqrt(noise.variances(self.scatter, self.freedom))
-            rows = self.problem.pairs / scales[:, None]
-        return [lack_of_fit(rows, scales, outcome, noise.scales_are_deviations)]
+            variances = noise.variances(self.scatter, self.freedom)
+            test = stray_test(self.problem.pairs, self.averages, variances, outcome)
+            return [] if test is None else [test]
+        return [lack_of_fit(self.rows, self.scales, outcome, noise.scales_are_deviations)]
 
     @property
     def samples(self) -> int:
