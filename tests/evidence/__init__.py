@@ -1,0 +1,1 @@
+"""Tests of what phases say: batches, scores, wealth, and how sure that makes one."""

@@ -1,32 +1,123 @@
-"""Normal scores of contrasts, and the corrections that only lower them."""
+"""Scores are exactly normal at a gap of zero, below at any other, and never above what they were
+before a correction.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
 
-from surefoot.evidence.student import Caution, student_scores
+from surefoot.evidence.batches import spread_means
+from surefoot.evidence.student import LOWEST, Caution, normal_scores, student_scores
+from surefoot.statistics import Phase
+from tests.evidence.phases import LEVEL, drawn
+
+COUNTS, SCALES = np.array([6, 15, 40]), np.array([20.0, 1.0, 0.3])
+CONTRAST = np.array([1.0, -0.7, -0.3])
+values_strategy = st.lists(st.floats(-100, 100), min_size=2, max_size=12)
 
 
-def caution(skewness: float) -> Caution:
-    return Caution(np.array([skewness]), np.array([0.0]))
+def _scores(means: np.ndarray, seed: int, runs: int = 3000) -> np.ndarray:
+    rng, phase = np.random.default_rng(seed), Phase(0, COUNTS, 6)
+    values = [
+        spread_means(drawn(rng, phase, SCALES, means), np.arange(3)) @ CONTRAST for _ in range(runs)
+    ]
+    return student_scores(np.array(values).T, 0.0)
 
 
-@pytest.mark.parametrize("skewness", [-6.0, -1.0, 0.0, 1.0, 6.0])
-def test_values_that_are_all_alike_and_below_zero_are_the_lowest_evidence(skewness: float) -> None:
-    alike = np.full((6, 1), -0.5)
-    score = student_scores(alike, 0.0, caution(skewness))[0]
-    assert score == student_scores(alike, 0.0)[0] < -30
+def test_scores_are_standard_normal_under_unequal_variances() -> None:
+    scores = _scores(np.array([1.0, 1.0, 1.0]), seed=1)
+    assert stats.kstest(scores, "norm").pvalue > LEVEL
+    tail = int((scores > 2.326).sum())
+    assert stats.binomtest(tail, len(scores), 0.01).pvalue > LEVEL
 
 
-def test_values_that_are_all_alike_and_above_zero_say_nothing() -> None:
-    assert student_scores(np.full((6, 1), 0.5), 0.0, caution(-2.0))[0] <= 0
+def test_pooling_the_variances_would_not_do() -> None:
+    """The test above has teeth: the usual t with one variance for all pairs fails it."""
+    rng, phase = np.random.default_rng(1), Phase(0, COUNTS, 6)
+    outcomes = [drawn(rng, phase, SCALES) for _ in range(1500)]
+    freedom = int((COUNTS - 1).sum())
+    error = np.sqrt((CONTRAST**2 / COUNTS).sum())
+    pooled = [
+        CONTRAST @ (o.sums / COUNTS) / (error * np.sqrt(o.scatter.sum() / freedom))
+        for o in outcomes
+    ]
+    assert stats.kstest(normal_scores(np.array(pooled), freedom), "norm").pvalue < 1e-6
+
+
+def test_a_gap_below_zero_lowers_every_score() -> None:
+    tied, below = _scores(np.zeros(3), seed=2), _scores(np.array([-0.5, 0.0, 0.0]), seed=2)
+    assert (below < tied).all()
+
+
+@given(values_strategy, st.floats(0, 10))
+def test_a_shift_raises_the_score(values: list[float], shift: float) -> None:
+    given_values = np.array(values)
+    assert student_scores(given_values, shift) >= student_scores(given_values, 0.0) - 1e-9
+
+
+@pytest.mark.parametrize("caution", [None, Caution(np.array(0.0), np.array(0.0)),
+                                     Caution(np.array(-3.0), np.array(2.0))])  # fmt: skip
+@pytest.mark.parametrize("m", [2, 6, 30])
+def test_values_that_are_all_alike_say_nothing_or_the_worst(
+    m: int, caution: Caution | None
+) -> None:
+    assert student_scores(np.full(m, -1e-3), 0.0, caution) == LOWEST
+    assert student_scores(np.full(m, 0.1), 0.0, caution) <= 0
+    assert student_scores(np.zeros(m), 0.0, caution) <= 0
+    assert student_scores(np.full(m, -1.0), 2.0, caution) <= 0
+    if caution is None:
+        assert student_scores(np.full(m, 0.1), 0.0) == 0
+
+
+def test_values_alike_up_to_rounding_are_alike() -> None:
+    assert student_scores(1e6 + np.array([0.0, 1e-9, -1e-9, 0.0]), 0.0) == 0
+
+
+@given(values_strategy, st.floats(-6, 6), st.floats(0, 50), st.floats(-5, 5))
+def test_caution_only_lowers(
+    values: list[float], skewness: float, least: float, shift: float
+) -> None:
+    given_values = np.array(values)
+    caution = Caution(np.array(skewness), np.array(least))
+    assert student_scores(given_values, shift, caution) <= student_scores(given_values, shift)
+
+
+@pytest.mark.parametrize("skewness", [-6.0, -2.0, -0.3, 0.0, 0.5, 6.0])
+@pytest.mark.parametrize("m", [3, 8, 30])
+def test_the_correction_is_monotone_and_held_at_its_plateau(m: int, skewness: float) -> None:
+    """Values with one spread and rising means: T rises from −40 to 40."""
+    pattern = np.linspace(-1.0, 1.0, m)
+    means = np.linspace(-40, 40, 2001) * pattern.std(ddof=1) / np.sqrt(m)
+    values = pattern[:, None] + means
+    caution = Caution(np.full(2001, skewness), np.zeros(2001))
+    scores = student_scores(values, 0.0, caution)
+    assert (np.diff(scores) >= -1e-9).all()
+    if skewness < 0:
+        plateau = 3 * np.sqrt(m) / abs(skewness)
+        flat = scores[np.linspace(-40, 40, 2001) > plateau]
+        assert np.ptp(flat) < 1e-9 if len(flat) else plateau >= 39
+        below = student_scores(values, 0.0)
+        assert (scores[means > 0] < below[means > 0]).all()
+
+
+def test_large_scores_keep_their_digits() -> None:
+    scores = normal_scores(np.array([-30.0, -5.0, 0.0, 5.0, 30.0]), 9)
+    assert np.allclose(scores, -scores[::-1])
+    expected = stats.norm.isf(stats.t.sf([5.0, 30.0], 9))
+    assert np.allclose(scores[3:], expected, rtol=1e-9)
+
+
+def test_no_score_is_infinite() -> None:
+    assert np.isfinite(normal_scores(np.array([-np.inf, 1e200, np.inf]), 29)).all()
+    assert normal_scores(np.array(-np.inf), 29) == LOWEST
 
 
 @pytest.mark.parametrize("skewness", [-6.0, -1.0, 1.0, 6.0])
-def test_caution_only_lowers(skewness: float) -> None:
+def test_caution_does_lower(skewness: float) -> None:
     values = np.random.default_rng(0).normal(0.2, 1.0, (8, 2000))
     wary = Caution(np.full(2000, skewness), np.full(2000, 0.9))
-    plain, corrected = student_scores(values, 0.0), student_scores(values, 0.0, wary)
-    assert (corrected <= plain + 1e-12).all()
-    assert (corrected < plain - 1e-3).any()
+    assert (student_scores(values, 0.0, wary) < student_scores(values, 0.0) - 1e-3).any()

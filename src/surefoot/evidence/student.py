@@ -63,6 +63,4 @@ def _corrected(t: Array, skewness: Array, m: int) -> Array:
     """
     a = skewness / (3 * np.sqrt(m))
     level = np.where(a < 0, np.minimum(t, 1 / np.maximum(-a, 1e-300)), t)
-    finite = np.where(np.isfinite(level), level, 0.0)
-    moved = finite + a * finite**2 + a**2 * finite**3 / 3 + a / 2
-    return np.where(np.isfinite(level), moved, level)
+    return np.asarray(level + a * level**2 + a**2 * level**3 / 3 + a / 2)

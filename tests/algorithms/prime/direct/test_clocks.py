@@ -1,0 +1,85 @@
+"""Clocks of arms: on the grid, never standing still, in proportion to what phases say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from surefoot.algorithms.prime.direct.clocks import Clocks, Grid
+from surefoot.boundaries import gaussian_boundary, worst_crossing_probability
+
+GROWTH, POINTS = 1.12, 110
+STEPS = tuple(np.diff(GROWTH ** np.arange(POINTS), prepend=0.0).tolist())
+GRID = Grid(np.cumsum(STEPS), float(gaussian_boundary(STEPS, 0.05).max()))
+BOTH = np.array([0, 1])
+
+
+def test_a_clock_begins_at_nothing_and_first_stops_at_the_first_point() -> None:
+    clocks = Clocks(GRID, 3)
+    assert clocks.times.tolist() == [0, 0, 0]
+    clocks.advance(BOTH, np.array([5.0, 1e9]))
+    assert clocks.times.tolist() == [1, 1, 0]
+
+
+def test_clocks_stop_on_the_grid_and_move_at_least_one_point() -> None:
+    rng, clocks = np.random.default_rng(1), Clocks(GRID, 2)
+    for _ in range(60):
+        before, place = clocks.times, clocks.place.copy()
+        information = rng.lognormal(0, 3, 2)
+        steps = clocks.steps(BOTH, information)
+        clocks.advance(BOTH, information)
+        assert np.allclose(clocks.times, before + steps)
+        assert np.isin(clocks.times, GRID.times).all()
+        assert (clocks.place > place)[place < POINTS - 1].all()
+
+
+def test_time_passes_in_proportion_to_information() -> None:
+    """A phase that adds 30 % to what is known adds 30 % to the time, up to half a point."""
+    clocks, known, half = Clocks(GRID, 1), 7.0, np.log(GROWTH) / 2
+    clocks.advance(np.array([0]), np.array([known]))
+    for share in (0.3, 1.0, 0.08, 2.5, 0.3):
+        before = clocks.times[0]
+        clocks.advance(np.array([0]), np.array([share * known]))
+        known *= 1 + share
+        assert abs(np.log(clocks.times[0] / before) - np.log1p(share)) <= half + 1e-9
+
+
+def test_arms_that_are_not_tested_keep_their_time() -> None:
+    clocks = Clocks(GRID, 2)
+    clocks.advance(BOTH, np.ones(2))
+    clocks.advance(np.array([1]), np.ones(1))
+    assert clocks.times[0] == 1
+    assert clocks.times[1] > 1
+
+
+def test_a_clock_that_has_run_down_stands_still() -> None:
+    clocks = Clocks(Grid(np.array([1.0, 2.0]), 2.0), 1)
+    only = np.array([0])
+    for _ in range(4):
+        clocks.advance(only, np.ones(1))
+    assert clocks.run_down.all()
+    assert clocks.steps(only, np.array([1e6])) == 0
+
+
+def test_a_walk_read_on_the_grid_crosses_as_often_as_planned_however_clocks_jump() -> None:
+    """Steps of one to six points, chosen from the evidence itself: an adversary's clock."""
+    rng, runs, points = np.random.default_rng(2), 3000, POINTS - 1
+    place, walk, out = np.zeros(runs, dtype=int), rng.standard_normal(runs), np.zeros(runs, bool)
+    while (place < points).any():
+        out |= walk >= GRID.boundary * np.sqrt(GRID.times[place])
+        near = walk / np.sqrt(GRID.times[place]) > 1.0
+        further = np.minimum(place + np.where(near, 1, rng.integers(1, 7, runs)), points)
+        step = GRID.times[further] - GRID.times[place]
+        walk, place = walk + np.sqrt(step) * rng.standard_normal(runs), further
+    out |= walk >= GRID.boundary * np.sqrt(GRID.times[place])
+    assert stats.binom.sf(int(out.sum()) - 1, runs, 0.05) > 1e-3
+
+
+@pytest.mark.parametrize("delta", [0.001, 0.05, 0.2])
+def test_steps_smaller_than_planned_do_not_cross_more_often(delta: float) -> None:
+    """Scales that are upper bounds, and pairs settled at the run's δ while p-values of smaller ones
+    wait for them: the worst policy, by dynamic programming on the shipped grid.
+    """
+    boundary = gaussian_boundary(STEPS, delta)
+    assert worst_crossing_probability(STEPS, boundary) <= delta * (1 + 1e-3)

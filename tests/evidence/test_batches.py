@@ -1,0 +1,50 @@
+"""Batches become vectors whose rows are independent, whatever the noise levels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.evidence.batches import batch_means, spread_means
+from surefoot.statistics import Outcome, Phase
+from tests.evidence.phases import drawn
+
+COUNTS = np.array([4, 7, 23, 0, 9])
+PULLED = np.array([0, 1, 2, 4])
+SCALES = np.array([1.0, 10.0, 0.1, 1.0, 3.0])
+
+
+def test_batch_means_are_the_means_of_each_batch() -> None:
+    phase = Phase(0, np.array([4, 5]), 2)
+    outcome = Outcome.from_rewards(
+        phase, 2, [0, 1, 0, 1, 1, 0, 0, 1, 1], [1, 10, 2, 20, 30, 3, 4, 40, 1000]
+    )
+    assert batch_means(outcome, np.array([0, 1])).tolist() == [[1.5, 15.0], [3.5, 35.0]]
+
+
+def test_spread_means_average_to_the_mean_of_all_pulls_extras_included() -> None:
+    outcome = drawn(np.random.default_rng(1), Phase(0, COUNTS, 4), SCALES, 7.0)
+    averages = outcome.sums[PULLED] / COUNTS[PULLED]
+    assert np.allclose(spread_means(outcome, PULLED).mean(axis=0), averages, rtol=1e-12)
+
+
+def test_rows_have_the_stated_covariance() -> None:
+    """Cov(U_ib, U_jc) = (m σ_i² / n_i) if i = j and b = c, else 0: within 5 standard errors."""
+    rng, m, runs = np.random.default_rng(2), 4, 6000
+    phase = Phase(0, COUNTS, m)
+    vectors = np.array(
+        [spread_means(drawn(rng, phase, SCALES), PULLED).ravel() for _ in range(runs)]
+    )
+    variances = np.tile(m * SCALES[PULLED] ** 2 / COUNTS[PULLED], m)
+    standardised = vectors / np.sqrt(variances)
+    found = standardised.T @ standardised / runs
+    assert np.abs(found - np.eye(len(found))).max() < 5 * np.sqrt(2 / runs)
+
+
+def test_plain_batch_means_of_all_pulls_would_not_have_it() -> None:
+    """Without the factor √(m q / n) a pair with extras has too large a variance: 4/7 of the pulls
+    in batches carry 7/4 of it.
+    """
+    rng, m, runs = np.random.default_rng(3), 4, 4000
+    phase = Phase(0, COUNTS, m)
+    values = np.array([batch_means(drawn(rng, phase, SCALES), PULLED)[:, 1] for _ in range(runs)])
+    assert np.isclose(values.var() * 7 / (m * SCALES[1] ** 2), 7 / 4, rtol=0.06)

@@ -1,0 +1,86 @@
+"""A gambler's wealth: no game that is not in his favour makes him rich."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from surefoot.arrays import Array
+from surefoot.evidence.betting import BOLDEST, Prior, log_wealth
+
+
+def _prior(mean: float, doubt: float, variance: float, loss: float = 1.0) -> Prior:
+    return Prior(np.array(mean), np.array(doubt), np.array(variance), loss)
+
+
+PRIORS = [_prior(0.5, 0.1, 0.2), _prior(0.0, 1.0, 0.5), _prior(-0.5, 0.01, 0.1), _prior(9, 9, 0.01)]
+
+
+def _paths(low: float, high: float, chance: float, m: int) -> tuple[Array, Array]:
+    """All 2^m paths of two-point values, (m, 2^m), and their probabilities."""
+    ups = np.array(list(product([False, True], repeat=m))).T
+    values = np.where(ups, high, low)
+    return values, np.where(ups, chance, 1 - chance).prod(axis=0)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (-1.0, 0.02), (-0.005, 1.0), (-0.3, 0.6)])
+def test_the_mean_wealth_of_a_fair_game_is_one(prior: Prior, low: float, high: float) -> None:
+    """Exactly, over all paths: stakes depend on earlier batches only."""
+    values, chances = _paths(low, high, -low / (high - low), 10)
+    wealth = np.exp(log_wealth(values, prior, 0.0)[0])
+    assert np.isclose(chances @ wealth, 1.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_the_mean_wealth_of_a_bad_game_is_below_one(prior: Prior) -> None:
+    values, chances = _paths(-1.0, 1.0, 0.4, 10)
+    wealth = np.exp(log_wealth(values, prior, 0.0)[0])
+    assert chances @ wealth <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_wealth_after_every_prefix_is_a_fair_game_too(prior: Prior) -> None:
+    """So one may look after any batch."""
+    values, chances = _paths(-1.0, 0.25, 0.8, 9)
+    for m in range(1, 10):
+        wealth = np.exp(log_wealth(values[:m], prior, 0.0)[0])
+        assert np.isclose(chances @ wealth, 1.0, rtol=1e-9)
+
+
+def test_a_stake_that_sees_its_own_batch_would_fail() -> None:
+    """The tests above have teeth: bets placed after the batch was seen win every time."""
+    values, chances = _paths(-1.0, 1.0, 0.5, 6)
+    stakes = np.where(values > 0, 0.5, 0.0)
+    assert chances @ np.exp(np.log1p(stakes * values).sum(axis=0)) > 2
+
+
+def test_eased_values_are_bet_on_with_the_same_stakes() -> None:
+    """From the two wealths of single batches one gets one stake: (e^w − 1) / D."""
+    rng = np.random.default_rng(1)
+    before = rng.uniform(-1, 1, (5, 1))
+    prior, shift = _prior(0.2, 0.3, 0.3), 0.1
+    for last in (-0.7, 0.4, 0.9):
+        values = np.vstack([before, [[last]]])
+        plain, eased = log_wealth(values, prior, shift)
+        plain_before, eased_before = log_wealth(before, prior, shift)
+        stake = np.expm1(plain - plain_before) / last
+        assert np.isclose(np.expm1(eased - eased_before) / (last + shift), stake, rtol=1e-9)
+        assert eased >= plain
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_the_whole_wealth_is_never_lost(prior: Prior) -> None:
+    worst = np.full(50, -1.0)
+    plain, _ = log_wealth(worst, prior, 0.0)
+    assert plain >= 50 * np.log(1 - BOLDEST) - 1e-9
+
+
+def test_stakes_learn_within_the_phase() -> None:
+    """A gambler who expected nothing gets rich where the contrasts are clearly positive."""
+    rng = np.random.default_rng(2)
+    values = rng.uniform(-0.4, 1.0, 400)
+    plain, _ = log_wealth(values, _prior(0.0, 0.5, 0.2), 0.0)
+    assert plain > 40

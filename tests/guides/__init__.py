@@ -1,0 +1,1 @@
+"""Tests of the guides: one suite that all of them pass."""
