@@ -103,6 +103,25 @@ def test_the_folder_of_an_arm_cannot_lead_elsewhere(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("field", ["arm", "perturbation"])
+def test_a_name_that_is_no_folder_is_refused_before_anything_is_spent(
+    tmp_path: Path, field: str
+) -> None:
+    problem = RobustProblem(
+        [[1.0], [2.0]],
+        [[[0.0]], [[0.1]]],
+        arm_names=["../out", "in"],
+        perturbation_names=[["a/b"], ["c"]],
+    )
+    simulator = python("print(1)", folder=str(tmp_path / "runs" / f"{{{field}}}"))
+    with (
+        Study.create(tmp_path / "s.db", problem, delta=0.1, noise=Gaussian(1.0)) as study,
+        pytest.raises(InputError, match="cannot be part of the name"),
+    ):
+        study.run(simulator, "serial")
+    assert not (tmp_path / "runs").exists()
+
+
 class TestResultFile:
     """A file that a program writes its reward to belongs to one pull."""
 

@@ -1,6 +1,4 @@
-"""Simulators that a configuration names: a command with {name} fields in and one number out, or a
-Python function.
-"""
+"""Simulators that a configuration names: a command with {name} fields, or a function."""
 
 from __future__ import annotations
 
@@ -74,7 +72,7 @@ class CommandSimulator:
                     )
 
     def check(self, problem: RobustProblem, *, alone: bool) -> None:
-        """Refuse what would give a pull another's values or another's result.
+        """Refuse what would give a pull another's values, result or folder.
 
         Args:
             alone: no two pulls are simulated at the same time.
@@ -82,6 +80,12 @@ class CommandSimulator:
         refuse_reserved(problem.parameter_names)
         self.check_fields(problem.parameter_names)
         owned = {found[1] for found in FIELD.finditer(f"{self.folder} {self.file}")}
+        if "arm" in owned:
+            for name in problem.arm_names:
+                _part_of_a_name(name)
+        if "perturbation" in owned:
+            for name in problem.perturbation_names:
+                _part_of_a_name(name)
         if self.file and not alone and not owned & {"id", "seed"}:
             raise InputError(
                 f"file = {self.file!r} would be the same for pulls that run at the same time, so "
@@ -187,9 +191,7 @@ def _json_value(text: str) -> Any:
 
 
 def simulator_from(reference: str, folder: Path) -> Callable[[Pull], float]:
-    """The function that "module:function" names; modules beside the configuration file are found
-    too.
-    """
+    """The function that "module:function" names, beside the configuration file too."""
     module, _, name = reference.partition(":")
     if not module or not name:
         raise InputError(f'the simulator {reference!r} names no function: write "module:function"')
