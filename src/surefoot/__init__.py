@@ -1,6 +1,4 @@
-"""Surefoot: the configuration with the best worst case, with proof, in the fewest simulator
-calls.
-"""
+"""Surefoot: the best worst case, with proof, in the fewest simulator calls."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ __all__ = [*_HOMES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for when it is asked for: `import surefoot` and `surefoot --help` stay
-    quick.
-    """
+    """Load a name when it is asked for: `import surefoot` and `surefoot --help` stay quick."""
     if name not in _HOMES:
         raise AttributeError(f"module 'surefoot' has no attribute {name!r}")
     value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,6 +1,4 @@
-"""The first instructions of the command `surefoot`: from here on, Ctrl-C ends it with a
-sentence.
-"""
+"""The command `surefoot`: from its first instruction on, Ctrl-C ends it with a sentence."""
 
 from __future__ import annotations
 

@@ -59,9 +59,7 @@ class Given(FeatureMap):
 
 
 class Linear(FeatureMap):
-    """An intercept and the parameters, centred and scaled to unit standard deviation over the
-    pairs.
-    """
+    """An intercept and the parameters, centred and scaled to unit standard deviation."""
 
     kind = "linear"
 
@@ -128,9 +126,7 @@ class Stored(FeatureMap):
 
 
 class Custom(FeatureMap):
-    """A function of the caller's own, which neither a file nor another process may be able to
-    load.
-    """
+    """A function of the caller's own, which no file can hold."""
 
     kind = "custom"
 

@@ -1,6 +1,4 @@
-"""From what a caller gives to pairs grouped by arm: checked once, here, with errors that say how to
-mend it.
-"""
+"""From what a caller gives to pairs grouped by arm: every input is checked here, once."""
 
 from __future__ import annotations
 
@@ -78,9 +76,7 @@ def perturbed(arms: Array, perturbations: Sequence[ArrayLike]) -> list[Array]:
 
 
 def box_corners(radii: ArrayLike, shape: tuple[int, ...]) -> list[Array]:
-    """For each arm the (2^k, n_parameters) corners of a box centred on 0 with k sides of positive
-    length.
-    """
+    """For each arm the (2^k, n_parameters) corners of a box about 0 with k positive sides."""
     given = finite(radii, "radii")
     try:
         radius = np.broadcast_to(given, shape)

@@ -1,6 +1,4 @@
-"""How many samples an instance needs: the exact characteristic time H*, the paper's H_R, and what
-follows from them.
-"""
+"""How many samples an instance needs: the exact characteristic time H* and the paper's H_R."""
 
 from __future__ import annotations
 
@@ -51,9 +49,7 @@ class Complexity:
 
     @property
     def exact(self) -> float:
-        """H*, the exact characteristic time, at the design found: at most `exact_design.gap` above
-        the optimum.
-        """
+        """H*, the exact characteristic time: at most `exact_design.gap` above the optimum."""
         return self.exact_design.value
 
     @property
@@ -68,9 +64,7 @@ class Complexity:
 
     @property
     def paper_bounds(self) -> tuple[float, float]:
-        """Proven bounds on H_R: H* from below (its hull relaxation), the best design found from
-        above.
-        """
+        """Proven bounds on H_R: H* from below, the best design found from above."""
         return self.paper_design.lower_bound, self.paper_design.value
 
     @property
@@ -85,21 +79,15 @@ class Complexity:
 
     @property
     def worst_case(self) -> float:
-        """The paper's worst-case bound 4d/Δ_r² on H_R (Proposition 1), times the largest noise
-        variance.
-        """
+        """The paper's bound 4d/Δ_r² on H_R (Proposition 1), times the largest noise variance."""
         return 4.0 * self.dimension * self.noise_scale**2 / self.gap**2
 
     def lower_bound(self, delta: float) -> float:
-        """2 kl(δ, 1 − δ) H*: no δ-PAC algorithm stops sooner on average (with the proven lower end
-        of H*).
-        """
+        """2 kl(δ, 1 − δ) H*, at its proven lower end: no δ-PAC algorithm stops sooner."""
         return 2.0 * binary_divergence(delta) * self.exact_design.lower_bound
 
     def lower_bound_paper(self, delta: float) -> float:
-        """The paper's Theorem 1: 2 log(1/2δ) H_R. It is stated as a lower bound but is not one (see
-        the docs).
-        """
+        """The paper's Theorem 1, 2 log(1/2δ) H_R: stated as a lower bound, but not one."""
         return 2.0 * math.log(1.0 / (2.0 * probability(delta))) * self.paper
 
     def oracle_samples(self, delta: float) -> float:
@@ -191,9 +179,7 @@ def complexity(
 
 
 def _largest_scale(pairs: Array, rows: Array) -> float:
-    """The largest ratio of a pair to what its pull measures; pairs that are never measured do not
-    count.
-    """
+    """The largest ratio of a pair to what its pull measures, of pairs that are measured."""
     lengths = np.linalg.norm(rows, axis=1)
     measured = lengths > 0.0
     return float(np.max(np.linalg.norm(pairs, axis=1)[measured] / lengths[measured]))

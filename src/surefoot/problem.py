@@ -1,6 +1,4 @@
-"""RobustProblem: arms, what may go wrong with each, and the grouped pairs that every algorithm
-works on.
-"""
+"""RobustProblem: arms, what may go wrong with each, and the grouped pairs of the two."""
 
 from __future__ import annotations
 
@@ -224,9 +222,7 @@ class RobustProblem:
         return int(np.argmax(self.robust_values(theta)))
 
     def robust_gaps(self, theta: ArrayLike) -> Array:
-        """(n_arms,) how far each arm's robust value is below the best; for the best, the distance
-        to the second.
-        """
+        """(n_arms,) how far each robust value is below the best; for the best, above the second."""
         values = self.robust_values(theta)
         best = int(np.argmax(values))
         gaps = np.asarray(values[best] - values)
@@ -257,9 +253,7 @@ class RobustProblem:
     def from_frame(
         cls, frame: pd.DataFrame, *, features: str | Function = "given"
     ) -> RobustProblem:
-        """A problem from a table with a column `arm`, optionally `perturbation`, and one column a
-        parameter.
-        """
+        """A problem from a table: columns `arm`, optionally `perturbation`, one per parameter."""
         from surefoot import tables
 
         return tables.problem_from_frame(frame, features)
@@ -276,9 +270,7 @@ class RobustProblem:
         return cls.from_frame(tables.read_csv(path), features=features)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything needed to rebuild the problem to the bit, as plain lists: what JSON and study
-        files hold.
-        """
+        """Everything needed to rebuild the problem to the bit, as plain lists for JSON."""
         return {
             "parameters": self.parameters.tolist(),
             "offsets": self.offsets.tolist(),
@@ -335,9 +327,7 @@ class RobustProblem:
 
 
 def _span(features: Array) -> Array:
-    """(n_features, dimension) a basis B such that features @ B keeps every inner product with θ and
-    has full rank.
-    """
+    """(n_features, dimension) B: features @ B has full rank and keeps all products with θ."""
     norms = np.linalg.norm(features, axis=0)
     if not norms.any():
         raise InputError(

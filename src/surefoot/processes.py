@@ -1,6 +1,4 @@
-"""The process pool: one thread per process; interrupts are left to the driver, and nobody outlives
-it.
-"""
+"""The process pool: one thread per process, deaf to interrupts, none outlives the driver."""
 
 from __future__ import annotations
 
@@ -89,8 +87,7 @@ def _die_with_parent() -> None:
 
 @contextlib.contextmanager
 def _inherited_by_children() -> Iterator[None]:
-    """Processes begun meanwhile use one thread, and are deaf to Ctrl-C, which reaches all processes
-    of a terminal.
+    """Processes begun meanwhile use one thread, and are deaf to a terminal's Ctrl-C.
 
     Here an interrupt waits for the end of the block. The mask alone would not do: it holds for this
     thread, and any other can receive the signal on its behalf.

@@ -1,6 +1,4 @@
-"""How far a study or an experiment is, told to an object you can swap: a bar in a terminal, lines
-in a log, or nothing.
-"""
+"""How far a study or an experiment is: a bar in a terminal, lines in a log, or nothing."""
 
 from __future__ import annotations
 

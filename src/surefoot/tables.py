@@ -33,9 +33,7 @@ def problem_to_frame(problem: RobustProblem) -> pd.DataFrame:
 
 
 def problem_from_frame(frame: pd.DataFrame, features: str | Function) -> RobustProblem:
-    """Arms in order of first appearance; every column but `arm` and `perturbation` is a
-    parameter.
-    """
+    """Arms in order of appearance; all columns but `arm` and `perturbation` are parameters."""
     from surefoot.problem import RobustProblem
 
     if "arm" not in frame.columns:

@@ -54,9 +54,7 @@ def cholesky_whitener(information: Array) -> Array | None:
 
 
 def spectral_whitener(information: Array) -> Array:
-    """T with A⁻¹ = TᵀT; directions outside the range of A get a huge length instead of an infinite
-    one.
-    """
+    """T with A⁻¹ = TᵀT; directions outside the range of A get a huge, finite length."""
     values, vectors = np.linalg.eigh(information)
     values = np.maximum(values, RANGE_FLOOR * values[-1])
     return np.ascontiguousarray((vectors / np.sqrt(values)).T)
@@ -74,8 +72,7 @@ def unit_free_root(information: Array) -> Array | None:
 
 
 def measured_root(rows: Array) -> tuple[Array, Array]:
-    """(dimension, rank) R with RᵀAR = I, A = rowsᵀrows, and (dimension, dimension − rank) what A
-    does not measure.
+    """(dimension, rank) R with RᵀAR = I, A = rowsᵀrows; (dimension, ·) what A does not measure.
 
     By a pivoted QR decomposition if that shows the rank to be full beyond doubt, else by singular
     values.

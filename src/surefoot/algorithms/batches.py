@@ -1,6 +1,4 @@
-"""A batch of pulls made by a few decisions, each of which takes account of the pulls decided before
-it.
-"""
+"""A batch of pulls by a few decisions, each of which knows the pulls decided before it."""
 
 from __future__ import annotations
 
@@ -18,8 +16,7 @@ Choice = Callable[[Comparisons, int], int]
 def decided(
     choose: Choice, comparisons: Comparisons, scales: Array, pulls: int, decisions: int
 ) -> Counts:
-    """(n_pairs,) counts of a batch. The standard errors shrink as it is decided; the means wait for
-    its rewards.
+    """(n_pairs,) counts of a batch. Standard errors shrink as it is decided; means stay.
 
     Args:
         choose: the pair to pull next, given the comparisons and how often it will be pulled.

@@ -40,9 +40,7 @@ class Comparisons:
 
     @property
     def widths(self) -> Array:
-        """(n_pairs,) standard errors of the means; infinite where not all of a pair was
-        measured.
-        """
+        """(n_pairs,) standard errors of the means; ∞ where a part of the pair was not measured."""
         widths = np.sqrt(np.einsum("ij,ij->i", self.located, self.located))
         if self.unseen.shape[1]:
             widths[np.linalg.norm(self.unseen, axis=1) > UNSEEN] = np.inf
@@ -91,8 +89,7 @@ class Comparisons:
         return np.minimum.reduceat(above_some, starts, axis=0)
 
     def upper_gaps(self, rows: IntArray, radius: float) -> Array:
-        """(n_rows, n_pairs) the largest (z' − z)ᵀθ that the ellipsoid allows, z of the rows and z'
-        of all pairs.
+        """(n_rows, n_pairs) the largest (z' − z)ᵀθ in the ellipsoid, for z of the rows and any z'.
 
         Equal pairs give ∞: there is nothing to learn about their difference.
         """
@@ -105,9 +102,7 @@ class Comparisons:
         return np.concatenate([np.arange(self.offsets[a], self.offsets[a + 1]) for a in arms])
 
     def _ratios(self, rows: IntArray) -> Array:
-        """(n_rows, n_pairs) standardised differences; equal pairs give 0, unmeasured differences
-        −∞.
-        """
+        """(n_rows, n_pairs) standardised differences; 0 for equal pairs, −∞ for unmeasured ones."""
         gaps = self.means[rows, None] - self.means[None, :]
         errors = _distances(self.located, rows)
         ratios = np.divide(gaps, errors, out=np.zeros_like(gaps), where=errors > 0)
@@ -118,9 +113,7 @@ class Comparisons:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Pairs and what a pull of each measures, in coordinates that do not depend on the units of the
-    features.
-    """
+    """Pairs and what a pull of each measures, whatever the units of the features."""
 
     offsets: IntArray
     pairs: Array

@@ -15,9 +15,7 @@ _REMEMBERED: WeakKeyDictionary[RobustProblem, dict[Hashable, Design]] = WeakKeyD
 
 
 def remembered(problem: RobustProblem, key: Hashable, solve: Callable[[], Design]) -> Design:
-    """`solve()`, or what it gave before for this problem and key. Problems never change, so neither
-    do designs.
-    """
+    """`solve()`, or what it gave before: problems never change, so neither do their designs."""
     known = _REMEMBERED.setdefault(problem, {})
     if key not in known:
         if len(known) >= MOST_REMEMBERED:

@@ -1,6 +1,4 @@
-"""Oracle: knows θ, pulls by `eq:oracle`, stops by `eq:57` of Appendix B. What learning would cost
-nothing to.
-"""
+"""Oracle: knows θ, pulls by `eq:oracle`, stops by `eq:57` of Appendix B."""
 
 from __future__ import annotations
 
@@ -68,9 +66,7 @@ class Oracle(StaticAllocation):
             self.survivors = np.arange(self.problem.n_arms) == self.leader
 
     def threshold(self) -> float:
-        """The pulls are not random, so no look spends anything: |Y(x*)|(|X| − 1) one-sided events,
-        once.
-        """
+        """|Y(x*)|(|X| − 1) one-sided events, once: pulls are not random, so looks are free."""
         if self.settings.confidence == "paper":
             return paper_threshold(self.problem.n_pairs, self.settings.delta)
         own = self.problem.pairs_of(self.best)

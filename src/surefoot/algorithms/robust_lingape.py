@@ -1,5 +1,4 @@
-"""Robust LinGapE: after each look, measure what most clouds the leader's victory. The paper's
-future work.
+"""Robust LinGapE, the paper's future work: measure what most clouds the leader's victory.
 
 LinGapE (Xu, Honda and Sugiyama, 2018) with the paper's robust stopping rule `eq:11`, whose
 threshold is that of a self-normalised ellipsoid (Abbasi-Yadkori, Pál and Szepesvári, 2011), valid
@@ -26,8 +25,7 @@ from surefoot.statistics import Counts, Outcome
 
 @dataclass(eq=False)
 class RobustLinGapE(Algorithm):
-    """Pull what best resolves the leader against its most dangerous rival, in batches that grow
-    with the data.
+    """Pull what best resolves the leader against its most dangerous rival, in growing batches.
 
     Attributes:
         growth: by which the pulls grow from look to look.
@@ -65,9 +63,7 @@ class RobustLinGapE(Algorithm):
         self.survivors[self.leader] = True
 
     def _first_phase(self) -> Counts:
-        """Twice the support of λ^G: fixed before any data, it spans all directions and scales the
-        ellipsoid.
-        """
+        """Twice the support of λ^G, fixed before any data: it spans all directions."""
         weights = g_weights(self.problem, self.tally.scales)
         return round_design(weights, int(min(2 * len(np.flatnonzero(weights)), self.remaining)))
 
@@ -78,9 +74,7 @@ class RobustLinGapE(Algorithm):
         return int(np.argmax(gain / (1 + pulls * np.einsum("ij,ij->i", measured, measured))))
 
     def _clouded(self, comparisons: Comparisons) -> Array:
-        """(rank,) z − z' of the leader and the rival that may be furthest above it, within the
-        ellipsoid.
-        """
+        """(rank,) z − z' of the leader and the rival that may be furthest above it."""
         offsets = self.problem.offsets
         own = np.arange(offsets[self.leader], offsets[self.leader + 1])
         upper = comparisons.upper_gaps(own, self.radius)

@@ -26,8 +26,7 @@ from surefoot.statistics import Counts, Outcome
 
 @dataclass(eq=False)
 class RobustRage(Algorithm):
-    """Phase by phase: a design for the surviving arms, enough pulls to halve the gap, then
-    eliminate.
+    """Phase by phase: a design for the survivors, pulls that halve the gap, elimination.
 
     Attributes:
         epsilon: ε, what rounding may cost.

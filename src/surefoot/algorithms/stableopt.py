@@ -1,6 +1,4 @@
-"""StableOPT (Bogunovic et al., 2018), linear kernel: optimistic about the arm, pessimistic about
-what goes wrong.
-"""
+"""StableOPT (Bogunovic et al., 2018), linear kernel: optimistic arm, pessimistic perturbation."""
 
 from __future__ import annotations
 
@@ -23,12 +21,11 @@ from surefoot.statistics import Counts, Outcome
 
 @dataclass(eq=False)
 class StableOpt(Algorithm):
-    """Pull x_t = argmax_x min_y ucb with y_t = argmin_y lcb; report argmax_x min_y lcb. It only
-    stops by its budget.
+    """Pull x_t = argmax_x min_y ucb with y_t = argmin_y lcb; report argmax_x min_y lcb.
 
-    In place of a Gaussian-process prior it begins with one pull of each pair in the support of λ^G,
-    so that nothing need be known about the size of θ. The widths are β‖z‖_{A⁻¹}, with β of Lemma 1
-    (paper) or of the self-normalised ellipsoid (valid).
+    It stops by its budget alone. In place of a Gaussian-process prior it begins with one pull of
+    each pair in the support of λ^G, so that nothing need be known about the size of θ. The widths
+    are β‖z‖_{A⁻¹}, with β of Lemma 1 (paper) or of the self-normalised ellipsoid (valid).
 
     Attributes:
         batch_growth: a phase takes this share of the pulls so far, but at least one, so 10⁶ pulls

@@ -1,6 +1,4 @@
-"""A fixed share of the pulls for each pair, looked at as the pulls grow: the frame of Static,
-Oracle and Uniform.
-"""
+"""A fixed share of the pulls for each pair: the frame of Static, Oracle and Uniform."""
 
 from __future__ import annotations
 
@@ -19,8 +17,7 @@ from surefoot.statistics import Counts, Outcome
 
 
 class StaticAllocation(Algorithm):
-    """Pull a fixed allocation, first twice its support, then γ times as many pulls in all at each
-    look.
+    """Pull a fixed allocation: twice its support, then γ times as many in all at each look.
 
     Because no pull depends on a reward, all data count at every look. The last look takes what the
     budget leaves.

@@ -1,6 +1,4 @@
-"""Uniform: every pair equally often, stopped by the same rule as Robust Static. The baseline
-without any design.
-"""
+"""Uniform: every pair equally often, stopped like Robust Static. The baseline without a design."""
 
 from __future__ import annotations
 
@@ -15,8 +13,7 @@ from surefoot.arrays import Array
 
 @dataclass(eq=False)
 class Uniform(StaticAllocation):
-    """Pull all pairs equally often until one arm is above all others, each at its worst, or the
-    budget is spent.
+    """Pull all pairs equally often until one arm's worst case is above all others.
 
     Attributes:
         growth: by which the pulls grow from look to look.

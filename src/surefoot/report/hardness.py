@@ -17,9 +17,7 @@ TOLERANCE = 1e-2
 
 
 def estimated_hardness(result: Result) -> Complexity | None:
-    """The complexity at the run's estimate of θ and of the noise; None where there is no
-    telling.
-    """
+    """The complexity at the estimates of θ and of the noise; None where there is no telling."""
     from surefoot.hardness import complexity
 
     problem, scales = result.problem, result.noise_scales

@@ -57,9 +57,7 @@ class Description:
         seed: int | None,
         on_identical: OnIdentical,
     ) -> Description:
-        """The description of a new study, with an identifier of its own; a seed is drawn if none is
-        given.
-        """
+        """The description of a new study, with an identifier, and a seed if none is given."""
         if direction not in ("maximize", "minimize"):
             raise InputError(
                 f'direction={direction!r} is not known: choose "maximize" or "minimize"'
@@ -144,9 +142,7 @@ class Description:
         )
 
     def start(self, algorithm: Algorithm | None = None) -> Algorithm:
-        """A fresh run; `algorithm` is needed only if the study was made with one that surefoot does
-        not ship.
-        """
+        """A fresh run; `algorithm` is needed only for one that surefoot does not ship."""
         chosen = algorithm or self._shipped()
         if chosen.name != self.algorithm or chosen.options() != self.full_options(type(chosen)):
             raise InputError(

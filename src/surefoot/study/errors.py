@@ -14,8 +14,7 @@ class StudyLocked(StudyFileError):
 
 
 class StudyPaused(RuntimeError):
-    """A pull failed more often than allowed. Everything else is stored; run the study again to go
-    on.
+    """A pull failed more often than allowed; all else is stored, and running again goes on.
 
     Attributes:
         pull: the number of the pull that failed.

@@ -1,6 +1,4 @@
-"""Where pulls are simulated: processes, threads, here and now, a Dask cluster, or any object with
-submit().
-"""
+"""Where pulls are simulated: processes, threads, here, a cluster, anything with submit()."""
 
 from __future__ import annotations
 
@@ -35,9 +33,7 @@ LOST = {
 
 
 def is_loss(error: BaseException) -> bool:
-    """Whether the worker was lost, rather than the pull failed: by class name, since Dask may not
-    be installed.
-    """
+    """Whether the worker was lost, not the pull: by class name, since Dask may be missing."""
     names = {cls.__name__ for cls in type(error).__mro__}
     return bool(names & LOST) or isinstance(
         error, CancelledError | ConnectionError | EOFError | TimeoutError

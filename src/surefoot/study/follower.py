@@ -15,8 +15,7 @@ from surefoot.study.storage import ReadStorage
 
 
 class Follower:
-    """Follows a study as it grows: each call reads only the phases that were completed since the
-    last one.
+    """Follows a study as it grows: each call reads only the phases completed since the last.
 
     Leader, survivors and evidence are those that were noted. What follows from the rewards alone
     (estimates, intervals, tests of the model) is tallied from them.

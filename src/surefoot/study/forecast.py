@@ -15,8 +15,7 @@ TOLERANCE = 0.05
 
 
 def expected_left(run: Algorithm) -> float | None:
-    """Pulls left by the plug-in complexity of telling the leader from the other survivors; None if
-    there is no telling.
+    """Pulls left, by the plug-in complexity of the leader among the survivors, or None.
 
     Evidence grows with the square root of the pulls: n pulls at a characteristic time H give √(n /
     H), and the run stops where that reaches its boundary c; so it takes c² H pulls in all.
@@ -43,7 +42,5 @@ def expected_left(run: Algorithm) -> float | None:
 
 
 def left_now(expected: float | None, phase_pulls: int, phase_told: int) -> float | None:
-    """The forecast of the phase's beginning, less what was told since; a phase that has begun is
-    pulled to its end.
-    """
+    """The forecast of the phase's beginning, less what was told since."""
     return None if expected is None else max(expected - phase_told, float(phase_pulls - phase_told))

@@ -1,6 +1,4 @@
-"""The ledger of a study: which pulls were asked for, what came of them, and what follows from
-that.
-"""
+"""The ledger of a study: which pulls were asked for, what came of them, what follows."""
 
 from __future__ import annotations
 
@@ -97,9 +95,7 @@ class Ledger:
                 self._phase.hold_back(numbers)
 
     def recall(self) -> None:
-        """Everything without a reward waits again, whoever has it in hand; what is left to be
-        planned is planned.
-        """
+        """Let all without a reward wait again, whoever has it; plan what is left to be planned."""
         with self.mutex:
             self._advance()
             if self._phase:
@@ -179,9 +175,7 @@ class Ledger:
             self._load(description)
 
     def forecast(self) -> None:
-        """Work out how many pulls will follow, once a phase: the runner does so while its workers
-        are busy.
-        """
+        """Work out how many pulls will follow, once per phase, while the workers are busy."""
         with self.mutex:
             if self._forecast_due:
                 self._forecast_due = False
@@ -231,9 +225,7 @@ class Ledger:
             yield phase
 
     def _advance(self) -> None:
-        """Draw the conclusions from a phase once it is complete; may be called again if a write
-        failed in between.
-        """
+        """Draw the conclusions from a complete phase; may be called again if a write failed."""
         while self._phase is not None and not self._phase.missing:
             if len(self._run.history) == self._phase.stored.index:
                 self._run.take(self._phase.stored)

@@ -1,6 +1,4 @@
-"""One writer a study: a lock that the operating system drops when its process dies, however it
-dies.
-"""
+"""One writer per study: a lock that the system drops when its process dies, however it dies."""
 
 from __future__ import annotations
 

@@ -85,9 +85,7 @@ class Note(BaseModel):
 
     @property
     def guess(self) -> str:
-        """What is known before the end, in one sentence; put together anew, since a stored sentence
-        could claim anything.
-        """
+        """What is known before the end, put anew: a stored sentence could claim anything."""
         left = "1 arm is" if len(self.candidates) == 1 else f"{len(self.candidates)} arms are"
         return (
             f"{self.arm} is the best guess after {self.samples} pulls, not certified; {left} still "

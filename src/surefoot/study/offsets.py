@@ -74,9 +74,7 @@ def corners(box: dict[str, float | str]) -> list[Row]:
 
 
 def labels(entries: Sequence[dict[str, Any]]) -> list[str]:
-    """A name for each entry from its parameters: short numbers, or exact ones where two short ones
-    are alike.
-    """
+    """A name for each entry from its parameters, with as many digits as tell them apart."""
     short = [_label(entry, "g") for entry in entries]
     return short if len(set(short)) == len(short) else [_label(entry, "") for entry in entries]
 

@@ -22,9 +22,7 @@ class Pace:
         self._seconds = spent if self._seconds is None else 0.8 * self._seconds + 0.2 * spent
 
     def chunk_size(self, waiting: int, workers: int) -> int:
-        """Enough pulls to outweigh the cost of sending them, few enough to keep all workers busy to
-        the end.
-        """
+        """Enough pulls to be worth sending, few enough to keep all workers busy to the end."""
         if self._seconds is None:
             return 1
         wanted = int(CHUNK_SECONDS / max(self._seconds, CHUNK_SECONDS / CHUNK_LIMIT))

@@ -1,6 +1,4 @@
-"""The phase that is being pulled: which pulls wait, which are handed out, which have their
-reward.
-"""
+"""The phase that is being pulled: which pulls wait, are handed out, have their reward."""
 
 from __future__ import annotations
 
@@ -31,9 +29,7 @@ class OpenPhase:
 
     @classmethod
     def planned(cls, phase: Phase, first_pull: int, study_seed: int) -> OpenPhase:
-        """A new phase, its pairs in a random order: a drift of the simulator or laboratory meets
-        all of them alike.
-        """
+        """A new phase, its pairs in a random order: a drift meets all of them alike."""
         # two numbers: no pull's stream
         source = np.random.SeedSequence(study_seed, spawn_key=(phase.index, 1))
         grouped: IntArray = np.repeat(np.arange(len(phase.counts)), phase.counts)

@@ -1,6 +1,4 @@
-"""What a study will cost, before anything is spent: hardness and pulls for a range of gaps, by
-simulated rewards.
-"""
+"""What a study will cost, before anything is spent: hardness and pulls by size of gap."""
 
 from __future__ import annotations
 
@@ -109,9 +107,7 @@ def _contestants(problem: RobustProblem, algorithm: Algorithm) -> dict[str, Algo
 
 
 def _unit_gap_theta(problem: RobustProblem, generator: np.random.Generator) -> Array:
-    """(dimension,) random, with robust gap 1; whitened, so that every direction of the features
-    counts alike.
-    """
+    """(dimension,) random, of robust gap 1; whitened, so that all directions count alike."""
     whitening = np.linalg.pinv(problem.pairs) * np.sqrt(problem.n_pairs)
     for _ in range(100):
         theta = whitening @ generator.standard_normal(problem.n_pairs)

@@ -54,9 +54,7 @@ class Pull:
     study_seed: int
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the features as bytes: most of the cost of sending a tiny pull would be that of
-        its array.
-        """
+        """Pickle the features as bytes: an array would be most of the cost of a tiny pull."""
         words = (self.id, self.study, self.phase, self.pair, self.arm, self.perturbation)
         return _received, (words, self.parameters, self.features.tobytes(), self.study_seed)
 

@@ -1,6 +1,4 @@
-"""StudyReader: look at a study, also while it runs. Readers write nothing and never hold the writer
-up.
-"""
+"""StudyReader: look at a study, also while it runs, without holding its writer up."""
 
 from __future__ import annotations
 
@@ -173,9 +171,7 @@ class StudyReader:
         )
 
     def pulls(self, since: int = 0, limit: int | None = None) -> pd.DataFrame:
-        """One row a pull from the given number: pair, names, parameters, state, reward, attempts,
-        times, error.
-        """
+        """One row per pull from the given number: pair, names, parameters, what came of it."""
         import pandas as pd
 
         rows = self._storage.pull_rows(since, limit)
@@ -200,9 +196,7 @@ class StudyReader:
         )
 
     def phases(self) -> pd.DataFrame:
-        """One row a phase: its pulls, when it was planned and finished, and what was known after
-        it.
-        """
+        """One row per phase: its pulls, its times, and what was known after it."""
         import pandas as pd
 
         rows = self._storage.phase_rows()
@@ -211,9 +205,7 @@ class StudyReader:
         return pd.concat([times, pd.DataFrame(known)], axis=1)
 
     def failures(self, limit: int = 100) -> pd.DataFrame:
-        """The pulls that failed or lost a worker, the latest first, whether or not they succeeded
-        later.
-        """
+        """The pulls that ever failed or lost a worker, the latest first."""
         import pandas as pd
 
         return pd.DataFrame(self._storage.failure_rows(limit), columns=list(FAILURE_COLUMNS))
@@ -225,9 +217,7 @@ class StudyReader:
         return pd.DataFrame(self._storage.correction_rows(), columns=list(CORRECTION_COLUMNS))
 
     def pulls_per_minute(self, minutes: int = 60) -> pd.DataFrame:
-        """Rewards in each of the last minutes that had any: columns `minute` (seconds since 1970)
-        and `pulls`.
-        """
+        """Rewards per minute: columns `minute` (seconds since 1970) and `pulls`, none empty."""
         import pandas as pd
 
         rows = self._storage.rewards_by_minute(since=time.time() - 60 * minutes)

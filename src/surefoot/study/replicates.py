@@ -1,5 +1,4 @@
-"""Whether a simulator repeats itself: pulls of one pair must differ by noise, or nothing was learnt
-from repeating them.
+"""Whether a simulator repeats itself: pulls of one pair must differ, or say nothing new.
 
 A fixed seed gives every pull of a pair the same reward to the last bit, and then each repetition
 counts as evidence that it is not. Rewards alone cannot tell a fixed seed from a simulator without

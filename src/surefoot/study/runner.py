@@ -175,9 +175,7 @@ class Runner:
         self._ledger.pause(message)
 
     def _take_back_lost(self, chunk: Chunk, error: BaseException) -> None:
-        """The worker died, or the node was taken away: the same pulls again, with the same
-        seeds.
-        """
+        """Hand out the same pulls again, with the same seeds: the worker died."""
         self._workers.repair()
         if self._stopping.asked or self._pause or not self._workers.ready:
             self._ledger.give_back(pull.id for pull in chunk)

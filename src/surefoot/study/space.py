@@ -1,6 +1,4 @@
-"""Arms and perturbations as a configuration writes them: lists, grids, boxes, tables; absolute or
-relative offsets.
-"""
+"""Arms and perturbations as a configuration writes them: lists, grids, boxes, tables."""
 
 from __future__ import annotations
 

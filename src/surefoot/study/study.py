@@ -122,8 +122,7 @@ class Study:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, algorithm: Algorithm | None = None) -> Study:
-        """Open a study to go on with it, exactly where it stopped. One process at a time; readers
-        use StudyReader.
+        """Open a study to go on where it stopped, one process at a time; else use StudyReader.
 
         Args:
             algorithm: only if the study was made with an algorithm that surefoot does not ship.
@@ -199,8 +198,10 @@ class Study:
         return pulls
 
     def pulls(self) -> Iterator[Pull]:
-        """Hand out pulls as they are taken, phase after phase, for as long as each phase is told
-        to its end before the next pull is taken.
+        """Hand out pulls as they are taken, phase after phase.
+
+        It ends when the study does, or where a phase was not told to its end before the next pull
+        is taken.
         """
         while pulls := self.ask():
             yield from pulls
@@ -222,9 +223,7 @@ class Study:
         return self.tell_many([(number, reward)], study=claimed) == 1
 
     def tell_many(self, rewards: Iterable[tuple[int, float]], *, study: str | None = None) -> int:
-        """Store several rewards in one write, all of them or, if one is refused, none. Gives how
-        many were new.
-        """
+        """Store several rewards in one write, all or none; gives how many were new."""
         self._refuse_another(study)
         now, ledger = time.time(), self._ledger
         with ledger.mutex:
@@ -286,9 +285,7 @@ class Study:
             return runner.run()
 
     def change_budget(self, budget: int | None) -> None:
-        """Allow more pulls, or fewer: the one setting that may change, since it decides only where
-        a run is cut off.
-        """
+        """Allow more pulls, or fewer. No other setting may change: this one only cuts a run off."""
         self._ledger.change_budget(budget)
 
     @property

@@ -1,6 +1,4 @@
-"""Coordinates in which PRIME works: answers do not depend on the units of features, nor on how
-scales differ.
-"""
+"""PRIME's coordinates: answers depend neither on the units of features nor on scales."""
 
 from __future__ import annotations
 
@@ -15,8 +13,7 @@ from surefoot.whitening import whiten_exactly
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """Pairs and what pulls of them measure, after the linear map that makes the mean of r rᵀ the
-    identity.
+    """Pairs and what their pulls measure, mapped so that the mean of r rᵀ is the identity.
 
     Attributes:
         pairs: (n_pairs, dimension) the points that are compared.

@@ -1,5 +1,4 @@
-"""PRIME's outlook: how likely the leader's claims are to be settled, how far off that is, and how
-many pulls to make now.
+"""PRIME's outlook: how likely and how soon all is settled, and how many pulls to make now.
 
 Compiled where a run asks for it again and again.
 """
@@ -86,8 +85,7 @@ class Outlook(NamedTuple):
 def write_needs(
     outlook: Outlook, weight: float, pulls: float, needs: Array, spreads: Array
 ) -> None:
-    """Evidence missing at that much more weight, in standard deviations of what it adds; and what
-    that varies by.
+    """Evidence missing at that much more weight, in standard deviations; and what it varies by.
 
     That many pulls add evidence with standard deviation 1, and some of the gaps' own uncertainty.
     """
@@ -101,9 +99,7 @@ def write_needs(
 
 @kernel
 def write_scores(outlook: Outlook, weight: float, pulls: float, scores: Array) -> None:
-    """How likely each entry is settled after that much more weight and that many pulls, as normal
-    scores.
-    """
+    """How likely each entry is settled after that much more weight, as normal scores."""
     spreads = np.empty(len(scores))
     write_needs(outlook, weight, pulls, scores, spreads)
     for k in range(len(scores)):
@@ -138,9 +134,7 @@ def first_likely(outlook: Outlook, ahead: Array) -> int:
 
 @kernel
 def best_size(outlook: Outlook) -> float:
-    """How many times its scheduled size a phase should have: pulls against the price of another
-    phase.
-    """
+    """How many scheduled sizes a phase should have: pulls against the price of another phase."""
     best, least, look, foresight = 1.0, np.inf, outlook.look, outlook.foresight
     for k in range(len(foresight.sizes) - 1, -1, -1):
         size = foresight.sizes[k]

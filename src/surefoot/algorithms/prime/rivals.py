@@ -1,5 +1,4 @@
-"""Which point of each arm a challenger's pair should beat most clearly: the best vertex, or a
-better point of its hull.
+"""Which point of each arm's hull a challenger's pair should beat most clearly.
 
 Compiled, because a run asks this for every (challenger's pair, arm) in every phase.
 """
@@ -75,8 +74,7 @@ def rival_points(prospect: Prospect, challenger: int, arms: IntArray) -> RivalPo
 
 @kernel
 def clearest_points(prospect: Prospect, own: IntArray, arms: IntArray, found: RivalPoints) -> None:
-    """For each of the pairs z' in `own` and each arm, the point of the arm's hull with the largest
-    gap / distance, written in place.
+    """For each z' in `own` and each arm, the point of its hull with the largest gap / distance.
 
     Distance counts what pulls to come will measure and how well the gap is known: a point that
     looks best only because its gap is a guess would be beaten less clearly than hoped.
@@ -147,9 +145,7 @@ def clearest_points(prospect: Prospect, own: IntArray, arms: IntArray, found: Ri
 
 @kernel
 def _difference(prospect: Prospect, pair: int, other: int, out: Array) -> float:
-    """Write pair − other and return its length; 0 where the two are one point or the phase does not
-    measure it.
-    """
+    """Write pair − other; return its length, 0 for one point or an unmeasured difference."""
     measured, past, hidden, sizes = (
         prospect.measured,
         prospect.past,

@@ -1,5 +1,4 @@
-"""From PRIME's weights to whole pulls: rounded, some set aside to explore, single ones moved to
-where they count.
+"""From PRIME's weights to whole pulls, with some set aside to explore.
 
 Nothing here bears on the guarantee either: whatever is chosen from past data is allowed.
 """
@@ -22,8 +21,7 @@ THOUSANDTHS = 1000.0  # pairs wanted alike to three decimals count as equals
 
 
 class Rounding:
-    """Rounds phases, giving a share of each to pairs that have been pulled least for what they are
-    worth.
+    """Rounds phases, a share of each for pairs pulled least for what they are worth.
 
     Half of that share follows λ^G, to learn θ; half goes round all pairs, so that a wrong model can
     be noticed.
@@ -66,9 +64,7 @@ def _worth_a_pull(weights: Array, pulls: int) -> Array:
 
 
 def _most_wanted(wanted: Array, pulls: int) -> Counts:
-    """The pulls go to the most wanted pairs in turn, among equals in an order that jumps about
-    evenly.
-    """
+    """Pulls for the most wanted pairs in turn; equals in an order that jumps about evenly."""
     whole = np.maximum(np.floor(wanted), 0.0)
     if whole.sum() > pulls:
         return round_design(whole, pulls)

@@ -62,9 +62,7 @@ def _settle(
     factor: Array,
     trial: Array,
 ) -> int:
-    """Move y to the optimum on its passive rows, dropping rows that would turn negative; -1 if they
-    are dependent.
-    """
+    """Move y to the optimum on its passive rows, none negative; -1 if they are dependent."""
     while count > 0:
         if not _solve_passive(rows, gaps, passive, count, factor, trial):
             return -1
@@ -109,9 +107,7 @@ def nearest(
     trial: Array,
     u: Array,
 ) -> int:
-    """Non-negative least squares from a warm start y; returns how many rows are passive (those with
-    y > 0).
-    """
+    """Non-negative least squares from a warm start y; returns how many rows have y > 0."""
     size, dimension = rows.shape
     limit = min(size, dimension + 1)
     count = np.int64(0)  # a bare 0 would compile everything below twice
@@ -169,9 +165,7 @@ def _complement(
     written: int,
     block: int,
 ) -> int:
-    """Append an orthonormal basis of the span of the active rows without its unit vector along
-    ε.
-    """
+    """Append an orthonormal basis of the active rows' span without the direction of ε."""
     dimension = rows.shape[1]
     first = written
     for i in range(count):

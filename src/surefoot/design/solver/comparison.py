@@ -1,5 +1,4 @@
-"""Pairs against rival arms: the blocks of a comparison, their rows, and a cheap upper bound of
-each.
+"""Pairs against rival arms: blocks, their rows, and a cheap upper bound of each.
 
 There may be millions of blocks; they are never built all at once. One Gram product in chunks gives,
 for every block, the smallest ratio over the rival's pairs.
@@ -49,9 +48,7 @@ class Comparison:
 
     @cached_property
     def _members(self) -> tuple[IntArray, IntArray]:
-        """Indices of the rivals' pairs, rival after rival, and where each rival's begin among
-        them.
-        """
+        """Indices of the rivals' pairs, and where each rival's begin among them."""
         return _ranges(self.offsets[self.rivals], self.offsets[self.rivals + 1])
 
     @cached_property
@@ -134,9 +131,7 @@ def lowest_ratios(
     smallest_gap: float,
     lowest: Array,
 ) -> None:
-    """From the inner products of apexes and rivals' pairs, each rival's lowest ‖z − z'‖² / gap₊²; 0
-    for z's own arm.
-    """
+    """Each rival's lowest ‖z − z'‖² / gap₊², from inner products; 0 for z's own arm."""
     for i in range(len(lowest)):
         for r in range(len(rivals)):
             least = 0.0 if rivals[r] == own[i] else np.inf
@@ -149,18 +144,14 @@ def lowest_ratios(
 
 
 def equal_gaps(pairs: Array, offsets: IntArray, arms: IntArray) -> Comparison:
-    """Every pair of the given arms against every other given arm, all gaps 1: the robust XY
-    criterion.
-    """
+    """Every pair of the given arms against every other, all gaps 1: the robust XY criterion."""
     apexes = _ranges(offsets[arms], offsets[arms + 1])[0]
     ones, zeros = np.ones(apexes.size), np.zeros(len(pairs))
     return Comparison(pairs, offsets, apexes, arms, ones, zeros)
 
 
 def chosen_arms(given: ArrayLike | None, n_arms: int, what: str) -> IntArray:
-    """The arms given, each once and in order, or all of them; what is no number of an arm is
-    refused.
-    """
+    """The arms given, each once and in order, or all of them."""
     arms = np.unique(np.arange(n_arms) if given is None else np.asarray(given))
     if arms.size and arms.dtype.kind not in "iu":
         raise InputError(f"{what} has type {arms.dtype}: give the numbers of arms, 0 for the first")
@@ -177,9 +168,7 @@ def squared_lengths(rows: Array) -> Array:
 
 
 def _ranges(begins: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
-    """All indices in begins[k]:ends[k], range after range, and where each range starts among
-    them.
-    """
+    """All indices in begins[k]:ends[k], and where each range starts among them."""
     sizes = ends - begins
     starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     return np.arange(starts[-1]) + np.repeat(begins - starts[:-1], sizes), starts

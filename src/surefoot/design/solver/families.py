@@ -1,5 +1,4 @@
-"""Families of blocks: which comparisons a design must resolve, priced without ever building them
-all.
+"""Families of blocks: what a design must resolve, priced without ever building it all.
 
 Every family answers two questions at a whitener T (so that ‖T v‖² = vᵀA⁻¹v): how bad is the worst
 block, with the blocks that are bad (`price`), and what are the rows and gaps of given blocks
@@ -44,9 +43,7 @@ class Family(Protocol):
     """What the working-set solver needs to know about its blocks."""
 
     def price(self, whitener: Array, threshold: float, limit: int) -> Prices:
-        """The worst criterion, and at most `limit` blocks whose criterion is above the
-        threshold.
-        """
+        """The worst criterion, and at most `limit` blocks above the threshold."""
         ...
 
     def blocks(self, identities: IntArray, whitener: Array) -> Blocks:
@@ -70,9 +67,7 @@ class Directions:
 
 
 class Vertices:
-    """Blocks whose criterion is the *smallest* ratio over the rival's pairs, as the paper has it:
-    not convex.
-    """
+    """Blocks by the paper's criterion, the smallest ratio over the rival's *pairs*. Not convex."""
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
@@ -103,8 +98,7 @@ class Vertices:
 
 
 class Hulls:
-    """Blocks whose criterion is the smallest ratio over the *convex hull* of the rival: convex in
-    the design.
+    """Blocks whose criterion is the smallest ratio over the rival's *convex hull*. Convex.
 
     A block whose apex lies in the rival's hull has no strict alternative: the rival can never win
     there, whatever θ is. Such blocks are left out.
@@ -140,9 +134,7 @@ class Hulls:
     def _above(
         self, identities: IntArray, whitener: Array, threshold: float
     ) -> tuple[IntArray, Array]:
-        """Those of the blocks that are above the threshold and have a strict alternative, with
-        their criteria.
-        """
+        """The blocks above the threshold that have a strict alternative, with their criteria."""
         distance = distances(self.blocks(identities, whitener), whitener)
         with np.errstate(divide="ignore"):
             criteria = 1.0 / distance

@@ -28,9 +28,7 @@ RIDGE = 1e-13  # relative: against rounding errors on the diagonal
 
 @dataclass
 class SmallSolution:
-    """The best weights found, the best proof (multipliers and the geometry they go with), and what
-    each certifies.
-    """
+    """The best weights found, the best proof, and what each certifies."""
 
     weights: Array
     multipliers: Array
@@ -55,9 +53,7 @@ class SmallSolution:
 def solve(
     problem: SmallProblem, weights: Array, multipliers: Array, tolerance: float
 ) -> SmallSolution:
-    """Follow the central path from positive weights and multipliers until the certified gap is
-    below the tolerance.
-    """
+    """Follow the central path until the certified gap is below the tolerance."""
     iterate = Iterate.start(problem, weights, multipliers)
     best = SmallSolution(iterate.weights, iterate.multipliers, iterate.geometry, np.inf, 0.0)
     for _ in range(MAX_ITERATIONS):
@@ -72,8 +68,7 @@ def solve(
 
 
 class Iterate:
-    """Weights λ and slacks s of f ≥ 1, one after the other, against reduced costs y and multipliers
-    w.
+    """Weights λ and slacks s of f ≥ 1, in turn, against reduced costs y and multipliers w.
 
     Attributes:
         primal: (n_atoms + n_blocks,) λ, s.
@@ -116,9 +111,7 @@ class Iterate:
         return self._moved(problem, d_primal, d_dual)
 
     def _centre(self, d_primal: Array, d_dual: Array) -> float:
-        """The complementarity to aim at: Mehrotra's guess, but no faster than feasibility can
-        follow.
-        """
+        """The complementarity to aim at: Mehrotra's, but no faster than feasibility follows."""
         now = float(self.primal @ self.dual)
         primal = self.primal + min(1.0, _longest(self.primal, d_primal)) * d_primal
         dual = self.dual + min(1.0, _longest(self.dual, d_dual)) * d_dual

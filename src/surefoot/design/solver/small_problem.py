@@ -32,14 +32,11 @@ class Blocks:
 
     @cached_property
     def most_active(self) -> int:
-        """At most this many rows are active in all: no more than the dimension and one in each
-        block.
-        """
+        """At most this many rows are active: no more than the dimension and one in each block."""
         return int(np.minimum(np.diff(self.starts), self.rows.shape[1] + 1).sum())
 
     def solve(self, whitener: Array, multipliers: Array) -> tuple[Array, Array, Array, IntArray]:
-        """Each block's distance and minimiser ε, with the basis rows and their owners: see
-        `solve_blocks`.
+        """Each block's distance and minimiser ε, basis rows and owners: see `solve_blocks`.
 
         Args:
             whitener: (dimension, dimension) T with A⁻¹ = TᵀT; ε and the basis come in its
@@ -119,9 +116,7 @@ class SmallProblem:
         self._warm = np.zeros(blocks.gaps.size)
 
     def geometry(self, weights: Array) -> Geometry | None:
-        """Solve every block at these weights; None if the information matrix is numerically
-        singular.
-        """
+        """Solve every block at these weights; None if the information is singular."""
         whitener = cholesky_whitener((self.atoms.T * weights) @ self.atoms)
         if whitener is None:
             return None

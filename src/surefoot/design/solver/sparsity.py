@@ -17,9 +17,7 @@ POLISHING_ROUNDS = 3
 
 
 def sparse(rows: Array, family: Family, found: Certified, tolerance: float) -> Certified:
-    """Exact zeros wherever they cost no more than the tolerance, or next to nothing if that is used
-    up.
-    """
+    """Exact zeros where they cost at most the tolerance, or next to nothing if it is used up."""
     within = found.bound * (1.0 + tolerance)
     allowed = within if found.value <= within else found.value * (1.0 + 0.1 * tolerance)
     best, low, high = found, 0, len(CUTS)
@@ -40,9 +38,7 @@ def sparse(rows: Array, family: Family, found: Certified, tolerance: float) -> C
 def _polished(
     rows: Array, family: Family, best: Certified, core: IntArray, allowed: float, tolerance: float
 ) -> Certified:
-    """The best design on the core rows alone, if that is good enough: many tiny weights may add
-    up.
-    """
+    """The best design on the core rows alone, if that is good enough."""
     if np.linalg.matrix_rank(rows[core]) < rows.shape[1]:
         return best
     working = WorkingSet(rows[core], family, tolerance, best.weights[core])
@@ -58,9 +54,7 @@ def _polished(
 
 
 def _cut(rows: Array, weights: Array, cut: float) -> Array:
-    """Without the weights below a share of the largest, on as few rows as carry the same
-    information.
-    """
+    """Without the smallest weights, on as few rows as carry the same information."""
     support = np.flatnonzero(weights > cut * weights.max())
     kept = weights[support] / weights[support].sum()
     whitener = spectral_whitener((rows[support].T * kept) @ rows[support])

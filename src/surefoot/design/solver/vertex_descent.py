@@ -1,5 +1,4 @@
-"""Majorise-minimise for the paper's criteria, where each block takes the smallest ratio over the
-rival's pairs.
+"""Majorise-minimise for the paper's criteria, the smallest ratios over rivals' pairs.
 
 Fixing each block's choice at the current design gives a convex criterion that is above the true one
 and touches it there; minimising it cannot make the true one worse. Where this ends depends on where
@@ -21,8 +20,7 @@ MANY_ROWS = 2_000  # above this, one start must do
 
 
 def descend(rows: Array, family: Vertices, tolerance: float, hull: Certified) -> Certified:
-    """The best design found from the hull relaxation's, from halfway to the uniform one, and from
-    afar.
+    """The best design found from three starts: the relaxation's, halfway to uniform, afar.
 
     The lower bound is the relaxation's: a bound for one fixed choice would not be valid here.
     """

@@ -1,6 +1,4 @@
-"""Large designs from small ones: solve for a few pairs and a few blocks, price all, add the worst,
-repeat.
-"""
+"""Large designs from small ones: solve for a few pairs and blocks, price all, add the worst."""
 
 from __future__ import annotations
 
@@ -75,9 +73,7 @@ class WorkingSet:
         return int(new.size)
 
     def solve_small(self, tolerance: float) -> Array:
-        """Solve the small problem; returns (n_blocks, dimension) the minimisers ε that carry its
-        proof.
-        """
+        """Solve the small problem; gives (n_blocks, dimension) the ε that carry its proof."""
         problem = SmallProblem(
             self.rows[self.atoms], self.family.blocks(self.identities, self.whitener())
         )
@@ -92,9 +88,7 @@ class WorkingSet:
         return solution.epsilon
 
     def price_atoms(self, epsilon: Array, limit: int) -> tuple[float, IntArray]:
-        """The lower bound that the multipliers prove over *all* rows, and the rows that hold it
-        down most.
-        """
+        """The lower bound that holds over *all* rows, and the rows that hold it down most."""
         heavy = self.multipliers > 1e-7 * self.multipliers.max()
         multipliers = self.multipliers[heavy]
         load = np.zeros(len(self.rows))
@@ -150,9 +144,7 @@ def _not_in(candidates: IntArray, known: IntArray) -> IntArray:
 
 
 def _first_atoms(rows: Array, start: Array | None) -> tuple[IntArray, Array]:
-    """All rows if they are few; else extreme rows in every direction, with what the start
-    supports.
-    """
+    """All rows if they are few; else extreme ones, with what the start supports."""
     if len(rows) <= ALL_ATOMS:
         atoms = np.arange(len(rows))
     else:
@@ -166,9 +158,7 @@ def _first_atoms(rows: Array, start: Array | None) -> tuple[IntArray, Array]:
 
 
 def extreme_rows(rows: Array) -> IntArray:
-    """Some rows that span the space well: the longest ones, and in turn the longest outside the
-    span so far.
-    """
+    """Some rows that span the space well: the longest, in turn, outside the span so far."""
     dimension = rows.shape[1]
     lengths = np.einsum("ij,ij->i", rows, rows)
     longest = np.argpartition(-lengths, min(PIVOT_ROWS * dimension, len(rows) - 1))[
@@ -182,9 +172,7 @@ def extreme_rows(rows: Array) -> IntArray:
 
 
 def _pivots(rows: Array) -> IntArray:
-    """Rows in the order of a pivoted orthogonalisation, as long as something is left; both ends of
-    each direction.
-    """
+    """Rows in the order of a pivoted orthogonalisation, both ends of each direction."""
     chosen: list[int] = []
     rest = rows.copy()
     for _ in range(rows.shape[1]):

@@ -25,8 +25,7 @@ class Place:
         return all(_identity(file) == known for file, known in self._identities.items())
 
     def rescue(self, source: connection.Connection) -> Path:
-        """Copy what an open connection still holds to a new file beside the study, or where else it
-        can be written.
+        """Copy what an open connection still holds to a new file, beside the study if possible.
 
         The log that stayed behind is removed: SQLite would take it for that of the next file of
         this name.

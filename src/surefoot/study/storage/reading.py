@@ -168,9 +168,7 @@ class ReadStorage:
             yield StoredPhase(index, first, pairs, rewards)
 
     def notes(self, since: int = 0) -> list[str]:
-        """What was noted after each phase, from the given one; phases without a note are left
-        out.
-        """
+        """What was noted after each phase that has a note, from the given one."""
         rows = self._table(
             "SELECT summary FROM phases WHERE summary IS NOT NULL AND phase >= ? ORDER BY phase",
             (str,),
@@ -179,9 +177,7 @@ class ReadStorage:
         return [row[0] for row in rows]
 
     def last_note(self) -> str | None:
-        """What was noted after the last complete phase; a study that needed none has only its
-        result.
-        """
+        """What was noted after the last complete phase; its result if there was no phase."""
         found = self._rows(
             "SELECT summary FROM phases WHERE summary IS NOT NULL ORDER BY phase DESC LIMIT 1"
         ) or self._rows("SELECT value FROM study WHERE key = 'result'")

@@ -245,8 +245,7 @@ class WriteStorage(ReadStorage):
             )
 
     def _shorten_wal(self) -> None:
-        """Copy a long WAL back to its end and cut it to nothing, so that it is never older than the
-        file.
+        """Copy a long WAL back and cut it to nothing, so that it is never older than the file.
 
         While somebody reads, it waits for the next occasion, not for the reader.
         """

@@ -28,8 +28,7 @@ __all__ = ["Rivals", "appraised", "exchanged", "finishing_design", "whitened"]
 def finishing_design(
     rows: Array, start: Array, rivals: Rivals, effort: Effort
 ) -> tuple[Array, Array]:
-    """(n_pairs,) weights most likely to settle all rivals, and (n_rivals,) the directions' lengths
-    under them.
+    """(n_pairs,) weights most likely to settle all rivals; (n_rivals,) directions' lengths there.
 
     Args:
         rows: (n_pairs, dimension) what a pull of each pair measures.
@@ -46,8 +45,7 @@ def finishing_design(
 def exchanged(
     main: IntArray, aside: IntArray, rows: Array, rivals: Rivals, effort: Effort
 ) -> IntArray:
-    """Move single pulls from where they are worth least to where they are worth most, beside those
-    set aside.
+    """Move single pulls to where they are worth most, beside those set aside.
 
     Rounding may have taken a tiny weight away without which some rival goes all but unmeasured; the
     gradient shows it.
@@ -70,9 +68,7 @@ def appraised(rows: Array, weights: Array, rivals: Rivals) -> tuple[float, Array
 
 
 def whitened(points: Array, rows: Array, weights: Array) -> Array:
-    """The points where length is ‖·‖_{A⁻¹} under weighted rows; a little ridge in case that is
-    singular.
-    """
+    """The points where length is ‖·‖_{A⁻¹} under weighted rows, with a little ridge."""
     factor, out = np.empty((rows.shape[1], rows.shape[1])), np.empty(points.shape)
     if not factorise_information(rows, weights, factor):
         raise ArithmeticError(

@@ -86,9 +86,7 @@ def log_normal(t: float) -> float:
 
 @kernel(fastmath=REORDERED)
 def factorise(matrix: Array) -> bool:
-    """Replace the lower triangle by the Cholesky factor; False if the matrix is not positive
-    definite.
-    """
+    """Replace the lower triangle by the Cholesky factor; False if there is none."""
     n = len(matrix)
     for i in range(n):
         for j in range(i + 1):
@@ -106,9 +104,7 @@ def factorise(matrix: Array) -> bool:
 
 @kernel(fastmath=REORDERED)
 def factorise_information(rows: Array, weights: Array, factor: Array) -> bool:
-    """Write the Cholesky factor of Σ weight z zᵀ, with a little ridge; False if that is not
-    positive definite.
-    """
+    """Write the Cholesky factor of Σ weight z zᵀ, with a little ridge; False if there is none."""
     n, dimension = rows.shape
     factor[:, :] = 0.0
     trace = 0.0
@@ -205,9 +201,7 @@ def _hazard(score: float) -> float:
 def gradient_at(
     rows: Array, weights: Array, rivals: Rivals, gradient: Array, lengths: Array
 ) -> float:
-    """The log-probability; its gradient at any number of pairs and the directions' lengths are
-    written in place.
-    """
+    """The log-probability; its gradient at some pairs, and directions' lengths, in place."""
     dimension, count = rows.shape[1], len(rivals.gaps)
     appraisal = blank_appraisal(count, dimension)
     factor, solved = appraisal.factor, appraisal.whitened

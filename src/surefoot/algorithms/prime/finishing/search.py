@@ -1,5 +1,4 @@
-"""The search for the finishing design, compiled: an interior point on the simplex, and single pulls
-after rounding.
+"""The search for the finishing design: an interior point, and single pulls after rounding.
 
 Plain loops here too: `sum`, `max`, or an array copied into another cost the first user five seconds
 of compilation.
@@ -82,9 +81,7 @@ def _newton_direction(
 def _move_slacks(
     weights: Array, slacks: Array, direction: Array, barrier: float, change: Array
 ) -> None:
-    """Slacks follow the weights' direction, linearly from slack · weight = barrier, and stay
-    positive.
-    """
+    """Slacks follow the weights' direction, linearly, and stay positive."""
     step = 1.0
     for i in range(len(weights)):
         change[i] = barrier / weights[i] - slacks[i] - slacks[i] / weights[i] * direction[i]
@@ -96,9 +93,7 @@ def _move_slacks(
 
 @kernel
 def newton(rows: Array, weights: Array, rivals: Rivals, tolerance: float) -> None:
-    """Primal–dual interior point on the simplex, in place; the gradient gives the gap that ends
-    it.
-    """
+    """Primal–dual interior point on the simplex, in place; the gradient's gap ends it."""
     n, dimension = rows.shape
     appraisal = blank_appraisal(len(rivals.gaps), dimension)
     gradient, curvature = np.empty(n), np.empty((n, n))
@@ -179,8 +174,7 @@ def _working_set(weights: Array, gradient: Array, mean: float, effort: Effort) -
 
 @kernel
 def improve(rows: Array, weights: Array, rivals: Rivals, effort: Effort, lengths: Array) -> None:
-    """Newton's method on the pairs in use and a few that promise most, until no other pair does; in
-    place.
+    """Newton's method on the pairs in use and a few that promise most, in place.
 
     The directions' lengths under the weights are written too.
     """
