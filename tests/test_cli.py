@@ -279,6 +279,13 @@ def test_a_mistyped_reward_is_corrected_with_a_trace(
     Path("results.csv").write_text("pull,reward\n0,15\n1,2\n")
     surefoot("tell", "results.csv")
     Path("results.csv").write_text("pull,reward\n0,1.5\n")
+    capsys.readouterr()
+    surefoot("tell", "results.csv")
+    said = capsys.readouterr()
+    assert said.err == (
+        "surefoot: pull 0 has its reward already: the first one counts, 1.5 is ignored\n"
+    )
+    assert "surefoot tell --correct" in said.out
     surefoot("tell", "--correct", "results.csv")
     assert "1 rewards corrected" in capsys.readouterr().out
     surefoot("status")

@@ -1,6 +1,4 @@
-"""The command line: `surefoot COMMAND`. Each command is a module of surefoot.commands with a
-function `command`.
-"""
+"""The command line: each command is a module of surefoot.commands with a function `command`."""
 
 from __future__ import annotations
 
@@ -9,7 +7,8 @@ import importlib
 import io
 import logging
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import typer
@@ -101,7 +100,24 @@ def _messages_shown() -> Iterator[None]:
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = _shown(warnings.showwarning)
+            yield
     finally:
         log.removeHandler(handler)
         log.setLevel(level)
+
+
+def _shown(otherwise: Callable[..., None]) -> Callable[..., None]:
+    """Shows a warning of ours as a sentence, without the line of code that gave it."""
+
+    def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+        from surefoot.display import printable
+        from surefoot.errors import SurefootWarning
+
+        if issubclass(category, SurefootWarning):
+            print(f"surefoot: {printable(message)}", file=sys.stderr)
+        else:
+            otherwise(message, category, *place)
+
+    return show

@@ -27,7 +27,10 @@ def command(
 
     with StudyReader(study_file(study)) as reader:
         status = reader.status()
-        print(json.dumps(asdict(status), indent=1)) if as_json else _print(reader, status)
+        if as_json:
+            print(json.dumps(asdict(status), indent=1))
+        else:
+            _print(reader, status)
 
 
 def _print(reader: StudyReader, status: Status) -> None:

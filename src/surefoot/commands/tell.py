@@ -35,13 +35,16 @@ def command(
 
     rewards, identifier = _read(results)
     with open_study(study) as opened:
-        _correct(opened, rewards, identifier) if correct else _tell(opened, rewards, identifier)
+        store = _correct if correct else _tell
+        store(opened, rewards, identifier)
         print(printable(opened.result.sentence))
 
 
 def _tell(study: Study, rewards: Rewards, identifier: str | None) -> None:
     new = study.tell_many(rewards, study=identifier)
     print(f"{new} new rewards stored, {study.told} in all.", end=" ")
+    if new < len(rewards):
+        print("`surefoot tell --correct` replaces what was told wrongly.", end=" ")
 
 
 def _correct(study: Study, rewards: Rewards, identifier: str | None) -> None:
