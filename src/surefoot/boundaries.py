@@ -36,8 +36,7 @@ GRID_MARGIN = 1e-3  # of such a δ, for policies between the shares
 
 @lru_cache(maxsize=64)
 def gaussian_boundary(weights: Weights, delta: float, strictness: Weights = ()) -> Array:
-    """c_t = √(a + strictness_t) with a such that a Gaussian walk ever crosses with probability
-    exactly δ.
+    """c_t = √(a + strictness_t), with a such that a Gaussian walk ever crosses with probability δ.
 
     If δ is large, a is such that no walk with steps of at most those variances crosses more often;
     up to 0.2 that is the same, as a test shows for PRIME's plans.
@@ -62,8 +61,7 @@ def gaussian_boundary(weights: Weights, delta: float, strictness: Weights = ()) 
 
 
 def crossing_probability(weights: Weights, boundary: Array) -> float:
-    """P(W_t ≥ c_t √V_t for some t) for a Gaussian random walk: the recursion of Armitage, McPherson
-    and Rowe (1969).
+    """P(W_t ≥ c_t √V_t for some t) of a Gaussian walk (Armitage, McPherson and Rowe, 1969).
 
     It carries the density of S = W / √V among walks that have not crossed, by Gauss–Legendre
     quadrature.
@@ -83,8 +81,7 @@ def crossing_probability(weights: Weights, boundary: Array) -> float:
 
 
 def worst_crossing_probability(weights: Weights, boundary: Array) -> float:
-    """The largest crossing probability if an adversary, knowing the past, may shrink the variance
-    of every step.
+    """The largest crossing probability if an adversary may shrink the variance of every step.
 
     A phase that says nothing about a direction counts as T = 0 while V still grows, and a noise
     scale that is only an upper bound makes steps smaller than planned. Backward dynamic programming
@@ -177,9 +174,7 @@ def _maximin(gain: Array) -> tuple[float, Array]:
 
 
 def _mixture_crossing(rates: Array, mixture: Array, variance: float, delta: float) -> float:
-    """The c at which the mixture reaches 1/δ when the variance is V; it increases in W, so c is
-    unique.
-    """
+    """The one c at which the mixture, which increases in W, reaches 1/δ at variance V."""
     used = mixture > 0
     log_mixture, eta = np.log(mixture[used]), rates[used]
 

@@ -64,9 +64,7 @@ def kernel(
 
 @cache
 def announce() -> None:
-    """Say, once in a process, why its first result takes long; a command shows it, a library call
-    does not.
-    """
+    """Say once why the first result takes long; a command shows it, a library call does not."""
     log.info("compiling for this machine: up to a minute, this once")
 
 

@@ -52,8 +52,7 @@ def one_sided_events(offsets: IntArray) -> int:
 
 
 def self_normalised_radius(first: Array, total: Array, delta: float) -> float:
-    """β with P(‖θ̂ − θ‖_A ≤ β at all looks) ≥ 1 − δ, however the pulls after the first phase were
-    chosen.
+    """β with P(‖θ̂ − θ‖_A ≤ β at all looks) ≥ 1 − δ, however later pulls were chosen.
 
     The method of mixtures (Abbasi-Yadkori, Pál and Szepesvári, 2011) with prior precision V =
     A_first bounds ‖S‖² in the norm of (V + A)⁻¹ by log det(V + A) − log det V + 2 log(1/δ). With κ

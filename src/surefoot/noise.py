@@ -59,9 +59,7 @@ class Noise(ABC):
 
     @abstractmethod
     def variances(self, scatter: Array, freedom: Array) -> Array:
-        """(n_pairs,) variances of single pulls as far as data tell: for choices, not for
-        guarantees.
-        """
+        """(n_pairs,) variances of single pulls by the data: for choices, not for guarantees."""
 
     def refuse_impossible(self, outcome: Outcome) -> None:  # noqa: B027
         """Raise an error if no rewards of this kind can have given this outcome."""
@@ -92,15 +90,11 @@ class Noise(ABC):
 
     @abstractmethod
     def union_threshold(self, events: int, delta: float) -> float:
-        """c such that this many one-sided deviations of more than c standard deviations have
-        probability ≤ δ in all.
-        """
+        """c such that any of this many one-sided deviations exceeds c with probability ≤ δ."""
 
     @abstractmethod
     def boundary(self, weights: Weights, delta: float, strictness: Weights) -> Array:
-        """(n_looks,) c_t such that a walk with these step variances ever reaches c_t √V_t with
-        probability ≤ δ.
-        """
+        """(n_looks,) c_t: a walk of these variances ever reaches c_t √V_t with probability ≤ δ."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

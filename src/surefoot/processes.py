@@ -115,8 +115,6 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
 
 
 def _quiet_tracker() -> str:
-    """The warnings for multiprocessing's own clean-up process: it would report what an interrupted
-    command leaves to it as leaked.
-    """
+    """Warnings but those of multiprocessing, which calls leaked what an interrupt left to it."""
     given = os.environ.get("PYTHONWARNINGS")
     return ",".join([*([given] if given else []), "ignore:resource_tracker"])

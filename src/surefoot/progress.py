@@ -129,9 +129,7 @@ class Shown(Protocol):
 
 
 class Progress(Protocol):
-    """Anything that wants to know how far a study is. `update` is called a few times a second, from
-    the thread that runs the study.
-    """
+    """Anything that wants to know how far a study is, a few times a second, in its thread."""
 
     def update(self, snapshot: Snapshot) -> None: ...
 

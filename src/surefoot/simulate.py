@@ -59,8 +59,7 @@ def identify(
 
 
 class LinearSimulator:
-    """Rewards zᵀθ + noise, drawn as the sufficient statistics of a whole phase: 10⁹ pulls cost as
-    much as 10.
+    """Rewards zᵀθ + noise, drawn as the sums of a whole phase: 10⁹ pulls cost as much as 10.
 
     Args:
         theta: for the features, or for the problem's reduced basis.
@@ -175,9 +174,7 @@ def _spread(values: Array, pulled: IntArray, counts: Counts) -> Array:
 
 
 def _gaussian(generator: np.random.Generator, counts: IntArray) -> tuple[Array, Array]:
-    """Sum and scatter of standard normal draws are independent: N(0, n), and χ² with n − 1 degrees
-    of freedom.
-    """
+    """Sums and scatters of standard normal draws are independent: N(0, n), and χ² of n − 1."""
     sums = np.sqrt(counts) * generator.standard_normal(counts.shape)
     freedom = np.maximum(counts - 1, 0).sum(axis=0)
     squares = 2 * generator.standard_gamma(np.maximum(freedom, 1) / 2)
@@ -191,9 +188,7 @@ def _rademacher(generator: np.random.Generator, counts: IntArray) -> tuple[Array
 
 
 def _uniform(generator: np.random.Generator, counts: IntArray) -> tuple[Array, Array]:
-    """Uniform on ±√3 (variance 1), one by one while that is cheap, by the central limit theorem
-    beyond.
-    """
+    """Uniform on ±√3 (variance 1), one by one while that is cheap, normal sums beyond."""
     sums, squares = np.zeros(counts.shape), np.zeros(counts.shape)
     for place in np.ndindex(counts.shape):
         n = counts[place]

@@ -149,8 +149,7 @@ def _weighted(
 
 
 def _solve(design: Array, target: Array) -> tuple[Array, int]:
-    """Least squares and the rank, with columns brought to one size first: the units of features do
-    not matter.
+    """Least squares and the rank, with columns of one size: units of features do not matter.
 
     LAPACK's complete orthogonal factorisation, called directly: a run asks for this twice a phase.
     """
@@ -195,8 +194,7 @@ class FitTest:
 def lack_of_fit(
     rows: Array, scales: Array, outcome: Outcome, scales_known: bool = False
 ) -> FitTest:
-    """Exact F test of the linear model within one phase (Gaussian noise, scales right up to a
-    factor).
+    """Exact F test of the linear model in one phase (Gaussian noise, scales up to a factor).
 
     The pairs' means deviate from the fit with k − rank degrees of freedom; the replicates give the
     noise with N − k. Both are independent of the estimate of θ and, as a ratio, of the total
@@ -236,9 +234,7 @@ def _against_replicates(
 
 
 def combine(tests: list[FitTest]) -> float | None:
-    """One p-value from independent phases; twice the smaller one where replicates and known scales
-    both speak.
-    """
+    """One p-value from all phases; twice the smaller where replicates and scales both speak."""
     kinds = (
         [(t.against_replicates, t.samples) for t in tests],
         [(t.against_scale, t.samples) for t in tests],
@@ -248,9 +244,7 @@ def combine(tests: list[FitTest]) -> float | None:
 
 
 def _inverse_normal(tests: list[tuple[float | None, int]]) -> float | None:
-    """Independent p-values as normal scores, each weighted by its samples; those that are None are
-    left out.
-    """
+    """Independent p-values as normal scores, each weighted by its samples."""
     usable = [(p, samples) for p, samples in tests if p is not None]
     if not usable:
         return None

@@ -1,6 +1,4 @@
-"""The contract of an algorithm: phases out, outcomes in, a result at any time. Pure: no file, clock
-or randomness.
-"""
+"""The contract of an algorithm: phases out, outcomes in, a result at any time. Pure."""
 
 from __future__ import annotations
 
@@ -84,9 +82,7 @@ class Algorithm(ABC):
         """Draw conclusions from a phase; `tally` holds it already."""
 
     def next_phase(self) -> Phase | None:
-        """The phase to pull now (the same one until its outcome is told), or None when the run is
-        over.
-        """
+        """The phase to pull now, the same until its outcome is told; None when the run is over."""
         if self.pending is None and self._stop is None:
             counts = self.next_counts()
             if isinstance(counts, StopReason):
@@ -102,9 +98,7 @@ class Algorithm(ABC):
         return self.pending
 
     def update(self, outcome: Outcome) -> None:
-        """Take the outcome of the phase that `next_phase` gave. Anything else is refused and
-        changes nothing.
-        """
+        """Take the outcome of the phase that `next_phase` gave; refuse anything else."""
         phase = answered(self.pending, outcome, self.problem, self.settings.noise)
         self.tally = self.tally.after(outcome)
         self.learn(outcome)

@@ -85,8 +85,7 @@ class StopReason(Enum):
 
 @dataclass(frozen=True)
 class ModelCheck:
-    """Tests of the model behind the certificate. Passing proves nothing; failing is a warning to
-    heed.
+    """Tests of the model. Passing proves nothing; failing is a warning to heed.
 
     Attributes:
         lack_of_fit: p-value of the linear model against replicates; None: untestable with these
@@ -265,9 +264,7 @@ class Result:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per phase: pulls, leader, survivors, evidence against the closest rival,
-        boundary.
-        """
+        """One row per phase: pulls, leader, survivors, weakest evidence, boundary."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -283,9 +280,7 @@ class Result:
         )
 
     def _weakest_evidence(self) -> list[float]:
-        """At each look, against the arm hardest to exclude; arms that were eliminated before gather
-        no more.
-        """
+        """At each look, the evidence against the arm that is hardest to exclude."""
         possible = np.ones(self.problem.n_arms, dtype=bool)
         weakest = []
         for record in self.history:
@@ -305,9 +300,7 @@ class Result:
         )
 
     def to_html(self) -> str:
-        """A self-contained page with the answer, the certificate, the charts and the table of
-        arms.
-        """
+        """A self-contained page: the answer, the certificate, the charts, the arms."""
         from surefoot.report import result_page
 
         return result_page(self)

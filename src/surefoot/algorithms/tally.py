@@ -112,9 +112,7 @@ class Tally:
 
     @property
     def relative_variance(self) -> float | None:
-        """The variance of the noise relative to `scales`: 1 if these are known, else as replicates
-        say; None without any.
-        """
+        """The noise variance relative to `scales`: 1 if known, else by replicates, or None."""
         if self.settings.noise.known:
             return 1.0
         freedom = float(self.freedom.sum())
@@ -132,17 +130,13 @@ class Tally:
 
     @property
     def residual_variance(self) -> float:
-        """The variance about the linear fits of the phases, relative to `scales`: it needs no
-        replicates, but the model.
-        """
+        """The variance about the phases' linear fits: it needs no replicates, but the model."""
         squares = sum(fit.squares for fit in self.fits)
         return squares / max(sum(fit.freedom for fit in self.fits), 1)
 
     @property
     def ellipsoid_radius(self) -> float:
-        """β of the self-normalised ellipsoid about the estimate, valid at all looks; ∞ while it
-        cannot be formed.
-        """
+        """β of the self-normalised ellipsoid, valid at all looks; ∞ while it cannot be formed."""
         if self.first_information is None:
             return math.inf
         total = information(self.rows, self.counts)

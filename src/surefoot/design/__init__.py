@@ -1,6 +1,4 @@
-"""Designs: how to share the pulls among the pairs, each with a proven bound on how much better any
-other could be.
-"""
+"""Designs: how to share pulls among pairs, each with a proven bound on how good it is."""
 
 from surefoot.design.g_optimal import g_design, g_optimal
 from surefoot.design.robust_xy import robust_xy, robust_xy_design, xy_optimal

@@ -28,9 +28,7 @@ FIRST_COST = 0.03  # reduced costs at the start: small, because the start is clo
 
 
 def g_design(problem: RobustProblem, tolerance: float = 1e-3) -> Design:
-    """The design that minimises the largest prediction variance over all pairs of a problem
-    (`eq:G-all`).
-    """
+    """The design with the smallest largest prediction variance of all pairs (`eq:G-all`)."""
     return g_optimal(problem.pairs, tolerance)
 
 

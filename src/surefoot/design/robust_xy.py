@@ -1,6 +1,4 @@
-"""The robust XY design (`eq:eq14`): resolve every pair of every candidate arm against every other
-candidate.
-"""
+"""The robust XY design (`eq:eq14`): every pair of a candidate against every other candidate."""
 
 from __future__ import annotations
 
@@ -21,9 +19,7 @@ from surefoot.whitening import whiten
 def robust_xy_design(
     problem: RobustProblem, arms: ArrayLike | None = None, tolerance: float = 1e-2
 ) -> Design:
-    """The design of Robust RAGE (`eq:eq14`) for the given candidate arms of a problem; see
-    `robust_xy`.
-    """
+    """The design of Robust RAGE (`eq:eq14`) for these candidates; see `robust_xy`."""
     return robust_xy(problem.pairs, problem.offsets, arms, tolerance=tolerance)
 
 

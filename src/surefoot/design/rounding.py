@@ -13,8 +13,7 @@ from surefoot.errors import InputError
 
 
 def round_design(weights: ArrayLike, n: int) -> IntArray:
-    """Whole numbers of pulls, n in all, that lose least against the shares (Pukelsheim, 2006,
-    section 12.5).
+    """Whole pulls, n in all, that lose least against the shares (Pukelsheim, 2006, section 12.5).
 
     Each of the l pairs of the support starts with ⌈(n − l/2) w⌉ pulls; then the pair with the
     smallest count/w gains one, or the pair with the largest (count − 1)/w loses one, until the sum
@@ -46,9 +45,7 @@ def round_design(weights: ArrayLike, n: int) -> IntArray:
 
 
 def rounding_minimum(weights: ArrayLike, epsilon: float) -> int:
-    """The paper's r(ε) = 2‖λ‖₀/ε: from this many pulls on, rounding costs at most a factor 1 +
-    ε.
-    """
+    """The paper's r(ε) = 2‖λ‖₀/ε: with as many pulls, rounding costs at most a factor 1 + ε."""
     if not epsilon > 0:
         raise InputError(
             f"epsilon is {epsilon}, but a rounding loss above 0 is needed: 0.1 is usual"

@@ -1,6 +1,4 @@
-"""Designs that tell one arm from its rivals at a given θ: of the exact characteristic time, and of
-the paper's H_R.
-"""
+"""Designs that tell one arm from its rivals at a given θ: for the exact H*, and the paper's H_R."""
 
 from __future__ import annotations
 

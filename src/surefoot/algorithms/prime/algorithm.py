@@ -1,6 +1,4 @@
-"""PRIME: predictable-rival max-min elimination, the default algorithm. The proof is in
-docs/prime.md.
-"""
+"""PRIME: predictable-rival max-min elimination, the default. The proof is in docs/prime.md."""
 
 from __future__ import annotations
 
@@ -20,8 +18,7 @@ from surefoot.statistics import Counts, Outcome
 
 @dataclass(eq=False)
 class Prime(Algorithm):
-    """Eliminates an arm once the evidence that its worst case is beaten crosses a sequential
-    boundary.
+    """Eliminates an arm once the evidence against its worst case crosses a boundary.
 
     Before each phase, from past data alone: a leader, a design that tells it from the survivors,
     and for every pair of the leader the point of each survivor that it should beat most clearly.

@@ -55,9 +55,7 @@ class Elimination:
         self.walks.settle(boundary * np.asarray(roots))
 
     def within_tolerance(self, preferred: int) -> int | None:
-        """An arm that every other survivor has been shown not to beat by more than the
-        tolerance.
-        """
+        """An arm that no other survivor beats by more than the tolerance, as has been shown."""
         for leader in sorted(self._near, key=lambda arm: arm != preferred):
             if self.survivors[leader] and not self._rivals(leader).any():
                 return leader

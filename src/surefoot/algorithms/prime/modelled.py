@@ -78,9 +78,7 @@ class ModelledCourse(Course):
         self.rounding = Rounding(self.coordinates.rows, self.spread, self.tuning)
 
     def _pilot(self, remaining: float) -> Counts:
-        """Pulls spread over all directions, and a few that check the model: they choose, but do not
-        count.
-        """
+        """Pulls in all directions, a few that check the model: they choose, but do not count."""
         dimension = self.problem.dimension
         wanted = self.tuning.pilot_per_dimension * dimension * (2 if self.batched else 1)
         counts = round_design(self.spread, int(min(wanted, remaining)))
@@ -93,9 +91,7 @@ class ModelledCourse(Course):
         self.order: IntArray = alive[np.argsort(-values, kind="stable")]
 
     def _noise_scale(self, tally: Tally) -> float:
-        """Of the noise relative to `scales`, from all residuals so far if it is unknown: for the
-        size of gaps.
-        """
+        """The noise relative to `scales`, from all residuals if unknown: for sizes of gaps."""
         if self.settings.noise.known or self.batched:
             return 1.0
         silent = self.tuning.least_noise * float(np.abs(self.coordinates.rows @ self.theta).max())

@@ -72,17 +72,14 @@ class PhaseTests:
         self.challenges: list[Challenge] = []
 
     def add(self, challenger: int, arms: IntArray) -> None:
-        """Choose, for each pair z' of the challenger and each arm, the point of its hull that z'
-        should beat most.
-        """
+        """Choose, for each z' of the challenger and each arm, the point to beat most clearly."""
         points = rival_points(self.prospect, challenger, arms)
         lengths = np.where(points.ahead <= self.least, np.inf, points.ahead)
         directions = points.differences / lengths[:, :, None]
         self.challenges.append(Challenge(challenger, arms, directions, lengths, points.gaps))
 
     def statistics(self, outcome: Outcome, settings: Settings) -> list[tuple[Array, Array | None]]:
-        """For each challenge T, and T eased by the tolerance if there is one: (n_challenger_pairs,
-        n_arms_tested).
+        """For each challenge T, and T eased by the tolerance: (n_challenger_pairs, n_arms_tested).
 
         Only what the phase adds to the past estimate is projected: rewards far from zero then keep
         their digits. With an unknown scale, T is a t statistic on this phase's own residual, mapped

@@ -23,8 +23,7 @@ class Where(Protocol):
 
 
 class Walks:
-    """The walks W(x) = Σ_ℓ min over z' in Z_ℓ of the sum of √w T over the phases in which ℓ
-    challenged x.
+    """Walks W(x) = Σ_ℓ min over z' in Z_ℓ of Σ √w T over the phases in which ℓ challenged x.
 
     A pair z' is settled against x once the sum would cross with z' as its challenger's worst pair,
     whatever those of the other challengers are. Settled pairs leave the minimum: their sums become
@@ -73,9 +72,7 @@ class Walks:
         )
 
     def held_by(self, challenger: int) -> Array:
-        """(n_arms, n_challenger_pairs) evidence as each pair of the challenger sees it: what more
-        of it adds to.
-        """
+        """(n_arms, n_challenger_pairs) evidence as each pair of the challenger sees it."""
         block = self.blocks.get(challenger)
         return self._held(
             challenger,

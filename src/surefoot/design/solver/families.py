@@ -110,9 +110,7 @@ class Hulls:
         self._strict = np.empty(0, dtype=np.int64)
 
     def price(self, whitener: Array, threshold: float, limit: int) -> Prices:
-        """As every family; the value is an upper bound if more than `limit` blocks are above the
-        threshold.
-        """
+        """As every family; an upper bound if more than `limit` blocks are above the threshold."""
         candidates = _gather(self.comparison, whitener, threshold, EVERY_BLOCK)
         keep = ~np.isin(candidates.blocks, self._left_out)
         order, upper = candidates.blocks[keep], candidates.criteria[keep]
