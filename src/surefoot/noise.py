@@ -65,6 +65,15 @@ class Noise(ABC):
         """Raise an error if no rewards of this kind can have given this outcome."""
 
     @property
+    def limits(self) -> tuple[float, float] | None:
+        """The smallest and the largest reward that there can be; None if any is possible."""
+        return None
+
+    def negated(self) -> Noise:
+        """The same for rewards of the other sign."""
+        return self
+
+    @property
     @abstractmethod
     def assumption(self) -> str:
         """What a certificate relies on, as part of a sentence."""
@@ -287,6 +296,13 @@ class Bounded(Noise):
     @property
     def assumption(self) -> str:
         return f"rewards between {self.low:g} and {self.high:g}, and nothing else"
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return self.low, self.high
+
+    def negated(self) -> Bounded:
+        return Bounded(-self.high, -self.low)
 
     @property
     def span(self) -> tuple[float, float]:

@@ -109,16 +109,30 @@ def _batch_sums(pair: IntArray, reward: Array, counts: Counts, n_batches: int) -
     n_pairs = len(counts)
     if not n_batches:
         return np.zeros((0, n_pairs))
-    order = np.argsort(pair, kind="stable")
-    begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    turn = np.empty(len(pair), dtype=np.int64)
-    turn[order] = np.arange(len(pair)) - begins[pair[order]]
-    size = np.maximum(counts // n_batches, 1)
-    batch = turn // size[pair]
-    inside = (batch < n_batches) & (counts[pair] >= n_batches)
+    batch, _ = places_in_batches(pair, counts, n_batches)
+    inside = batch >= 0
     places = batch[inside] * n_pairs + pair[inside]
     sums = np.bincount(places, weights=reward[inside], minlength=n_batches * n_pairs)
     return np.asarray(sums, dtype=np.float64).reshape(n_batches, n_pairs)
+
+
+def places_in_batches(pairs: IntArray, counts: Counts, n_batches: int) -> tuple[IntArray, IntArray]:
+    """(n_pulls,) the batch of each pull, and its place within that batch; −1 for those in none.
+
+    Args:
+        pairs: (n_pulls,) the pair of each pull, in the order of their numbers.
+        counts: (n_pairs,) pulls of each pair.
+        n_batches: 1 or more.
+    """
+    order = np.argsort(pairs, kind="stable")
+    begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    turn = np.empty(len(pairs), dtype=np.int64)
+    turn[order] = np.arange(len(pairs)) - begins[pairs[order]]
+    size = np.maximum(counts // n_batches, 1)[pairs]
+    batch, place = turn // size, turn % size
+    outside = (batch >= n_batches) | (counts[pairs] < n_batches)
+    batch[outside], place[outside] = -1, -1
+    return batch, place
 
 
 def information(rows: Array, counts: Array | Counts) -> Array:

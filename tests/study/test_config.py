@@ -231,7 +231,7 @@ def use(folder: Path, text: str) -> None:
         ("scale = 1.0", "scale = -1.0", "noise: given .*a noise scale must be one positive number"),
         ('"gaussian", scale = 1.0', '"sub-gaussian"', "noise: given .*SubGaussian needs a scale"),
         ("scale = 1.0", "scala = 1.0", "gaussian noise has no scala: it takes scale"),
-        ('"gaussian"', '"cauchy"', "noise.kind: given 'cauchy'; it should be 'gaussian' or"),
+        ('"gaussian"', '"cauchy"', "noise.kind: given 'cauchy'; it should be 'gaussian', "),
         ('features = "given"', 'features = "cubic"', "features: given 'cubic'"),
         ("delta = 0.05", "delta = = 0.05", "is not TOML"),
     ],

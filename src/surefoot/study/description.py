@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from importlib.metadata import version
 from typing import Any, Literal, get_args
 
 from surefoot.algorithms import Algorithm, Settings, stored_algorithm
 from surefoot.errors import InputError
-from surefoot.noise import noise_from_dict
 from surefoot.problem import RobustProblem
-from surefoot.statistics import Outcome, Phase
+from surefoot.statistics import Outcome
+from surefoot.study.asked import settings_from_dict, settings_to_dict, with_guide
 from surefoot.study.errors import StudyFileError
 from surefoot.study.input import whole_seed
 from surefoot.study.storage import StoredPhase
@@ -84,14 +84,29 @@ class Description:
         """What a stored reward is multiplied by to be maximised."""
         return 1 if self.direction == "maximize" else -1
 
+    @property
+    def signed_settings(self) -> Settings:
+        """The settings for rewards that are to be maximised, as an algorithm sees them."""
+        noise = self.settings.noise
+        return replace(self.settings, noise=noise if self.sign > 0 else noise.negated())
+
+    def refuse_impossible(self, pull: int, reward: float) -> None:
+        """Refuse a reward, as measured, that the study says there cannot be."""
+        limits = self.settings.noise.limits
+        if limits is not None and not limits[0] <= reward <= limits[1]:
+            raise InputError(
+                f"the reward of pull {pull} is {reward:g}, but the study says that all lie between "
+                f"{limits[0]:g} and {limits[1]:g}: mend the simulator, or start a new study with "
+                "the true range; this reward is not stored, and no other is lost"
+            )
+
     def to_entries(self) -> dict[str, Any]:
         """As plain values for the study file."""
-        settings = asdict(self.settings) | {"noise": self.settings.noise.to_dict()}
         return {
             "id": self.id,
             "name": self.name,
             "problem": self.problem.to_dict(),
-            "settings": settings,
+            "settings": settings_to_dict(self.settings),
             "algorithm": self.algorithm,
             "options": self.options,
             "direction": self.direction,
@@ -122,8 +137,6 @@ class Description:
 
     @classmethod
     def _rebuilt(cls, entries: dict[str, Any]) -> Description:
-        settings = dict(entries["settings"])
-        settings["noise"] = noise_from_dict(settings["noise"])
         if not all(isinstance(entries[key], str) for key in ("id", "name", "algorithm")):
             raise TypeError("a name is no text")
         if entries["direction"] not in get_args(Direction):
@@ -132,7 +145,7 @@ class Description:
             id=entries["id"],
             name=entries["name"],
             problem=RobustProblem.from_dict(entries["problem"]),
-            settings=Settings(**settings),
+            settings=settings_from_dict(entries["settings"]),
             algorithm=entries["algorithm"],
             options=dict(entries["options"]),
             direction=entries["direction"],
@@ -150,15 +163,15 @@ class Description:
                 f"{self.options}, not with {chosen.name!r} and "
                 f"{chosen.options()}: give the same algorithm, or start a new study"
             )
-        return chosen.start(self.problem, self.settings)
+        return chosen.start(self.problem, with_guide(self.signed_settings))
 
-    def outcome(self, stored: StoredPhase, phase: Phase | None = None) -> Outcome:
-        """The outcome of a complete phase, summed in the order of the pulls' numbers whatever order
-        they came in; in the batches of `phase`, if it is given.
+    def outcome(self, phase: StoredPhase) -> Outcome:
+        """The outcome of a complete phase, summed and put into batches in the order of the pulls'
+        numbers, whatever order they came in.
         """
-        asked = stored.index if phase is None else phase
-        rewards = self.sign * stored.rewards
-        return Outcome.from_rewards(asked, self.problem.n_pairs, stored.pairs, rewards)
+        n_pairs = self.problem.n_pairs
+        rewards = self.sign * phase.rewards
+        return Outcome.from_rewards(phase.layout(n_pairs), n_pairs, phase.pairs, rewards)
 
     def full_options(self, algorithm: type[Algorithm] | None = None) -> dict[str, Any]:
         """All options: a file of an earlier version leaves some of them unsaid. The algorithm is

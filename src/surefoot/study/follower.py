@@ -23,7 +23,7 @@ class Follower:
 
     def __init__(self, description: Description, storage: ReadStorage) -> None:
         self._description, self._storage = description, storage
-        self._tally = Tally.empty(description.problem, description.settings)
+        self._tally = Tally.empty(description.problem, description.signed_settings)
         self._history: list[PhaseRecord] = []
 
     def result(self) -> Result | None:
@@ -66,6 +66,7 @@ class Follower:
             reason=StopReason[note.reason] if note else StopReason.RUNNING,
             survivors=history[-1].survivors if history else np.ones(problem.n_arms, dtype=bool),
             history=list(history),
+            attained_confidence=note.attained_confidence if note else None,
         )
 
     def _notes(self, since: int) -> list[Note]:

@@ -75,8 +75,9 @@ class Ledger:
 
     def pull(self, number: int) -> Pull:
         """A pull of this phase."""
-        assert self._phase is not None
-        return self._make_pull(number, self._phase.stored.index, self._phase.pair(number))
+        phase = self._phase
+        assert phase is not None
+        return self._make_pull(number, phase.stored.index, phase.pair(number), phase.block(number))
 
     def needs(self, number: int) -> bool:
         """Whether this pull belongs to the current phase and has no reward yet."""
@@ -240,7 +241,7 @@ class Ledger:
             self._finish()
             return None
         phase = OpenPhase.planned(planned, self._next_number, self.description.seed)
-        self.storage.add_phase(planned.index, self._next_number, phase.stored.pairs)
+        self.storage.add_phase(phase.stored)
         self._next_number += phase.size
         return phase
 

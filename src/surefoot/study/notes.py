@@ -24,6 +24,7 @@ class Note(BaseModel):
         leader, survivors: the arm ahead, and how many arms were not eliminated.
         evidence, boundary: the statistic of each arm and what it was compared with.
         expected_left: a forecast of the pulls to come, once it has been worked out.
+        attained_confidence: how sure the rewards made one of the arm; None where nobody said.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -39,6 +40,7 @@ class Note(BaseModel):
     boundary: float | None = None
     evidence: list[float] | None = None
     expected_left: float | None = None
+    attained_confidence: float | None = None
 
     @classmethod
     def of(cls, result: Result) -> Self:
@@ -55,6 +57,7 @@ class Note(BaseModel):
             survivors=int(last.survivors.sum()) if last else result.problem.n_arms,
             boundary=last.boundary if last else None,
             evidence=_worth_keeping(last.evidence) if last else None,
+            attained_confidence=result.attained_confidence,
         )
 
     @classmethod

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from surefoot.arrays import IntArray
-from surefoot.statistics import Phase
+from surefoot.statistics import Phase, places_in_batches
 from surefoot.study.storage import StoredPhase
 
 
@@ -26,6 +26,7 @@ class OpenPhase:
         self.missing = len(missing)
         self._needed = bytearray(np.isnan(stored.rewards).tobytes())
         self._waiting = deque((stored.first_pull + missing).tolist())
+        self._blocks = _blocks(stored) if stored.shared and stored.batches else None
 
     @classmethod
     def planned(cls, phase: Phase, first_pull: int, study_seed: int) -> OpenPhase:
@@ -34,7 +35,10 @@ class OpenPhase:
         source = np.random.SeedSequence(study_seed, spawn_key=(phase.index, 1))
         grouped: IntArray = np.repeat(np.arange(len(phase.counts)), phase.counts)
         pairs = np.random.default_rng(source).permutation(grouped)
-        return cls(StoredPhase(phase.index, first_pull, pairs, np.full(len(pairs), np.nan)))
+        rewards = np.full(len(pairs), np.nan)
+        return cls(
+            StoredPhase(phase.index, first_pull, pairs, rewards, phase.batches, phase.shared)
+        )
 
     @property
     def size(self) -> int:
@@ -51,6 +55,13 @@ class OpenPhase:
 
     def pair(self, number: int) -> int:
         return int(self.stored.pairs[number - self.stored.first_pull])
+
+    def block(self, number: int) -> int | None:
+        """The block whose random stream this pull shares; None if it has its own."""
+        if self._blocks is None:
+            return None
+        block = int(self._blocks[number - self.stored.first_pull])
+        return block if block >= 0 else None
 
     def needs(self, number: int) -> bool:
         """Whether this pull is of this phase and has no reward yet."""
@@ -90,3 +101,15 @@ class OpenPhase:
     def hold_back(self, numbers: set[int]) -> None:
         """Do not hand these out."""
         self._waiting = deque(number for number in self._waiting if number not in numbers)
+
+
+def _blocks(stored: StoredPhase) -> IntArray:
+    """(n_pulls,) the number of each pull's block: one for every batch and place within it, the
+    same for all pairs; −1 for pulls outside of the batches.
+
+    Numbers begin at the phase's first pull and are fewer than its pulls: no other phase has them.
+    """
+    counts = np.bincount(stored.pairs)
+    batch, place = places_in_batches(stored.pairs, counts, stored.batches)
+    widest = int(place.max()) + 1
+    return np.where(batch >= 0, stored.first_pull + batch * widest + place, -1)

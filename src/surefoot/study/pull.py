@@ -1,7 +1,8 @@
-"""A pull: one call of the simulator, with its number, its pair and its own random stream."""
+"""A pull: one call of the simulator, with its number, its pair and its random streams."""
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.problem import RobustProblem
 
+# the second number of a key: (number,) alone is a pull's own stream, (phase, 1) the order of pulls
+OF_PULL, OF_BLOCK = 0, 2
 RESERVED = ("id", "seed", "arm", "perturbation", "block", "stream")
 
 
@@ -29,8 +32,8 @@ def refuse_reserved(parameter_names: Iterable[str]) -> None:
 class Pull:
     """What a simulator is given.
 
-    The random stream depends on the study's seed and the pull's number alone, so a retry, on any
-    machine and in any order, gives the same reward.
+    The random streams depend on the study's seed and on the number of the pull, or of its block,
+    alone: a retry, on any machine and in any order, gives the same reward.
 
     Attributes:
         id: the number of the pull, 0 for the first of the study.
@@ -41,6 +44,8 @@ class Pull:
         parameters: what is to be simulated, x − y, by name.
         features: (n_features,) the feature map's image of the parameters.
         study_seed: the seed of the whole study.
+        block: with common random numbers, the number of the block whose streams this pull shares
+            with one pull of every other pair in it; None if its streams are its own.
     """
 
     id: int
@@ -52,23 +57,39 @@ class Pull:
     parameters: dict[str, float]
     features: Array
     study_seed: int
+    block: int | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the features as bytes: an array would be most of the cost of a tiny pull."""
         words = (self.id, self.study, self.phase, self.pair, self.arm, self.perturbation)
-        return _received, (words, self.parameters, self.features.tobytes(), self.study_seed)
+        seeds = (self.study_seed, self.block)
+        return _received, (words, self.parameters, self.features.tobytes(), seeds)
 
     @property
     def seed_sequence(self) -> np.random.SeedSequence:
-        return np.random.SeedSequence(self.study_seed, spawn_key=(self.id,))
+        """Where this pull's stream begins."""
+        key = (self.id,) if self.block is None else (self.block, OF_BLOCK)
+        return np.random.SeedSequence(self.study_seed, spawn_key=key)
 
     def rng(self) -> np.random.Generator:
         """A fresh generator at the beginning of this pull's stream."""
         return np.random.default_rng(self.seed_sequence)
 
+    def stream(self, number: int) -> np.random.Generator:
+        """A fresh generator at the beginning of a further stream, independent of the others.
+
+        A simulator with a stream for each source of its randomness (arrivals, services,
+        breakdowns) keeps them in step over the pulls of a block: 0, 1, 2, …
+        """
+        if not isinstance(number, numbers.Integral) or number < 0:
+            raise InputError(f"pull.stream({number!r:.60}): streams are numbered 0, 1, 2, …")
+        own = (self.id, OF_PULL) if self.block is None else (self.block, OF_BLOCK)
+        source = np.random.SeedSequence(self.study_seed, spawn_key=(*own, int(number)))
+        return np.random.default_rng(source)
+
     @property
     def seed(self) -> int:
-        """A whole number below 2³¹ from the same stream, for programs that want one."""
+        """A whole number below 2³¹ for programs that want one; shared like the stream."""
         return int(self.seed_sequence.generate_state(1)[0] >> 1)
 
 
@@ -76,9 +97,9 @@ def _received(
     words: tuple[int, str, int, int, str, str],
     parameters: dict[str, float],
     features: bytes,
-    study_seed: int,
+    seeds: tuple[int, int | None],
 ) -> Pull:
-    return Pull(*words, parameters, np.frombuffer(features), study_seed)
+    return Pull(*words, parameters, np.frombuffer(features), *seeds)
 
 
 class PullFactory:
@@ -88,7 +109,7 @@ class PullFactory:
         self._problem, self._study, self._seed = problem, study, study_seed
         self._parameters: dict[int, dict[str, float]] = {}
 
-    def __call__(self, number: int, phase: int, pair: int) -> Pull:
+    def __call__(self, number: int, phase: int, pair: int, block: int | None = None) -> Pull:
         problem = self._problem
         parameters = self._parameters.get(pair)
         if parameters is None:
@@ -106,6 +127,7 @@ class PullFactory:
             parameters=parameters.copy(),
             features=problem.features[pair],
             study_seed=self._seed,
+            block=block,
         )
 
 

@@ -22,6 +22,7 @@ from surefoot.study.storage import ReadStorage, Running
 from surefoot.study.storage.reading import (
     CORRECTION_COLUMNS,
     FAILURE_COLUMNS,
+    LAYOUT_COLUMNS,
     PHASE_COLUMNS,
     PULL_COLUMNS,
 )
@@ -196,11 +197,11 @@ class StudyReader:
         )
 
     def phases(self) -> pd.DataFrame:
-        """One row per phase: its pulls, its times, and what was known after it."""
+        """One row per phase: its pulls, its times, its layout, and what was known after it."""
         import pandas as pd
 
         rows = self._storage.phase_rows()
-        times = pd.DataFrame([row[:-1] for row in rows], columns=list(PHASE_COLUMNS))
+        times = pd.DataFrame([row[:-1] for row in rows], columns=[*PHASE_COLUMNS, *LAYOUT_COLUMNS])
         known = [Note.from_json(row[-1]).to_dict() if row[-1] else {} for row in rows]
         return pd.concat([times, pd.DataFrame(known)], axis=1)
 

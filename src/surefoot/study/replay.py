@@ -58,7 +58,7 @@ class Run:
 
     def take(self, stored: StoredPhase) -> None:
         """Learn from a complete phase."""
-        self.algorithm.update(self._description.outcome(stored, self.algorithm.next_phase()))
+        self.algorithm.update(self._description.outcome(stored))
         self._replicates.add(stored.pairs, stored.rewards)
 
     def replay(self, phases: Iterable[StoredPhase]) -> StoredPhase | None:
@@ -77,20 +77,19 @@ class Run:
                 f"the study file is damaged: phase {stored.index} has rewards that cannot be "
                 "computed with; restore it from a copy"
             )
-        n_pairs, pairs = self._description.problem.n_pairs, stored.pairs
-        if len(pairs) and not 0 <= pairs.min() <= pairs.max() < n_pairs:
-            raise StudyFileError(
-                f"the study file is damaged: phase {stored.index} pulls pair {pairs.max()} of "
-                f"{n_pairs}; restore it from a copy"
-            )
 
     def _refuse_another_plan(self, stored: StoredPhase) -> None:
-        n_pairs, pairs = self._description.problem.n_pairs, stored.pairs
-        planned, counts = self.next_phase(), np.bincount(pairs, minlength=n_pairs)
-        if planned is None or planned.index != stored.index or (planned.counts != counts).any():
+        planned, pulled = self.next_phase(), stored.layout(self._description.problem.n_pairs)
+        if planned is None or not _same(planned, pulled):
             raise InputError(
                 f"replaying the study, phase {stored.index} comes out otherwise than it was "
                 "pulled: another version of surefoot or numpy, or another kind of processor, plans "
                 "it differently, or its rewards were changed. Go on where it was begun, with "
                 f"{self._description.versions}"
             )
+
+
+def _same(one: Phase, other: Phase) -> bool:
+    """Whether two phases ask for the same pulls, in the same batches and streams."""
+    alike = (one.index, one.batches, one.shared) == (other.index, other.batches, other.shared)
+    return alike and bool((one.counts == other.counts).all())

@@ -7,6 +7,7 @@ import pickle
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import Any, Self
 
@@ -150,7 +151,17 @@ class Runner:
 
     def _arrived(self, reports: list[Report]) -> list[Report]:
         self._pace.learn(reports)
-        return reports
+        return [self._possible(report) for report in reports]
+
+    def _possible(self, report: Report) -> Report:
+        """The report, or that its pull failed if there can be no such reward."""
+        if report.reward is None:
+            return report
+        try:
+            self._ledger.description.refuse_impossible(report.id, report.reward)
+        except InputError as error:
+            return replace(report, reward=None, error=str(error))
+        return report
 
     def _keep(self, reports: list[Report], pulls: dict[int, Pull]) -> None:
         failed = [report for report in reports if report.reward is None]

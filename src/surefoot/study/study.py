@@ -46,6 +46,9 @@ class Study:
         budget: int | None = None,
         confidence: Literal["valid", "paper"] = "valid",
         on_misfit: Literal["reject", "ignore"] = "reject",
+        trust: Literal["model", "pairs"] = "model",
+        guide: str | None = None,
+        common_random_numbers: bool | Literal["auto"] = False,
         on_identical: OnIdentical = "refuse",
         direction: Direction = "maximize",
         seed: int | None = None,
@@ -56,6 +59,13 @@ class Study:
 
         Args:
             algorithm: a name, or an instance with options of its own.
+            trust: "model": the certificate relies on the linear model. "pairs": on direct
+                comparisons of pulled pairs alone; the model only guides.
+            guide: who guesses the means under trust="pairs": a name, or "module:attribute" for your
+                own, from a module that is imported; None for the default.
+            common_random_numbers: True: pulls of different pairs share `pull.rng()` and
+                `pull.seed`, so that differences vary less; "auto": where past phases show that it
+                pays. Simulators must use them for all that is random.
             on_identical: "refuse" ends a study whose pulls of a pair all give the same reward, to
                 the last bit, as those of a fixed seed do; "accept" is for simulators without noise.
             direction: "minimize" looks for the smallest worst case, which is then the largest over
@@ -72,6 +82,9 @@ class Study:
             tolerance=tolerance,
             budget=budget,
             on_misfit=on_misfit,
+            trust=trust,
+            guide=guide,
+            common_random_numbers=common_random_numbers,
         )
         return cls.begin(
             path,
@@ -229,7 +242,7 @@ class Study:
         with ledger.mutex:
             known = [(pull_number(number, ledger.asked), reward) for number, reward in rewards]
             reports = [
-                Report(number, finite_reward(number, reward), None, None, now)
+                Report(number, self._possible(number, reward), None, None, now)
                 for number, reward in known
             ]
             new = self._without_repeats(reports)
@@ -252,7 +265,7 @@ class Study:
         ledger = self._ledger
         with ledger.mutex:
             known = [(pull_number(number, ledger.asked), reward) for number, reward in rewards]
-            ledger.correct({number: finite_reward(number, reward) for number, reward in known})
+            ledger.correct({number: self._possible(number, reward) for number, reward in known})
 
     def run(
         self,
@@ -306,6 +319,12 @@ class Study:
 
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r}, {self.state}, {self.told} rewards)\n{self.result!r}"
+
+    def _possible(self, number: int, given: Any) -> float:
+        """A reward that this pull may have had."""
+        reward = finite_reward(number, given)
+        self.description.refuse_impossible(number, reward)
+        return reward
 
     def _refuse_another(self, study: str | None) -> None:
         if study is not None and study != self.id:

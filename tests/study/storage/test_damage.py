@@ -22,6 +22,7 @@ COLUMNS = {
     "pulls": ["pair", "phase", "reward", "attempts", "losses", "started", "finished", "error"],
     "running": ["since", "worker"],
     "corrections": ["pull", "was", "became", "time"],
+    "layouts": ["phase", "batches", "shared"],
 }
 WRONG = [None, -1, 2**62, float("inf"), "x", b"\xff\x00"]
 WRONG_JSON = ["{", "null", "[]", "{}", "1e999", "[" * 5000]

@@ -17,6 +17,7 @@ import numpy as np
 from surefoot.arrays import Array, IntArray
 from surefoot.drafts import new_file
 from surefoot.errors import InputError
+from surefoot.statistics import Phase
 from surefoot.study.errors import StudyFileError
 from surefoot.study.input import LARGEST_REWARD
 from surefoot.study.lock import wal_of
@@ -43,6 +44,7 @@ PHASE_COLUMNS = {
     "planned": float,
     "finished": float,
 }
+LAYOUT_COLUMNS = {"batches": int, "shared": int}
 CORRECTION_COLUMNS = {"pull": int, "was": float, "became": float, "time": float}
 FAILURE_COLUMNS = {
     name: PULL_COLUMNS[name]
@@ -58,12 +60,28 @@ class StoredPhase:
         first_pull: the number of its first pull.
         pairs: (n_pulls,) the pair of each pull, in the order of their numbers.
         rewards: (n_pulls,) as measured; NaN where there is none yet.
+        batches: into how many batches the pulls of each pair are put, in the order of their
+            numbers; 0: it has none.
+        shared: whether pulls of different pairs share random streams.
     """
 
     index: int
     first_pull: int
     pairs: IntArray
     rewards: Array
+    batches: int = 0
+    shared: bool = False
+
+    def layout(self, n_pairs: int) -> Phase:
+        """The phase as it was planned."""
+        pairs = self.pairs
+        if len(pairs) and not 0 <= pairs.min() <= pairs.max() < n_pairs:
+            raise StudyFileError(
+                f"the study file is damaged: phase {self.index} pulls pairs {pairs.min()} to "
+                f"{pairs.max()} of {n_pairs}; restore it from a copy"
+            )
+        counts = np.bincount(self.pairs, minlength=n_pairs)
+        return Phase(self.index, counts, self.batches, self.shared)
 
     @property
     def complete(self) -> bool:
@@ -145,11 +163,7 @@ class ReadStorage:
 
     def phases(self, since: int = 0) -> Iterator[StoredPhase]:
         """The phases in order, from the given one, each with its pulls."""
-        for index, first, count in self._table(
-            "SELECT phase, first_pull, pulls FROM phases WHERE phase >= ? ORDER BY phase",
-            (int, int, int),
-            since,
-        ):
+        for index, first, count, batches, shared in self._layouts(since):
             found = self._table(
                 "SELECT pair, reward FROM pulls WHERE id >= ? AND id < ? ORDER BY id",
                 (int, float),
@@ -165,7 +179,30 @@ class ReadStorage:
                 pairs = np.array([pair for pair, _ in found], dtype=np.int64)
                 # no reward (None) becomes NaN
                 rewards = np.array([reward for _, reward in found], dtype=np.float64)
-            yield StoredPhase(index, first, pairs, rewards)
+            yield StoredPhase(index, first, pairs, rewards, batches, shared == 1)
+
+    def _layouts(self, since: int) -> list[Row]:
+        """Number, first pull, size, batches and whether streams are shared, of each phase."""
+        layout, joined = self._layout_columns()
+        rows = self._table(
+            f"SELECT phase, first_pull, pulls, {layout} FROM phases{joined} "
+            "WHERE phase >= ? ORDER BY phase",
+            (int, int, int, int, int),
+            since,
+        )
+        for index, _, count, batches, shared in rows:
+            if not 0 <= batches <= count or shared not in (0, 1):
+                raise StudyFileError(
+                    f"{self.path} is damaged: phase {index} of {count} pulls has {batches} batches "
+                    f"and shares {shared} streams; restore it from a copy"
+                )
+        return rows
+
+    def _layout_columns(self) -> tuple[str, str]:
+        """LAYOUT_COLUMNS in a query, and where they stand: phases of old have neither."""
+        if self._number("PRAGMA user_version") < 3:
+            return "0, 0", ""
+        return "coalesce(batches, 0), coalesce(shared, 0)", " LEFT JOIN layouts USING (phase)"
 
     def notes(self, since: int = 0) -> list[str]:
         """What was noted after each phase that has a note, from the given one."""
@@ -241,10 +278,12 @@ class ReadStorage:
         )
 
     def phase_rows(self) -> list[Row]:
-        """The phases as PHASE_COLUMNS, and after these the note."""
+        """The phases as PHASE_COLUMNS and LAYOUT_COLUMNS, and after these the note."""
+        layout, joined = self._layout_columns()
         return self._table(
-            f"SELECT {', '.join(PHASE_COLUMNS)}, summary FROM phases ORDER BY phase",
-            (*PHASE_COLUMNS.values(), str),
+            f"SELECT {', '.join(PHASE_COLUMNS)}, {layout}, summary FROM phases{joined} "
+            "ORDER BY phase",
+            (*PHASE_COLUMNS.values(), *LAYOUT_COLUMNS.values(), str),
         )
 
     def failure_rows(self, limit: int) -> list[Row]:

@@ -11,10 +11,14 @@ It is an SQLite database:
   of sign.
 - `running` (since format 2): one row per pull that is being simulated, kept while the study runs.
 - `corrections` (since format 2): one row per reward that was corrected.
+- `layouts` (since format 3): one row per phase: into how many batches the pulls of each pair are
+  put, in the order of their numbers, and whether pulls of different pairs share random streams.
+  A phase of an earlier format has none: no batches, nothing shared.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import sqlite3
 from pathlib import Path
@@ -25,7 +29,7 @@ from surefoot.study.lock import wal_of
 from surefoot.study.storage.connection import Connection
 
 APPLICATION = 0x53464F54  # "SFOT": stands in the header of every study file
-FORMAT = 2
+FORMAT = 3
 
 FORMAT_1 = (
     "CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -55,7 +59,8 @@ CREATE TABLE pulls (
     "CREATE INDEX pulls_with_error ON pulls (id) WHERE error IS NOT NULL",
     "CREATE INDEX pulls_failed ON pulls (id) WHERE state = 'failed'",
 )
-ADDED_BY_FORMAT_2 = (
+ADDED: dict[int, tuple[str, ...]] = {}  # by each later format
+ADDED[2] = (
     "CREATE TABLE running (pull INTEGER PRIMARY KEY, since REAL NOT NULL, worker TEXT)",
     """
 CREATE TABLE corrections (
@@ -66,6 +71,20 @@ CREATE TABLE corrections (
     time REAL NOT NULL
 )""",
 )
+ADDED[3] = (
+    """
+CREATE TABLE layouts (
+    phase INTEGER PRIMARY KEY,
+    batches INTEGER NOT NULL,
+    shared INTEGER NOT NULL
+)""",
+)
+
+
+def tables(version: int) -> tuple[str, ...]:
+    """What a file of this format is made of."""
+    added = (statements for since, statements in ADDED.items() if since <= version)
+    return (*FORMAT_1, *itertools.chain.from_iterable(added))
 
 
 def make(path: Path, entries: dict[str, str]) -> None:
@@ -97,7 +116,7 @@ def _write(path: Path, entries: dict[str, str]) -> None:
     try:
         connection.executescript(
             f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT};"
-            + ";".join((*FORMAT_1, *ADDED_BY_FORMAT_2))
+            + ";".join(tables(FORMAT))
         )
         with connection:
             connection.executemany("INSERT INTO study VALUES (?, ?)", entries.items())
@@ -148,8 +167,9 @@ def no_database(path: Path) -> StudyFileError:
 
 def migrate(connection: Connection) -> None:
     """Bring a file of an earlier format to this one, inside the caller's transaction."""
-    if connection.rows("PRAGMA user_version")[0][0] < FORMAT:
-        for statement in ADDED_BY_FORMAT_2:
+    found = connection.rows("PRAGMA user_version")[0][0]
+    if found < FORMAT:
+        for statement in tables(FORMAT)[len(tables(found)) :]:
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {FORMAT}")
 
@@ -163,10 +183,9 @@ def _check_tables(path: Path, connection: Connection, version: int) -> None:
         for kind, name, sql in connection.rows("SELECT type, name, sql FROM sqlite_master")
         if sql is not None
     }
-    wanted = FORMAT_1 if version < 2 else (*FORMAT_1, *ADDED_BY_FORMAT_2)
     wrong = {
         statement.split()[2]
-        for statement in map(_normal, wanted)
+        for statement in map(_normal, tables(version))
         if statement not in {sql for _, sql in found.values()}
     }
     wrong |= {

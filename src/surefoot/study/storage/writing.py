@@ -18,14 +18,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from surefoot.arrays import IntArray
 from surefoot.errors import SurefootWarning
 from surefoot.study.errors import StudyFileError
 from surefoot.study.lock import WriterLock, wal_of
 from surefoot.study.pull import Report
 from surefoot.study.storage import connection, schema
 from surefoot.study.storage.place import Place
-from surefoot.study.storage.reading import ReadStorage, Running
+from surefoot.study.storage.reading import ReadStorage, Running, StoredPhase
 
 WAL_LIMIT = 32 * 2**20
 LAST_PATIENCE = 5.0  # seconds: how long closing waits for somebody who reads
@@ -97,12 +96,16 @@ class WriteStorage(ReadStorage):
                 [(key, _storable(json.dumps(value))) for key, value in entries.items()],
             )
 
-    def add_phase(self, index: int, first: int, pairs: IntArray) -> None:
+    def add_phase(self, phase: StoredPhase) -> None:
         """Store a phase and a row for each of its pulls, all at once."""
+        index, first, pairs = phase.index, phase.first_pull, phase.pairs
         with self._transaction():
             self._connection.execute(
                 "INSERT INTO phases (phase, first_pull, pulls, planned) VALUES (?, ?, ?, ?)",
                 (index, first, len(pairs), time.time()),
+            )
+            self._connection.execute(
+                "INSERT INTO layouts VALUES (?, ?, ?)", (index, phase.batches, int(phase.shared))
             )
             self._connection.executemany(
                 "INSERT INTO pulls (id, phase, pair) VALUES (?, ?, ?)",

@@ -116,15 +116,19 @@ class DirectCourse(Course):
         if pace < least:
             return None
         self.contest, self.pace = contest, pace
-        shared = self._may_share and (
-            self.settings.common_random_numbers is True or self.streams.pay(contest)
-        )
-        if shared:
+        if self._shares_streams(contest):
             layout = self._blocks(contest, pace)
         else:
             layout = self._shared_out(contest, held, pace, least, remaining)
         self.outlook = self._outlook(contest, held, layout.counts)
         return layout
+
+    def _shares_streams(self, contest: Contest) -> bool:
+        if not self._may_share:
+            return False
+        if self.settings.noise.evidence == "batches" and self.streams.silent(contest):
+            return False
+        return self.settings.common_random_numbers is True or self.streams.pay(contest)
 
     def _next_contest(self) -> tuple[Contest, Array]:
         """The contest, and (n_own, n_tested) the evidence so far, infinite where settled."""

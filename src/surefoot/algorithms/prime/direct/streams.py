@@ -13,6 +13,8 @@ from surefoot.statistics import Outcome
 
 REMEMBERED = 12  # phases
 PAYS = 0.95  # variance of differences under shared streams, in that of independent ones
+SILENT = 1e-18  # the same, where rounding is all that is left of it
+ENOUGH = 5  # batches that tell silence from chance, where rewards are whole numbers
 
 
 class Streams:
@@ -45,3 +47,18 @@ class Streams:
             apart += float(alone)
             together += float(alone - 2 * (first.sum(axis=1) * second.sum(axis=1)).sum())
         return together <= PAYS * apart or apart == 0.0
+
+    def silent(self, contest: Contest) -> bool:
+        """Whether a difference did not vary at all, though both rewards did: where noise is the
+        same for all pairs, it cancels, and nothing is left to hold a difference against.
+        """
+        together, alone, batches = np.zeros((3, len(contest.own), len(contest.rivals)))
+        for pairs, values in self._phases:
+            known = np.full((len(values), self._n_pairs), np.nan)
+            known[:, pairs] = values
+            own, rivals = known[:, contest.own, None], known[:, None, contest.rivals]
+            together += np.nansum((own - rivals) ** 2, axis=0)
+            alone += np.nansum(own**2 + rivals**2, axis=0)
+            batches += np.isfinite(own - rivals).sum(axis=0)
+        nothing_left = (together <= SILENT * alone) & (alone > 0)
+        return bool((nothing_left & (batches >= ENOUGH)).any())

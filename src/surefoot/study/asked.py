@@ -1,0 +1,57 @@
+"""The settings of a study: as its file holds them, and as its algorithm is given them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import fields, replace
+from typing import Any
+
+from surefoot.algorithms import Settings
+from surefoot.errors import InputError
+from surefoot.guides import GUIDES
+from surefoot.noise import noise_from_dict
+
+
+def settings_to_dict(settings: Settings) -> dict[str, Any]:
+    """As plain values for a study file."""
+    plain = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    return plain | {"noise": settings.noise.to_dict(), "guide": _by_name(settings.guide)}
+
+
+def settings_from_dict(stored: dict[str, Any]) -> Settings:
+    """Rebuild what `settings_to_dict` wrote. A file of version 0.1 says nothing of trust, guide or
+    common random numbers: it trusts its model.
+    """
+    return Settings(**(dict(stored) | {"noise": noise_from_dict(stored["noise"])}))
+
+
+def with_guide(settings: Settings) -> Settings:
+    """The settings with the guide itself in the place of its name."""
+    return replace(settings, guide=_found(_by_name(settings.guide)))
+
+
+def _by_name(guide: Any) -> str | None:
+    if guide is None or (isinstance(guide, str) and (guide in GUIDES or ":" in guide)):
+        return guide
+    raise InputError(
+        f"guide={guide!r:.80} cannot be kept in a study file: give the name of one "
+        f'({", ".join(map(repr, GUIDES))}), or where to find your own, as "module:attribute"'
+    )
+
+
+def _found(guide: str | None) -> Any:
+    """What "module:attribute" names; other names as they are.
+
+    Modules are only looked up, never imported: no file can make its reader run anything.
+    """
+    if guide is None or ":" not in guide:
+        return guide
+    name, _, attribute = guide.partition(":")
+    if name not in sys.modules:
+        raise InputError(
+            f"the study's guide is {guide!r}: import {name} before the study is made or opened"
+        )
+    found = getattr(sys.modules[name], attribute, None)
+    if found is None:
+        raise InputError(f"the study's guide is {guide!r}, but {name} has no {attribute!r}")
+    return found() if isinstance(found, type) else found

@@ -1,0 +1,153 @@
+"""Settings of a study: in and out of its file, and how they reach the algorithm."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.errors import InputError
+from surefoot.guides import Guess, Guide, Seen
+from surefoot.study import Pull, Study, StudyPaused, StudyReader
+from surefoot.study.asked import settings_from_dict, settings_to_dict
+from tests.study.toys import THETA, toy_problem
+
+
+class Flat(Guide):
+    """Knows nothing."""
+
+    name = "flat"
+
+    def guess(self, seen: Seen) -> Guess:
+        return Guess(np.zeros(seen.problem.n_pairs), np.ones(seen.problem.n_pairs))
+
+
+MINE = Flat()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "study.db"
+
+
+def make(path: Path, **changes: object) -> Study:
+    usual = {"delta": 0.05, "noise": sf.Gaussian(), "trust": "pairs", "seed": 1, "budget": 60}
+    return Study.create(path, toy_problem(), **(usual | changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        sf.Settings(delta=0.05, noise=sf.Gaussian()),
+        sf.Settings(delta=0.05, noise=sf.Gaussian(equal=True), trust="pairs", guide="tabular"),
+        sf.Settings(
+            delta=0.1,
+            noise=sf.Bounded(0, 1),
+            trust="pairs",
+            guide="tests.study.test_asked:MINE",
+            common_random_numbers="auto",
+            tolerance=0.1,
+        ),
+    ],
+)
+def test_settings_come_back_from_a_file(settings: sf.Settings) -> None:
+    stored = settings_to_dict(settings)
+    again = settings_from_dict(stored)
+    assert settings_to_dict(again) == stored
+    assert (again.trust, again.guide) == (settings.trust, settings.guide)
+    assert again.common_random_numbers == settings.common_random_numbers
+    assert again.noise.evidence == settings.noise.evidence
+
+
+def test_files_of_0_1_0_trust_their_model_and_equal_variances() -> None:
+    old = {"delta": 0.05, "noise": {"kind": "Gaussian", "scale": None}, "tolerance": 0.0}
+    settings = settings_from_dict(old)
+    assert (settings.trust, settings.guide) == ("model", None)
+    assert settings.common_random_numbers is False
+    assert settings.noise.evidence == "residual"
+
+
+def test_a_guide_of_ones_own_is_kept_by_its_name(path: Path) -> None:
+    with make(path, guide="tests.study.test_asked:MINE") as study:
+        counts = np.bincount([pull.pair for pull in study.ask()], minlength=8)
+    with StudyReader(path) as reader:
+        assert reader.settings.guide == "tests.study.test_asked:MINE"
+    assert (counts > 0).all()  # a guide that knows nothing wants to see all pairs
+
+
+@pytest.mark.parametrize(
+    ("guide", "words"),
+    [
+        (MINE, "cannot be kept in a study file"),
+        ("oracle", "cannot be kept in a study file"),
+        ("no_such_module:guide", "import no_such_module before"),
+        ("tests.study.test_asked:YOURS", "has no 'YOURS'"),
+        ("tests.study.test_asked:THETA", "is not known"),
+    ],
+)
+def test_a_guide_that_cannot_be_found_is_refused_before_there_is_a_file(
+    path: Path, guide: object, words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        make(path, guide=guide)
+    assert not path.exists()
+
+
+def chance(pull: Pull) -> float:
+    return 1 / (1 + np.exp(-float(pull.features @ THETA)))
+
+
+def success(pull: Pull) -> float:
+    return float(pull.rng().random() < chance(pull))
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_success_rates_are_certified_in_both_directions(path: Path, direction: str) -> None:
+    noise = sf.Bounded(0, 1)
+    with make(path, noise=noise, direction=direction, tolerance=0.1, budget=4000) as study:
+        result, problem = study.run(success, "serial"), study.problem
+        assert study.description.settings.noise.limits == (0, 1)
+    sign = 1 if direction == "maximize" else -1
+    worst = problem.worst_of(sign / (1 + np.exp(-problem.pairs @ THETA)))
+    assert result.certified
+    assert worst[result.arm] >= worst.max() - 0.1
+
+
+@pytest.mark.parametrize("reward", [-0.01, 1.5])
+def test_a_reward_that_cannot_be_is_refused_and_nothing_is_lost(path: Path, reward: float) -> None:
+    with make(path, noise=sf.Bounded(0, 1), direction="minimize") as study:
+        study.tell(0, 1.0)
+        with pytest.raises(InputError, match="lie between 0 and 1"):
+            study.tell_many([(1, 0.0), (2, reward)])
+        with pytest.raises(InputError, match="lie between 0 and 1"):
+            study.correct(0, reward)
+        assert study.told == 1
+
+
+def test_a_simulator_that_gives_such_a_reward_pauses_the_study(path: Path) -> None:
+    with make(path, noise=sf.Bounded(0, 1)) as study:
+        with pytest.raises(StudyPaused, match="the study says that all lie between 0 and 1"):
+            study.run(lambda pull: 2.0 if pull.id == 7 else success(pull), "serial", retries=0)
+        assert study.told >= 7
+        assert study.run(success, "serial").samples == study.told
+
+
+def test_a_reader_needs_no_guide_to_show_how_a_study_stands(path: Path) -> None:
+    """Nothing is imported because a file names it."""
+    with make(path, guide="tests.study.test_asked:MINE") as study:
+        for pull in study.ask():
+            study.tell(pull, float(pull.rng().normal()))
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "UPDATE study SET value = replace(value, 'tests.study.test_asked', 'this')"
+        )
+    with StudyReader(path) as reader:
+        assert reader.status().told == study.told
+        assert reader.recorded.samples == study.told
+    with pytest.raises(InputError, match="import this before"):
+        Study.open(path)
+    assert "this" not in sys.modules
