@@ -35,6 +35,8 @@ class Clocks:
         self.grid = grid
         self.place = np.full(n_arms, -1)
         self._information = np.zeros(n_arms)
+        logs = np.log(grid.times)
+        self._between = (logs[1:] + logs[:-1]) / 2  # half-way from point to point
 
     @property
     def times(self) -> Array:
@@ -63,9 +65,3 @@ class Clocks:
         nearest = np.searchsorted(self._between, wanted)
         last = len(self.grid.times) - 1
         return np.where(place < 0, 0, np.minimum(np.maximum(nearest, place + 1), last))
-
-    @property
-    def _between(self) -> Array:
-        """(n_points − 1,) half-way from point to point, on a log scale."""
-        logs = np.log(self.grid.times)
-        return np.asarray((logs[1:] + logs[:-1]) / 2)

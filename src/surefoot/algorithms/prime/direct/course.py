@@ -200,9 +200,10 @@ class DirectCourse(Course):
             np.stack([noise[contest.own[own]], noise[contest.rivals[tested]]]),
         )
         shares = np.full(n_compared, 1 / n_compared)
+        missing = self.judge.missing(contest, held, outlook)
         best, most = None, -math.inf
         for ahead in np.geomspace(1.0, tuning.furthest, tuning.pair_horizons):
-            slope, evidence, wealth = self.judge.missing(contest, held, outlook, ahead)
+            slope, evidence, wealth = missing(ahead)
             doubtful = 1 + tuning.doubt * ahead * outlook.doubts**2 / outlook.variances
             need = Need(
                 ahead * pace * n_compared,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -83,8 +84,10 @@ class Judge(ABC):
         """(n_arms,) whether no more looks are planned for an arm."""
 
     @abstractmethod
-    def missing(self, contest: Contest, held: Array, outlook: Outlook, ahead: float) -> Missing:
-        """What (n_own, n_tested) `held` lacks after `ahead` phases like the next one."""
+    def missing(
+        self, contest: Contest, held: Array, outlook: Outlook
+    ) -> Callable[[float], Missing]:
+        """What (n_own, n_tested) `held` lacks, after some number of phases like the next one."""
 
     @abstractmethod
     def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
@@ -119,12 +122,19 @@ class NormalJudge(Judge):
     def exhausted(self) -> NDArray[np.bool_]:
         return self.clocks.run_down
 
-    def missing(self, contest: Contest, held: Array, outlook: Outlook, ahead: float) -> Missing:
-        weight = ahead * self.clocks.steps(contest.arms, outlook.information)
-        level = self.boundary * np.sqrt(self.clocks.times[contest.arms] + weight)
-        # a clock that has run down stands still: nothing is to be planned for its arm
-        root = np.where(weight > 0, np.sqrt(weight), np.inf)
-        return Missing(1.0, (level - held) / root, np.zeros_like(held))
+    def missing(
+        self, contest: Contest, held: Array, outlook: Outlook
+    ) -> Callable[[float], Missing]:
+        step = self.clocks.steps(contest.arms, outlook.information)
+        time, nothing = self.clocks.times[contest.arms], np.zeros_like(held)
+
+        def after(ahead: float) -> Missing:
+            level = self.boundary * np.sqrt(time + ahead * step)
+            # a clock that has run down stands still: nothing is to be planned for its arm
+            root = np.where(step > 0, np.sqrt(ahead * step), np.inf)
+            return Missing(1.0, (level - held) / root, nothing)
+
+        return after
 
     def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
         root = np.sqrt(self.clocks.steps(contest.arms, outlook.information))
@@ -207,8 +217,11 @@ class BettingJudge(Judge):
     def exhausted(self) -> NDArray[np.bool_]:
         return np.zeros(self._n_arms, dtype=bool)
 
-    def missing(self, contest: Contest, held: Array, outlook: Outlook, ahead: float) -> Missing:
-        return Missing(0.5, np.zeros_like(held), np.maximum(self.boundary - held, 1e-3))
+    def missing(
+        self, contest: Contest, held: Array, outlook: Outlook
+    ) -> Callable[[float], Missing]:
+        lacking = Missing(0.5, np.zeros_like(held), np.maximum(self.boundary - held, 1e-3))
+        return lambda ahead: lacking
 
     def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
         values = contest.values(outcome, whole=True)

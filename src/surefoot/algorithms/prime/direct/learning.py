@@ -37,13 +37,14 @@ def opinion(guess: Guess, offsets: IntArray, alive: NDArray[np.bool_], seed: int
     means = guess.means + guess.deviations * generator.standard_normal((draws, n_pairs))
     values = np.where(alive, np.minimum.reduceat(means, offsets[:-1], axis=1), -np.inf)
     best, interest = np.zeros(n_arms), np.zeros(n_pairs)
+    arm_of_pair = np.repeat(np.arange(n_arms), np.diff(offsets))
     for place in range(min(2, int(alive.sum()))):
         chosen = values.argmax(axis=1)
         if place == 0:
             best = np.bincount(chosen, minlength=n_arms) / draws
-        for draw, arm in enumerate(chosen):
-            interest[offsets[arm] + means[draw, offsets[arm] : offsets[arm + 1]].argmin()] += 1
-            values[draw, arm] = -np.inf
+        own = np.where(arm_of_pair == chosen[:, None], means, np.inf)
+        interest += np.bincount(own.argmin(axis=1), minlength=n_pairs)
+        values[np.arange(draws), chosen] = -np.inf
     return Opinion(best, interest / interest.sum())
 
 
