@@ -43,7 +43,9 @@ def test_a_fixed_seed_is_not_certified(path: Path, noise: Noise) -> None:
         for seen in (study.result, reader.result, reader.recorded):
             assert seen.reason is sf.StopReason.IDENTICAL_REPLICATES
             assert not seen.certified
+            assert seen.attained_confidence is None
         assert reader.status().certified is False
+        assert "IDENTICAL_REPLICATES: All pulls" in str(reader.status().reason)
 
 
 def test_a_constant_reward_is_not_certified(path: Path) -> None:

@@ -23,28 +23,25 @@ class StopReason(Enum):
 
     RUNNING = "The run is not over: pull the next phase. The arm is the best guess so far."
     IDENTIFIED = (
-        "One arm is left: it has the best worst case with the stated confidence. Nothing "
-        "more to do."
+        "One arm is left: it has the best worst case with the stated confidence. Nothing more to "
+        "do."
     )
     WITHIN_TOLERANCE = (
-        "The arm's worst case is within the tolerance of the best with the stated "
-        "confidence. Nothing more to do."
+        "The arm's worst case is within the tolerance of the best with the stated confidence. "
+        "Nothing more to do."
     )
     ONE_ARM = "There is only one arm, so it is the best. Nothing was pulled."
     BUDGET = (
-        "The budget does not allow the next phase; the candidates are all still "
-        "possible. Raise the budget, or set a "
-        "tolerance."
+        "The budget does not allow the next phase; the candidates are all still possible. Raise "
+        "the budget, or set a tolerance."
     )
     LOOKS_SPENT = (
-        "The planned looks are used up without an answer, so the best arms are as "
-        "good as tied: set a tolerance, or "
-        "choose among the candidates."
+        "The planned looks are used up without an answer, so the best arms are as good as tied: "
+        "set a tolerance, or choose among the candidates."
     )
     MODEL_REJECTED = (
-        "The rewards do not follow the linear model, so the answer is not certified. "
-        "Start anew with "
-        'features="quadratic" or features="tabular", or accept it with on_misfit="ignore".'
+        "The rewards do not follow the linear model, so the answer is not certified. Start anew "
+        'with features="quadratic" or features="tabular", or accept it with on_misfit="ignore".'
     )
     NOISE_NOT_EQUAL = (
         "The pairs are not equally noisy, which Gaussian(equal=True) says, so the answer is not "
@@ -55,14 +52,12 @@ class StopReason(Enum):
         'Gaussian(), which needs no scale, or accept it with on_misfit="ignore".'
     )
     NO_SURVIVOR = (
-        "Every arm was eliminated, which cannot happen if model and noise are as "
-        "stated: check the noise scale, or "
-        'start anew with features="tabular".'
+        "Every arm was eliminated, which cannot happen if model and noise are as stated: check "
+        'the noise scale, or start anew with features="tabular".'
     )
     SINGULAR_DESIGN = (
-        "The paper's design leaves directions unmeasured that it needs, so the run "
-        "can never stop: use "
-        'confidence="valid" or the algorithm "prime".'
+        "The paper's design leaves directions unmeasured that it needs, so the run can never "
+        'stop: use confidence="valid" or the algorithm "prime".'
     )
     IDENTICAL_REPLICATES = (
         "All pulls of a pair gave the same reward, to the last bit: is the seed fixed? Use "
@@ -81,6 +76,18 @@ class StopReason(Enum):
     @property
     def certifies(self) -> bool:
         return self in (StopReason.IDENTIFIED, StopReason.WITHIN_TOLERANCE, StopReason.ONE_ARM)
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether what every confidence rests on is not as stated."""
+        return self in (
+            StopReason.MODEL_REJECTED,
+            StopReason.NOISE_NOT_EQUAL,
+            StopReason.NOISE_TOO_LARGE,
+            StopReason.NO_SURVIVOR,
+            StopReason.IDENTICAL_REPLICATES,
+            StopReason.NOT_VERIFIED,
+        )
 
 
 @dataclass(frozen=True)
@@ -190,9 +197,10 @@ class Result:
         noise_scales: (n_pairs,) scales of the noise, as given or as replicates say; None if neither
             does.
         attained_confidence: how sure the data so far make one that the arm is best, or as good
-            within the tolerance; None if the algorithm cannot say. Whenever one looks, a wrong arm
-            is shown with a confidence of 1 − α or more in at most a share α of all runs. It is not
-            the probability of being right given the data.
+            within the tolerance; None if the algorithm cannot say, or the rewards contradict what
+            it rests on. Whenever one looks, a wrong arm is shown with a confidence of 1 − α or more
+            in at most a share α of all runs. It is not the probability of being right given the
+            data.
     """
 
     problem: RobustProblem
@@ -213,6 +221,10 @@ class Result:
     model_check: ModelCheck
     history: list[PhaseRecord]
     attained_confidence: float | None
+
+    def __post_init__(self) -> None:
+        if self.reason.contradicts:
+            object.__setattr__(self, "attained_confidence", None)
 
     @property
     def arm_name(self) -> str:
