@@ -95,7 +95,7 @@ class Tally:
         noise = self.settings.noise
         if self.settings.common_random_numbers:
             return []
-        if self.settings.trust == "pairs" and (outcome.counts > 0).sum() <= rows.shape[1]:
+        if self.settings.trust == "pairs" and (outcome.counts > 0).sum() <= self.rows.shape[1]:
             return []
         if noise.evidence == "batches":
             variances = noise.variances(self.scatter, self.freedom)
