@@ -9,11 +9,12 @@ import numpy as np
 from scipy import special
 
 from surefoot.algorithms.prime.course import Course, Layout
+from surefoot.algorithms.prime.direct.common import CommonShifts
 from surefoot.algorithms.prime.direct.contest import Contest
 from surefoot.algorithms.prime.direct.judges import Judge, Outlook
 from surefoot.algorithms.prime.direct.learning import in_proportion, opinion
 from surefoot.algorithms.prime.direct.shares import Comparisons, Need, climb, log_chance
-from surefoot.algorithms.prime.direct.streams import Streams
+from surefoot.algorithms.prime.direct.streams import PAYS, Streams
 from surefoot.algorithms.prime.elimination import Elimination
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.algorithms.settings import Settings
@@ -44,7 +45,7 @@ class DirectCourse(Course):
         self.elimination = Elimination(problem.offsets, settings.tolerance)
         self.elimination.begin(attained)
         self.order = np.arange(problem.n_arms)
-        self.streams = Streams(problem.n_pairs)
+        self.streams, self.common = Streams(problem.n_pairs), CommonShifts()
         self.per_pair = 0.0  # pulls of a compared pair, in all phases that count
         self.first_pulls: int | None = None
         self.contest: Contest | None = None
@@ -63,7 +64,8 @@ class DirectCourse(Course):
             self.per_pair += self.pace
         if phase.shared:
             self.streams.add(outcome)
-        self.seen = _seen(self.problem, self.settings, tally)
+            self.common.add(outcome)
+        self.seen = self._what_was_seen(tally)
         self.guess = checked(self.guide, self.seen)
         alive = np.flatnonzero(self.elimination.survivors)
         values = self.problem.worst_of(self.guess.means)[alive]
@@ -87,9 +89,10 @@ class DirectCourse(Course):
         view = opinion(self.guess, self.problem.offsets, alive, tally.samples)
         if view.best.max() >= tuning.pilot_sure:
             return None
-        pulls = max(round(tuning.pilot_share * tally.samples), tuning.pilot_least)
-        counts = in_proportion(view.interest, int(min(pulls, remaining)))
-        return Layout(counts)
+        pulls = int(min(max(tuning.pilot_share * tally.samples, tuning.pilot_least), remaining))
+        if self._may_share and self.common.own_share < PAYS and pulls >= 2:
+            return _round_of_blocks(view.interest, pulls)
+        return Layout(in_proportion(view.interest, pulls))
 
     def _first_pulls(self, remaining: float) -> Layout:
         pairs, pulls = self.guide.first_pairs(self.problem), self.tuning.pilot_pulls
@@ -221,6 +224,15 @@ class DirectCourse(Course):
         shares = np.maximum(shares, tuning.least_share / n_compared)
         return np.asarray(shares / shares.sum())
 
+    def _what_was_seen(self, tally: Tally) -> Seen:
+        """Means and variances as they matter for differences: without what pairs have in common."""
+        own_share = self.common.own_share if self._may_share else 1.0
+        variances = own_share * self.settings.noise.variances(tally.scatter, tally.freedom)
+        means = tally.sums / np.maximum(tally.counts, 1)
+        if own_share < 1:
+            means = self.common.taken_out(tally.counts.astype(np.float64), tally.sums)
+        return Seen(self.problem, tally.counts, means, variances)
+
     def _outlook(self, contest: Contest, held: Array, counts: Counts) -> Outlook:
         """What past data say of the contest, if these are its pulls."""
         gaps = contest.gaps(self.guess.means)
@@ -233,8 +245,9 @@ class DirectCourse(Course):
         return Outlook(gaps, doubts, variances, precision * hopeful**2)
 
 
-def _seen(problem: RobustProblem, settings: Settings, tally: Tally) -> Seen:
-    means = tally.sums / np.maximum(tally.counts, 1)
-    return Seen(
-        problem, tally.counts, means, settings.noise.variances(tally.scatter, tally.freedom)
-    )
+def _round_of_blocks(interest: Array, pulls: int) -> Layout:
+    """The most interesting pairs, each in every block: what differs within blocks is learnt."""
+    chosen = np.argsort(-interest, kind="stable")[: max(2, min(pulls, int((interest > 0).sum())))]
+    counts = np.zeros(len(interest), dtype=np.int64)
+    counts[chosen] = n_blocks = max(pulls // len(chosen), 1)
+    return Layout(counts, n_blocks, True)
