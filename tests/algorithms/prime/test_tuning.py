@@ -19,6 +19,7 @@ from surefoot.errors import InputError
 from surefoot.experiments.instances import random_robust
 from surefoot.study import Pull, Study
 
+VIA_BATCHES = ("batched_growth", "batched_looks", "batched_trust")
 DATA = Path(__file__).parents[2] / "data"
 
 
@@ -37,6 +38,9 @@ def test_every_constant_says_what_it_means_and_what_it_affects() -> None:
         "first_epoch_share",
         "grid_growth",
         "grid_points",
+        "batched_growth",
+        "batched_looks",
+        "batched_trust",
     }
 
 
@@ -44,6 +48,7 @@ def test_every_constant_says_what_it_means_and_what_it_affects() -> None:
 def test_every_constant_is_used(constant: str) -> None:
     sources = Path(algorithm.__file__).parent
     inner = {"horizons": "foresight", "design_tolerance": "effort"}.get(constant, constant)
+    inner = "for_batches" if constant in VIA_BATCHES else inner
     users = [p for p in sources.rglob("*.py") if p.name != "tuning.py"]
     assert any(f".{inner}" in path.read_text() for path in users)
 

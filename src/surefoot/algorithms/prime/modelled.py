@@ -29,9 +29,10 @@ class ModelledCourse(Course):
     """Every pair's mean is linear in its features, and every pull says something about all."""
 
     def __init__(self, problem: RobustProblem, settings: Settings, tuning: Tuning) -> None:
+        self.batched = settings.noise.evidence == "batches"
+        tuning = tuning.for_batches if self.batched else tuning
         self.problem, self.settings, self.tuning = problem, settings, tuning
         dimension = problem.dimension
-        self.batched = settings.noise.evidence == "batches"
         self.unit = max(tuning.unit_per_dimension * dimension, dimension + tuning.least_replicates)
         if self.batched:
             self.unit = max(self.unit, round(tuning.batched_unit * dimension))

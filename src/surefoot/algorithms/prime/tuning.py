@@ -8,7 +8,7 @@ changes a default here and nothing else; it never touches `VERSION_0_1`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -175,6 +175,11 @@ class Tuning:
     least_hope: float = _samples(
         0.1, 0.001, 1, "chance of a lead that a phase is weighed by at least"
     )
+    batched_growth: float = _boundary(
+        1.25, 1.01, 10, "growth where a model is trusted and pulls are put into batches"
+    )
+    batched_looks: int = _boundary(35, 1, 1000, "looks of an epoch, likewise")
+    batched_trust: float = _boundary(4.0, 0.01, 1e6, "units of data that count less, likewise")
     batched_unit: float = _samples(
         8.0, 1, 10_000, "pulls of a unit for each dimension where pulls are put into batches"
     )
@@ -216,6 +221,17 @@ class Tuning:
         entering = {f.name for f in fields(self) if f.metadata["effect"] == ENTERS_BOUNDARY}
         planned = entering & VERSION_0_1.keys()
         return all(getattr(self, name) == VERSION_0_1[name] for name in planned)
+
+    @property
+    def for_batches(self) -> Tuning:
+        """The same with fewer, larger phases: only these have enough pulls for many batches."""
+        return replace(
+            self,
+            growth=self.batched_growth,
+            looks=self.batched_looks,
+            trust=self.batched_trust,
+            strictness=0.0,
+        )
 
     @property
     def foresight(self) -> Foresight:
