@@ -22,6 +22,7 @@ def exact_separation(
     theta: Array,
     leader: int | None = None,
     rivals: ArrayLike | None = None,
+    *,
     rows: Array | None = None,
     tolerance: float = 1e-4,
 ) -> Design:
@@ -52,6 +53,7 @@ def paper_separation(
     theta: Array,
     leader: int | None = None,
     rivals: ArrayLike | None = None,
+    *,
     rows: Array | None = None,
     tolerance: float = 1e-4,
 ) -> Design:

@@ -2,24 +2,20 @@ import daqp
 import numpy as np
 import pytest
 
-from surefoot.design.solver.block_distance import solve_blocks
+from surefoot.design.solver.block_distance import Solved, solve_blocks
 
 
 def solve(rows, gaps, starts):
     count, dimension = len(starts) - 1, rows.shape[1]
-    multipliers, distance, epsilon = (
-        np.zeros(len(rows)),
-        np.empty(count),
-        np.empty((count, dimension)),
-    )
-    basis, owner = (
-        np.empty((len(rows) + count, dimension)),
-        np.empty(len(rows) + count, dtype=np.int64),
-    )
-    used = solve_blocks(
-        rows, gaps, np.asarray(starts), multipliers, distance, epsilon, basis, owner
-    )
+    multipliers, solved = np.zeros(len(rows)), room(len(rows) + count, count, dimension)
+    used = solve_blocks(rows, gaps, np.asarray(starts), multipliers, solved)
+    distance, epsilon, basis, owner = solved
     return distance, epsilon, multipliers, basis[:used], owner[:used]
+
+
+def room(capacity, count, dimension):
+    basis, owner = np.empty((capacity, dimension)), np.empty(capacity, dtype=np.int64)
+    return Solved(np.empty(count), np.empty((count, dimension)), basis, owner)
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 5, 12])
@@ -77,10 +73,9 @@ def test_a_warm_start_gives_the_same_answer():
     starts = np.arange(0, 51, 5)
     cold = solve(rows, gaps, starts)
     moved = rows + 0.01 * generator.normal(size=rows.shape)
-    distance, epsilon = np.empty(10), np.empty((10, 5))
-    basis, owner = np.empty((60, 5)), np.empty(60, dtype=np.int64)
-    solve_blocks(moved, gaps, starts, cold[2].copy(), distance, epsilon, basis, owner)
-    np.testing.assert_allclose(distance, solve(moved, gaps, starts)[0], rtol=1e-9)
+    solved = room(60, 10, 5)
+    solve_blocks(moved, gaps, starts, cold[2].copy(), solved)
+    np.testing.assert_allclose(solved.distance, solve(moved, gaps, starts)[0], rtol=1e-9)
 
 
 def test_nothing_to_gain_and_nothing_to_separate():

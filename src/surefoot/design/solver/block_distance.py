@@ -8,6 +8,8 @@ method below solves that dual, exactly.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
@@ -17,12 +19,42 @@ ENTERING = 1e-12  # a row whose slope is below this, relative to its size, has n
 DEPENDENT = 1e-13  # what is left of a row off the span of the others, relative: less is rounding
 
 
+class Solved(NamedTuple):
+    """What `solve_blocks` writes, in arrays of the caller's.
+
+    Attributes:
+        distance: (n_blocks,) min ‖ε‖²; 0 if no row has a positive gap.
+        epsilon: (n_blocks, dimension) the minimiser ε, scaled to satisfy every row.
+        basis: (capacity, dimension) orthonormal rows that with ε span each block's active rows.
+        owner: (capacity,) the block of each basis row.
+    """
+
+    distance: Array
+    epsilon: Array
+    basis: Array
+    owner: IntArray
+
+
+class _Work(NamedTuple):
+    """Room to work in, used again by each block.
+
+    Attributes:
+        passive: the rows with y > 0, in the order in which they entered.
+        factor: the Cholesky factor on them; trial: the solution there.
+        u: (dimension,) Σ y · row.
+    """
+
+    passive: IntArray
+    factor: Array
+    trial: Array
+    u: Array
+
+
 @kernel
-def _solve_passive(
-    rows: Array, gaps: Array, passive: IntArray, count: int, factor: Array, out: Array
-) -> bool:
+def _solve_passive(rows: Array, gaps: Array, count: int, work: _Work) -> bool:
     """Solve (V Vᵀ + g gᵀ) y = g on the passive rows by Cholesky; False if they are dependent."""
     dimension = rows.shape[1]
+    passive, factor, out = work.passive, work.factor, work.trial
     for i in range(count):
         a = passive[i]
         for j in range(i + 1):
@@ -53,18 +85,11 @@ def _solve_passive(
 
 
 @kernel
-def _settle(
-    rows: Array,
-    gaps: Array,
-    passive: IntArray,
-    count: int,
-    y: Array,
-    factor: Array,
-    trial: Array,
-) -> int:
+def _settle(rows: Array, gaps: Array, count: int, y: Array, work: _Work) -> int:
     """Move y to the optimum on its passive rows, none negative; -1 if they are dependent."""
+    passive, trial = work.passive, work.trial
     while count > 0:
-        if not _solve_passive(rows, gaps, passive, count, factor, trial):
+        if not _solve_passive(rows, gaps, count, work):
             return -1
         step = 1.0
         for i in range(count):
@@ -98,16 +123,9 @@ def _settle(
 
 
 @kernel
-def nearest(
-    rows: Array,
-    gaps: Array,
-    y: Array,
-    passive: IntArray,
-    factor: Array,
-    trial: Array,
-    u: Array,
-) -> int:
+def nearest(rows: Array, gaps: Array, y: Array, work: _Work) -> int:
     """Non-negative least squares from a warm start y; returns how many rows have y > 0."""
+    passive, u = work.passive, work.u
     size, dimension = rows.shape
     limit = min(size, dimension + 1)
     count = np.int64(0)  # a bare 0 would compile everything below twice
@@ -118,7 +136,7 @@ def nearest(
         else:
             y[j] = 0.0
     if count > 0:
-        count = _settle(rows, gaps, passive, count, y, factor, trial)
+        count = _settle(rows, gaps, count, y, work)
     if count <= 0:
         count = np.int64(0)
         y[:] = 0.0
@@ -146,7 +164,7 @@ def nearest(
         if entering < 0 or count >= limit:
             break
         passive[count] = entering
-        grown = _settle(rows, gaps, passive, count + 1, y, factor, trial)
+        grown = _settle(rows, gaps, count + 1, y, work)
         if grown < 0:  # the new row is dependent on the others: nothing more to gain
             y[entering] = 0.0
             break
@@ -156,16 +174,11 @@ def nearest(
 
 @kernel
 def _complement(
-    rows: Array,
-    passive: IntArray,
-    count: int,
-    unit: Array,
-    basis: Array,
-    owner: IntArray,
-    written: int,
-    block: int,
+    rows: Array, count: int, work: _Work, solved: Solved, written: int, block: int
 ) -> int:
-    """Append an orthonormal basis of the active rows' span without the direction of ε."""
+    """Append an orthonormal basis of the active rows' span without the direction u of ε."""
+    passive, unit = work.passive, work.u
+    basis, owner = solved.basis, solved.owner
     dimension = rows.shape[1]
     first = written
     for i in range(count):
@@ -197,14 +210,7 @@ def _complement(
 
 @kernel
 def solve_blocks(
-    rows: Array,
-    gaps: Array,
-    starts: IntArray,
-    multipliers: Array,
-    distance: Array,
-    epsilon: Array,
-    basis: Array,
-    owner: IntArray,
+    rows: Array, gaps: Array, starts: IntArray, multipliers: Array, solved: Solved
 ) -> int:
     """Solve every block; the outputs are written in place.
 
@@ -213,11 +219,6 @@ def solve_blocks(
         gaps: (n_rows,) the gap of each row.
         starts: (n_blocks + 1,) where each block's rows begin.
         multipliers: (n_rows,) in: a warm start (zeros: none); out: the optimal μ with gaps·μ = 1.
-        distance: (n_blocks,) out: min ‖ε‖²; 0 if no row has a positive gap.
-        epsilon: (n_blocks, dimension) out: the minimiser ε, scaled to satisfy every row.
-        basis: (capacity, dimension) out: orthonormal rows that with ε span each block's active
-            rows.
-        owner: (capacity,) out: the block of each basis row.
 
     Returns:
         The number of basis rows written.
@@ -226,10 +227,10 @@ def solve_blocks(
     largest = 1
     for k in range(starts.size - 1):
         largest = max(largest, starts[k + 1] - starts[k])
-    factor = np.empty((dimension + 2, dimension + 2))
-    trial = np.empty(dimension + 2)
-    passive = np.empty(dimension + 2, dtype=np.int64)
-    u = np.empty(dimension)
+    size = dimension + 2
+    passive, u = np.empty(size, dtype=np.int64), np.empty(dimension)
+    work = _Work(passive, np.empty((size, size)), np.empty(size), u)
+    distance, epsilon = solved.distance, solved.epsilon
     scaled = np.empty(largest)
     written = np.int64(0)
     for k in range(starts.size - 1):
@@ -249,7 +250,7 @@ def solve_blocks(
         for j in range(begin, end):
             scaled[j - begin] = gaps[j] * unit
         y = multipliers[begin:end]
-        count = nearest(rows[begin:end], scaled, y, passive, factor, trial, u)
+        count = nearest(rows[begin:end], scaled, y, work)
         total, squared = 0.0, 0.0
         for i in range(count):
             total += y[passive[i]] * gaps[begin + passive[i]]
@@ -261,7 +262,6 @@ def solve_blocks(
         for c in range(dimension):
             epsilon[k, c] = u[c] * total / squared if squared > 0.0 else 0.0
         if squared > 0.0 and count > 1:
-            written = _complement(
-                rows[begin:end], passive, count, u / np.sqrt(squared), basis, owner, written, k
-            )
+            u /= np.sqrt(squared)
+            written = _complement(rows[begin:end], count, work, solved, written, k)
     return int(written)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,10 +69,8 @@ class Comparison:
         apex, rival = divmod(identity, self.rivals.size)
         return InputError(
             f"at this theta arm {self.rivals[rival]} is at least as good as arm "
-            f"{self.own_arm[apex]} (pair "
-            f"{self.apexes[apex]}), so no number of samples confirms the latter: "
-            f"choose the best arm as leader, and a "
-            "theta without ties"
+            f"{self.own_arm[apex]} (pair {self.apexes[apex]}), so no number of samples confirms "
+            "the latter: choose the best arm as leader, and a theta without ties"
         )
 
     def vertex_ratios(self, whitener: Array) -> Iterator[tuple[int, Array]]:
@@ -86,24 +85,15 @@ class Comparison:
         centre = rival_points.mean(axis=0)  # differences do not change, rounding errors shrink
         rival_points -= centre
         apex_points -= centre
-        rival_norms, apex_norms = squared_lengths(rival_points), squared_lengths(apex_points)
-        values, own = self.rival_values[members], self.own_arm
+        apex_norms, values = squared_lengths(apex_points), self.rival_values[members]
+        rivals = _Rivals(squared_lengths(rival_points), values, starts, self.rivals)
         step = max(1, CHUNK_ENTRIES // max(1, members.size))
         for first in range(0, self.apexes.size, step):
             part = slice(first, first + step)
             lowest = np.empty((len(apex_points[part]), self.rivals.size))
-            lowest_ratios(
-                apex_points[part] @ rival_points.T,
-                apex_norms[part],
-                rival_norms,
-                self.apex_values[part],
-                values,
-                starts,
-                own[part],
-                self.rivals,
-                self.smallest_gap,
-                lowest,
-            )
+            apexes = _Apexes(apex_norms[part], self.apex_values[part], self.own_arm[part])
+            products = apex_points[part] @ rival_points.T
+            lowest_ratios(products, apexes, rivals, self.smallest_gap, lowest)
             yield first, lowest
 
     def rows_of(self, identities: IntArray) -> Blocks:
@@ -118,27 +108,35 @@ class Comparison:
         return Blocks(rows, gaps, starts)
 
 
+class _Apexes(NamedTuple):
+    """(n_apexes,) squared lengths, values and arms."""
+
+    norms: Array
+    values: Array
+    arm: IntArray
+
+
+class _Rivals(NamedTuple):
+    """(n_members,) squared lengths and values; (n_rivals + 1,) starts; (n_rivals,) arms."""
+
+    norms: Array
+    values: Array
+    starts: IntArray
+    arm: IntArray
+
+
 @kernel
 def lowest_ratios(
-    products: Array,
-    apex_norms: Array,
-    rival_norms: Array,
-    apex_values: Array,
-    rival_values: Array,
-    starts: IntArray,
-    own: IntArray,
-    rivals: IntArray,
-    smallest_gap: float,
-    lowest: Array,
+    products: Array, apexes: _Apexes, rivals: _Rivals, smallest_gap: float, lowest: Array
 ) -> None:
     """Each rival's lowest ‖z − z'‖² / gap₊², from inner products; 0 for z's own arm."""
     for i in range(len(lowest)):
-        for r in range(len(rivals)):
-            least = 0.0 if rivals[r] == own[i] else np.inf
-            for j in range(starts[r], starts[r + 1]):
-                gap = apex_values[i] - rival_values[j]
+        for r in range(len(rivals.arm)):
+            least = 0.0 if rivals.arm[r] == apexes.arm[i] else np.inf
+            for j in range(rivals.starts[r], rivals.starts[r + 1]):
+                gap = apexes.values[i] - rivals.values[j]
                 if gap > smallest_gap:
-                    square = max(apex_norms[i] - 2 * products[i, j] + rival_norms[j], 0.0)
+                    square = max(apexes.norms[i] - 2 * products[i, j] + rivals.norms[j], 0.0)
                     least = min(least, square / gap**2)
             lowest[i, r] = least
 

@@ -173,7 +173,7 @@ def apex_in_hull(blocks: Blocks, whitener: Array) -> NDArray[np.bool_]:
 
 def distances(blocks: Blocks, whitener: Array) -> Array:
     """(n_blocks,) the squared distance of each block's alternatives; 0 where no gap is positive."""
-    return blocks.solve(whitener, np.zeros(len(blocks.rows)))[0]
+    return blocks.solve(whitener, np.zeros(len(blocks.rows))).distance
 
 
 def _gather(comparison: Comparison, whitener: Array, threshold: float, limit: int) -> Prices:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.solver.block_distance import solve_blocks
+from surefoot.design.solver.block_distance import Solved, solve_blocks
 from surefoot.whitening import cholesky_whitener
 
 
@@ -35,7 +35,7 @@ class Blocks:
         """At most this many rows are active: no more than the dimension and one in each block."""
         return int(np.minimum(np.diff(self.starts), self.rows.shape[1] + 1).sum())
 
-    def solve(self, whitener: Array, multipliers: Array) -> tuple[Array, Array, Array, IntArray]:
+    def solve(self, whitener: Array, multipliers: Array) -> Solved:
         """Each block's distance and minimiser ε, basis rows and owners: see `solve_blocks`.
 
         Args:
@@ -44,16 +44,15 @@ class Blocks:
             multipliers: (n_rows,) where to start (zeros: nowhere); overwritten by the optimal ones.
         """
         dimension = self.rows.shape[1]
-        distance, epsilon = np.empty(self.count), np.empty((self.count, dimension))
-        basis, owner = (
-            np.empty((self.most_active, dimension)),
-            np.empty(self.most_active, dtype=np.int64),
+        solved = Solved(
+            distance=np.empty(self.count),
+            epsilon=np.empty((self.count, dimension)),
+            basis=np.empty((self.most_active, dimension)),
+            owner=np.empty(self.most_active, dtype=np.int64),
         )
         rows = np.ascontiguousarray(self.rows @ whitener.T)
-        used = solve_blocks(
-            rows, self.gaps, self.starts, multipliers, distance, epsilon, basis, owner
-        )
-        return distance, epsilon, basis[:used], owner[:used]
+        used = solve_blocks(rows, self.gaps, self.starts, multipliers, solved)
+        return solved._replace(basis=solved.basis[:used], owner=solved.owner[:used])
 
 
 @dataclass(frozen=True)
