@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from surefoot.algorithms.comparisons import Frame
+from surefoot.algorithms.estimates import Frame
 from surefoot.confidence import one_sided_events, paper_spending, valid_spending
 from surefoot.design import paper_separation
 from surefoot.experiments.instances import irrelevant_dimensions, random_robust
@@ -70,7 +70,7 @@ def test_e4_every_error_is_one_of_the_counted_events() -> None:
     inverse, errors = np.linalg.inv(ones), 0
     for seed in range(400):
         outcome = LinearSimulator(problem, theta, 3.0, seed=seed).pull(Phase(0, counts))
-        beaten_by = frame.compare(counts, outcome.sums).clearance(np.arange(5))[:, best] > c
+        beaten_by = frame.estimate(counts, outcome.sums).clearance(np.arange(5))[:, best] > c
         estimate = inverse @ problem.pairs.T @ outcome.sums
         for arm in np.flatnonzero(beaten_by):
             if arm == best:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot.algorithms.batches import decided
-from surefoot.algorithms.comparisons import Comparisons, Frame
+from surefoot.algorithms.estimates import Estimates, Frame
 from surefoot.experiments.instances import classic
 from surefoot.statistics import information
 
@@ -12,19 +12,19 @@ PROBLEM = classic(3)[0]
 SCALES = np.array([1.0, 2.0, 0.5, 1.0])
 
 
-def comparisons() -> Comparisons:
-    return Frame.of(PROBLEM, SCALES).compare(np.full(4, 3), np.zeros(4))
+def estimates() -> Estimates:
+    return Frame.of(PROBLEM, SCALES).estimate(np.full(4, 3), np.zeros(4))
 
 
 @pytest.mark.parametrize(("pulls", "decisions"), [(10, 4), (3, 4), (1, 1), (1000, 7)])
 def test_decisions_share_the_pulls_evenly(pulls: int, decisions: int) -> None:
     shares: list[int] = []
 
-    def choose(_: Comparisons, share: int) -> int:
+    def choose(_: Estimates, share: int) -> int:
         shares.append(share)
         return len(shares) % 4
 
-    counts = decided(choose, comparisons(), SCALES, pulls, decisions)
+    counts = decided(choose, estimates(), SCALES, pulls, decisions)
     assert counts.sum() == sum(shares) == pulls
     assert len(shares) == min(pulls, decisions)
     assert max(shares) - min(shares) <= 1
@@ -33,11 +33,11 @@ def test_decisions_share_the_pulls_evenly(pulls: int, decisions: int) -> None:
 def test_each_decision_sees_the_pulls_decided_before_it() -> None:
     seen: list[np.ndarray] = []
 
-    def choose(now: Comparisons, _: int) -> int:
+    def choose(now: Estimates, _: int) -> int:
         seen.append(now.widths)
         return 1
 
-    decided(choose, comparisons(), SCALES, 10, 2)
+    decided(choose, estimates(), SCALES, 10, 2)
     rows = PROBLEM.pairs / SCALES[:, None]
     for widths, extra in zip(seen, (0, 5), strict=True):
         inverse = np.linalg.inv(information(rows, np.array([3, 3 + extra, 3, 3])))

@@ -6,20 +6,20 @@ from collections.abc import Callable
 
 import numpy as np
 
-from surefoot.algorithms.comparisons import Comparisons
+from surefoot.algorithms.estimates import Estimates
 from surefoot.arrays import Array
 from surefoot.statistics import Counts
 
-Choice = Callable[[Comparisons, int], int]
+Choice = Callable[[Estimates, int], int]
 
 
 def decided(
-    choose: Choice, comparisons: Comparisons, scales: Array, pulls: int, decisions: int
+    choose: Choice, estimates: Estimates, scales: Array, pulls: int, decisions: int
 ) -> Counts:
     """(n_pairs,) counts of a batch. Standard errors shrink as it is decided; means stay.
 
     Args:
-        choose: the pair to pull next, given the comparisons and how often it will be pulled.
+        choose: the pair to pull next, given the estimates and how often it will be pulled.
         scales: (n_pairs,) noise scales.
         pulls: the size of the batch.
         decisions: how many choices share it.
@@ -28,7 +28,7 @@ def decided(
     parts = min(decisions, pulls)
     for part in range(parts):
         share = pulls * (part + 1) // parts - pulls * part // parts
-        chosen = choose(comparisons, share)
+        chosen = choose(estimates, share)
         counts[chosen] += share
-        comparisons = comparisons.after(comparisons.located[chosen] / scales[chosen], share)
+        estimates = estimates.after(estimates.located[chosen] / scales[chosen], share)
     return counts

@@ -1,4 +1,4 @@
-"""How clearly one arm beats another: the ratios Δ̂/‖v‖ of `eq:11` and of Algorithm 1, line 10."""
+"""Estimated means, and how clearly arms differ: Δ̂/‖v‖ of `eq:11` and Algorithm 1, line 10."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLOCK = 2_000_000  # numbers in a block of differences
 
 
 @dataclass(frozen=True, eq=False)
-class Comparisons:
+class Estimates:
     """Pairs with their estimated means, in coordinates where a distance is a standard error.
 
     Attributes:
@@ -46,17 +46,17 @@ class Comparisons:
             widths[np.linalg.norm(self.unseen, axis=1) > UNSEEN] = np.inf
         return np.asarray(widths)
 
-    def among(self, arms: IntArray) -> Comparisons:
-        """The same comparisons, of these arms only."""
+    def among(self, arms: IntArray) -> Estimates:
+        """The same estimates, of these arms only."""
         chosen = self._pairs_of(arms)
         offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[arms])])
-        return Comparisons(offsets, self.means[chosen], self.located[chosen], self.unseen[chosen])
+        return Estimates(offsets, self.means[chosen], self.located[chosen], self.unseen[chosen])
 
-    def with_means(self, means: Array) -> Comparisons:
+    def with_means(self, means: Array) -> Estimates:
         """The same standard errors with other means."""
         return replace(self, means=means)
 
-    def after(self, measured: Array, pulls: int) -> Comparisons:
+    def after(self, measured: Array, pulls: int) -> Estimates:
         """The standard errors once that many more pulls are made, the means as they are now.
 
         Args:
@@ -125,14 +125,14 @@ class Frame:
         pairs, measured = whiten(problem.pairs, problem.pairs / scales[:, None])
         return cls(problem.offsets, pairs, measured, scales)
 
-    def compare(self, counts: Counts, sums: Array) -> Comparisons:
+    def estimate(self, counts: Counts, sums: Array) -> Estimates:
         """Least squares on these pulls; θ̂ = A⁻¹b, or its part within the range of a singular A."""
         values, vectors = np.linalg.eigh(information(self.rows, counts))
         seen = values > SINGULAR * max(values[-1], 1e-300)
         inverse_root = vectors[:, seen] / np.sqrt(values[seen])
         b = self.rows.T @ (sums / self.scales)
         located = self.pairs @ inverse_root
-        return Comparisons(
+        return Estimates(
             self.offsets, located @ (inverse_root.T @ b), located, self.pairs @ vectors[:, ~seen]
         )
 

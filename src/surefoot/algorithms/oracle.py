@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from surefoot.algorithms.comparisons import Comparisons
 from surefoot.algorithms.designs import noise_key, remembered
+from surefoot.algorithms.estimates import Estimates
 from surefoot.algorithms.static_allocation import StaticAllocation
 from surefoot.arrays import Array
 from surefoot.confidence import paper_threshold
@@ -56,10 +56,10 @@ class Oracle(StaticAllocation):
         )
         return lambda_star.weights
 
-    def stop_by(self, comparisons: Comparisons) -> None:
+    def stop_by(self, estimates: Estimates) -> None:
         """`eq:57`: the true Δ exceed their widths for every pair of x* against every x'."""
-        self.leader = int(np.argmax(comparisons.robust_values))
-        true = comparisons.with_means(self.true_means)
+        self.leader = int(np.argmax(estimates.robust_values))
+        true = estimates.with_means(self.true_means)
         self.evidence = true.clearance(np.array([self.best]))[0]
         self.boundary = self.threshold()
         if (np.delete(self.evidence, self.best) >= self.boundary).all():

@@ -15,8 +15,8 @@ import numpy as np
 
 from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.batches import decided
-from surefoot.algorithms.comparisons import Comparisons, Frame
 from surefoot.algorithms.designs import g_weights
+from surefoot.algorithms.estimates import Estimates, Frame
 from surefoot.algorithms.result import StopReason
 from surefoot.arrays import Array
 from surefoot.design.rounding import round_design
@@ -40,7 +40,7 @@ class RobustLinGapE(Algorithm):
 
     def begin(self) -> None:
         self.frame = Frame.of(self.problem, self.tally.scales)
-        self.comparisons: Comparisons | None = None
+        self.estimates: Estimates | None = None
         self.radius = math.inf
 
     def next_counts(self) -> Counts | StopReason:
@@ -48,16 +48,16 @@ class RobustLinGapE(Algorithm):
             return StopReason.IDENTIFIED
         if self.remaining < 1:
             return StopReason.BUDGET
-        if self.comparisons is None:
+        if self.estimates is None:
             return self._first_phase()
         pulls = int(min(math.ceil((self.growth - 1) * self.samples), self.remaining))
-        return decided(self._choose, self.comparisons, self.tally.scales, pulls, self.decisions)
+        return decided(self._choose, self.estimates, self.tally.scales, pulls, self.decisions)
 
     def learn(self, outcome: Outcome) -> None:
-        self.comparisons = self.frame.compare(self.tally.counts, self.tally.sums)
+        self.estimates = self.frame.estimate(self.tally.counts, self.tally.sums)
         self.radius = self.tally.ellipsoid_radius
-        self.leader = int(np.argmax(self.comparisons.robust_values))
-        self.evidence = self.comparisons.clearance(np.array([self.leader]))[0]  # eq:11
+        self.leader = int(np.argmax(self.estimates.robust_values))
+        self.evidence = self.estimates.clearance(np.array([self.leader]))[0]  # eq:11
         self.boundary = self.radius
         self.survivors = self.evidence < self.radius
         self.survivors[self.leader] = True
@@ -67,20 +67,20 @@ class RobustLinGapE(Algorithm):
         weights = g_weights(self.problem, self.tally.scales)
         return round_design(weights, int(min(2 * len(np.flatnonzero(weights)), self.remaining)))
 
-    def _choose(self, comparisons: Comparisons, pulls: int) -> int:
+    def _choose(self, estimates: Estimates, pulls: int) -> int:
         """The pair whose pulls most reduce the standard error of the clouded direction."""
-        measured = comparisons.located / self.tally.scales[:, None]
-        gain = (measured @ self._clouded(comparisons)) ** 2
+        measured = estimates.located / self.tally.scales[:, None]
+        gain = (measured @ self._clouded(estimates)) ** 2
         return int(np.argmax(gain / (1 + pulls * np.einsum("ij,ij->i", measured, measured))))
 
-    def _clouded(self, comparisons: Comparisons) -> Array:
+    def _clouded(self, estimates: Estimates) -> Array:
         """(rank,) z − z' of the leader and the rival that may be furthest above it."""
         offsets = self.problem.offsets
         own = np.arange(offsets[self.leader], offsets[self.leader + 1])
-        upper = comparisons.upper_gaps(own, self.radius)
+        upper = estimates.upper_gaps(own, self.radius)
         at_worst = np.minimum.reduceat(upper, offsets[:-1], axis=1)
         at_worst[:, self.leader] = -np.inf
         at_worst[np.isposinf(at_worst)] = -np.inf
         row, rival = np.unravel_index(int(np.argmax(at_worst)), at_worst.shape)
         witness = self.problem.worst_pair(int(rival), upper[row])
-        return np.asarray(comparisons.located[own[row]] - comparisons.located[witness])
+        return np.asarray(estimates.located[own[row]] - estimates.located[witness])

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from surefoot.algorithms.base import MOST_PULLS, Algorithm
-from surefoot.algorithms.comparisons import Frame
 from surefoot.algorithms.designs import g_weights, noise_key, remembered
+from surefoot.algorithms.estimates import Frame
 from surefoot.algorithms.result import StopReason
 from surefoot.arrays import Array
 from surefoot.confidence import (
@@ -61,14 +61,14 @@ class RobustRage(Algorithm):
 
     def learn(self, outcome: Outcome) -> None:
         arms, c = np.flatnonzero(self.survivors), self._threshold()
-        comparisons = self.frame.compare(outcome.counts, outcome.sums).among(arms)  # line 9
-        beaten_by = comparisons.clearance(np.arange(len(arms)))
+        estimates = self.frame.estimate(outcome.counts, outcome.sums).among(arms)  # line 9
+        beaten_by = estimates.clearance(np.arange(len(arms)))
         np.fill_diagonal(beaten_by, -np.inf)
         against = beaten_by.max(axis=0)
         kept = arms[against <= c]  # line 10, with A_t as line 9 defines it
         self.survivors = np.isin(np.arange(self.problem.n_arms), kept)
         self.blocked = bool((against <= -c).all())
-        self.leader = int(arms[np.argmax(comparisons.robust_values)])
+        self.leader = int(arms[np.argmax(estimates.robust_values)])
         self.boundary, self.evidence = c, np.full(self.problem.n_arms, np.inf)
         self.evidence[arms] = against
         self.t += 1  # line 11

@@ -10,8 +10,8 @@ import numpy as np
 
 from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.batches import decided
-from surefoot.algorithms.comparisons import Comparisons, Frame
 from surefoot.algorithms.designs import g_weights
+from surefoot.algorithms.estimates import Estimates, Frame
 from surefoot.algorithms.result import StopReason
 from surefoot.arrays import Array
 from surefoot.design.rounding import round_design
@@ -45,23 +45,23 @@ class StableOpt(Algorithm):
                 "which stops when it is sure"
             )
         self.frame = Frame.of(self.problem, self.tally.scales)
-        self.comparisons: Comparisons | None = None
+        self.estimates: Estimates | None = None
 
     def next_counts(self) -> Counts | StopReason:
         if self.remaining < 1:
             return StopReason.NO_CERTIFICATE
-        if self.comparisons is None:
+        if self.estimates is None:
             return self._first_phase()
         pulls = int(min(max(1, self.batch_growth * self.samples), self.remaining))
-        return decided(self._choose, self.comparisons, self.tally.scales, pulls, self.decisions)
+        return decided(self._choose, self.estimates, self.tally.scales, pulls, self.decisions)
 
     def learn(self, outcome: Outcome) -> None:
-        self.comparisons = self.frame.compare(self.tally.counts, self.tally.sums)
+        self.estimates = self.frame.estimate(self.tally.counts, self.tally.sums)
         self.beta = self._beta()
-        lower, upper = self._bounds(self.comparisons)
+        lower, upper = self._bounds(self.estimates)
         surest = self.problem.worst_of(lower)
         known = np.isfinite(surest).any()
-        self.leader = int(np.argmax(surest if known else self.comparisons.robust_values))
+        self.leader = int(np.argmax(surest if known else self.estimates.robust_values))
         self.survivors = self.problem.worst_of(upper) >= surest.max()
 
     def _first_phase(self) -> Counts:
@@ -73,13 +73,13 @@ class StableOpt(Algorithm):
             return math.sqrt(2 * math.log(self.problem.n_pairs / self.settings.delta))
         return self.tally.ellipsoid_radius
 
-    def _bounds(self, comparisons: Comparisons) -> tuple[Array, Array]:
+    def _bounds(self, estimates: Estimates) -> tuple[Array, Array]:
         """(n_pairs,) lcb and ucb."""
         finite = math.isfinite(self.beta)
-        widths = self.beta * comparisons.widths if finite else np.full(self.problem.n_pairs, np.inf)
-        return comparisons.means - widths, comparisons.means + widths
+        widths = self.beta * estimates.widths if finite else np.full(self.problem.n_pairs, np.inf)
+        return estimates.means - widths, estimates.means + widths
 
-    def _choose(self, comparisons: Comparisons, pulls: int) -> int:
-        lower, upper = self._bounds(comparisons)
+    def _choose(self, estimates: Estimates, pulls: int) -> int:
+        lower, upper = self._bounds(estimates)
         x = int(np.argmax(self.problem.worst_of(upper)))
         return self.problem.worst_pair(x, lower)

@@ -8,7 +8,7 @@ from abc import abstractmethod
 import numpy as np
 
 from surefoot.algorithms.base import Algorithm
-from surefoot.algorithms.comparisons import Comparisons, Frame
+from surefoot.algorithms.estimates import Estimates, Frame
 from surefoot.algorithms.result import StopReason
 from surefoot.arrays import Array
 from surefoot.confidence import one_sided_events, paper_threshold, valid_spending
@@ -51,12 +51,12 @@ class StaticAllocation(Algorithm):
 
     def learn(self, outcome: Outcome) -> None:
         self.look += 1
-        self.stop_by(self.frame.compare(self.tally.counts, self.tally.sums))
+        self.stop_by(self.frame.estimate(self.tally.counts, self.tally.sums))
 
-    def stop_by(self, comparisons: Comparisons) -> None:
+    def stop_by(self, estimates: Estimates) -> None:
         """`eq:11`: some arm beats every other. Only the arm of best estimated robust value can."""
-        self.leader = int(np.argmax(comparisons.robust_values))
-        self.evidence = comparisons.clearance(np.array([self.leader]))[0]
+        self.leader = int(np.argmax(estimates.robust_values))
+        self.evidence = estimates.clearance(np.array([self.leader]))[0]
         self.boundary = self.threshold()
         self.survivors = self.evidence < self.boundary
         self.survivors[self.leader] = True

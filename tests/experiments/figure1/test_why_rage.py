@@ -55,7 +55,7 @@ def test_a_phase_that_is_looked_at_is_never_longer() -> None:
 def test_what_is_kept_counts() -> None:
     seed = SPHERE.seed(0, 20, 3)
     keeping = _finished(Keeping(), SPHERE.instance(20, seed), seed)
-    again = keeping.frame.compare(keeping.tally.counts, keeping.tally.sums).clearance(
+    again = keeping.frame.estimate(keeping.tally.counts, keeping.tally.sums).clearance(
         np.array([keeping.leader])
     )[0]
     assert np.delete(again, keeping.leader).min() == pytest.approx(

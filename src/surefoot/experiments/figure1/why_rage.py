@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surefoot.algorithms import Algorithm, Settings
-from surefoot.algorithms.comparisons import Frame
 from surefoot.algorithms.designs import g_weights
+from surefoot.algorithms.estimates import Frame
 from surefoot.algorithms.robust_static import RobustStatic
 from surefoot.arrays import Array
 from surefoot.confidence import paper_threshold
@@ -159,8 +159,8 @@ def _hardness(instance: Instance, weights: Array) -> float:
     problem, theta = instance
     best, ones = problem.best_arm(theta), np.ones(problem.n_pairs)
     counts = round_design(weights, FINE)
-    compared = Frame.of(problem, ones).compare(counts, np.zeros(problem.n_pairs))
-    clearance = compared.with_means(problem.pair_means(theta)).clearance(np.array([best]))[0]
+    estimates = Frame.of(problem, ones).estimate(counts, np.zeros(problem.n_pairs))
+    clearance = estimates.with_means(problem.pair_means(theta)).clearance(np.array([best]))[0]
     return FINE / float(np.delete(clearance, best).min()) ** 2
 
 
