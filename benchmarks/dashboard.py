@@ -45,8 +45,8 @@ def update(watch: Watch) -> str:
     """All that the server does for one new phase: the numbers of the event, then what the page
     fetches.
     """
-    look = watch.look()
-    return json.dumps(words.fields(look)) + json.dumps(words.details(watch, look))
+    snapshot = watch.snapshot()
+    return json.dumps(words.fields(snapshot)) + json.dumps(words.details(watch, snapshot))
 
 
 def update_row(study: Study, theta: np.ndarray) -> Row:
@@ -55,7 +55,7 @@ def update_row(study: Study, theta: np.ndarray) -> Row:
     update(watch)
     for _ in range(3):
         tell_phase(study, theta)
-        time.sleep(0.3)  # a look is shared for a quarter of a second
+        time.sleep(0.3)  # one is shared for a quarter of a second
         begin = time.process_time()
         update(watch)
         costs.append(time.process_time() - begin)
@@ -67,11 +67,11 @@ def update_row(study: Study, theta: np.ndarray) -> Row:
 
 def idle_row(path: Path) -> Row:
     watch = Watch(path)
-    watch.look()
+    watch.snapshot()
 
     def look_again() -> None:
-        watch._looked = 0.0  # as if a quarter of a second had passed
-        json.dumps(words.fields(watch.look()))
+        watch._taken = 0.0  # as if a quarter of a second had passed
+        json.dumps(words.fields(watch.snapshot()))
 
     cost = seconds(look_again)
     return Row(

@@ -20,9 +20,9 @@ def two_studies(tmp_path):
 
 def test_forty_five_requests_for_a_study_that_hangs(two_studies, monkeypatch):
     gate = threading.Event()
-    read = shown.Watch.look
+    read = shown.Watch.snapshot
     monkeypatch.setattr(
-        shown.Watch, "look", lambda w: (w.path.stem == "bad" and gate.wait(60)) or read(w)
+        shown.Watch, "snapshot", lambda w: (w.path.stem == "bad" and gate.wait(60)) or read(w)
     )
     monkeypatch.setattr(shown, "Lane", lambda *limit: Lane(0.5))
     app = make_app(two_studies)

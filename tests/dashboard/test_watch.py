@@ -21,17 +21,17 @@ def _always_look(monkeypatch):
 def test_it_follows_a_study_through_its_life(tmp_path):
     path = tmp_path / "study.db"
     watch = Watch(path)
-    assert watch.look().state == "missing"
+    assert watch.snapshot().state == "missing"
     with create(path) as study:
-        assert watch.look().state == "running"
-        assert watch.look().result.samples == 0
+        assert watch.snapshot().state == "running"
+        assert watch.snapshot().result.samples == 0
         study.tell_many([(pull.id, linear(pull)) for pull in study.ask()])
-        first = watch.look()
+        first = watch.snapshot()
         assert first.result.samples == study.told == first.status.told
-    assert watch.look().state == "idle"
+    assert watch.snapshot().state == "idle"
     with create(tmp_path / "other.db") as other:
         other.close()
-    assert Watch(tmp_path / "other.db").look().state == "waiting"
+    assert Watch(tmp_path / "other.db").snapshot().state == "waiting"
     watch.close()
 
 
@@ -40,24 +40,24 @@ def test_versions_change_with_what_there_is_to_draw(tmp_path):
         watch = Watch(tmp_path / "study.db")
         versions = []
         while not study.done:
-            versions.append(watch.look().version)
+            versions.append(watch.snapshot().version)
             study.tell_many([(pull.id, linear(pull)) for pull in study.ask()])
-        versions.append(watch.look().version)
+        versions.append(watch.snapshot().version)
     assert len(set(versions)) == len(versions) > 2
-    assert watch.look().state == "finished"
+    assert watch.snapshot().state == "finished"
 
 
 def test_a_file_that_vanishes_and_one_in_its_place(tmp_path):
     path, other = finished_study(tmp_path / "a.db"), paused_study(tmp_path / "b.db")
     watch = Watch(path)
-    assert watch.look().state == "finished"
+    assert watch.snapshot().state == "finished"
     path.unlink()
-    assert watch.look().state == "missing"
+    assert watch.snapshot().state == "missing"
     assert watch.failures() is None
     shutil.copy(other, path)
-    assert watch.look().state == "paused"
+    assert watch.snapshot().state == "paused"
     other.replace(path)
-    assert watch.look().state == "paused"
+    assert watch.snapshot().state == "paused"
 
 
 def test_hardness_is_worked_out_once_and_only_at_the_end(tmp_path, monkeypatch):
@@ -79,7 +79,7 @@ def test_it_reads_and_holds_nothing(tmp_path):
     with create(path) as study:
         watch = Watch(path)
         study.tell_many([(pull.id, linear(pull)) for pull in study.ask()])
-        watch.look()
+        watch.snapshot()
         watch.failures()
         whole = study._ledger.storage.checkpoint(patience=0)
         assert whole
@@ -89,13 +89,13 @@ def test_it_reads_and_holds_nothing(tmp_path):
 
 def test_a_writer_at_full_speed_ends_as_if_nobody_watched(tmp_path):
     alone = finished_study(tmp_path / "alone.db")
-    path, end, looks = tmp_path / "watched.db", threading.Event(), []
+    path, end, snapshots = tmp_path / "watched.db", threading.Event(), []
     with create(path) as study:
         watch = Watch(path)
 
         def stare():
             while not end.is_set():
-                looks.append(watch.look())
+                snapshots.append(watch.snapshot())
 
         threads = [threading.Thread(target=stare) for _ in range(3)]
         for thread in threads:
@@ -106,9 +106,9 @@ def test_a_writer_at_full_speed_ends_as_if_nobody_watched(tmp_path):
             end.set()
             for thread in threads:
                 thread.join()
-        assert same_result(watch.look().result, study.result)
-    assert {look.state for look in looks} <= {"running", "finished"}
-    told = [look.status.told for look in looks]
+        assert same_result(watch.snapshot().result, study.result)
+    assert {seen.state for seen in snapshots} <= {"running", "finished"}
+    told = [seen.status.told for seen in snapshots]
     assert len(set(told)) > 3, "it was watched while it ran"
     with StudyReader(alone) as one, StudyReader(path) as other:
         assert one.pulls()["reward"].tolist() == other.pulls()["reward"].tolist()
@@ -117,10 +117,10 @@ def test_a_writer_at_full_speed_ends_as_if_nobody_watched(tmp_path):
 
 def test_a_certificate_that_does_not_follow_from_the_rewards_is_not_shown(tmp_path):
     path = finished_study(tmp_path / "study.db")
-    assert fields(Watch(path).look())["certified"]
+    assert fields(Watch(path).snapshot())["certified"]
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE pulls SET reward = -reward")
         connection.commit()
-    said = fields(Watch(path).look())
+    said = fields(Watch(path).snapshot())
     assert not said["certified"]
     assert "has the best worst case" not in said["sentence"]

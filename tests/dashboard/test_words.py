@@ -12,7 +12,7 @@ def test_a_running_study_says_how_far_it_is(tmp_path):
         pulls = study.ask()
         study.tell_many([(pull.id, linear(pull)) for pull in pulls])
         study._ledger.forecast()
-        said = fields(Watch(path).look())
+        said = fields(Watch(path).snapshot())
         last = study.result.history[-1]
         assert said["leader"] == study.problem.arm_names[last.leader]
         assert said["survivors"] == f"{last.survivors.sum()} of {study.problem.n_arms}"
@@ -29,7 +29,7 @@ def test_what_runs_is_named_with_its_worker_the_longest_first(tmp_path):
         study._ledger.storage.set_running(
             [Running(number, began + number, worker) for number, worker in enumerate(workers)]
         )
-        said = fields(Watch(path).look())
+        said = fields(Watch(path).snapshot())
     assert said["running"] == "4"
     first, second, third = said["longest"].split("; ")
     assert first == "Running longest: pull 0 since 04 May 13:02:01 on node 7"
@@ -39,7 +39,7 @@ def test_what_runs_is_named_with_its_worker_the_longest_first(tmp_path):
 
 
 def test_a_finished_study_is_done(tmp_path):
-    said = fields(Watch(finished_study(tmp_path / "study.db")).look())
+    said = fields(Watch(finished_study(tmp_path / "study.db")).snapshot())
     assert (said["state"], said["done"], said["left"], said["certified"]) == (
         "finished",
         1.0,
@@ -50,7 +50,7 @@ def test_a_finished_study_is_done(tmp_path):
 
 def test_a_missing_study_has_words_but_no_numbers(tmp_path):
     watch = Watch(tmp_path / "gone.db")
-    said = fields(watch.look())
+    said = fields(watch.snapshot())
     assert (said["seen"], said["told"], said["done"]) == (False, "–", None)
     assert "gone.db" in said["message"]
-    assert details(watch, watch.look())["charts"] == {}
+    assert details(watch, watch.snapshot())["charts"] == {}

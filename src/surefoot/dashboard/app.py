@@ -85,7 +85,7 @@ def warm_up(studies: Sequence[Path]) -> None:
     assets.vega_script()
     for path in studies[:1]:
         watch = Watch(path)
-        words.details(watch, watch.look())
+        words.details(watch, watch.snapshot())
         watch.close()
 
 

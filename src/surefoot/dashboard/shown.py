@@ -9,7 +9,7 @@ from typing import Any
 from surefoot.charts.bounds import bounds_drawing
 from surefoot.dashboard import words
 from surefoot.dashboard.lanes import Lane, TooSlow
-from surefoot.dashboard.watch import Look, Watch
+from surefoot.dashboard.watch import Snapshot, Watch
 from surefoot.display import spreadsheet_safe
 from surefoot.report.drawings import DESCRIPTIONS, safe_json
 from surefoot.study import StudyReader
@@ -42,9 +42,9 @@ class Shown:
     async def fields(self) -> dict[str, Any]:
         """The texts that change while it runs; a file that cannot be read in time says so."""
         try:
-            return await self._reads.run(lambda: words.fields(self._watch.look()))
+            return await self._reads.run(lambda: words.fields(self._watch.snapshot()))
         except TooSlow:
-            return words.fields(Look(self.path.stem, "broken", trouble=SLOW))
+            return words.fields(Snapshot(self.path.stem, "broken", trouble=SLOW))
 
     async def summary(self) -> dict[str, Any]:
         """Its entry in the list of studies."""
@@ -52,7 +52,7 @@ class Shown:
 
     async def details(self) -> dict[str, Any]:
         """What is drawn and listed below the numbers."""
-        return await self._reads.run(lambda: words.details(self._watch, self._watch.look()))
+        return await self._reads.run(lambda: words.details(self._watch, self._watch.snapshot()))
 
     async def page(self) -> dict[str, Any]:
         """Everything that its page is made of."""
@@ -72,14 +72,14 @@ class Shown:
         self._watch.close()
 
     def _page(self) -> dict[str, Any]:
-        look = self._watch.look()
-        details = words.details(self._watch, look)
+        snapshot = self._watch.snapshot()
+        details = words.details(self._watch, snapshot)
         return {
             "number": self.number,
             "file": self.path.name,
-            "fields": words.fields(look),
+            "fields": words.fields(snapshot),
             "certificate": details.pop("certificate"),
-            "settings": self._watch.settings(look.result) if look.result else [],
+            "settings": self._watch.settings(snapshot.result) if snapshot.result else [],
             "arms": details.pop("arms"),
             "failures": details.pop("failures"),
             "figures": DESCRIPTIONS,
@@ -87,10 +87,10 @@ class Shown:
         }
 
     def _bounds(self) -> dict[str, Any]:
-        hardness, look = self._watch.hardness(), self._watch.look()
-        if hardness is None or look.result is None:
+        hardness, snapshot = self._watch.hardness(), self._watch.snapshot()
+        if hardness is None or snapshot.result is None:
             return {}
-        return {"bounds": bounds_drawing(look.result, hardness).spec()}
+        return {"bounds": bounds_drawing(snapshot.result, hardness).spec()}
 
 
 def _csv_blocks(path: Path) -> Iterator[str]:

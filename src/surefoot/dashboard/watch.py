@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from surefoot.hardness import Complexity
     from surefoot.study.reader import Status
 
-FRESH = 0.25  # seconds: several readers within it share one look
+FRESH = 0.25  # seconds: several readers within it share a snapshot
 
 State = Literal["running", "idle", "waiting", "paused", "finished", "missing", "broken"]
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class Snapshot:
     """A study at one moment, or why it cannot be seen.
 
     Attributes:
@@ -66,16 +66,16 @@ class Watch:
         self._reader: StudyReader | None = None
         self._file: tuple[int, int] | None = None
         self._name = path.stem
-        self._last: Look | None = None
-        self._looked = 0.0
+        self._last: Snapshot | None = None
+        self._taken = 0.0
         self._hardness: dict[str, Complexity | None] = {}
 
-    def look(self) -> Look:
+    def snapshot(self) -> Snapshot:
         """How the study is now."""
         with self._lock:
-            if self._last is None or time.monotonic() - self._looked > FRESH:
-                self._last = self._look()
-                self._looked = time.monotonic()
+            if self._last is None or time.monotonic() - self._taken > FRESH:
+                self._last = self._take()
+                self._taken = time.monotonic()
             return self._last
 
     def failures(self) -> pd.DataFrame | None:
@@ -90,12 +90,12 @@ class Watch:
 
     def hardness(self) -> Complexity | None:
         """How hard a finished study was, worked out once."""
-        look = self.look()
-        if look.result is None or look.state != "finished":
+        snapshot = self.snapshot()
+        if snapshot.result is None or snapshot.state != "finished":
             return None
-        key = f"{self._file}.{look.version}"
+        key = f"{self._file}.{snapshot.version}"
         if key not in self._hardness:
-            self._hardness = {key: estimated_hardness(look.result)}
+            self._hardness = {key: estimated_hardness(snapshot.result)}
         return self._hardness[key]
 
     def settings(self, result: Result) -> list[Fact]:
@@ -109,11 +109,11 @@ class Watch:
             self._forget()
             self._lock.release()
 
-    def _look(self) -> Look:
+    def _take(self) -> Snapshot:
         try:
             reader = self._opened()
             if reader is None:
-                return Look(
+                return Snapshot(
                     self._name,
                     "missing",
                     trouble=f"There is no file {self.path.name} any more, or not yet.",
@@ -122,15 +122,15 @@ class Watch:
             return self._read(reader, status)
         except (InputError, sqlite3.Error, OSError) as error:
             self._forget()
-            return Look(self._name, "broken", trouble=str(error))
+            return Snapshot(self._name, "broken", trouble=str(error))
 
-    def _read(self, reader: StudyReader, status: Status) -> Look:
+    def _read(self, reader: StudyReader, status: Status) -> Snapshot:
         before = self._last
         if before and before.status and before.result and _same_knowledge(before.status, status):
             known: tuple[Result | None, str | None] = before.result, None
         else:
             known = _recorded(reader)
-        return Look(
+        return Snapshot(
             self._name,
             _state(status),
             status,

@@ -9,7 +9,7 @@ from typing import Any
 
 from surefoot.charts import arms_frame
 from surefoot.charts.pace import pace_drawing
-from surefoot.dashboard.watch import Look, Watch
+from surefoot.dashboard.watch import Snapshot, Watch
 from surefoot.progress import duration
 from surefoot.report.drawings import configurations, drawings
 from surefoot.report.facts import arm_rows, certificate, number
@@ -27,40 +27,44 @@ HINTS = {
 }
 
 
-def fields(look: Look) -> dict[str, Any]:
+def fields(snapshot: Snapshot) -> dict[str, Any]:
     """The texts of a page that change while a study runs; `done` is a share, `version` tells when
     to redraw.
     """
-    said: dict[str, Any] = {"state": look.state, "name": look.name, "version": look.version}
-    said |= {"told": "–", "left": "–", "seen": look.status is not None}
+    said: dict[str, Any] = {
+        "state": snapshot.state,
+        "name": snapshot.name,
+        "version": snapshot.version,
+    }
+    said |= {"told": "–", "left": "–", "seen": snapshot.status is not None}
     said |= {
-        "hint": HINTS[look.state],
-        "message": look.trouble or "",
+        "hint": HINTS[snapshot.state],
+        "message": snapshot.trouble or "",
         "sentence": "",
         "longest": "",
         "certified": False,
         "done": None,
     }
-    return said if look.status is None else said | _numbers(look)
+    return said if snapshot.status is None else said | _numbers(snapshot)
 
 
-def _numbers(look: Look) -> dict[str, Any]:
-    status = look.status
+def _numbers(snapshot: Snapshot) -> dict[str, Any]:
+    status = snapshot.status
     assert status is not None
     left = None if status.state == "finished" else status.expected_left
     paused = status.message if status.state == "paused" else None
     return {
-        "message": paused or look.trouble or "",
+        "message": paused or snapshot.trouble or "",
         "sentence": status.sentence or "There is no answer before the first phase is complete.",
         "certified": status.certified,
         "leader": status.leader or "–",
-        "survivors": f"{number(status.survivors)} of {number(look.n_arms)}",
+        "survivors": f"{number(status.survivors)} of {number(snapshot.n_arms)}",
         "told": number(status.told),
         "phase": number(status.phase),
         "phase_progress": f"{number(status.phase_told)} of {number(status.phase_pulls)} pulls",
-        "rate": number(status.pulls_per_minute, 3) if look.state == "running" else "–",
+        "rate": number(status.pulls_per_minute, 3) if snapshot.state == "running" else "–",
         "left": "none" if status.state == "finished" else number(left and round(left), 3),
-        "time_left": _time_left(look, left),
+        "time_left": _time_left(snapshot, left),
         "failed": number(status.failed),
         "lost": number(status.lost),
         "writer": status.writer or "nobody",
@@ -70,9 +74,9 @@ def _numbers(look: Look) -> dict[str, Any]:
     }
 
 
-def _time_left(look: Look, left: float | None) -> str:
-    rate = look.status.pulls_per_minute if look.status else None
-    if look.state != "running" or not rate or left is None:
+def _time_left(snapshot: Snapshot, left: float | None) -> str:
+    rate = snapshot.status.pulls_per_minute if snapshot.status else None
+    if snapshot.state != "running" or not rate or left is None:
         return ""
     return f"about {duration(60 * left / rate)} at this pace"
 
@@ -100,19 +104,21 @@ def _share(told: int, left: float | None, state: str) -> float | None:
     return None if left is None or told + left == 0 else told / (told + left)
 
 
-def details(watch: Watch, look: Look) -> dict[str, Any]:
+def details(watch: Watch, snapshot: Snapshot) -> dict[str, Any]:
     """What is drawn and listed below the numbers."""
     failures, pace = watch.failures(), watch.pace()
-    charts = drawings(look.result, look.sign) if look.result else {}
+    charts = drawings(snapshot.result, snapshot.sign) if snapshot.result else {}
     if pace is not None and not pace.empty:
         charts["pace"] = pace_drawing(pace)
     return {
-        "version": look.version,
+        "version": snapshot.version,
         "configs": configurations(),
         "charts": {name: drawing.spec() for name, drawing in charts.items()},
-        "arms": [] if look.result is None else arm_rows(arms_frame(look.result, look.sign)),
+        "arms": []
+        if snapshot.result is None
+        else arm_rows(arms_frame(snapshot.result, snapshot.sign)),
         "certificate": []
-        if look.result is None
-        else [asdict(fact) for fact in certificate(look.result)],
+        if snapshot.result is None
+        else [asdict(fact) for fact in certificate(snapshot.result)],
         "failures": [] if failures is None else failures.astype(object).to_dict("records"),
     }
