@@ -11,7 +11,7 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.compiled import kernel
-from surefoot.design.solver.block_distance import nearest
+from surefoot.design.solver.block_distance import nearest, workspace
 
 # squared distance between two points, as a share of their squared sizes, that is rounding
 SAME = 1e-18
@@ -97,8 +97,8 @@ def clearest_points(prospect: Prospect, own: IntArray, arms: IntArray, found: Ri
         np.empty(most),
         np.empty(most),
     )
-    members, passive = np.empty(most, dtype=np.int64), np.empty(width + 2, dtype=np.int64)
-    factor, trial, point = np.empty((width + 2, width + 2)), np.empty(width + 2), np.empty(width)
+    members, work = np.empty(most, dtype=np.int64), workspace(width)
+    point = work.u
     for k in range(len(own)):
         for a in range(len(arms)):
             differences[k, a], gaps[k, a] = 0.0, 0.0
@@ -119,7 +119,7 @@ def clearest_points(prospect: Prospect, own: IntArray, arms: IntArray, found: Ri
                 # the best vertex at gap 1: the active-set method works at this scale
                 for j in range(count):
                     scaled[j] = beaten[j] / clearest
-                nearest(rows[:count], scaled[:count], shares[:count], passive, factor, trial, point)
+                nearest(rows[:count], scaled[:count], shares[:count], work)
             else:
                 shares[best] = 1.0
             total = 0.0

@@ -35,7 +35,7 @@ class Solved(NamedTuple):
     owner: IntArray
 
 
-class _Work(NamedTuple):
+class Workspace(NamedTuple):
     """Room to work in, used again by each block.
 
     Attributes:
@@ -51,7 +51,15 @@ class _Work(NamedTuple):
 
 
 @kernel
-def _solve_passive(rows: Array, gaps: Array, count: int, work: _Work) -> bool:
+def workspace(dimension: int) -> Workspace:
+    """Room for blocks of this dimension."""
+    size = dimension + 2
+    passive, factor = np.empty(size, dtype=np.int64), np.empty((size, size))
+    return Workspace(passive, factor, np.empty(size), np.empty(dimension))
+
+
+@kernel
+def _solve_passive(rows: Array, gaps: Array, count: int, work: Workspace) -> bool:
     """Solve (V Vᵀ + g gᵀ) y = g on the passive rows by Cholesky; False if they are dependent."""
     dimension = rows.shape[1]
     passive, factor, out = work.passive, work.factor, work.trial
@@ -85,7 +93,7 @@ def _solve_passive(rows: Array, gaps: Array, count: int, work: _Work) -> bool:
 
 
 @kernel
-def _settle(rows: Array, gaps: Array, count: int, y: Array, work: _Work) -> int:
+def _settle(rows: Array, gaps: Array, count: int, y: Array, work: Workspace) -> int:
     """Move y to the optimum on its passive rows, none negative; -1 if they are dependent."""
     passive, trial = work.passive, work.trial
     while count > 0:
@@ -123,7 +131,7 @@ def _settle(rows: Array, gaps: Array, count: int, y: Array, work: _Work) -> int:
 
 
 @kernel
-def nearest(rows: Array, gaps: Array, y: Array, work: _Work) -> int:
+def nearest(rows: Array, gaps: Array, y: Array, work: Workspace) -> int:
     """Non-negative least squares from a warm start y; returns how many rows have y > 0."""
     passive, u = work.passive, work.u
     size, dimension = rows.shape
@@ -174,7 +182,7 @@ def nearest(rows: Array, gaps: Array, y: Array, work: _Work) -> int:
 
 @kernel
 def _complement(
-    rows: Array, count: int, work: _Work, solved: Solved, written: int, block: int
+    rows: Array, count: int, work: Workspace, solved: Solved, written: int, block: int
 ) -> int:
     """Append an orthonormal basis of the active rows' span without the direction u of ε."""
     passive, unit = work.passive, work.u
@@ -227,9 +235,8 @@ def solve_blocks(
     largest = 1
     for k in range(starts.size - 1):
         largest = max(largest, starts[k + 1] - starts[k])
-    size = dimension + 2
-    passive, u = np.empty(size, dtype=np.int64), np.empty(dimension)
-    work = _Work(passive, np.empty((size, size)), np.empty(size), u)
+    work = workspace(dimension)
+    passive, u = work.passive, work.u
     distance, epsilon = solved.distance, solved.epsilon
     scaled = np.empty(largest)
     written = np.int64(0)
