@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from surefoot.study.program import run_program
+from tests.study.cluster import Cluster
 from tests.study.toys import wait_for
 
 # Starts a child, one in a session of its own and one that has lost its parent too; writes their
@@ -39,6 +40,9 @@ family = sys.argv[2]
 mark = str(Path(sys.argv[1]).with_name("family-{id}"))
 command = CommandSimulator(["sh", "-c", family, mark, "stay"])
 executor = 2 if sys.argv[3] == "processes" else sys.argv[3]
+if str(executor).startswith("tcp:"):
+    from surefoot.study.executors import dask_client
+    executor = dask_client(executor)
 with toys.toy_study(Path(sys.argv[1])) as study:
     try:
         study.run(command, executor)
@@ -89,15 +93,30 @@ def test_everything_it_started_ends_with_its_time_limit(families: Path) -> None:
     assert everybody_is_gone(families)
 
 
-@pytest.mark.parametrize("executor", ["processes", "serial", "threads"])
 @pytest.mark.parametrize(
-    "number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=lambda number: number.name
+    ("executor", "number"),
+    [
+        ("processes", signal.SIGTERM),
+        ("processes", signal.SIGKILL),
+        ("serial", signal.SIGHUP),
+        ("serial", signal.SIGKILL),
+        ("threads", signal.SIGTERM),
+    ],
 )
 def test_programs_end_with_their_driver(families: Path, executor: str, number: int) -> None:
     driver = start_driver(families, executor)
     driver.send_signal(number)
     driver.communicate(timeout=30)
     wait_for(lambda: everybody_is_gone(families))
+
+
+def test_programs_on_a_cluster_end_with_their_driver(families: Path) -> None:
+    with Cluster(families, workers=1) as cluster:
+        driver = start_driver(families, cluster.address)
+        driver.kill()
+        driver.communicate(timeout=30)
+        wait_for(lambda: everybody_is_gone(families))
+        assert cluster.workers[0].poll() is None
 
 
 @pytest.mark.parametrize("executor", ["processes", "serial"])

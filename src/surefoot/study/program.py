@@ -13,6 +13,7 @@ import os
 import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,10 @@ class _Keeper:
     def alive(self) -> bool:
         return self._process.poll() is None
 
+    def end(self) -> None:
+        """End it from another thread than that which waits for its answer."""
+        self._process.terminate()
+
     def dismiss(self) -> None:
         """End it, and whatever it runs."""
         with contextlib.suppress(BrokenPipeError), self._process:
@@ -85,18 +90,28 @@ class _Keeper:
 
 
 _idle: list[_Keeper] = []  # as many as programs ran at the same time
+_busy: dict[int, _Keeper] = {}  # by the thread that waits for its answer
 os.register_at_fork(after_in_child=_idle.clear)  # they serve the parent
 
 
 def _ask_a_keeper(order: dict[str, Any]) -> dict[str, Any]:
-    kept = _free_keeper()
+    kept, thread = _free_keeper(), threading.get_ident()
+    _busy[thread] = kept
     try:
         answer = kept.run(order)
     except BaseException:
         kept.dismiss()
         raise
+    finally:
+        del _busy[thread]
     _idle.append(kept)
     return answer
+
+
+def end_program_of(thread: int) -> None:
+    """End the program that this thread waits for, if it does, and everything that it started."""
+    if kept := _busy.get(thread):
+        kept.end()
 
 
 def _free_keeper() -> _Keeper:

@@ -18,6 +18,7 @@ import numpy as np
 import surefoot
 from surefoot.errors import InputError
 from surefoot.study import board
+from surefoot.study.called_off import programs_end_with_their_task
 from surefoot.study.input import LARGEST_REWARD
 from surefoot.study.pull import Pull, Report
 
@@ -64,7 +65,8 @@ def run_packed(wanted: dict[str, str], simulator: bytes, pulls: bytes) -> list[R
         )
     if "" not in sys.path:
         sys.path.insert(0, "")  # a module in the folder where the worker was started is found
-    return run_chunk(pickle.loads(simulator), pickle.loads(pulls))
+    with programs_end_with_their_task():
+        return run_chunk(pickle.loads(simulator), pickle.loads(pulls))
 
 
 def versions() -> dict[str, str]:
