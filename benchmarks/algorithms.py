@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.table import Row
-from surefoot.algorithms import ALGORITHMS, Algorithm, Result, algorithm_from
+from surefoot.algorithms import ALGORITHMS, PEERS, Algorithm, Result, algorithm_from
 from surefoot.experiments.instances import Instance, classic, random_robust
 from surefoot.noise import Gaussian
 from surefoot.simulate import LinearSimulator, identify
@@ -26,7 +26,7 @@ RUNS = 400
 
 
 def rows() -> Iterator[Row]:
-    for name in ALGORITHMS:
+    for name in (name for name in ALGORITHMS if name not in PEERS):
         yield _own_time(name)
     for d, public in PUBLIC_RAGE.items():
         yield _standard_instance(d, public)

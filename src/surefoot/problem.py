@@ -215,7 +215,10 @@ class RobustProblem:
 
     def worst_pairs_of(self, values: Array) -> IntArray:
         """(n_arms,) the pair at which the given (n_pairs,) values are smallest within each arm."""
-        return np.array([self.worst_pair(arm, values) for arm in range(self.n_arms)])
+        worst = np.repeat(self.worst_of(values), np.diff(self.offsets))
+        candidates = np.flatnonzero(values == worst)
+        _, first = np.unique(self.arm_of_pair[candidates], return_index=True)
+        return candidates[first]
 
     def best_arm(self, theta: ArrayLike) -> int:
         """The arm whose worst case is best under θ; the first of several."""

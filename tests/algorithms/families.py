@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.algorithms import ALGORITHMS, Algorithm, Settings, algorithm_from
+from surefoot.algorithms import ALGORITHMS, PEERS, Algorithm, Settings, algorithm_from
+from surefoot.arrays import Array
 from surefoot.experiments.instances import (
     Instance,
     irrelevant_dimensions,
@@ -16,7 +17,9 @@ from surefoot.experiments.instances import (
     random_robust,
     unit_sphere,
 )
-from surefoot.noise import Gaussian
+from surefoot.noise import Bounded, Gaussian, Noise
+from surefoot.problem import RobustProblem
+from surefoot.simulate import Family, LinearSimulator
 
 FAMILIES = {
     "irrelevant dimensions": lambda: irrelevant_dimensions(4),
@@ -28,17 +31,61 @@ FAMILIES = {
 NAMES = list(ALGORITHMS)
 
 
+COINS = ("m-lucb", "m-kl-lucb", "m-racing")  # for rewards in an interval only
+ZONES = ("two-stage-rsb", "kn-rsb")  # with an indifference zone
+SPENDERS = ("stableopt", "r-ocba", "ar-ocba", "equal")  # of a budget
+CERTIFYING = [name for name in NAMES if name not in ZONES + SPENDERS]
+
+
 def made_for(name: str, instance: Instance) -> Algorithm:
-    """The algorithm of that name; the oracle is told θ."""
+    """The algorithm of that name; the oracle is told θ, and a zone is a little below the gap."""
     options: dict[str, Any] = {"theta": instance[1]} if name == "oracle" else {}
+    if name in ZONES:
+        gap = float(instance[0].robust_gaps(instance[1]).min())
+        options = {"zone": 0.99 * gap if np.isfinite(gap) else 1.0}
+    if name == "kn-rsb":
+        options |= {"step": 20}
+    if name in COINS:
+        options = {"growth": 0.5}
     return algorithm_from(name, **options)
 
 
+def noise_for(name: str, scale: float = 1.0) -> Noise:
+    """Gaussian noise of that scale, or the coins' interval."""
+    return Bounded(0.0, 1.0) if name in COINS else Gaussian(scale)
+
+
 def settings_for(name: str, **changes: Any) -> Settings:
-    """Usual settings; StableOPT cannot do without a budget."""
+    """Usual settings; some algorithms cannot do without a budget, peers do not know the model."""
     usual: dict[str, Any] = {
         "delta": 0.05,
-        "noise": Gaussian(1.0),
-        "budget": 3000 if name == "stableopt" else None,
+        "noise": noise_for(name),
+        "budget": 3000 if name in SPENDERS else None,
+        "trust": "pairs" if name in PEERS else "model",
     }
     return Settings(**{**usual, **changes})
+
+
+def simulated(
+    name: str, instance: Instance, noise: Any = 1.0, seed: int = 0, family: Family = "gaussian"
+) -> LinearSimulator:
+    """Rewards of the instance; for algorithms of coins, coins whose means are in the same order."""
+    if name not in COINS:
+        return LinearSimulator(*instance, noise, seed=seed, family=family)
+    coins = LinearSimulator(instance[0], 0 * instance[1], seed=seed, family="bernoulli")
+    coins.means = _squeezed(instance)
+    return coins
+
+
+def game(instance: Instance) -> Instance:
+    """Coins without any model, whose means are in the same order as the instance's."""
+    problem = instance[0]
+    coins = RobustProblem.from_pairs(problem.parameters, problem.arm_of_pair, features="tabular")
+    return coins, _squeezed(instance)
+
+
+def _squeezed(instance: Instance) -> Array:
+    """(n_pairs,) the means, from 0.1 to 0.9."""
+    means = instance[0].pair_means(instance[1])
+    span = means.max() - means.min()
+    return np.asarray(0.1 + 0.8 * (means - means.min()) / (span if span > 0 else 1.0))

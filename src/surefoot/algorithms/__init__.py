@@ -15,6 +15,7 @@ from surefoot.errors import InputError
 
 __all__ = [
     "ALGORITHMS",
+    "PEERS",
     "Algorithm",
     "ModelCheck",
     "PhaseRecord",
@@ -27,6 +28,16 @@ __all__ = [
     "stored_algorithm",
 ]
 
+PEERS = {
+    "two-stage-rsb": ("peers.two_stage_rsb", "TwoStageRsb"),
+    "kn-rsb": ("peers.kn_rsb", "KnRsb"),
+    "m-lucb": ("peers.m_lucb", "MLucb"),
+    "m-kl-lucb": ("peers.m_kl_lucb", "MKlLucb"),
+    "m-racing": ("peers.m_racing", "MRacing"),
+    "r-ocba": ("peers.r_ocba", "ROcba"),
+    "ar-ocba": ("peers.ar_ocba", "ArOcba"),
+    "equal": ("peers.equal", "Equal"),
+}
 ALGORITHMS = {
     "prime": ("prime", "Prime"),
     "robust-rage": ("robust_rage", "RobustRage"),
@@ -35,6 +46,7 @@ ALGORITHMS = {
     "stableopt": ("stableopt", "StableOpt"),
     "robust-lingape": ("robust_lingape", "RobustLinGapE"),
     "uniform": ("uniform", "Uniform"),
+    **PEERS,
 }
 
 

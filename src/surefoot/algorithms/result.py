@@ -69,6 +69,15 @@ class StopReason(Enum):
         "certificate: go back to a copy that nobody has changed, or open the study with the "
         "algorithm and the version of surefoot that it was made with."
     )
+    INDIFFERENCE_ZONE = (
+        "One arm is left. It is best with the stated confidence only if the best arm is ahead of "
+        "all others by the indifference zone or more, which nobody has checked, so it is not "
+        'certified. Without that condition, use "prime" with a tolerance.'
+    )
+    HEURISTIC = (
+        "One arm is left by a threshold that nobody has proved, so it is not certified: use "
+        'threshold="proved", or "prime".'
+    )
     NO_CERTIFICATE = (
         'This algorithm spends its budget and gives no certificate. For one, use "prime".'
     )

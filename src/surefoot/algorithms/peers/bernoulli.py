@@ -1,0 +1,69 @@
+"""Confidence bounds for means of rewards in [0, 1], and the thresholds that they are solved for."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+from scipy import special
+
+from surefoot.arrays import Array
+from surefoot.errors import InputError
+from surefoot.statistics import Counts
+
+Threshold = Literal["proved", "heuristic"]
+NEWTON = 7  # steps, each of which about doubles the digits
+EXPONENT = 1.1  # of the pulls of a pair in the proved threshold
+
+
+def kl(p: Array, q: Array) -> Array:
+    """Kullback-Leibler divergence of coins with these probabilities of success."""
+    return np.asarray(special.rel_entr(p, q) + special.rel_entr(1 - p, 1 - q))
+
+
+def hoeffding_bounds(means: Array, levels: Array) -> tuple[Array, Array]:
+    """Lower and upper bounds q with 2 (mean − q)² = level."""
+    widths = np.sqrt(levels / 2)
+    return means - widths, means + widths
+
+
+def kl_bounds(means: Array, levels: Array) -> tuple[Array, Array]:
+    """Lower and upper bounds q with kl(mean, q) = level, to rounding."""
+    both = _upper(np.concatenate([1 - means, means]), np.concatenate([levels, levels]))
+    return 1 - both[: len(means)], both[len(means) :]
+
+
+def _upper(p: Array, level: Array) -> Array:
+    """The larger root, by Newton's method from above: kl is convex, so no step goes too far."""
+    p = np.clip(p, 0.0, 1.0)
+    entropy = special.entr(p) + special.entr(1 - p)
+    room = np.maximum(1 - p, 1e-300)
+    q = np.minimum(p + np.sqrt(level / 2), -np.expm1(-np.minimum((level + entropy) / room, 700)))
+    for _ in range(NEWTON):
+        q = np.minimum(np.maximum(q, 1e-15), 1 - 1e-15)
+        slope = np.maximum((q - p) / (q * (1 - q)), 1e-300)
+        q = np.maximum(q - np.maximum(kl(p, q) - level, 0.0) / slope, p)
+    return np.asarray(q)
+
+
+def threshold(choice: Any) -> Threshold:
+    """The choice, if it is one."""
+    if choice not in ("proved", "heuristic"):
+        raise InputError(f'threshold={choice!r:.60} is not known: choose "proved" or "heuristic"')
+    return "proved" if choice == "proved" else "heuristic"
+
+
+def heuristic_level(pulls: float, delta: float) -> float:
+    """log((log t + 1) / δ) after t pulls: what experiments in the literature use, proved by
+    nobody.
+    """
+    return math.log((math.log(max(pulls, 1)) + 1) / delta)
+
+
+def proved_levels(counts: Counts, delta: float) -> Array:
+    """(n_pairs,) log(2 K ζ(1.1) n^1.1 / δ) after n pulls of one of K pairs: Chernoff's bound on
+    both sides of every pair, summed over all n, is at most δ.
+    """
+    constant = math.log(2 * len(counts) * special.zeta(EXPONENT) / delta)
+    return np.asarray(constant + EXPONENT * np.log(np.maximum(counts, 1)))

@@ -1,0 +1,96 @@
+"""KN-RSB: sequential robust selection of the best, in the manner of Kim and Nelson (2001)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.algorithms.peers.base import Peer, positive, whole
+from surefoot.algorithms.result import StopReason
+from surefoot.arrays import Array, IntArray
+from surefoot.statistics import Counts, Outcome
+
+
+@dataclass(eq=False)
+class KnRsb(Peer):
+    """Pull all pairs of all arms that are left, round by round; drop an arm when another is ahead.
+
+    After r rounds, pair a is ahead of pair b if Σ (X_a − X_b) > W_ab(r) = max{0, (zone / 2)
+    (h² S²_ab / zone² − r)}, where S²_ab is the variance of X_a − X_b in the first stage, h² =
+    2 η (n₀ − 1), η = ½ [(2β)^(−2 / (n₀ − 1)) − 1] and β = δ / ((k − 1) m). An arm is dropped if
+    every pair of some other arm is ahead of one of its own.
+
+    It promises the best arm with probability 1 − δ *only if its worst case is ahead of all others
+    by the zone or more*. Rewards are normal, of any variances; within a round they may depend on
+    each other, so common random numbers are allowed.
+
+    Attributes:
+        zone: the indifference zone, in the unit of the rewards.
+        first_pulls: n₀.
+        step: rounds from look to look; 1 as published.
+    """
+
+    zone: float | None = None
+    first_pulls: int = 20
+    step: int = 1
+    name: ClassVar[str] = "kn-rsb"
+    noises: ClassVar[tuple[str, ...]] = ("gaussian",)
+    shares_streams: ClassVar[bool] = True
+
+    def begin(self) -> None:
+        self._zone = positive(self.name, "zone", self.zone)
+        self._first = whole(self.name, "first_pulls", self.first_pulls, 2)
+        whole(self.name, "step", self.step, 1)
+        self.shared = bool(self.settings.common_random_numbers)
+        self.reach: Array | None = None  # (n_pairs, n_pairs) h² S²_ab / zone²
+
+    def next_counts(self) -> Counts | StopReason:
+        if self.survivors.sum() == 1:
+            return StopReason.INDIFFERENCE_ZONE
+        pulls = self._first if self.reach is None else self.step
+        self.batches = pulls if self.reach is None or self.shared else 0
+        return np.where(self.survivors[self.problem.arm_of_pair], pulls, 0)
+
+    def learn(self, outcome: Outcome) -> None:
+        if self.reach is None:
+            self.reach = self._reach_of_variance() * _variances_of_differences(outcome.batch_sums)
+        alive = np.flatnonzero(self.survivors)
+        beaten = self._beaten(alive)
+        if beaten.all():  # only if means are equal to the last bit
+            beaten[0] = False
+        self.survivors[alive[beaten]] = False
+        values = np.where(self.survivors, self.problem.worst_of(self.averages), -np.inf)
+        self.leader = int(np.argmax(values))
+
+    def _beaten(self, arms: IntArray) -> NDArray[np.bool_]:
+        """(n,) whether some other of these arms is ahead."""
+        assert self.reach is not None
+        kept = np.isin(self.problem.arm_of_pair, arms)
+        begins = np.searchsorted(self.problem.arm_of_pair[kept], arms)
+        sums, rounds = self.tally.sums[kept], float(self.tally.counts[kept][0])
+        reach = self.reach[np.ix_(kept, kept)]
+        needed = np.maximum(0.0, self._zone / 2 * (reach - rounds))  # W_ab(r)
+        ahead = sums[:, None] - sums[None, :] - needed
+        of_one = np.maximum.reduceat(ahead, begins, axis=1)  # of one pair of the arm
+        by_all = np.minimum.reduceat(of_one, begins, axis=0)  # by all pairs of the other
+        np.fill_diagonal(by_all, 0.0)
+        return np.asarray((by_all > 0).any(axis=0))
+
+    def _reach_of_variance(self) -> float:
+        """h² / zone²."""
+        most = int(np.diff(self.problem.offsets).max())
+        beta = self.settings.delta / ((self.problem.n_arms - 1) * most)
+        freedom = self._first - 1
+        eta = ((2 * beta) ** (-2 / freedom) - 1) / 2
+        return float(2 * eta * freedom / self._zone**2)
+
+
+def _variances_of_differences(rewards: Array) -> Array:
+    """(n_pairs, n_pairs) S²_ab, from (n, n_pairs) rewards of the first stage."""
+    centred = rewards - rewards.mean(axis=0)
+    products = centred.T @ centred / (len(rewards) - 1)
+    own = np.diag(products)
+    return np.asarray(np.maximum(own[:, None] + own[None, :] - 2 * products, 0.0))

@@ -1,0 +1,25 @@
+"""Every algorithm that certifies without an indifference zone errs no more often than stated."""
+
+from __future__ import annotations
+
+import pytest
+
+from surefoot.algorithms import PEERS
+from tests.algorithms.families import CERTIFYING, FAMILIES, NAMES, made_for, settings_for
+from tests.statistical import error_test
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in PEERS])
+def test_errors_stay_within_delta(name: str, family: str) -> None:
+    """Where there is a certificate, and one is always given by an algorithm that gives any."""
+    certifies = name in CERTIFYING
+    test = error_test(
+        lambda instance: made_for(name, instance),
+        FAMILIES[family](),
+        runs=400 if certifies else 5,
+        budget=settings_for(name).budget,
+    )
+    assert test.certified == (test.runs if certifies else 0)
+    assert not test.rejected
