@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -34,18 +35,24 @@ def test_the_page_recommends_warns_and_stands_alone(report: Path) -> None:
     assert DISCLAIMER in page
     assert "have the best worst case" in page
     assert "standard calculator, worst error" in page
-    assert page.count("<svg") == 2
+    assert page.count("<figure hidden data-chart=") == 6
+    assert "Attained confidence: " in page
     assert not re.search(r"""(src|href)=["']https?://""", page)
     assert "surefoot bolus &#39;adult#001&#39; --arms 3" in page
 
 
-def test_curves_are_drawn_and_tabled(report: Path) -> None:
-    for day in ("low", "high"):
-        assert (report / f"adult-001-{day}-carb-day.png").read_bytes().startswith(b"\x89PNG")
-        curves = pd.read_csv(report / f"adult-001-{day}-carb-day.csv")
-        assert list(curves.columns) == ["minute", "bg", "curve"]
-        assert curves["minute"].max() == 1440
-        assert curves["curve"].nunique() == 4
+def test_profiles_are_drawn_and_tabled(report: Path) -> None:
+    assert (report / "adult-001-profiles.png").read_bytes().startswith(b"\x89PNG")
+    profiles = pd.read_csv(report / "adult-001-profiles.csv")
+    assert profiles["setting"].unique().tolist() == [
+        "standard calculator, as set",
+        "recommended, as set",
+        "standard calculator, worst error",
+        "recommended, worst error",
+    ]
+    bands = profiles[["p5", "p25", "p50", "p75", "p95"]].to_numpy()
+    assert (np.diff(bands, axis=1) >= 0).all()
+    assert profiles.groupby("setting")["hour"].agg(["count", "max"]).max().tolist() == [96, 23.875]
 
 
 def test_the_terminal_says_the_same_and_where_the_report_is(
@@ -79,9 +86,28 @@ def test_everyone_gets_a_page(
     monkeypatch.setattr(glucose, "all_patients", lambda: people)
     monkeypatch.setattr(Session, "map", here)
     surefoot("--all", *SMALL, "--out", str(tmp_path), "--quiet")
-    assert f"reports: 2 pages in {tmp_path}" in capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "2 virtual patients: 2 certified" in shown
+    assert f"report: {tmp_path / 'bolus-cohort.html'}" in shown
+    page = (tmp_path / "bolus-cohort.html").read_text(encoding="utf-8")
+    assert page.count("<figure hidden data-chart=") == 2
+    assert '<a href="adult-007.html">adult#007</a>' in page
+    assert page.index("adult#007") < page.index("child#004")
+    assert DISCLAIMER in page
     assert DISCLAIMER in (tmp_path / "adult-007.html").read_text(encoding="utf-8")
-    assert len(pd.read_csv(tmp_path / "bolus-choices.csv")) == 2 * 4
+    table = pd.read_csv(tmp_path / "bolus-cohort.csv")
+    assert table["patient"].tolist() == ["adult#007", "child#004"]
+    assert table["pulls"].max() <= 400
+
+
+@pytest.mark.parametrize("reward", ["time-in-range", "time-below", "risk-index"])
+def test_other_rewards_can_be_asked_for(
+    reward: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    surefoot("adult#007", *SMALL, "--reward", reward, "--out", str(tmp_path), "--quiet")
+    words = " ".join(capsys.readouterr().out.split())
+    assert ("and nothing else" in words) == (reward != "risk-index")
+    assert f"--reward {reward}" in (tmp_path / "adult-007.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -89,6 +115,9 @@ def test_everyone_gets_a_page(
     [
         ((), "either the name of one patient"),
         (("adult#001", "--all"), "either the name of one patient"),
+        (("--all", "--group", "child"), "either the name of one patient"),
+        (("--group", "seniors"), "choose adult, adolescent, child"),
+        (("adult#001", "--reward", "comfort"), "time-in-range"),
         (("adult#01",), "did you mean 'adult#0"),
         (("adult#001", "--arms", "4"), "odd number"),
         (("adult#001", "--delta", "2"), "not a probability"),

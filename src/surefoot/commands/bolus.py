@@ -25,6 +25,9 @@ def command(
         typer.Argument(help="A virtual patient: adult#001 to #010, adolescent#..., child#..."),
     ] = None,
     everyone: Annotated[bool, typer.Option("--all", help="All 30 patients.")] = False,
+    group: Annotated[
+        str | None, typer.Option(help="All ten patients of a group: adult, adolescent or child.")
+    ] = None,
     arms: Annotated[int, typer.Option(help="Settings to choose among; an odd number.")] = 15,
     perturbations: Annotated[int, typer.Option(help="Errors of each setting.")] = 5,
     delta: Annotated[
@@ -43,26 +46,29 @@ def command(
     processes: Annotated[
         int | None, typer.Option(min=1, help="With --all; default: all cores.")
     ] = None,
+    reward: Annotated[
+        str,
+        typer.Option(
+            help="What a pull is worth: risk (the paper's), time-in-range, time-below or "
+            "risk-index."
+        ),
+    ] = "risk",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Find a robust setting of the bolus calculator. Research on virtual patients, not medical
     advice.
     """
-    from surefoot.errors import InputError
-    from surefoot.progress import NoProgress, progress_for
-
-    if (patient is None) != everyone:
-        raise InputError("give either the name of one patient, such as adult#001, or --all")
+    from surefoot.experiments.bolus.advice import METHOD
+    from surefoot.experiments.bolus.cohort import cohort
     from surefoot.experiments.bolus.patient import Plan
     from surefoot.experiments.session.runner import Session
+    from surefoot.progress import NoProgress, progress_for
 
+    groups = _groups(patient, everyone, group)
+    who = shlex.quote(patient) if patient else f"--group {group}" if group else "--all"
     typed = (
-        f"surefoot bolus {shlex.quote(patient) if patient else '--all'} --arms {arms} "
-        f"--perturbations {perturbations}"
-    )
-    typed += (
-        f" --delta {delta:g} --tolerance {tolerance:g} --budget {budget} --runs {runs} "
-        f"--seed {seed}"
+        f"surefoot bolus {who} --arms {arms} --perturbations {perturbations} --delta {delta:g} "
+        f"--tolerance {tolerance:g} --budget {budget} --runs {runs} --seed {seed} --reward {reward}"
     )
     session = Session(
         runs=runs,
@@ -72,11 +78,27 @@ def command(
         processes=processes,
         progress=NoProgress() if quiet else progress_for(sys.stderr),
     )
-    plan = Plan(seed, runs, runs, arms, perturbations, _question(delta, tolerance, budget))
-    if patient is None:
-        _all_patients(session, plan)
-    else:
+    question = _question(delta, tolerance, budget)
+    plan = Plan(seed, runs, runs, arms, perturbations, question, (METHOD.label,), reward)
+    if patient is not None:
         _one_patient(session, plan, patient)
+        return
+    with running(session):
+        cohort(session, plan, groups)
+
+
+def _groups(patient: str | None, everyone: bool, group: str | None) -> tuple[str, ...]:
+    """Whose turn it is; none of the groups where one patient is named."""
+    from surefoot.errors import InputError
+    from surefoot.experiments.bolus.experiment import GROUPS
+
+    if sum((patient is not None, everyone, group is not None)) != 1:
+        raise InputError(
+            "give either the name of one patient, such as adult#001, or --all, or --group"
+        )
+    if group is not None and group not in GROUPS:
+        raise InputError(f"group={group!r} is not known: choose {', '.join(GROUPS)}")
+    return GROUPS if everyone else (group,) if group else ()
 
 
 def _question(delta: float, tolerance: float, budget: int) -> Any:
@@ -85,57 +107,41 @@ def _question(delta: float, tolerance: float, budget: int) -> Any:
     from surefoot.noise import Gaussian
 
     # refuses before anything is done
-    Settings(delta=delta, noise=Gaussian(1.0), tolerance=tolerance, budget=budget)
+    Settings(delta=delta, noise=Gaussian(), tolerance=tolerance, budget=budget)
     return Question(delta, tolerance, budget)
 
 
 def _one_patient(session: Session, plan: Plan, name: str) -> None:
-    from surefoot.experiments.bolus.patient import STEPS, study_patient
+    from surefoot.experiments.bolus.advice import advise
+    from surefoot.experiments.bolus.patient import STEPS
+    from surefoot.experiments.bolus.report import write_report
     from surefoot.experiments.session.progress import Meter
     from surefoot.glucose import find_patient
 
     chosen = find_patient(name).name
     with Meter(session.progress, chosen, len(STEPS)) as meter:
-        record = study_patient(chosen, plan, lambda step: meter.advance(1))
-    _show(record, plan)
-    _write(session, [record], plan)
-
-
-def _all_patients(session: Session, plan: Plan) -> None:
-    from surefoot.experiments.bolus.experiment import patient_records, write_and_show
-
-    with running(session):
-        records = patient_records(session, plan)
-        write_and_show(session, records)
-        _write(session, records, plan)
+        advice = advise(chosen, plan, lambda step: meter.advance(1))
+    _show(advice.record, plan)
+    with session.folder.staged() as stage:
+        page = write_report(advice, stage, plan, session.command)
+    print(f"report: {session.out / page}")
 
 
 def _show(record: PatientRecord, plan: Plan) -> None:
     from rich.table import Table
 
     from surefoot.experiments.bolus.problem import DISCLAIMER
-    from surefoot.experiments.bolus.report import HEADS, Recommendation, caveats, table_rows
+    from surefoot.experiments.bolus.report import HEADS, Recommendation, fine_print, table_rows
     from surefoot.experiments.session.output import console_for_output
 
     console = console_for_output()
     found = Recommendation.of(record)
-    console.print(f"[bold]{found.name}[/]: {found.sentence(plan.question)}", highlight=False)
+    console.print(f"[bold]{found.name}[/]: {found.sentence(plan)}", highlight=False)
+    console.print(f"Attained confidence: {found.confidence}.", highlight=False)
     table = Table(*HEADS)
     for row in table_rows(found):
         table.add_row(*row)
     console.print(table)
-    for line in caveats(record.patient):
+    for line in fine_print(record, plan):
         console.print(line, highlight=False)
     console.print(f"[bold]{DISCLAIMER}[/]", highlight=False)
-
-
-def _write(session: Session, records: list[PatientRecord], plan: Plan) -> None:
-    from surefoot.experiments.bolus.report import write_report
-
-    with session.folder.staged() as stage:
-        pages = [write_report(record, stage, plan.question, session.command) for record in records]
-    print(
-        f"report: {session.out / pages[0]}"
-        if len(pages) == 1
-        else f"reports: {len(pages)} pages in {session.out}"
-    )

@@ -67,12 +67,12 @@ def _page(result: Result, sign: int, title: str, state: str, **more: Any) -> str
         ),
         "style": style,
         "scripts": [vega, charts],
-        "policy": _policy(style, vega, charts),
+        "policy": content_policy(style, vega, charts),
     }
     return environment().get_template("report.html").render(values | more)
 
 
-def _policy(style: str, *scripts: str) -> str:
+def content_policy(style: str, *scripts: str) -> str:
     """Only the scripts and the style that we wrote run, and nothing is fetched from anywhere."""
     allowed = " ".join(f"'{assets.fingerprint(script)}'" for script in scripts)
     return (

@@ -7,6 +7,8 @@ import pytest
 
 from surefoot.experiments.bolus.methods import (
     METHODS,
+    PRIME_PAIRS,
+    PRIME_SHARED,
     PRIME_TABULAR,
     ROBUST_RAGE,
     STABLEOPT,
@@ -20,7 +22,7 @@ SCALES = np.full(10, 2.0)
 
 
 def test_every_method_chooses_and_stableopt_spends_what_rage_spent() -> None:
-    results = choose(DOSING, SCALES, Question(budget=3000), np.random.SeedSequence(0))
+    results = choose(METHODS, DOSING, SCALES, Question(budget=3000), np.random.SeedSequence(0))
     assert set(results) == {method.label for method in METHODS}
     assert results[STABLEOPT.label].samples == results[ROBUST_RAGE.label].samples > 0
     assert not results[STABLEOPT.label].certified
@@ -29,12 +31,18 @@ def test_every_method_chooses_and_stableopt_spends_what_rage_spent() -> None:
         result = results[method.label]
         assert (result.algorithm, result.settings.confidence) == (method.algorithm, method.policy)
         assert result.problem.feature_kind == ("tabular" if method.model == "tabular" else "given")
-        assert (result.settings.noise.scales(10) == SCALES).all()
+        if method.needs_scales:
+            assert (result.settings.noise.scales(10) == SCALES).all()
+        assert result.settings.trust == method.trust
 
 
 def test_the_budget_binds_everyone_and_the_tolerance_prime_alone() -> None:
     results = choose(
-        DOSING, SCALES, Question(delta=0.1, tolerance=0.7, budget=40), np.random.SeedSequence(0)
+        METHODS,
+        DOSING,
+        SCALES,
+        Question(delta=0.1, tolerance=0.7, budget=40),
+        np.random.SeedSequence(0),
     )
     assert max(result.samples for result in results.values()) <= 40
     tolerances = {label: result.settings.tolerance for label, result in results.items()}
@@ -42,9 +50,22 @@ def test_the_budget_binds_everyone_and_the_tolerance_prime_alone() -> None:
     assert {result.settings.delta for result in results.values()} == {0.1}
 
 
+def test_direct_comparisons_are_told_no_scale_and_may_share_noise() -> None:
+    results = choose(
+        (PRIME_PAIRS, PRIME_SHARED), DOSING, None, Question(), np.random.SeedSequence(1)
+    )
+    assert {result.settings.noise.known for result in results.values()} == {False}
+    assert results[PRIME_PAIRS.label].settings.common_random_numbers is False
+    assert results[PRIME_SHARED.label].settings.common_random_numbers is not False
+    assert all(result.certified for result in results.values())
+    assert len({result.arm for result in results.values()}) == 1
+
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_other_sources_mean_other_noise(number: int) -> None:
     question = Question(budget=300)
-    first = choose(DOSING, SCALES, question, np.random.SeedSequence(0))
-    other = choose(DOSING, SCALES, question, np.random.SeedSequence(number))
+    first, other = (
+        choose((ROBUST_RAGE,), DOSING, SCALES, question, np.random.SeedSequence(seed))
+        for seed in (0, number)
+    )
     assert (first[ROBUST_RAGE.label].pair_means != other[ROBUST_RAGE.label].pair_means).any()

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 from surefoot.errors import InputError
 from surefoot.experiments.bolus.evaluation import CASES, METRICS, PLANS
-from surefoot.experiments.bolus.methods import CALCULATOR, LABELS, METHODS, WORST_OF_ALL, Question
+from surefoot.experiments.bolus.methods import (
+    CALCULATOR,
+    LABELS,
+    METHODS,
+    PRIME_SHARED,
+    WORST_OF_ALL,
+    Question,
+)
 from surefoot.experiments.bolus.patient import STEPS, Plan, linear_choice, study_patient
 from surefoot.experiments.bolus.problem import make_dosing, stream
 from surefoot.experiments.bolus.records import FiveDays, PatientRecord
@@ -87,9 +94,6 @@ def test_every_simulation_is_complete(record: PatientRecord) -> None:
     for row in record.outcomes:
         assert row.below + row.above + row.within == pytest.approx(100)
         assert all(np.isfinite(getattr(row, metric)) for metric in METRICS)
-    for curves in record.curves.values():
-        assert len(curves) == 4
-        assert all(len(curve) == 481 for curve in curves.values())
 
 
 def test_the_linear_choice_is_that_of_the_best_fit() -> None:
@@ -101,6 +105,29 @@ def test_the_linear_choice_is_that_of_the_best_fit() -> None:
     assert linear_choice(dosing, truth) == 0
     flipped = Truth(-means, zeros, zeros.astype(int), values, zeros.astype(int), 0, np.array([0]))
     assert linear_choice(dosing, flipped) == 14
+
+
+def test_pulls_of_the_pilot_are_counted_where_scales_were_needed(record: PatientRecord) -> None:
+    assert record.pilot is not None
+    assert record.pilot.samples == 6 * 40
+    needed = {method.label: method.needs_scales for method in METHODS}
+    for row in record.choices:
+        assert row.pilot == (record.pilot.samples if needed[row.method] else 0)
+        assert row.pilot < row.samples <= row.pilot + 400
+
+
+def test_no_pilot_is_run_where_nobody_needs_scales() -> None:
+    plan = replace(PLAN, labels=(PRIME_SHARED.label,), runs=1)
+    record = study_patient(NAME, plan)
+    assert record.pilot is None
+    assert {row.method for row in record.choices} == {PRIME_SHARED.label}
+    assert {row.pilot for row in record.choices} == {0}
+    assert PatientRecord.from_json(json.loads(json.dumps(asdict(record)))) == record
+
+
+def test_a_reward_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(InputError, match="time-in-range"):
+        Plan(reward="comfort")
 
 
 def test_no_runs_are_refused() -> None:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.experiments.bolus.problem import BolusSimulator, day_rewards, make_dosing, stream
+from surefoot.experiments.bolus.problem import (
+    BolusSimulator,
+    day_rewards,
+    make_dosing,
+    stream,
+    stream_numbers,
+)
 from surefoot.glucose import Calculator, diet, find_patient, lane_seeds, magni_risk, simulate
+from surefoot.problem import RobustProblem
 from surefoot.statistics import Phase
 
 NAME = "adult#001"
@@ -77,11 +86,41 @@ def test_a_phase_is_pulled_as_asked_and_always_alike() -> None:
     assert (first.sums[counts > 0] < 0).all()
 
 
+def test_pulls_have_streams_of_their_own_unless_a_phase_shares_them() -> None:
+    counts = np.array([5, 0, 2, 1])
+    alone = stream_numbers(Phase(0, counts, batches=2))
+    assert alone.tolist() == list(range(8))
+    shared = stream_numbers(Phase(0, counts, batches=2, shared=True))
+    # the first pair has batches of two and one pull in none, the third batches of one; the single
+    # pull of the last fills no batch
+    assert shared.tolist() == [0, 1, 2, 3, 4, 0, 2, 5]
+
+
+def test_settings_of_a_block_meet_the_same_noise() -> None:
+    """Two pairs with equal factors differ by nothing but their noise."""
+    dosing = make_dosing("child#008", n_arms=3, n_perturbations=2)
+    parameters = dosing.linear.parameters.copy()
+    parameters[1] = parameters[0]
+    parameters[1, 2] += 1  # TDI only names an arm: the calculator uses the factors
+    problem = RobustProblem.from_pairs(parameters, dosing.linear.arm_of_pair)
+    twins = replace(dosing, linear=problem)
+    counts = np.array([6, 6, 0, 3, 0, 0])
+    simulator = BolusSimulator(twins, np.random.SeedSequence(3))
+    shared = simulator.pull(Phase(0, counts, batches=3, shared=True))
+    assert shared.batch_sums.shape == (3, 6)
+    assert (shared.batch_sums[:, 0] == shared.batch_sums[:, 1]).all()
+    assert len(set(shared.batch_sums[:, 0].tolist())) == 3
+    alone = simulator.pull(Phase(0, counts, batches=3))
+    assert (alone.batch_sums[:, 0] != alone.batch_sums[:, 1]).all()
+    later = simulator.pull(Phase(1, counts, batches=3, shared=True))
+    assert not set(later.batch_sums[:, 0].tolist()) & set(shared.batch_sums[:, 0].tolist())
+
+
 def test_purposes_have_streams_of_their_own() -> None:
     patient = find_patient(NAME)
     words = [
         stream(0, patient, purpose).generate_state(2).tolist()
-        for purpose in ("pilot", "truth", "curves")
+        for purpose in ("pilot", "truth", "profiles")
     ]
     words.append(stream(0, find_patient("adult#002"), "pilot").generate_state(2).tolist())
     assert len({tuple(word) for word in words}) == 4

@@ -7,18 +7,27 @@ from typing import Any
 
 import pytest
 
+from surefoot.experiments.bolus.advice import METHOD
+from surefoot.experiments.bolus.evaluation import CASES
 from surefoot.experiments.bolus.methods import Question
-from surefoot.experiments.bolus.records import ArmFacts, Choice, PatientFacts
-from surefoot.experiments.bolus.report import Recommendation, caveats, curve_frames
+from surefoot.experiments.bolus.patient import Plan
+from surefoot.experiments.bolus.records import (
+    ArmFacts,
+    Choice,
+    FiveDays,
+    PatientFacts,
+    PatientRecord,
+    PilotFacts,
+)
+from surefoot.experiments.bolus.report import Recommendation, fine_print
 
 ARM = ArmFacts("adult#001", 0, "TDI 45.00", 11.111, 40.0, 10.0, 35.0, -8.0, 300)
 CHOICE = Choice(
-    "adult#001", "PRIME, tabular", "valid", 0, 0,
-    1200, True, "IDENTIFIED", 3, None, False, True, 0.0,
+    "adult#001", METHOD.label, "valid", 0, 0,
+    1200, 0, True, 0.9678, "IDENTIFIED", 3, None, False, True, 0.0,
 )  # fmt: skip
-PATIENT = PatientFacts(
-    "adult#001", 45.0, 3000, 1.0, 2.0, 0.5, 1.0, 1.9, 0.96, 4, [4, 5], -8.0, 30000, 0, 2.38
-)
+PATIENT = PatientFacts("adult#001", 45.0, 0.5, 1.0, 1.9, 4, [4, 5], -8.0, 30000, 0, 2.38)
+PILOT = PilotFacts(3000, 1.0, 2.0, 0.96)
 
 
 def recommendation(**chosen: Any) -> Recommendation:
@@ -49,19 +58,28 @@ def recommendation(**chosen: Any) -> Recommendation:
 def test_the_sentence_claims_no_more_than_was_shown(
     certified: bool, reason: str, words: str
 ) -> None:
-    sentence = recommendation(certified=certified, reason=reason).sentence(Question(tolerance=0.5))
+    sentence = recommendation(certified=certified, reason=reason).sentence(
+        Plan(question=Question(tolerance=0.5))
+    )
     assert sentence.startswith("TDI 45.00 U/day: CarbF 11.11 g/U and CorrF 40.00 mg/dL per U")
     assert words in sentence
 
 
-def test_ties_and_the_linear_models_preference_are_told() -> None:
-    text = " ".join(caveats(PATIENT))
-    assert "tied between arms 4, 5" in text
-    assert "prefers arm 0, which is worse by 2.38" in text
-    assert "96 %" in text
+def test_confidence_is_never_rounded_up() -> None:
+    assert recommendation(attained=0.9678).confidence == "96.7 %"
+    assert recommendation(attained=0.95).confidence == "95 %"
+    assert recommendation(attained=None).confidence == "0 %"
 
 
-def test_curves_get_their_minutes() -> None:
-    frames = curve_frames({"low": {"a": [100.0, 101.0], "b": [90.0, 91.0]}})
-    assert frames["low"]["minute"].tolist() == [0, 3, 0, 3]
-    assert frames["low"]["curve"].tolist() == ["a", "a", "b", "b"]
+@pytest.mark.parametrize(
+    ("reward", "words"),
+    [("risk", "nearly normal"), ("time-in-range", "rewards between 0 and 100, and nothing else")],
+)
+def test_the_fine_print_says_what_is_assumed_and_what_is_true(reward: str, words: str) -> None:
+    days = FiveDays("adult#001", METHOD.label, CASES[0], 0, 0, 3.0, 1.0, 9.0, 90.0)
+    record = PatientRecord(PATIENT, None, [ARM], [replace(CHOICE, found=False)], [days])
+    assumed, truth = fine_print(record, Plan(reward=reward))
+    assert words in assumed
+    assert "no noise level" in assumed
+    assert "30,000 pulls" in truth
+    assert "arm 4 (tied between arms 4, 5), not arm 0" in truth

@@ -21,7 +21,7 @@ from surefoot.experiments.bolus.tables import (
     patient_summary,
 )
 from surefoot.experiments.session.publication import Claim
-from tests.experiments.bolus.test_report import ARM, CHOICE, PATIENT
+from tests.experiments.bolus.test_report import ARM, CHOICE, PATIENT, PILOT
 
 
 def outcomes(within: dict[tuple[str, str], float]) -> pd.DataFrame:
@@ -45,6 +45,7 @@ def choices() -> pd.DataFrame:
                     "patient": patient,
                     "method": method.label,
                     "samples": 10 if patient == "a" else 30,
+                    "pilot": 4 if method.needs_scales else 0,
                     "certified": method.algorithm == "prime",
                     "model_rejected": patient == "b" and method.model == "linear",
                     "lack_of_fit": 0.5 if method.model == "linear" else None,
@@ -69,7 +70,7 @@ def test_outcomes_are_means_and_deviations_beside_the_papers() -> None:
     assert (row["paper_within"], row["paper_below_sd"]) == (69.52, 21.35)
     prime = table[table["method"] == "PRIME, tabular"]
     assert prime["paper_risk"].isna().all()
-    assert len(table) == 10
+    assert len(table) == 2 * len(LABELS)
 
 
 def test_methods_are_counted_against_the_truth() -> None:
@@ -89,7 +90,7 @@ def test_the_methods_table_reads_alike_in_markdown_and_terminal() -> None:
         outcome_summary(outcomes({})), methods, "Truth: 30 pulls.", [claim]
     ).splitlines()
     assert (
-        "| PRIME, linear | valid | 20 | 20 | 100 % | 50 % | 0 % | 50 % | 50 % | 1.50 | 3.00 |"
+        "| PRIME, linear | valid | 20 | 4 | 20 | 100 % | 50 % | 0 % | 50 % | 50 % | 1.50 | 3.00 |"
         in lines
     )
     assert "- holds: it is so (1 against 2)" in lines
@@ -100,6 +101,7 @@ def test_the_methods_table_reads_alike_in_markdown_and_terminal() -> None:
         "PRIME, linear",
         "valid",
         "20",
+        "4",
         "100 %",
         "50 %",
         "0 %",
@@ -128,7 +130,10 @@ def test_claims_fail_where_nothing_differs() -> None:
 
 def test_ties_of_all_records_are_spelt_out() -> None:
     days = FiveDays("a", CALCULATOR, CASES[0], 0, 1, 3.0, 1.0, 9.0, 90.0)
-    record = PatientRecord(replace(PATIENT, patient="a", tied=[3, 4]), [ARM], [CHOICE], [days], {})
+    record = PatientRecord(
+        replace(PATIENT, patient="a", tied=[3, 4]), PILOT, [ARM], [CHOICE], [days]
+    )
     tables = Tables.of([record, record])
     assert tables.patients["tied"].tolist() == ["3 4", "3 4"]
+    assert tables.patients["pilot_samples"].tolist() == [3000, 3000]
     assert len(tables.outcomes) == len(tables.choices) == len(tables.arms) == 2

@@ -62,7 +62,7 @@ def _panel(rows: pd.DataFrame, case: str, metric: str) -> Any:
         "method:N",
         sort=[*LABELS, WORST_OF_ALL],
         title=None,
-        axis=alt.Axis(labels=first, ticks=first, labelLimit=160),
+        axis=alt.Axis(labels=first, ticks=first, labelLimit=200),
     )
     base = alt.Chart(inline(chosen)).encode(
         y=y, yOffset=alt.YOffset("source:N", sort=["ours", "paper"]), color=colour
@@ -86,10 +86,10 @@ def _panel(rows: pd.DataFrame, case: str, metric: str) -> Any:
 def regret_chart(choices: pd.DataFrame) -> Any:
     """Each method's mean regret in worst-case reward, patient by patient."""
     means = choices.groupby(["patient", "method"], sort=False)["regret"].mean().reset_index()
-    names = [method.label for method in METHODS]
+    names = [method.label for method in METHODS if (means["method"] == method.label).any()]
     base = alt.Chart(inline(means)).encode(
         x=alt.X("patient:N", sort=None, title=None, axis=alt.Axis(labelAngle=-90)),
-        y=alt.Y("method:N", sort=names, title=None, axis=alt.Axis(labelLimit=160)),
+        y=alt.Y("method:N", sort=names, title=None, axis=alt.Axis(labelLimit=200)),
     )
     scale = alt.Scale(type="sqrt", range=["#fdf6ef", "#a63603"])
     cells = base.mark_rect(stroke="#ffffff").encode(

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.experiments.bolus.problem import DAYS, Dosing, stream
+from surefoot.experiments.bolus.problem import Dosing, stream
+from surefoot.experiments.bolus.records import Profile
 from surefoot.glucose import Calculator, diet, lane_seeds, simulate
 from surefoot.glucose.metrics import HIGH, LOW
 
@@ -23,6 +24,9 @@ METRIC_TITLES = {
 }
 METRICS = tuple(METRIC_TITLES)
 CASES = ("as found", "worst case")
+DAYS_A_RUN = 5
+BINS_AN_HOUR = 4
+QUANTILES = {"p5": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 
 
 def evaluate(
@@ -49,18 +53,22 @@ def evaluate(
     return [dict(zip(METRICS, row, strict=True)) for row in np.stack(columns, axis=1).tolist()]
 
 
-def day_curves(
-    dosing: Dosing, settings: dict[str, Setting], seed: int
-) -> dict[str, dict[str, list[float]]]:
-    """BG of one low- and one high-carb day under each named setting, every 3 minutes, with the same
-    sensor noise.
+def daily_profile(dosing: Dosing, setting: Setting, runs: int, seed: int) -> Profile:
+    """How BG is spread over many simulated days, by the time of day: the ambulatory glucose
+    profile.
+
+    Runs last five days, low- and high-carb days in turn, and settings that are compared meet the
+    same sensor noise. The first day does not count: it begins in one state for all.
     """
-    carb, correction = np.array(list(settings.values())).T
-    noise = lane_seeds(stream(seed, dosing.patient, "curves"), len(DAYS))
-    curves = {}
-    for day, word in zip(DAYS, noise, strict=True):
-        bg = simulate(dosing.patient, Calculator(carb, correction), diet(day), np.array([word])).bg
-        curves[day] = {
-            name: np.round(row, 2).tolist() for name, row in zip(settings, bg, strict=True)
-        }
-    return curves
+    noise = lane_seeds(stream(seed, dosing.patient, "profiles"), runs)
+    plans = np.array(PLANS, dtype=object)[np.arange(runs) % 2]
+    bg = simulate(dosing.patient, Calculator(*setting), plans, noise).bg[:, 1:]
+    bins = 24 * BINS_AN_HOUR
+    days = bg.reshape(runs, DAYS_A_RUN, bins, -1)[:, 1:]
+    by_time = days.transpose(2, 0, 1, 3).reshape(bins, -1)
+    ends = np.quantile(by_time, list(QUANTILES.values()), axis=1)
+    hours = (np.arange(bins) + 0.5) / BINS_AN_HOUR
+    return {
+        "hour": hours.tolist(),
+        **{name: np.round(row, 1).tolist() for name, row in zip(QUANTILES, ends, strict=True)},
+    }

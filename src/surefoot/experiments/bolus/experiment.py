@@ -4,6 +4,7 @@ them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from surefoot.experiments.bolus.tables import Tables
 
 NAME = "bolus"
+GROUPS = ("adult", "adolescent", "child")
 
 
 def bolus(session: Session) -> None:
@@ -32,17 +34,23 @@ def bolus(session: Session) -> None:
 
 
 def patient_records(session: Session, plan: Plan) -> list[PatientRecord]:
-    """One record per patient, in the order of the paper's table of patients: adults, adolescents,
-    children.
-    """
+    """One record per patient, in the order of the paper's table of patients."""
     from surefoot.experiments.bolus.records import PatientRecord
+
+    results = session.map(NAME, study_job, patient_jobs(plan), identity={"plan": asdict(plan)})
+    return [PatientRecord.from_json(result) for result in results]
+
+
+def patient_jobs(plan: Plan, groups: Sequence[str] = GROUPS) -> list[Job]:
+    """One job per patient of these groups: adults, adolescents, children."""
     from surefoot.glucose import all_patients
 
-    order = ("adult", "adolescent", "child")
-    patients = sorted(all_patients(), key=lambda patient: order.index(patient.group))
-    jobs = [Job(patient.name, (patient.name, plan)) for patient in patients]
-    results = session.map(NAME, study_job, jobs, identity={"plan": asdict(plan)})
-    return [PatientRecord.from_json(result) for result in results]
+    return [
+        Job(patient.name, (patient.name, plan))
+        for group in groups
+        for patient in all_patients()
+        if patient.group == group
+    ]
 
 
 def study_job(name: str, plan: Plan) -> PatientRecord:
@@ -134,7 +142,7 @@ def method_table(methods: pd.DataFrame) -> Any:
 
     from surefoot.experiments.bolus.tables import SHARES
 
-    names = ("method", "rules", "samples", *SHARES.values(), "regret")
+    names = ("method", "rules", "pulls, all", "pilot", *SHARES.values(), "regret")
     table = Table(
         *names,
         title="Against the truth (regret in worst-case reward: mean, most)",
@@ -143,9 +151,8 @@ def method_table(methods: pd.DataFrame) -> Any:
     for row in methods.to_dict("records"):
         shares = (f"{100 * row[column]:.0f} %" for column in SHARES)
         regret = f"{row['regret']:.2f}, {row['regret_most']:.2f}"
-        table.add_row(
-            str(row["method"]), str(row["rules"]), f"{row['samples']:,.0f}", *shares, regret
-        )
+        pulls = (f"{row[name]:,.0f}" for name in ("samples", "pilot"))
+        table.add_row(str(row["method"]), str(row["rules"]), *pulls, *shares, regret)
     return table
 
 
@@ -154,7 +161,7 @@ def _truth_sentence(tables: Tables) -> str:
     ties = patients[patients["tied"].str.contains(" ")]
     named = ", ".join(f"{row.patient} (arms {row.tied})" for row in ties.itertuples())
     misled = int((patients["linear_regret"] > 0).sum())
-    covering = 100 * patients["scales_covering"]
+    covering = 100 * patients["pilot_covering"]
     tie = "" if ties.empty else f", tied for {named}"
     clear = (
         f"the best arm is clear for {len(patients) - len(ties)} of {len(patients)} patients{tie}"

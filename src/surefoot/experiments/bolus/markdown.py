@@ -53,10 +53,19 @@ def _outcomes(rows: pd.DataFrame) -> str:
 
 def _methods(methods: pd.DataFrame) -> str:
     lines: list[tuple[str, ...]] = [
-        ("method", "rules", "mean pulls", "median", *SHARES.values(), "mean regret", "most")
+        (
+            "method",
+            "rules",
+            "mean pulls, all",
+            "of these, pilot",
+            "median, all",
+            *SHARES.values(),
+            "mean regret",
+            "most",
+        )
     ]
     for row in methods.to_dict("records"):
-        pulls = (f"{row['samples']:,.0f}", f"{row['samples_median']:,.0f}")
+        pulls = (f"{row[name]:,.0f}" for name in ("samples", "pilot", "samples_median"))
         shares = (f"{100 * row[column]:.0f} %" for column in SHARES)
         regrets = (f"{row['regret']:.2f}", f"{row['regret_most']:.2f}")
         lines.append((str(row["method"]), str(row["rules"]), *pulls, *shares, *regrets))

@@ -1,10 +1,11 @@
 """Each method's choice for one patient: the paper's two by its own rules, PRIME with the linear
-model and without.
+model, without it, and by direct comparisons alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -28,19 +29,31 @@ class Method:
         algorithm: its name in surefoot.
         model: "linear" (the paper's features) or "tabular" (nothing assumed).
         policy: the paper's rules to the letter, or the proved ones.
+        trust: what a certificate relies on: the model, or the compared pairs alone. With a model,
+            the noise scales of a pilot are needed too.
+        shares: whether settings may share the sensor's noise (common random numbers).
     """
 
     label: str
     algorithm: str
     model: Literal["linear", "tabular"]
     policy: Literal["paper", "valid"]
+    trust: Literal["model", "pairs"] = "model"
+    shares: bool = False
+
+    @property
+    def needs_scales(self) -> bool:
+        return self.trust == "model"
 
 
 ROBUST_RAGE = Method("Robust RAGE", "robust-rage", "linear", "paper")
 STABLEOPT = Method("StableOPT", "stableopt", "linear", "paper")
 PRIME_LINEAR = Method("PRIME, linear", "prime", "linear", "valid")
 PRIME_TABULAR = Method("PRIME, tabular", "prime", "tabular", "valid")
-METHODS = (STABLEOPT, ROBUST_RAGE, PRIME_LINEAR, PRIME_TABULAR)
+PRIME_PAIRS = Method("PRIME, pairs", "prime", "linear", "valid", "pairs")
+PRIME_SHARED = Method("PRIME, pairs, shared noise", "prime", "linear", "valid", "pairs", True)
+# their places number the random streams: new ones go to the end
+METHODS = (STABLEOPT, ROBUST_RAGE, PRIME_LINEAR, PRIME_TABULAR, PRIME_PAIRS, PRIME_SHARED)
 LABELS = (CALCULATOR, *(method.label for method in METHODS))
 
 
@@ -61,40 +74,45 @@ class Question:
 
 
 def choose(
-    dosing: Dosing, scales: Array, question: Question, source: np.random.SeedSequence
+    methods: Sequence[Method],
+    dosing: Dosing,
+    scales: Array | None,
+    question: Question,
+    source: np.random.SeedSequence,
 ) -> dict[str, Result]:
-    """One result a method, by label. StableOPT, which cannot stop by itself, gets as many pulls as
-    Robust RAGE used.
+    """One result per method, by label. StableOPT, which cannot stop by itself, gets as many pulls
+    as Robust RAGE used.
     """
-    rage = run_method(ROBUST_RAGE, dosing, scales, question, source)
-    results = {
-        STABLEOPT.label: run_method(
-            STABLEOPT, dosing, scales, question, source, budget=rage.samples
-        ),
-        ROBUST_RAGE.label: rage,
-    }
-    for method in (PRIME_LINEAR, PRIME_TABULAR):
-        results[method.label] = run_method(method, dosing, scales, question, source)
+    results: dict[str, Result] = {}
+    for method in sorted(methods, key=lambda method: method is STABLEOPT):
+        asked = question
+        if method is STABLEOPT and ROBUST_RAGE.label in results:
+            asked = replace(question, budget=results[ROBUST_RAGE.label].samples)
+        results[method.label] = run_method(method, dosing, scales, asked, source)
     return results
 
 
 def run_method(
     method: Method,
     dosing: Dosing,
-    scales: Array,
+    scales: Array | None,
     question: Question,
     source: np.random.SeedSequence,
-    budget: int | None = None,
 ) -> Result:
-    """Run one method with simulated days of its own."""
-    problem = dosing.linear if method.model == "linear" else dosing.tabular
+    """Run one method with simulated days of its own.
+
+    Args:
+        scales: (n_pairs,) of the noise, from a pilot; for methods that need them.
+    """
     return identify(
-        problem,
+        dosing.linear if method.model == "linear" else dosing.tabular,
         BolusSimulator(dosing, branch(source, METHODS.index(method))),
         method.algorithm,
         delta=question.delta,
-        noise=Gaussian(scales),
+        noise=Gaussian(scales) if method.needs_scales else dosing.reward.noise,
         tolerance=question.tolerance if method.algorithm == "prime" else 0.0,
-        budget=question.budget if budget is None else budget,
+        budget=question.budget,
         confidence=method.policy,
+        trust=method.trust,
+        common_random_numbers="auto" if method.shares else False,
     )

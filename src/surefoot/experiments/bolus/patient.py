@@ -1,6 +1,4 @@
-"""Everything about one patient: pilot, choices of every method, the truth, five-day outcomes and a
-day's curves.
-"""
+"""Everything about one patient: the choices of every method, the truth and five-day outcomes."""
 
 from __future__ import annotations
 
@@ -11,12 +9,12 @@ import numpy as np
 
 from surefoot.algorithms import Result
 from surefoot.errors import InputError
-from surefoot.experiments.bolus.evaluation import CASES, Setting, day_curves, evaluate
+from surefoot.experiments.bolus.evaluation import CASES, Setting, evaluate
 from surefoot.experiments.bolus.methods import (
     CALCULATOR,
     METHODS,
-    PRIME_TABULAR,
     WORST_OF_ALL,
+    Method,
     Question,
     choose,
 )
@@ -25,14 +23,15 @@ from surefoot.experiments.bolus.problem import Dosing, make_dosing, stream
 from surefoot.experiments.bolus.records import (
     ArmFacts,
     Choice,
-    Curves,
     FiveDays,
     PatientFacts,
     PatientRecord,
+    PilotFacts,
 )
+from surefoot.experiments.bolus.rewards import RISK, find_reward
 from surefoot.experiments.bolus.truth import Truth, find_truth
 
-STEPS = ("pilot", "choices", "truth", "outcomes")
+STEPS = ("choices", "truth", "outcomes")
 
 
 @dataclass(frozen=True)
@@ -42,23 +41,54 @@ class Plan:
     Attributes:
         runs: 5-day simulations of each method's outcome.
         runs_a_choice: after this many of them the methods choose anew, with other noise.
+        labels: of the methods that choose.
+        reward: the name of what a pull is worth.
     """
 
     seed: int = 0
     runs: int = 20
-    runs_a_choice: int = 5
+    runs_a_choice: int = 2
     arms: int = 15
     perturbations: int = 5
     question: Question = field(default_factory=Question)
+    labels: tuple[str, ...] = tuple(method.label for method in METHODS)
+    reward: str = RISK.name
 
     def __post_init__(self) -> None:
         if self.runs < 1:
             raise InputError(f"{self.runs} runs were asked for: give at least 1")
+        find_reward(self.reward)
 
     @property
     def choices(self) -> int:
         """How often each method chooses."""
         return -(-self.runs // self.runs_a_choice)
+
+    @property
+    def methods(self) -> list[Method]:
+        return [method for method in METHODS if method.label in self.labels]
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What was found about one patient, before it becomes plain values.
+
+    Attributes:
+        pilot: what is known of the noise scales; None where no method needs them.
+        results: of each choice, by method.
+    """
+
+    plan: Plan
+    dosing: Dosing
+    pilot: Pilot | None
+    results: list[dict[str, Result]]
+    truth: Truth
+
+    def setting(self, arm: int, case: str) -> Setting:
+        """An arm's factors, as set or under its worst error."""
+        if case == CASES[0]:
+            return self.dosing.arm_setting(arm)
+        return self.dosing.pair_setting(int(self.truth.worst_pairs[arm]))
 
 
 def study_patient(
@@ -69,44 +99,54 @@ def study_patient(
     Args:
         tell: is told each of `STEPS` when it is done.
     """
-    dosing = make_dosing(name, plan.seed, plan.arms, plan.perturbations)
-    pilot = run_pilot(dosing, stream(plan.seed, dosing.patient, "pilot"))
-    tell("pilot")
-    results = [
-        choose(
-            dosing,
-            pilot.scales,
-            plan.question,
-            stream(plan.seed, dosing.patient, "identify", number),
-        )
-        for number in range(plan.choices)
-    ]
+    return record_of(find(name, plan, tell), tell)
+
+
+def find(name: str, plan: Plan, tell: Callable[[str], None]) -> Findings:
+    """Let every method choose, and find the truth."""
+    reward = find_reward(plan.reward)
+    dosing = make_dosing(name, plan.seed, plan.arms, plan.perturbations, reward)
+    pilot = None
+    if any(method.needs_scales for method in plan.methods):
+        pilot = run_pilot(dosing, stream(plan.seed, dosing.patient, "pilot"))
+    scales = None if pilot is None else pilot.scales
+    sources = [stream(plan.seed, dosing.patient, "identify", k) for k in range(plan.choices)]
+    results = [choose(plan.methods, dosing, scales, plan.question, source) for source in sources]
     tell("choices")
     truth = find_truth(dosing, stream(plan.seed, dosing.patient, "truth"))
     tell("truth")
+    return Findings(plan, dosing, pilot, results, truth)
+
+
+def record_of(found: Findings, tell: Callable[[str], None]) -> PatientRecord:
+    """Everything as plain values, with five-day outcomes of the choices."""
     record = PatientRecord(
-        patient=_patient_facts(dosing, pilot, truth),
-        arms=_arm_facts(dosing, truth),
-        choices=_choices(dosing, results, truth),
-        outcomes=_outcomes(dosing, results, truth, plan),
-        curves=_curves(dosing, results[0][PRIME_TABULAR.label].arm, truth, plan),
+        patient=_patient_facts(found.dosing, found.truth),
+        pilot=_pilot_facts(found.pilot, found.truth),
+        arms=_arm_facts(found.dosing, found.truth),
+        choices=_choices(found),
+        outcomes=_outcomes(found),
     )
     tell("outcomes")
     return record
 
 
-def _patient_facts(dosing: Dosing, pilot: Pilot, truth: Truth) -> PatientFacts:
+def _pilot_facts(pilot: Pilot | None, truth: Truth) -> PilotFacts | None:
+    if pilot is None:
+        return None
+    scales = pilot.scales
+    covering = pilot.covered(truth.deviations)
+    return PilotFacts(pilot.samples, float(scales.min()), float(scales.max()), covering)
+
+
+def _patient_facts(dosing: Dosing, truth: Truth) -> PatientFacts:
     linear = linear_choice(dosing, truth)
     return PatientFacts(
         patient=dosing.patient.name,
         tdi=dosing.patient.total_daily_insulin,
-        pilot_samples=pilot.samples,
-        scale_low=float(pilot.scales.min()),
-        scale_high=float(pilot.scales.max()),
         deviation_low=float(truth.deviations.min()),
         deviation_median=float(np.median(truth.deviations)),
         deviation_high=float(truth.deviations.max()),
-        scales_covering=pilot.covered(truth.deviations),
         best=truth.best,
         tied=truth.tied.tolist(),
         best_value=float(truth.values[truth.best]),
@@ -145,60 +185,47 @@ def _arm_facts(dosing: Dosing, truth: Truth) -> list[ArmFacts]:
     return rows
 
 
-def _choices(dosing: Dosing, results: list[dict[str, Result]], truth: Truth) -> list[Choice]:
+def _choices(found: Findings) -> list[Choice]:
     return [
-        Choice(
-            patient=dosing.patient.name,
-            method=method.label,
-            policy=method.policy,
-            choice=number,
-            arm=result.arm,
-            samples=result.samples,
-            certified=result.certified,
-            reason=result.reason.name,
-            candidates=len(result.candidates),
-            lack_of_fit=result.model_check.lack_of_fit,
-            model_rejected=result.model_check.rejected,
-            found=result.arm in truth.tied.tolist(),
-            regret=truth.regret(result.arm),
-        )
-        for number, by_label in enumerate(results)
-        for method in METHODS
-        for result in (by_label[method.label],)
+        _choice(found, number, method, by_label[method.label])
+        for number, by_label in enumerate(found.results)
+        for method in found.plan.methods
     ]
 
 
-def _outcomes(
-    dosing: Dosing, results: list[dict[str, Result]], truth: Truth, plan: Plan
-) -> list[FiveDays]:
-    rows: list[tuple[str, str, int, int]] = []
-    for run in range(plan.runs):
-        arms = {CALCULATOR: dosing.baseline_arm}
-        arms |= {label: result.arm for label, result in results[run // plan.runs_a_choice].items()}
-        rows += [(label, case, run, arm) for label, arm in arms.items() for case in CASES]
-        rows.append((WORST_OF_ALL, CASES[1], run, int(np.argmin(truth.values))))
-    settings = [_setting(dosing, arm, truth, case) for _, case, _, arm in rows]
-    metrics = evaluate(dosing, settings, [run for _, _, run, _ in rows], plan.seed)
-    return [
-        FiveDays(dosing.patient.name, *row, **found)
-        for row, found in zip(rows, metrics, strict=True)
-    ]
-
-
-def _setting(dosing: Dosing, arm: int, truth: Truth, case: str) -> Setting:
-    return (
-        dosing.arm_setting(arm)
-        if case == CASES[0]
-        else dosing.pair_setting(int(truth.worst_pairs[arm]))
+def _choice(found: Findings, number: int, method: Method, result: Result) -> Choice:
+    pilot = found.pilot.samples if found.pilot is not None and method.needs_scales else 0
+    return Choice(
+        patient=found.dosing.patient.name,
+        method=method.label,
+        policy=method.policy,
+        choice=number,
+        arm=result.arm,
+        samples=pilot + result.samples,
+        pilot=pilot,
+        certified=result.certified,
+        attained=result.attained_confidence,
+        reason=result.reason.name,
+        candidates=len(result.candidates),
+        lack_of_fit=result.model_check.lack_of_fit,
+        model_rejected=result.model_check.rejected,
+        found=result.arm in found.truth.tied.tolist(),
+        regret=found.truth.regret(result.arm),
     )
 
 
-def _curves(dosing: Dosing, recommended: int, truth: Truth, plan: Plan) -> Curves:
-    arms = {"calculator": dosing.baseline_arm, "recommended": recommended}
-    ends = {CASES[0]: "as set", CASES[1]: "worst error"}
-    settings = {
-        f"{name}, {ends[case]}": _setting(dosing, arm, truth, case)
-        for name, arm in arms.items()
-        for case in CASES
-    }
-    return day_curves(dosing, settings, plan.seed)
+def _outcomes(found: Findings) -> list[FiveDays]:
+    dosing, plan, truth = found.dosing, found.plan, found.truth
+    rows: list[tuple[str, str, int, int]] = []
+    for run in range(plan.runs):
+        chosen = found.results[run // plan.runs_a_choice]
+        arms = {CALCULATOR: dosing.baseline_arm}
+        arms |= {method.label: chosen[method.label].arm for method in plan.methods}
+        rows += [(label, case, run, arm) for label, arm in arms.items() for case in CASES]
+        rows.append((WORST_OF_ALL, CASES[1], run, int(np.argmin(truth.values))))
+    settings = [found.setting(arm, case) for _, case, _, arm in rows]
+    metrics = evaluate(dosing, settings, [run for _, _, run, _ in rows], plan.seed)
+    return [
+        FiveDays(dosing.patient.name, *row, **measured)
+        for row, measured in zip(rows, metrics, strict=True)
+    ]

@@ -12,6 +12,7 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
+from surefoot.experiments.bolus.rewards import RISK, Reward
 from surefoot.glucose import (
     Calculator,
     Patient,
@@ -21,6 +22,7 @@ from surefoot.glucose import (
     lane_seeds,
     simulate,
 )
+from surefoot.glucose.batch import Words
 from surefoot.glucose.calculator import CARB_RULE, CORRECTION_RULE
 from surefoot.glucose.meals import DAY_FACTORS
 from surefoot.problem import RobustProblem
@@ -43,11 +45,13 @@ class Dosing:
         linear: features lc, hc, TDI, CarbF, CorrF as in the paper; they span 4 dimensions, for lc
             and hc are constant.
         tabular: the same pairs, one feature each.
+        reward: what a pull is worth.
     """
 
     patient: Patient
     linear: RobustProblem
     tabular: RobustProblem
+    reward: Reward = RISK
 
     @property
     def baseline_arm(self) -> int:
@@ -66,7 +70,11 @@ class Dosing:
 
 
 def make_dosing(
-    name: str | Patient, seed: int = 0, n_arms: int = 15, n_perturbations: int = 5
+    name: str | Patient,
+    seed: int = 0,
+    n_arms: int = 15,
+    n_perturbations: int = 5,
+    reward: Reward = RISK,
 ) -> Dosing:
     """The problem of one patient: the arms are evenly spaced, the errors uniform in the paper's
     ranges.
@@ -106,10 +114,10 @@ def make_dosing(
         )
         for features in ("given", "tabular")
     )
-    return Dosing(patient, linear, tabular)
+    return Dosing(patient, linear, tabular, reward)
 
 
-PURPOSES = ("errors", "pilot", "truth", "identify", "evaluation", "curves")
+PURPOSES = ("errors", "pilot", "truth", "identify", "evaluation", "profiles")
 
 
 def stream(seed: int, patient: Patient, purpose: str, *more: int) -> np.random.SeedSequence:
@@ -124,20 +132,34 @@ def branch(source: np.random.SeedSequence, number: int) -> np.random.SeedSequenc
 
 
 def day_rewards(dosing: Dosing, pairs: IntArray, source: np.random.SeedSequence) -> Array:
-    """(2, n_pulls) lowest −risk of a low- and of a high-carb day for each pull, noise of its own
-    for every day.
+    """(2, n_pulls) what a low- and a high-carb day of each pull are worth, noise of its own for
+    every day.
     """
+    return seeded_days(dosing, pairs, lane_seeds(source, (len(DAYS), len(pairs))))
+
+
+def seeded_days(dosing: Dosing, pairs: IntArray, seeds: Words) -> Array:
+    """The same, with (2, n_pulls) seeds of the sensor's noise: equal seeds, equal noise."""
     carb, correction = dosing.linear.parameters[pairs, 3], dosing.linear.parameters[pairs, 4]
     days = np.array([diet(day) for day in DAYS], dtype=object)[:, None]
-    seeds = lane_seeds(source, (len(DAYS), len(pairs)))
-    return simulate(
-        dosing.patient, Calculator(carb, correction), days, seeds, statistics=["magni_risk"]
-    ).reward
+    reward = dosing.reward
+    return reward.of_a_day(
+        simulate(
+            dosing.patient,
+            Calculator(carb, correction),
+            days,
+            seeds,
+            statistics=reward.statistics,
+        )
+    )
 
 
 class BolusSimulator:
     """Pulls a whole phase in one batch; a pull's noise depends on the source, its phase and its
     place there alone.
+
+    Where a phase shares streams, the settings of a block meet the same sensor noise: the k-th pulls
+    of batch b of all pairs do.
 
     Args:
         source: where all randomness comes from.
@@ -148,5 +170,29 @@ class BolusSimulator:
 
     def pull(self, phase: Phase) -> Outcome:
         pairs = np.repeat(np.arange(len(phase.counts)), phase.counts)
-        rewards = day_rewards(self._dosing, pairs, branch(self._source, phase.index)).sum(axis=0)
-        return Outcome.from_rewards(phase.index, len(phase.counts), pairs, rewards)
+        streams = stream_numbers(phase)
+        seeds = lane_seeds(branch(self._source, phase.index), (len(DAYS), int(streams.max()) + 1))
+        rewards = seeded_days(self._dosing, pairs, seeds[:, streams]).sum(axis=0)
+        return Outcome.from_rewards(phase, len(phase.counts), pairs, rewards)
+
+
+def stream_numbers(phase: Phase) -> IntArray:
+    """(n_pulls,) which of its phase's random streams each pull uses, pair after pair.
+
+    Pulls have streams of their own, unless the phase shares them: then the k-th pull of a batch
+    uses one stream for all pairs, and what fills no batch keeps its own.
+    """
+    if not phase.shared:
+        return np.arange(phase.samples)
+    size, turn = phase.counts // max(phase.batches, 1), _turns(phase.counts)
+    sizes = np.repeat(size, phase.counts)
+    batch, place = np.divmod(turn, np.maximum(sizes, 1))
+    common = (batch < phase.batches) & (sizes > 0)
+    own = phase.batches * int(size.max()) + np.cumsum(~common) - 1
+    return np.where(common, batch * int(size.max()) + place, own)
+
+
+def _turns(counts: IntArray) -> IntArray:
+    """(n_pulls,) how many pulls of the same pair come before each one."""
+    begins = np.repeat(np.cumsum(counts) - counts, counts)
+    return np.asarray(np.arange(int(counts.sum())) - begins)

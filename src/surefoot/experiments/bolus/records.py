@@ -5,7 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-Curves = dict[str, dict[str, list[float]]]  # by day, then by name: BG every 3 minutes
+Profile = dict[str, list[float]]  # "hour", and BG by `evaluation.QUANTILES`
+
+
+@dataclass(frozen=True)
+class PilotFacts:
+    """What a pilot said about the noise, for methods that need scales.
+
+    Attributes:
+        samples: its pulls.
+        scale_low, scale_high: the smallest and the largest scale that methods are told.
+        covering: the share of pairs whose scale is no smaller than the true standard deviation.
+    """
+
+    samples: int
+    scale_low: float
+    scale_high: float
+    covering: float
 
 
 @dataclass(frozen=True)
@@ -14,10 +30,7 @@ class PatientFacts:
 
     Attributes:
         tdi: total daily insulin, in units.
-        pilot_samples: pulls of the pilot, from which the scales come.
-        scale_low, scale_high: the smallest and the largest noise scale that methods are told.
         deviation_low, deviation_median, deviation_high: true standard deviations of the pairs.
-        scales_covering: the share of pairs whose scale is no smaller than that.
         best, tied: the best arm, and all that may be the best one.
         best_value: its worst-case reward.
         truth_samples: pulls of the exhaustive simulation.
@@ -26,13 +39,9 @@ class PatientFacts:
 
     patient: str
     tdi: float
-    pilot_samples: int
-    scale_low: float
-    scale_high: float
     deviation_low: float
     deviation_median: float
     deviation_high: float
-    scales_covering: float
     best: int
     tied: list[int]
     best_value: float
@@ -58,7 +67,13 @@ class ArmFacts:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a method chose at one of its attempts, held against the truth."""
+    """What a method chose at one of its attempts, held against the truth.
+
+    Attributes:
+        samples: all pulls that it took, those of a pilot for the noise scales included.
+        pilot: how many of them were the pilot's.
+        attained: how sure the method was in the end that the arm is best; None if it cannot say.
+    """
 
     patient: str
     method: str
@@ -66,7 +81,9 @@ class Choice:
     choice: int
     arm: int
     samples: int
+    pilot: int
     certified: bool
+    attained: float | None
     reason: str
     candidates: int
     lack_of_fit: float | None
@@ -92,21 +109,42 @@ class FiveDays:
 
 @dataclass(frozen=True)
 class PatientRecord:
-    """Everything about one patient."""
+    """Everything about one patient; no pilot where no method needed its scales."""
 
     patient: PatientFacts
+    pilot: PilotFacts | None
     arms: list[ArmFacts]
     choices: list[Choice]
     outcomes: list[FiveDays]
-    curves: Curves
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> PatientRecord:
         """Make it again from what JSON made of it."""
+        pilot = values["pilot"]
         return cls(
             PatientFacts(**values["patient"]),
+            None if pilot is None else PilotFacts(**pilot),
             [ArmFacts(**row) for row in values["arms"]],
             [Choice(**row) for row in values["choices"]],
             [FiveDays(**row) for row in values["outcomes"]],
-            values["curves"],
         )
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A patient's record, and what a page about it shows.
+
+    Attributes:
+        profiles: ambulatory glucose profiles by the name of the setting and the case.
+        charts: Vega-Lite specifications by name.
+    """
+
+    record: PatientRecord
+    profiles: dict[str, Profile]
+    charts: dict[str, Any]
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Advice:
+        """Make it again from what JSON made of it."""
+        record = PatientRecord.from_json(values["record"])
+        return cls(record, values["profiles"], values["charts"])

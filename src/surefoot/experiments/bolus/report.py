@@ -1,5 +1,5 @@
-"""A page about one patient: the recommended setting beside the standard calculator's, and a day's
-glucose.
+"""A page about one patient: the recommended setting beside the standard calculator's, and how days
+look with both.
 """
 
 from __future__ import annotations
@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from surefoot.experiments.bolus.advice import ENDS, METHOD, SETTINGS
 from surefoot.experiments.bolus.evaluation import CASES, METRIC_TITLES, METRICS
-from surefoot.experiments.bolus.methods import CALCULATOR, METHODS, PRIME_TABULAR, Question
+from surefoot.experiments.bolus.methods import CALCULATOR
+from surefoot.experiments.bolus.patient import Plan
 from surefoot.experiments.bolus.problem import DISCLAIMER
-from surefoot.experiments.bolus.records import (
-    ArmFacts,
-    Choice,
-    Curves,
-    PatientFacts,
-    PatientRecord,
-)
+from surefoot.experiments.bolus.records import Advice, ArmFacts, Choice, PatientRecord
+from surefoot.experiments.bolus.rewards import find_reward
+from surefoot.report import assets
+from surefoot.report.drawings import DESCRIPTIONS, configurations, safe_json
+from surefoot.report.page import content_policy, environment
 
 if TYPE_CHECKING:
     import jinja2
 
-MINUTES_A_SAMPLE = 3
+    from surefoot.charts.drawing import Drawing
+
+STYLE = Path(__file__).parent / "templates" / "patient.css"
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Recommendation:
     """What the record of a patient recommends.
 
     Attributes:
-        chosen: the first choice of PRIME (tabular).
+        chosen: the first choice of PRIME.
         setting, baseline: the arm that it chose, and the standard calculator's.
         outcomes: mean 5-day metrics, by (method, case).
     """
@@ -46,8 +48,7 @@ class Recommendation:
 
     @classmethod
     def of(cls, record: PatientRecord) -> Recommendation:
-        label = PRIME_TABULAR.label
-        chosen = next(row for row in record.choices if row.method == label)
+        chosen = next(row for row in record.choices if row.method == METHOD.label)
         frame = pd.DataFrame([asdict(row) for row in record.outcomes])
         means = frame.groupby(["method", "case"], sort=False)[list(METRICS)].mean()
         outcomes = {
@@ -58,9 +59,9 @@ class Recommendation:
         baseline = arms[len(arms) // 2]
         return cls(record.patient.patient, chosen, arms[chosen.arm], baseline, outcomes)
 
-    def sentence(self, question: Question) -> str:
+    def sentence(self, plan: Plan) -> str:
         """The answer for a person."""
-        setting, chosen = self.setting, self.chosen
+        setting, chosen, question = self.setting, self.chosen, plan.question
         factors = (
             f"CarbF {setting.carb_factor:.2f} g/U and CorrF "
             f"{setting.correction_factor:.2f} mg/dL per U"
@@ -83,152 +84,137 @@ class Recommendation:
             f"{setting.name} U/day: {factors} are the best guess, not certified: {left}; {remedy}."
         )
 
+    @property
+    def confidence(self) -> str:
+        """How sure the data made the method, rounded down."""
+        attained = self.chosen.attained or 0.0
+        return f"{int(1000 * attained + 1e-9) / 10:g} %"
+
+
+HEADS = ("setting", "CarbF", "CorrF", "worst reward", *METRIC_TITLES.values())
+
 
 def table_rows(found: Recommendation) -> list[tuple[str, ...]]:
     """The recommended setting and the calculator's, as set and under the worst error: for the page
     and the terminal.
     """
+    methods = ((CALCULATOR, found.baseline), (METHOD.label, found.setting))
     rows = []
-    for label, method, arm in (
-        ("standard calculator", CALCULATOR, found.baseline),
-        ("recommended", PRIME_TABULAR.label, found.setting),
-    ):
+    for label, (method, arm) in zip(SETTINGS, methods, strict=True):
         as_set = (f"{arm.carb_factor:.2f}", f"{arm.correction_factor:.2f}", "")
         worst = (
             f"{arm.worst_carb_factor:.2f}",
             f"{arm.worst_correction_factor:.2f}",
             f"{arm.value:.2f}",
         )
-        for case, cells, words in ((CASES[0], as_set, "as set"), (CASES[1], worst, "worst error")):
+        for case, cells in zip(CASES, (as_set, worst), strict=True):
             metrics = (f"{found.outcomes[method, case][metric]:.2f}" for metric in METRICS)
-            rows.append((f"{label}, {words}", *cells, *metrics))
+            rows.append((f"{label}, {ENDS[case]}", *cells, *metrics))
     return rows
 
 
-HEADS = ("setting", "CarbF", "CorrF", "worst reward", *METRIC_TITLES.values())
-
-
-def curve_frames(curves_of: Curves) -> dict[str, pd.DataFrame]:
-    """Columns minute, bg and curve, for a low- and a high-carb day."""
-    frames = {}
-    for day, curves in curves_of.items():
-        parts = [
-            pd.DataFrame(
-                {"minute": [MINUTES_A_SAMPLE * k for k in range(len(bg))], "bg": bg, "curve": name}
-            )
-            for name, bg in curves.items()
-        ]
-        frames[day] = pd.concat(parts, ignore_index=True)
-    return frames
-
-
-def write_report(record: PatientRecord, stage: Path, question: Question, command: str) -> str:
-    """Write the page, its charts (PNG, SVG, HTML) and the curves (CSV); gives the page's file
-    name.
-    """
-    from surefoot.charts import glucose_curves, save
-
+def fine_print(record: PatientRecord, plan: Plan) -> list[str]:
+    """What the certificate rests on, and what exhaustive simulation says."""
+    patient, noise = record.patient, find_reward(plan.reward).noise
     found = Recommendation.of(record)
-    stem = found.name.replace("#", "-")
-    pictures = []
-    for day, frame in curve_frames(record.curves).items():
-        chart = glucose_curves(frame, f"{found.name}: a {day}-carb day (virtual patient)")
-        save(chart, stage / f"{stem}-{day}-carb-day")
-        pictures.append((stage / f"{stem}-{day}-carb-day.svg").read_text(encoding="utf-8"))
-        frame.to_csv(stage / f"{stem}-{day}-carb-day.csv", index=False, lineterminator="\n")
-    page = stage / f"{stem}.html"
-    page.write_text(_page(record, found, pictures, question, command), encoding="utf-8")
-    return page.name
-
-
-def _page(
-    record: PatientRecord,
-    found: Recommendation,
-    pictures: list[str],
-    question: Question,
-    command: str,
-) -> str:
-    from markupsafe import Markup
-
-    return _template().render(
-        name=found.name,
-        disclaimer=DISCLAIMER,
-        sentence=found.sentence(question),
-        tables=[_outcome_table(found, record), _method_table(record), _arm_table(found, record)],
-        pictures=[Markup(picture) for picture in pictures],
-        caveats=caveats(record.patient),
-        command=command,
-    )
-
-
-def caveats(patient: PatientFacts) -> list[str]:
-    """What the certificate rests on, in this patient's numbers."""
     tie = (
         f"tied between arms {', '.join(map(str, patient.tied))}"
         if len(patient.tied) > 1
         else "clear"
     )
+    right = "the recommended one" if found.chosen.found else f"not arm {found.chosen.arm}"
     return [
-        "The certificate assumes Gaussian noise no larger than the scales of a pilot "
-        f"({patient.scale_low:.2f} to {patient.scale_high:.2f}, "
-        f"{patient.pilot_samples:,} pulls). "
-        "The noise is in truth skewed: most days are alike, and a rare one is much "
-        "worse. Exhaustive simulation found "
-        f"that the scales cover the standard deviation of "
-        f"{100 * patient.scales_covering:.0f} % of the pairs.",
-        f"Exhaustive simulation ({patient.truth_samples:,} pulls) says that the "
-        f"best arm is arm {patient.best} "
-        f"({tie}). Fitted to the true means, the linear model of the paper prefers "
-        f"arm {patient.linear_best}, "
-        f"which is worse by {patient.linear_regret:.2f}.",
+        f"Assumed: {noise.assumption}. No model of the rewards, no pilot, no noise level. "
+        "Settings that are compared may meet the same sensor noise.",
+        f"Truth, by {patient.truth_samples:,} pulls that the choice did not see: the best setting "
+        f"is arm {patient.best} ({tie}), {right}.",
     ]
+
+
+def write_report(advice: Advice, stage: Path, plan: Plan, command: str) -> str:
+    """Write the page, the profiles as a chart (PNG, SVG, HTML) and as a table; gives the page's
+    file name.
+    """
+    from surefoot.charts import save
+    from surefoot.charts.glucose_profile import side_by_side
+
+    found = Recommendation.of(advice.record)
+    stem = found.name.replace("#", "-")
+    frames = {name: pd.DataFrame(profile) for name, profile in advice.profiles.items()}
+    drawn = profile_drawings(frames)
+    save(side_by_side(list(drawn.values()), f"{found.name}, virtual"), stage / f"{stem}-profiles")
+    whole = pd.concat([frame.assign(setting=name) for name, frame in frames.items()])
+    whole.to_csv(stage / f"{stem}-profiles.csv", index=False, lineterminator="\n")
+    page = stage / f"{stem}.html"
+    profiles = {_slug(name): drawing.spec() for name, drawing in drawn.items()}
+    page.write_text(_page(advice, found, profiles, plan, command), encoding="utf-8")
+    return page.name
+
+
+def profile_drawings(frames: dict[str, pd.DataFrame]) -> dict[str, Drawing]:
+    """Profiles on one scale, by name."""
+    from surefoot.charts.glucose_profile import axis_top, profile_drawing
+
+    top = axis_top(list(frames.values()))
+    return {name: profile_drawing(frame, name.capitalize(), top) for name, frame in frames.items()}
+
+
+def _slug(name: str) -> str:
+    return name.replace(", ", "-").replace(" ", "-")
+
+
+def _page(
+    advice: Advice,
+    found: Recommendation,
+    profiles: dict[str, Any],
+    plan: Plan,
+    command: str,
+) -> str:
+    record, reward = advice.record, find_reward(plan.reward)
+    return rendered(
+        "patient.html",
+        profiles | advice.charts,
+        name=found.name,
+        disclaimer=DISCLAIMER,
+        certified=found.chosen.certified,
+        sentence=found.sentence(plan),
+        confidence=found.confidence,
+        reward=reward.title,
+        profiles=[(name, f"Ambulatory glucose profile: {name}") for name in profiles],
+        charts=[(name, DESCRIPTIONS[name]) for name in advice.charts],
+        tables=[_outcome_table(found, record), _arm_table(found, record)],
+        fine_print=fine_print(record, plan),
+        command=command,
+    )
+
+
+def rendered(template: str, specs: dict[str, Any], **values: Any) -> str:
+    """A page of its own with these charts in it."""
+    style = assets.style() + STYLE.read_text(encoding="utf-8")
+    scripts = [assets.vega_script(), assets.charts_script()]
+    return _template(template).render(
+        values,
+        payload=safe_json({"configs": configurations(), "charts": specs}),
+        style=style,
+        scripts=scripts,
+        policy=content_policy(style, *scripts),
+    )
 
 
 def _outcome_table(found: Recommendation, record: PatientRecord) -> dict[str, Any]:
     runs = 1 + max(row.run for row in record.outcomes)
     rows = [
-        {"cells": cells, "chosen": cells[0].startswith("recommended")}
-        for cells in table_rows(found)
+        {"cells": cells, "chosen": cells[0].startswith(SETTINGS[1])} for cells in table_rows(found)
     ]
     return {"caption": f"Means of {runs} five-day simulations", "heads": HEADS, "rows": rows}
-
-
-def _method_table(record: PatientRecord) -> dict[str, Any]:
-    firsts = {choice.method: choice for choice in reversed(record.choices)}
-    rows = []
-    for method in METHODS:
-        first = firsts[method.label]
-        verdict = "certified" if first.certified else first.reason.lower().replace("_", " ")
-        cells = (
-            method.label,
-            method.policy,
-            first.arm,
-            f"{first.samples:,}",
-            verdict,
-            _fit(first),
-            f"{first.regret:.2f}",
-        )
-        rows.append({"cells": cells, "chosen": method is PRIME_TABULAR})
-    heads = ("method", "rules", "arm", "pulls", "", "linear model", "true regret")
-    return {"caption": "What each method chose", "heads": heads, "rows": rows}
-
-
-def _fit(choice: Choice) -> str:
-    if choice.method == PRIME_TABULAR.label:
-        return "not assumed"
-    if choice.lack_of_fit is None:
-        return "untestable"
-    return (
-        f"{'rejected' if choice.model_rejected else 'not rejected'} (p = {choice.lack_of_fit:.1g})"
-    )
 
 
 def _arm_table(found: Recommendation, record: PatientRecord) -> dict[str, Any]:
     rows = [
         {
             "cells": (
-                row.arm,
                 row.name,
+                str(row.arm),
                 f"{row.carb_factor:.2f}",
                 f"{row.correction_factor:.2f}",
                 f"{row.value:.2f}",
@@ -237,15 +223,13 @@ def _arm_table(found: Recommendation, record: PatientRecord) -> dict[str, Any]:
         }
         for row in record.arms
     ]
-    heads = ("arm", "setting", "CarbF", "CorrF", "true worst reward")
+    heads = ("setting", "arm", "CarbF", "CorrF", "true worst reward")
     return {"caption": "All settings, by exhaustive simulation", "heads": heads, "rows": rows}
 
 
 @cache
-def _template() -> jinja2.Template:
+def _template(name: str) -> jinja2.Template:
     import jinja2
 
-    from surefoot.report.page import environment
-
     loader = jinja2.PackageLoader("surefoot.experiments.bolus", "templates")
-    return environment().overlay(loader=loader).get_template("patient.html")
+    return environment().overlay(loader=loader).get_template(name)

@@ -71,7 +71,7 @@ class Tables:
 
     @classmethod
     def of(cls, records: list[PatientRecord]) -> Tables:
-        patients = pd.DataFrame([asdict(record.patient) for record in records])
+        patients = pd.DataFrame([_patient_row(record) for record in records])
         patients["tied"] = [" ".join(map(str, arms)) for arms in patients["tied"]]
         return cls(
             outcomes=_frame(row for record in records for row in record.outcomes),
@@ -79,6 +79,11 @@ class Tables:
             patients=patients,
             arms=_frame(row for record in records for row in record.arms),
         )
+
+
+def _patient_row(record: PatientRecord) -> dict[str, Any]:
+    pilot = {} if record.pilot is None else asdict(record.pilot)
+    return asdict(record.patient) | {f"pilot_{name}": value for name, value in pilot.items()}
 
 
 def _frame(rows: Iterable[ArmFacts | Choice | FiveDays]) -> pd.DataFrame:
@@ -113,11 +118,14 @@ def method_summary(choices: pd.DataFrame) -> pd.DataFrame:
     """How each method fared against the truth.
 
     `found` counts an arm that is tied with the best as found; `certified_wrong` are choices that
-    were certified and are not among the tied.
+    were certified and are not among the tied. `samples` are all pulls that a method took, those of
+    the pilot for its noise scales included; `pilot` says how many of them are the pilot's.
     """
     rows = []
     for method in METHODS:
         chosen = choices[choices["method"] == method.label]
+        if chosen.empty:
+            continue
         rows.append(
             {
                 "method": method.label,
@@ -125,6 +133,7 @@ def method_summary(choices: pd.DataFrame) -> pd.DataFrame:
                 "choices": len(chosen),
                 "samples": chosen["samples"].mean(),
                 "samples_median": chosen["samples"].median(),
+                "pilot": chosen["pilot"].mean(),
                 "certified": chosen["certified"].mean(),
                 "model_rejected": chosen["model_rejected"].mean(),
                 "model_untestable": chosen["lack_of_fit"].isna().mean(),
@@ -146,7 +155,7 @@ def patient_summary(tables: Tables) -> pd.DataFrame:
         chosen = tables.choices[tables.choices["method"] == method.label].groupby(
             "patient", sort=False
         )
-        for column in ("found", "regret", "samples", "certified", "model_rejected"):
+        for column in ("found", "regret", "samples", "pilot", "certified", "model_rejected"):
             table[f"{method.label}: {column}"] = table["patient"].map(chosen[column].mean())
         table[f"{method.label}: arms"] = table["patient"].map(chosen["arm"].agg(_distinct))
     return table
