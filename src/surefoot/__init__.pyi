@@ -28,6 +28,7 @@ from .noise import Gaussian as Gaussian
 from .noise import SubGaussian as SubGaussian
 from .problem import RobustProblem as RobustProblem
 from .simulate import LinearSimulator as LinearSimulator
+from .simulate import TableSimulator as TableSimulator
 from .simulate import identify as identify
 from .statistics import Outcome as Outcome
 from .statistics import Phase as Phase

@@ -58,11 +58,12 @@ def identify(
     return run.result
 
 
-class LinearSimulator:
-    """Rewards zᵀθ + noise, drawn as the sums of a whole phase: 10⁹ pulls cost as much as 10.
+class TableSimulator:
+    """Rewards with a given mean for each pair, drawn as the sums of a whole phase: 10⁹ pulls cost
+    as much as 10.
 
     Args:
-        theta: for the features, or for the problem's reduced basis.
+        means: (n_pairs,) mean rewards.
         noise: standard deviation, one number or one per pair. All families but "bernoulli" are
             sub-Gaussian with this scale.
         seed: anything that numpy.random.default_rng takes.
@@ -76,17 +77,16 @@ class LinearSimulator:
 
     def __init__(
         self,
-        problem: RobustProblem,
-        theta: ArrayLike,
+        means: ArrayLike,
         noise: ArrayLike = 1.0,
         seed: int | np.random.SeedSequence | None = None,
         family: Family = "gaussian",
         correlation: ArrayLike = 0.0,
     ) -> None:
-        self.means = problem.pair_means(theta)
-        self.scales = Gaussian(noise).scales(problem.n_pairs)
+        self.means = np.asarray(means, dtype=np.float64)
+        self.scales = Gaussian(noise).scales(len(self.means))
         self.family: Family = family
-        self.common = _common_parts(correlation, problem.n_pairs)
+        self.common = _common_parts(correlation, len(self.means))
         if family not in FAMILIES:
             raise InputError(
                 f"family={family!r} is not known: choose {', '.join(map(repr, FAMILIES))}"
@@ -141,6 +141,27 @@ class LinearSimulator:
         walks = np.cumsum(steps * self._generator.standard_normal((len(parts), len(sizes))), axis=1)
         reached = np.take_along_axis(walks, np.searchsorted(sizes, parts), axis=1)
         return np.asarray(self.scales[pulled] * common * reached)
+
+
+class LinearSimulator(TableSimulator):
+    """Rewards zᵀθ + noise: a `TableSimulator` whose means follow the linear model.
+
+    Args:
+        problem: whose pairs are pulled.
+        theta: for the features, or for the problem's reduced basis.
+        noise, seed, family, correlation: as for a `TableSimulator`.
+    """
+
+    def __init__(
+        self,
+        problem: RobustProblem,
+        theta: ArrayLike,
+        noise: ArrayLike = 1.0,
+        seed: int | np.random.SeedSequence | None = None,
+        family: Family = "gaussian",
+        correlation: ArrayLike = 0.0,
+    ) -> None:
+        super().__init__(problem.pair_means(theta), noise, seed, family, correlation)
 
 
 def _common_parts(correlation: ArrayLike, n_pairs: int) -> Array:

@@ -17,7 +17,7 @@ DELTA = 0.05
 NOISE: dict[str, Noise] = {
     "Gaussian": Gaussian(1.0),
     "sub-Gaussian": SubGaussian(1.0),
-    "unknown scale": Gaussian(),
+    "unknown scale": Gaussian(equal=True),
 }
 
 

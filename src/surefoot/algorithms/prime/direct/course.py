@@ -83,7 +83,8 @@ class DirectCourse(Course):
         tuning = self.tuning
         if self.first_pulls is None:
             return self._first_pulls(remaining)
-        if self.per_pair or tally.samples >= tuning.pilot_most * self.first_pulls:
+        most = max(tuning.pilot_most * self.first_pulls, tuning.pilot_pulls * self.problem.n_pairs)
+        if self.per_pair or tally.samples >= most:
             return None
         alive = self.elimination.survivors
         view = opinion(self.guess, self.problem.offsets, alive, tally.samples)

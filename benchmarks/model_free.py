@@ -1,0 +1,252 @@
+"""Certificates without a model: what they cost, how often they err, and what a guide saves.
+
+`SUREFOOT_BENCH_RUNS=20 python -m benchmarks model_free` takes a tenth of the runs, for a first
+look. PRIME's constants were chosen on slippage configurations with other seeds, and on games; the
+smooth tables and the parabola were not used.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from benchmarks.table import Row
+from surefoot.noise import Bounded, Gaussian
+from surefoot.problem import RobustProblem
+from surefoot.processes import ONE_THREAD
+from surefoot.simulate import TableSimulator, identify
+
+RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "200"))
+PROCESSES = int(os.environ.get("SUREFOOT_BENCH_PROCESSES", "2"))
+CHUNK, DELTA, LEVEL = 5, 0.05, 0.01
+Array = NDArray[np.float64]
+
+# Mean samples of KN-RSB with common random numbers off, told that the gap is at least 1.
+KN_RSB = {"SC": 3190, "SC2": 2297, "MM": 1311, "SC, unequal variances": 2084}
+TARGETS = {"SC": 3200, "SC2": 2000, "MM": 700, "SC, unequal variances": 3000}
+GAMES = {
+    "[[.4, .5], [.3, .35]]": [[0.4, 0.5], [0.3, 0.35]],
+    "[[.4, .5], [.3, .45]]": [[0.4, 0.5], [0.3, 0.45]],
+    "3 × 3": [[0.45, 0.5, 0.55], [0.35, 0.4, 0.6], [0.3, 0.47, 0.52]],
+}
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A table of true means, and what is told about it.
+
+    Attributes:
+        means: (n_arms, n_perturbations).
+        deviations: (n_arms, n_perturbations) of the noise.
+        parameters: (n_pairs, n_parameters) where there are any, else one basis vector per pair.
+        features: of the parameters.
+        family: of the noise.
+    """
+
+    means: Array
+    deviations: Array
+    parameters: Array | None = None
+    features: str = "given"
+    family: str = "gaussian"
+
+    @property
+    def problem(self) -> RobustProblem:
+        n_arms, n_perturbations = self.means.shape
+        pairs = np.eye(self.means.size) if self.parameters is None else self.parameters
+        arms = np.repeat(np.arange(n_arms), n_perturbations)
+        return RobustProblem.from_pairs(pairs, arms, features=self.features)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Runs on one world, or on one drawn for each run."""
+
+    world: Callable[[int], World]
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, seed: int) -> tuple[int, bool, bool]:
+        """Samples, whether it was certified, and whether that was wrong."""
+        world = self.world(seed)
+        problem, values = world.problem, world.means.min(axis=1)
+        simulator = TableSimulator(
+            world.means.ravel(),
+            world.deviations.ravel(),
+            np.random.SeedSequence((20, seed)),
+            world.family,  # type: ignore[arg-type]
+        )
+        options = {"delta": DELTA, "trust": "pairs"} | self.options
+        result = identify(problem, simulator, **options)
+        tolerance = options.get("tolerance", 0.0)
+        wrong = result.certified and values[result.arm] < values.max() - tolerance
+        return result.samples, result.certified, bool(wrong)
+
+
+def rows() -> Iterator[Row]:
+    with _pool() as pool:
+        yield from _parabola(pool)
+        yield from _slippage(pool)
+        yield from _smooth(pool)
+        yield from _games(pool)
+    yield from _speed()
+
+
+def _parabola(pool: ProcessPoolExecutor) -> Iterator[Row]:
+    for told, noise in (("σ given", Gaussian(0.3)), ("nothing known", Gaussian())):
+        found = _runs(pool, Case(parabola, {"noise": noise}))
+        yield _row(f"the parabola of the guide on misfit, {told}", found, 2300)
+
+
+def _slippage(pool: ProcessPoolExecutor) -> Iterator[Row]:
+    for name, target in TARGETS.items():
+        case = Case(lambda seed, name=name: slippage(name), {"noise": Gaussian()})
+        yield _row(f"10 × 5 {name}, nothing known", _runs(pool, case), target)
+    for name, peer in KN_RSB.items():
+        eased = {"noise": Gaussian(), "tolerance": 0.999}
+        found = _runs(pool, Case(lambda seed, name=name: slippage(name), eased))
+        share = 1.0 if "unequal" in name else 0.85
+        yield _row(f"10 × 5 {name}, tolerance 0.999 (KN-RSB: {peer:,})", found, share * peer)
+
+
+def _smooth(pool: ProcessPoolExecutor) -> Iterator[Row]:
+    for size, target, runs in (((10, 5), 0.8, RUNS), ((50, 10), 0.6, RUNS // 5)):
+        options = {"noise": Gaussian(), "tolerance": 0.2, "budget": 200_000}
+        worlds = [lambda seed, size=size: smooth(*size, seed)] * 2
+        found = {
+            guide: _runs(pool, Case(world, options | {"guide": guide}), max(runs, 4))
+            for guide, world in zip(("tabular", "trend"), worlds, strict=True)
+        }
+        ratio = found["trend"][0].mean() / found["tabular"][0].mean()
+        yield Row(
+            f"smooth tables {size[0]} × {size[1]}: pulls with guide trend / tabular",
+            f"{ratio:.2f} ({found['trend'][0].mean():,.0f} / {found['tabular'][0].mean():,.0f}; "
+            f"wrong {found['trend'][2].sum():g} and {found['tabular'][2].sum():g})",
+            f"≤ {target}",
+            bool(ratio <= target),
+        )
+
+
+def _games(pool: ProcessPoolExecutor) -> Iterator[Row]:
+    for delta in (0.1, 0.001):
+        for name, means in GAMES.items():
+            table = np.array(means)
+            options = {"noise": Bounded(0, 1), "delta": delta}
+            world = World(table, np.ones_like(table), family="bernoulli")
+            samples, _, wrong = _runs(pool, Case(lambda seed, world=world: world, options))
+            far = float((samples > 3 * np.median(samples)).mean())
+            yield Row(
+                f"game {name}, δ = {delta:g}: runs above three times the median",
+                f"{100 * far:.1f} %; mean {samples.mean():,.0f}, wrong {wrong.sum():g}",
+                "≤ 2 %",
+                far <= 0.02,
+            )
+
+
+def _speed() -> Iterator[Row]:
+    case = Case(lambda seed: slippage("MM", 15), {"noise": Gaussian()})
+    case.run(0)
+    began = time.perf_counter()
+    for seed in range(1, 11):
+        case.run(seed)
+    spent = (time.perf_counter() - began) / 10
+    yield Row("75 pairs, whole run", f"{1000 * spent:.0f} ms", "≤ 60 ms", spent <= 0.06)
+    began = time.perf_counter()
+    samples, certified, _ = Case(many_arms, {"noise": Gaussian(), "tolerance": 0.5}).run(1)
+    spent = time.perf_counter() - began
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    yield Row(
+        f"20 000 arms × 5, whole run, {samples:,} pulls, {'' if certified else 'not '}certified",
+        f"{spent:.0f} s, {used:.1f} GB",
+        "≤ 120 s, ≤ 4 GB",
+        spent <= 120 and used <= 4 and certified,
+    )
+
+
+def parabola(seed: int) -> World:
+    """Seven arms of two perturbations on a bent line."""
+    arms = np.linspace(0.2, 1.4, 7)
+    x = (arms[:, None] + np.array([0.1, -0.1])).ravel()
+    means = (2.0 * x - 1.5 * x**2).reshape(7, 2)
+    return World(means, np.full((7, 2), 0.3), x[:, None], "quadratic")
+
+
+def slippage(name: str, n_arms: int = 10) -> World:
+    """The configurations of ranking and selection: costs of σ = 2 and gaps of 1, negated."""
+    means = np.zeros((n_arms, 5))
+    if name.startswith("SC2"):
+        means[1:] = -1.0
+    elif name.startswith("SC"):
+        means[1:, 0] = -1.0
+    else:
+        means = -(np.arange(n_arms)[:, None] - 0.4 * np.arange(5))
+    variances = np.linspace(1, 7, means.size) if "unequal" in name else np.full(means.size, 4.0)
+    return World(means, np.sqrt(variances).reshape(means.shape))
+
+
+def smooth(n_arms: int, n_perturbations: int, seed: int) -> World:
+    """A draw of a Gaussian process with length 0.35 on a unit square, noise of deviation 1."""
+    grid = np.meshgrid(np.linspace(0, 1, n_arms), np.linspace(0, 1, n_perturbations), indexing="ij")
+    x = np.column_stack([axis.ravel() for axis in grid])
+    squared = ((x[:, None] - x) ** 2).sum(axis=-1)
+    root = np.linalg.cholesky(np.exp(-squared / 2 / 0.35**2) + 1e-8 * np.eye(len(x)))
+    means = root @ np.random.default_rng((21, seed)).standard_normal(len(x))
+    shape = (n_arms, n_perturbations)
+    return World(means.reshape(shape), np.ones(shape), x, "quadratic")
+
+
+def many_arms(seed: int) -> World:
+    """Twenty parameters, and rewards that are nearly linear in them."""
+    generator = np.random.default_rng((22, seed))
+    arms = generator.standard_normal((20_000, 20)) / np.sqrt(20)
+    x = (arms[:, None, :] + 0.05 * generator.standard_normal((20_000, 5, 20))).reshape(-1, 20)
+    means = 4 * x @ (generator.standard_normal(20) / np.sqrt(20)) + 0.05 * np.sin(20 * x[:, 0])
+    return World(means.reshape(20_000, 5), np.full((20_000, 5), 0.5), x, "linear")
+
+
+def _row(work: str, found: tuple[Array, Array, Array], target: float) -> Row:
+    samples, certified, wrong = found
+    errors, runs = int(wrong.sum()), len(samples)
+    rejected = stats.binom.sf(errors - 1, runs, DELTA) < LEVEL
+    spread = samples.std(ddof=1) / np.sqrt(runs)
+    return Row(
+        work,
+        f"{samples.mean():,.0f} ± {spread:,.0f} pulls; {errors} of {runs} wrong, "
+        f"{int(runs - certified.sum())} not certified",
+        f"≤ {target:,.0f} pulls, errors ≤ {DELTA:g}",
+        bool(samples.mean() <= target and not rejected),
+    )
+
+
+def _runs(pool: ProcessPoolExecutor, case: Case, runs: int = RUNS) -> tuple[Array, Array, Array]:
+    """(n_runs,) samples, whether certified, whether wrong."""
+    import cloudpickle
+
+    packed = cloudpickle.dumps(case)
+    seeds = [range(k, min(k + CHUNK, runs)) for k in range(0, runs, CHUNK)]
+    found = [row for chunk in pool.map(_chunk, [packed] * len(seeds), seeds) for row in chunk]
+    samples, certified, wrong = (
+        np.array(column, dtype=np.float64) for column in zip(*found, strict=True)
+    )
+    return samples, certified, wrong
+
+
+def _chunk(packed: bytes, seeds: range) -> list[tuple[int, bool, bool]]:
+    import cloudpickle
+
+    case = cloudpickle.loads(packed)
+    return [case.run(seed) for seed in seeds]
+
+
+def _pool() -> ProcessPoolExecutor:
+    for variable in ONE_THREAD:
+        os.environ.setdefault(variable, "1")
+    return ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn"))
