@@ -57,7 +57,7 @@ class Elimination:
     def within_tolerance(self, preferred: int) -> int | None:
         """An arm that no other survivor beats by more than the tolerance, as has been shown."""
         for leader in sorted(self._near, key=lambda arm: arm != preferred):
-            if self.survivors[leader] and not self._rivals(leader).any():
+            if self.survivors[leader] and not self.rivals(leader).any():
                 return leader
         return None
 
@@ -65,14 +65,14 @@ class Elimination:
         """One minus the largest p-value of the other arms; one that is out has δ at most."""
         if self.evidence is None or not self.survivors[leader]:
             return 0.0
-        rivals = self._rivals(leader)
+        rivals = self.rivals(leader)
         out = ~rivals
         out[leader] = False
         p_in = self._largest_p(leader, rivals) if rivals.any() else 0.0
         p_out = min(delta, self._largest_p(leader, out)) if out.any() else 0.0
         return 1 - max(p_in, p_out)
 
-    def _rivals(self, leader: int) -> NDArray[np.bool_]:
+    def rivals(self, leader: int) -> NDArray[np.bool_]:
         """(n_arms,) arms that may still be better than the leader by more than the tolerance."""
         rivals = self.survivors.copy()
         if leader in self._near:

@@ -163,6 +163,9 @@ class Tuning:
         1.1, 1.001, 10, "factor by which pulls of compared pairs grow from phase to phase"
     )
     pair_horizons: int = _samples(16, 2, 1000, "points in time at which direct finishing is seen")
+    loyalty: float = _samples(
+        0.25, 0, 1, "share of the tolerance by which a leader may seem worse than another and stay"
+    )
     own_doubt: float = _samples(
         0.3, 0.001, 100, "standard errors of a pair's own mean that a guess is doubted by at least"
     )

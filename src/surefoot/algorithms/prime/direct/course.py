@@ -67,9 +67,20 @@ class DirectCourse(Course):
             self.common.add(outcome)
         self.seen = self._what_was_seen(tally)
         self.guess = checked(self.guide, self.seen)
+        self.order = self._ranked()
+
+    def _ranked(self) -> IntArray:
+        """The survivors, best guessed worst case first.
+
+        A leader that is not much worse than the best guess, in terms of the tolerance, stays: what
+        was gathered in its favour would be lost, and it is good enough.
+        """
         alive = np.flatnonzero(self.elimination.survivors)
         values = self.problem.worst_of(self.guess.means)[alive]
-        self.order = alive[np.argsort(-values, kind="stable")]
+        if self.contest is not None:
+            margin = self.tuning.loyalty * self.settings.tolerance
+            values = values + np.where(alive == self.contest.challenger, margin, 0.0)
+        return alive[np.argsort(-values, kind="stable")]
 
     @property
     def exhausted(self) -> bool:
@@ -136,7 +147,8 @@ class DirectCourse(Course):
 
     def _next_contest(self) -> tuple[Contest, Array]:
         """The contest, and (n_own, n_tested) the evidence so far, infinite where settled."""
-        leader, arms = int(self.order[0]), np.sort(self.order[1:])
+        leader = int(self.order[0])
+        arms = np.flatnonzero(self.elimination.rivals(leader))
         held = self.elimination.walks.held_by(leader)[arms]
         places = np.flatnonzero(np.isfinite(held).any(axis=0))
         own = self.problem.offsets[leader] + places
