@@ -32,7 +32,7 @@ class Regressor(Guide):
         inputs, pulled = standardised(seen.problem.parameters), seen.pulled
         model = clone(self.model)
         weighted = "sample_weight" in inspect.signature(model.fit).parameters
-        options = {"sample_weight": 1 / seen.errors} if weighted else {}
+        options = {"sample_weight": seen.errors.min() / seen.errors} if weighted else {}
         model.fit(inputs[pulled], seen.means[pulled], **options)
         if "return_std" in inspect.signature(model.predict).parameters:
             means, deviations = model.predict(inputs, return_std=True)

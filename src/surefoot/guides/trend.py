@@ -26,7 +26,7 @@ class Trend(Guide):
     name = "trend"
 
     def guess(self, seen: Seen) -> Guess:
-        features, pulled = seen.problem.pairs, seen.pulled
+        features, pulled = _with_level(seen.problem.pairs), seen.pulled
         centre = float(seen.means[pulled].mean())
         data = _Data(features[pulled], seen.means[pulled] - centre, seen.errors)
         fits = [_fit(data, share * float(data.means.var())) for share in STRAYS]
@@ -37,6 +37,12 @@ class Trend(Guide):
         """Pairs spread evenly over the list, a few for each dimension."""
         wanted = min(BEYOND * problem.dimension + problem.n_arms // 8, problem.n_pairs)
         return np.unique(np.linspace(0, problem.n_pairs - 1, wanted).round().astype(np.int64))
+
+
+def _with_level(features: Array) -> Array:
+    """The features and a constant of their size: what is linear stays so about any centre."""
+    level = float(np.sqrt((features**2).mean())) or 1.0
+    return np.column_stack([features, np.full(len(features), level)])
 
 
 class _Data(NamedTuple):
