@@ -10,6 +10,7 @@ from scipy import stats
 from surefoot.boundaries import crossing_probability
 from surefoot.errors import InputError
 from surefoot.noise import NOISE_MODELS, Bounded, Gaussian, Noise, SubGaussian, noise_from_dict
+from surefoot.statistics import Outcome
 
 
 def test_one_scale_or_one_for_each_pair() -> None:
@@ -119,3 +120,70 @@ def test_sub_gaussian_events_have_the_chernoff_bound() -> None:
 
 def test_a_large_delta_never_makes_a_negative_threshold() -> None:
     assert Gaussian(1.0).union_threshold(1, 0.9) == 0.0
+
+
+def test_unknown_noise_is_unequal_unless_one_says_otherwise() -> None:
+    assert Gaussian().evidence == "batches"
+    assert Gaussian(equal=True).evidence == "residual"
+    assert repr(Gaussian()) == "Gaussian()"
+    assert repr(Gaussian(equal=True)) == "Gaussian(equal=True)"
+    assert "nothing about noise levels" in Gaussian().assumption
+
+
+@pytest.mark.parametrize("noise", EVERY, ids=repr)
+def test_evidence_and_boundary_survive_a_file(noise: Noise) -> None:
+    again = noise_from_dict(json.loads(json.dumps(noise.to_dict())))
+    assert again.evidence == noise.evidence
+    assert again.mixes == noise.mixes
+    assert again.assumption == noise.assumption
+
+
+def test_a_file_of_version_0_1_keeps_its_meaning() -> None:
+    assert noise_from_dict({"kind": "Gaussian", "scale": None}).evidence == "residual"
+    assert noise_from_dict({"kind": "Gaussian", "scale": 2.0}).evidence == "scales"
+    assert (
+        noise_from_dict({"kind": "Gaussian", "scale": None, "equal": False}).evidence == "batches"
+    )
+
+
+def test_a_scale_and_equal_contradict_each_other() -> None:
+    with pytest.raises(InputError, match="give the scale if it is known, or equal=True"):
+        Gaussian(1.0, equal=True)
+    with pytest.raises(InputError, match="equal='yes' must be true or false"):
+        Gaussian(equal="yes")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "message"),
+    [
+        (1, 0, "low=1 must be below high=0"),
+        (0, 0, "must be below"),
+        (0, np.inf, "high=inf must be a finite number"),
+        ("0", 1, "low='0' must be a finite number"),
+        (None, 1, "low=None must be a finite number"),
+    ],
+)
+def test_a_range_must_be_one(low: object, high: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Bounded(low, high)  # type: ignore[arg-type]
+
+
+RANGES: list[tuple[list[float], bool]] = [
+    ([0.0, 1.0, 1.0], True),
+    ([0.3, 0.3, 0.3], True),
+    ([1.0, 1.0, 1.0], True),
+    ([1.0, 1.0, 1.01], False),
+    ([-0.1, 0.0, 0.0], False),
+    ([2.0, 0.0, 0.0], False),
+    ([-0.5, 1.5, 0.5], False),
+]
+
+
+@pytest.mark.parametrize(("rewards", "possible"), RANGES)
+def test_rewards_outside_of_the_range_are_refused(rewards: list[float], possible: bool) -> None:
+    outcome = Outcome.from_rewards(0, 2, [1, 1, 1], rewards)
+    if possible:
+        Bounded(0, 1).refuse_impossible(outcome)
+    else:
+        with pytest.raises(InputError, match="pair 1 has a reward outside of 0 to 1"):
+            Bounded(0, 1).refuse_impossible(outcome)

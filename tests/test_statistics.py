@@ -223,3 +223,35 @@ class TestEqualVariances:
     def test_too_little_to_tell(self) -> None:
         assert equal_variances(np.array([4.0, 4.0]), np.array([3.0, 5.0])) is None
         assert equal_variances(np.array([20.0, 1.0]), np.array([3.0, 5.0])) is None
+
+
+def test_pulls_are_put_into_batches_in_the_order_of_their_numbers() -> None:
+    """Two batches of counts // 2; what is left over belongs to none, wherever pulls arrive."""
+    phase = Phase(4, np.array([5, 2, 0, 1]), 2)
+    pairs = [0, 1, 0, 3, 0, 1, 0, 0]
+    rewards = [1.0, 10.0, 2.0, 7.0, 3.0, 20.0, 4.0, 100.0]
+    outcome = Outcome.from_rewards(phase, 4, pairs, rewards)
+    assert outcome.phase == 4
+    assert outcome.batch_sums.tolist() == [[3.0, 10.0, 0.0, 0.0], [7.0, 20.0, 0.0, 0.0]]
+    assert outcome.sums.tolist() == [110.0, 30.0, 0.0, 7.0]
+
+
+def test_batches_and_extras_make_up_the_total() -> None:
+    rng, counts = np.random.default_rng(1), np.array([12, 17, 6, 40])
+    pairs = rng.permutation(np.repeat(np.arange(4), counts))
+    rewards = rng.standard_normal(len(pairs))
+    outcome = Outcome.from_rewards(Phase(0, counts, 6), 4, pairs, rewards)
+    whole = 6 * (counts // 6)
+    for pair, n in enumerate(whole):
+        assert np.isclose(outcome.batch_sums[:, pair].sum(), rewards[pairs == pair][:n].sum())
+
+
+def test_only_an_index_gives_no_batches() -> None:
+    outcome = Outcome.from_rewards(2, 3, [0, 1, 2, 0], [1.0, 2.0, 3.0, 4.0])
+    assert outcome.phase == 2
+    assert outcome.batch_sums.shape == (0, 3)
+
+
+def test_a_phase_without_batches_gives_none() -> None:
+    outcome = Outcome.from_rewards(Phase(0, np.array([1, 1])), 2, [0, 1], [1.0, 2.0])
+    assert len(outcome.batch_sums) == 0

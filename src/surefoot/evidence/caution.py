@@ -31,7 +31,12 @@ CLEAR = 2.0  # a skewness below this many standard errors of itself may be chanc
 
 
 class Shapes:
-    """Second and third moments of each challenger's contrasts, from all batches so far."""
+    """Second and third moments of each challenger's contrasts, from all batches so far.
+
+    They are those of single pulls: the mean of q pulls has a variance of 1/q and a third cumulant
+    of 1/q² of theirs. The moments are pooled, not the phases' own skewnesses: a few values hide
+    what is rare, and dividing by their own spread hides it again.
+    """
 
     def __init__(self, sizes: IntArray) -> None:
         """Begin with nothing; `sizes` says how many pairs each arm has."""
@@ -44,33 +49,40 @@ class Shapes:
         Args:
             where: whose contrasts they are.
             values: (n_batches, n_own, n_tested) contrasts.
-            layout: (n_own, n_tested) factors by which layouts of phases make variances differ.
+            layout: (n_own, n_tested) variances of batches in those of single pulls.
         """
         m = len(values)
         centred = values - values.mean(axis=0)
-        squares = (centred**2).sum(axis=0)
-        spread = np.sqrt(squares / m)
-        cubes = np.divide(
-            (centred**3).sum(axis=0), spread**3, out=np.zeros_like(spread), where=spread > 0
-        )
-        unbiased = np.sqrt(m * (m - 1)) / max(m - 2, 1)
+        squares, cubes = (centred**2).sum(axis=0), (centred**3).sum(axis=0)
+        unbiased = m * m / ((m - 1) * max(m - 2, 1))
         shape = (4, self._sizes[where.challenger], len(self._sizes))
         store = self._moments.setdefault(where.challenger, np.zeros(shape))
         cells = np.ix_(where.places, where.arms)
-        for row, gain in zip(store, (m, m - 1, squares / layout, cubes * unbiased), strict=True):
+        # cumulants of phases are weighed by how well each is known
+        gains = (m - 1, squares / layout, m * layout, unbiased * cubes / layout)
+        for row, gain in zip(store, gains, strict=True):
             row[cells] += gain
-        count, freedom, pooled, third = (row[cells] for row in store)
-        skewness = _beyond_chance(third / count, count)
-        return Caution(skewness, np.where(skewness < 0, np.sqrt(layout * pooled / freedom), 0.0))
+        moments = store[np.ix_(range(4), where.places, where.arms)]
+        skewness, spread = _skewness(moments) * np.sqrt(layout), _deviation(moments)
+        return Caution(skewness, np.where(skewness < 0, np.sqrt(layout) * spread, 0.0))
 
     def skewness(self, challenger: int) -> Array:
-        """(n_own, n_arms) the skewness of a challenger's contrasts; 0 where nothing is clear."""
+        """(n_own, n_arms) the skewness of single pulls' contrasts; 0 where nothing is clear."""
         if challenger not in self._moments:
             return np.zeros((self._sizes[challenger], len(self._sizes)))
-        count, _, _, third = self._moments[challenger]
-        return _beyond_chance(third / np.maximum(count, 1), count)
+        return _skewness(self._moments[challenger])
 
 
-def _beyond_chance(raw: Array, count: Array) -> Array:
-    chance = CLEAR * np.sqrt(6 / np.maximum(count, 6))
+def _deviation(moments: Array) -> Array:
+    freedom, squares, _, _ = moments
+    return np.asarray(np.sqrt(squares / np.maximum(freedom, 1)))
+
+
+def _skewness(moments: Array) -> Array:
+    """What is left of the skewness beyond what may be chance."""
+    _, _, known, cubes = moments
+    spread = _deviation(moments)
+    seen = (known > 0) & (spread > 0)
+    raw = np.divide(cubes, known * spread**3, out=np.zeros_like(cubes), where=seen)
+    chance = CLEAR * np.sqrt(6 / np.maximum(known, 1e-300))
     return np.asarray(np.sign(raw) * np.maximum(np.abs(raw) - chance, 0.0))

@@ -39,6 +39,9 @@ class Bounded(Noise):
             raise InputError(f"low={low!r} must be below high={high!r}: all rewards lie between")
         self.low, self.high = float(low), float(high)
 
+    def __repr__(self) -> str:
+        return f"Bounded({self.low:g}, {self.high:g})"
+
     @property
     def assumption(self) -> str:
         return f"rewards between {self.low:g} and {self.high:g}, and nothing else"

@@ -38,6 +38,11 @@ class Gaussian(Scaled):
 
     equal: bool
 
+    def __repr__(self) -> str:
+        if self.known:
+            return super().__repr__()
+        return f"Gaussian({'equal=True' if self.equal else ''})"
+
     @property
     def scales_are_deviations(self) -> bool:
         return self.known

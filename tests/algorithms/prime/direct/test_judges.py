@@ -1,0 +1,108 @@
+"""What judges make of a phase, and what they ask for."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from surefoot.algorithms.prime.direct.clocks import Grid
+from surefoot.algorithms.prime.direct.contest import Contest
+from surefoot.algorithms.prime.direct.judges import (
+    BettingJudge,
+    NormalJudge,
+    Outlook,
+    PooledJudge,
+    StudentJudge,
+)
+from surefoot.statistics import Outcome, Phase
+from tests.evidence.phases import LEVEL, drawn
+
+GRID = Grid(np.array([1.0, 2.0, 4.0]), 2.5)
+SIZES = np.array([1, 1, 1])
+CONTEST = Contest(0, np.array([0]), np.array([0]), np.array([1, 2]), np.array([1, 2]))
+OUTLOOK = Outlook(np.full((1, 2), 0.3), np.full((1, 2), 0.1), np.full((1, 2), 0.1), np.ones(2))
+COUNTS = np.array([12, 18, 31])
+
+
+def _scores(judge: NormalJudge, scales: np.ndarray, seed: int) -> np.ndarray:
+    rng, phase = np.random.default_rng(seed), Phase(0, COUNTS, 6)
+    return np.array(
+        [judge.scores(CONTEST, phase, drawn(rng, phase, scales)).plain[0] for _ in range(1500)]
+    )
+
+
+def test_known_and_pooled_scores_are_standard_normal_at_ties() -> None:
+    scales = np.array([1.0, 3.0, 0.5])
+    known = _scores(NormalJudge(GRID, SIZES, scales, 0.0), scales, seed=1)
+    pooled = _scores(PooledJudge(GRID, SIZES, np.ones(3), 0.0), np.full(3, 7.0), seed=2)
+    for column in (*known.T, *pooled.T):
+        assert stats.kstest(column, "norm").pvalue > LEVEL
+
+
+def test_students_scores_are_standard_normal_or_below_under_unequal_noise() -> None:
+    scores = _scores(StudentJudge(GRID, SIZES, np.ones(3), 0.0), np.array([1.0, 30.0, 0.1]), seed=3)
+    for column in scores.T:
+        assert stats.kstest(column, "norm", alternative="less").pvalue > LEVEL
+        small = int((column > 1.645).sum())
+        assert stats.binom.sf(small - 1, len(column), 0.05) > LEVEL
+
+
+def test_a_phase_without_scatter_is_no_evidence_for_the_challenger() -> None:
+    phase = Phase(0, np.array([3, 3, 3]))
+    silent = Outcome.from_rewards(phase, 3, np.repeat(np.arange(3), 3), [1.0] * 3 + [0.0] * 3 + [2.0] * 3)  # fmt: skip  # noqa: E501
+    plain, eased = PooledJudge(GRID, SIZES, np.ones(3), 0.0).scores(CONTEST, phase, silent)
+    assert plain[0, 0] == 0
+    assert plain[0, 1] < -30
+    assert np.array_equal(plain, eased)
+
+
+def test_weights_are_the_clocks_steps_and_clocks_advance() -> None:
+    judge = NormalJudge(GRID, SIZES, np.ones(3), 0.0)
+    phase = Phase(0, COUNTS)
+    outcome = drawn(np.random.default_rng(4), phase, np.ones(3))
+    first = judge.weigh(CONTEST, OUTLOOK, phase, outcome).plain
+    assert np.allclose(first, judge.scores(CONTEST, phase, outcome).plain)
+    assert judge.roots.tolist() == [np.inf, 1.0, 1.0]
+    assert judge.looks.tolist() == [0, 0, 0]
+    second = judge.weigh(CONTEST, OUTLOOK, phase, outcome).plain
+    assert np.allclose(second, first)  # from 1 to 2
+    assert judge.looks.tolist() == [0, 1, 1]
+
+
+def test_clocks_that_ran_down_ask_for_nothing() -> None:
+    judge = NormalJudge(GRID, SIZES, np.ones(3), 0.0)
+    phase = Phase(0, COUNTS)
+    outcome = drawn(np.random.default_rng(5), phase, np.ones(3))
+    for _ in range(4):
+        judge.weigh(CONTEST, OUTLOOK, phase, outcome)
+    assert judge.exhausted.tolist() == [False, True, True]
+    assert judge.missing(CONTEST, np.zeros((1, 2)), OUTLOOK, 1.0).evidence.tolist() == [[0, 0]]
+    assert not judge.weigh(CONTEST, OUTLOOK, phase, outcome).plain.any()
+
+
+def test_skewed_differences_ask_for_more_pulls() -> None:
+    judge, rng = StudentJudge(GRID, SIZES, np.ones(3), 0.0), np.random.default_rng(6)
+    assert judge.least_pulls(0) == judge.least_batches
+    phase = Phase(0, np.array([12, 12, 12]), 12)
+    for _ in range(60):
+        rewards = rng.standard_normal(36)
+        rewards[:12] -= 4 * rng.lognormal(0.0, 1.0, 12)
+        judge.scores(
+            CONTEST, phase, Outcome.from_rewards(phase, 3, np.repeat(range(3), 12), rewards)
+        )
+    assert judge.least_pulls(0) > judge.least_batches
+
+
+def test_wealth_is_in_logarithms_and_never_runs_down() -> None:
+    judge = BettingJudge(1.0, 3, 0.05, 0.0)
+    assert np.isclose(judge.boundary, np.log(20))
+    assert judge.roots.tolist() == [1, 1, 1]
+    assert not judge.exhausted.any()
+    phase = Phase(0, np.array([40, 40, 40]), 40)
+    pairs = np.repeat(np.arange(3), 40)
+    coins = np.random.default_rng(7).random(120) < np.array([0.9, 0.1, 0.9])[pairs]
+    outlook = OUTLOOK._replace(variances=np.full((1, 2), 0.2 / 40))
+    verdict = judge.weigh(
+        CONTEST, outlook, phase, Outcome.from_rewards(phase, 3, pairs, coins.astype(float))
+    )
+    assert verdict.plain[0, 0] > judge.boundary > verdict.plain[0, 1]

@@ -1,0 +1,77 @@
+"""Whether common random numbers pay."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.algorithms.prime.direct.contest import Contest
+from surefoot.algorithms.prime.direct.streams import Streams
+from surefoot.statistics import Phase
+
+CONTEST = Contest(0, np.arange(2), np.arange(2), np.array([1, 2]), np.array([2, 4]))
+PROBLEM = sf.RobustProblem.from_pairs(np.eye(6), np.repeat(np.arange(3), 2))
+AGAINST = np.where(PROBLEM.arm_of_pair == 0, 1.0, -1.0)
+
+
+def _after(correlation: object, phases: int = 6) -> Streams:
+    simulator = sf.LinearSimulator(PROBLEM, np.zeros(6), seed=1, correlation=correlation)  # type: ignore[arg-type]
+    streams = Streams(6)
+    for index in range(phases):
+        streams.add(simulator.pull(Phase(index, np.full(6, 12), 6, shared=True)))
+    return streams
+
+
+def test_the_first_phase_tries_it() -> None:
+    assert Streams(6).pay(CONTEST)
+
+
+@pytest.mark.parametrize("correlation", [0.9, 0.5])
+def test_it_pays_where_rewards_are_positively_correlated(correlation: float) -> None:
+    assert _after(correlation).pay(CONTEST)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_it_does_not_pay_where_arms_move_against_each_other(share: float) -> None:
+    assert not _after(np.sqrt(share) * AGAINST).pay(CONTEST)
+
+
+def test_it_does_not_pay_where_streams_make_no_difference() -> None:
+    assert not _after(0.0, phases=12).pay(CONTEST)
+
+
+def test_only_pairs_in_point_count() -> None:
+    """Arms 0 and 1 move together, arm 2 moves against them: it depends on who is compared."""
+    streams = _after(np.where(PROBLEM.arm_of_pair == 2, -0.9, 0.9))
+    together = Contest(0, np.arange(2), np.arange(2), np.array([1]), np.array([2]))
+    against = Contest(0, np.arange(2), np.arange(2), np.array([2]), np.array([4]))
+    assert streams.pay(together)
+    assert not streams.pay(against)
+
+
+@pytest.mark.parametrize(("correlation", "shared"), [(0.9, True), (0.9 * AGAINST, False)])
+def test_a_run_decides_phase_by_phase(correlation: object, shared: bool) -> None:
+    """The pilot always tries it; what came of it decides the phases after."""
+    simulator = sf.LinearSimulator(
+        PROBLEM, [0, 0.5, -0.3, 0.5, -0.4, 0.2], seed=3, correlation=correlation  # type: ignore[arg-type]
+    )  # fmt: skip
+    phases: list[Phase] = []
+
+    class Watched:
+        def pull(self, phase: Phase) -> sf.Outcome:
+            phases.append(phase)
+            return simulator.pull(phase)
+
+    sf.identify(
+        PROBLEM,
+        Watched(),
+        delta=0.05,
+        noise=sf.Gaussian(),
+        trust="pairs",
+        common_random_numbers="auto",
+        budget=1500,
+    )
+    assert phases[0].shared
+    compared = [phase.shared for phase in phases[1:] if phase.batches]
+    assert np.mean(compared) > 0.9 if shared else np.mean(compared) < 0.3

@@ -1,0 +1,99 @@
+"""No certificate against the evidence: what rewards contradict takes it away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.algorithms.result import StopReason
+
+PROBLEM = sf.RobustProblem.from_pairs(np.eye(6), np.repeat(np.arange(3), 2))
+MEANS = np.array([1.0, 1.5, 0.0, 0.5, -1.0, 1.0])
+UNEQUAL = np.array([4.0, 4.0, 0.2, 0.2, 1.0, 1.0])
+
+
+def _run(noise: sf.Noise, scales: Any, seed: int = 1, **options: Any) -> sf.Result:
+    simulator = sf.LinearSimulator(PROBLEM, MEANS, scales, seed=seed)
+    return sf.identify(PROBLEM, simulator, delta=0.05, noise=noise, **options)
+
+
+@pytest.mark.parametrize("trust", ["model", "pairs"])
+def test_pairs_that_are_not_equally_noisy_refute_equal_noise(trust: str) -> None:
+    result = _run(sf.Gaussian(equal=True), UNEQUAL, trust=trust)
+    assert result.reason is StopReason.NOISE_NOT_EQUAL
+    assert not result.certified
+    assert "Start anew with Gaussian()" in result.reason.value
+
+
+@pytest.mark.parametrize("trust", ["model", "pairs"])
+def test_noise_above_its_scale_refutes_the_scale(trust: str) -> None:
+    result = _run(sf.Gaussian(1.0), 1.6, trust=trust)
+    assert result.reason is StopReason.NOISE_TOO_LARGE
+    assert not result.certified
+    assert "Gaussian(), which needs no scale" in result.reason.value
+
+
+def test_one_noisy_pair_is_enough() -> None:
+    scales = np.array([1.0, 1.0, 3.0, 1.0, 1.0, 1.0])
+    assert _run(sf.Gaussian(1.0), scales, trust="pairs").reason is StopReason.NOISE_TOO_LARGE
+
+
+@pytest.mark.parametrize("noise", [sf.Gaussian(equal=True), sf.Gaussian(0.5)])
+def test_the_user_may_accept_it(noise: sf.Noise) -> None:
+    assert _run(noise, UNEQUAL, on_misfit="ignore").certified
+
+
+@pytest.mark.parametrize("trust", ["model", "pairs"])
+@pytest.mark.parametrize("noise", [sf.Gaussian(), sf.Gaussian(UNEQUAL), sf.Gaussian(6.0)])
+def test_what_makes_no_such_claim_is_certified(noise: sf.Noise, trust: str) -> None:
+    assert _run(noise, UNEQUAL, trust=trust).certified
+
+
+def test_rewards_outside_of_the_range_change_nothing() -> None:
+    """One clear error, and the run goes on with the same phase."""
+    settings = sf.Settings(delta=0.05, noise=sf.Bounded(0, 1), trust="pairs")
+    run = sf.Prime().start(PROBLEM, settings)
+    phase = run.next_phase()
+    assert phase is not None
+    pairs = np.repeat(np.arange(6), phase.counts)
+    wrong = np.full(len(pairs), 0.5)
+    wrong[0] = 7.0
+    with pytest.raises(sf.InputError, match="nothing of this phase was taken"):
+        run.update(sf.Outcome.from_rewards(phase, 6, pairs, wrong))
+    assert run.samples == 0
+    assert run.next_phase() is phase
+    run.update(sf.Outcome.from_rewards(phase, 6, pairs, np.full(len(pairs), 0.5)))
+    assert run.samples == len(pairs)
+
+
+def test_an_outcome_without_batches_says_what_is_missing() -> None:
+    settings = sf.Settings(delta=0.05, noise=sf.Gaussian(), trust="pairs")
+    run, simulator = sf.Prime().start(PROBLEM, settings), sf.LinearSimulator(PROBLEM, MEANS, seed=1)
+    while (phase := run.next_phase()) is not None and not phase.batches:
+        run.update(simulator.pull(phase))
+    assert phase is not None
+    pairs = np.repeat(np.arange(6), phase.counts)
+    rewards = np.random.default_rng(1).standard_normal(len(pairs))
+    with pytest.raises(sf.InputError, match="giving the phase itself and not its index"):
+        run.update(sf.Outcome.from_rewards(phase.index, 6, pairs, rewards))
+    run.update(sf.Outcome.from_rewards(phase, 6, pairs, rewards))
+
+
+@pytest.mark.statistical
+def test_a_right_model_is_seldom_rejected_whatever_the_noise_levels() -> None:
+    """Levels ten times apart: at p < 0.001, none of 40 runs should lose its certificate."""
+    rng = np.random.default_rng(0)
+    first = [0, 0.3, -0.3, 0.5, -0.5, 0.2, -0.5, 0.1]
+    problem = sf.RobustProblem.from_pairs(
+        np.column_stack([first, rng.standard_normal((8, 2))]), np.repeat(np.arange(4), 2)
+    )
+    scales = np.where(problem.arm_of_pair == 0, 10.0, 1.0)
+    rejected = 0
+    for seed in range(40):
+        simulator = sf.LinearSimulator(problem, [1.0, 0.0, 0.0], scales, seed=seed)
+        result = sf.identify(problem, simulator, delta=0.05, noise=sf.Gaussian(), budget=500)
+        rejected += result.model_check.rejected
+    assert rejected == 0
