@@ -62,7 +62,7 @@ class Shapes:
         gains = (m - 1, squares / layout, m * layout, unbiased * cubes / layout)
         for row, gain in zip(store, gains, strict=True):
             row[cells] += gain
-        moments = store[np.ix_(range(4), where.places, where.arms)]
+        moments = np.stack([row[cells] for row in store])
         skewness, spread = _skewness(moments) * np.sqrt(layout), _deviation(moments)
         return Caution(skewness, np.where(skewness < 0, np.sqrt(layout) * spread, 0.0))
 
