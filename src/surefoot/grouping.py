@@ -82,9 +82,8 @@ def box_corners(radii: ArrayLike, shape: tuple[int, ...]) -> list[Array]:
         radius = np.broadcast_to(given, shape)
     except ValueError:
         raise InputError(
-            f"radii of shape {given.shape} do not fit arms of shape {shape}: give one "
-            f"number, one for each parameter, "
-            "or one for each parameter of each arm"
+            f"radii of shape {given.shape} do not fit arms of shape {shape}: give one number, one "
+            "for each parameter, or one for each parameter of each arm"
         ) from None
     if (radius < 0).any():
         raise InputError(f"radii must be ≥ 0, the smallest given is {radius.min():g}")
@@ -167,9 +166,8 @@ def grouped_by_arm(
     if len(first) < len(parameters):
         repeated = sorted(set(range(len(parameters))) - set(first.tolist()))
         warnings.warn(
-            f"{len(repeated)} pairs repeat another pair of the same arm and were "
-            f"merged; the first is "
-            f"row {repeated[0]} (arm {arm_names[int(arm[repeated[0]])]!r})",
+            f"{len(repeated)} pairs repeat another pair of the same arm and were merged; the first "
+            f"is row {repeated[0]} (arm {arm_names[int(arm[repeated[0]])]!r})",
             SurefootWarning,
             stacklevel=4,  # whoever called RobustProblem
         )
@@ -191,9 +189,8 @@ def refuse_twin_arms(features: Array, offsets: IntArray, names: list[str]) -> No
         key = np.unique(features[offsets[arm] : offsets[arm + 1]] + 0.0, axis=0).tobytes()
         if key in seen:
             raise InputError(
-                f"arms {names[seen[key]]!r} and {names[arm]!r} have identical pairs, "
-                f"so no number of pulls can tell "
-                "them apart: remove one of them"
+                f"arms {names[seen[key]]!r} and {names[arm]!r} have identical pairs, so no number "
+                "of pulls can tell them apart: remove one of them"
             )
         seen[key] = arm
 

@@ -191,9 +191,8 @@ class RobustProblem:
         if parameter.shape == (self.dimension,):
             return np.asarray(self.pairs @ parameter)
         raise InputError(
-            f"theta has shape {parameter.shape}, but the features have "
-            f"{self.features.shape[1]} columns "
-            f"(rank {self.dimension}): give one number per column"
+            f"theta has shape {parameter.shape}, but the features have {self.features.shape[1]} "
+            f"columns (rank {self.dimension}): give one number per column"
         )
 
     def robust_values(self, theta: ArrayLike) -> Array:
@@ -296,9 +295,8 @@ class RobustProblem:
             ) from None
         if sizes.sum() != len(parameters) or not (sizes >= 1).all():
             raise InputError(
-                f"offsets {data['offsets']!r:.80} do not divide {len(parameters)} "
-                f"pairs among the arms: "
-                "write the problem with to_dict() or to_json()"
+                f"offsets {data['offsets']!r:.80} do not divide {len(parameters)} pairs among the "
+                "arms: write the problem with to_dict() or to_json()"
             )
         arm = np.repeat(np.arange(len(sizes)), sizes)
         problem = cls.__new__(cls)

@@ -92,7 +92,6 @@ def measured_root(rows: Array) -> tuple[Array, Array]:
 
 def _deficient(rows: Array) -> InputError:
     return InputError(
-        f"the {len(rows)} pairs do not span all {rows.shape[1]} dimensions, so some "
-        f"parameters can never be estimated: "
-        "give coordinates of their span (RobustProblem does that)"
+        f"the {len(rows)} pairs do not span all {rows.shape[1]} dimensions, so some parameters can "
+        "never be estimated: give coordinates of their span (RobustProblem does that)"
     )

@@ -18,9 +18,8 @@ def require_columns(frame: pd.DataFrame, *names: str) -> None:
     missing = [name for name in names if name not in frame.columns]
     if missing:
         raise InputError(
-            f"the table has columns {list(map(str, frame.columns))}, but the chart "
-            f"needs {', '.join(missing)} too: "
-            "add or rename them"
+            f"the table has columns {list(map(str, frame.columns))}, but the chart needs "
+            f"{', '.join(missing)} too: add or rename them"
         )
 
 

@@ -44,9 +44,8 @@ def _say_why_none(study: Study) -> None:
     else:
         count = len(study.outstanding())
         print(
-            f"{count} pulls are handed out; the next follow when all their rewards "
-            f"are told (`surefoot ask --again` "
-            "shows them)",
+            f"{count} pulls are handed out; the next follow when all their rewards are told "
+            "(`surefoot ask --again` shows them)",
             file=sys.stderr,
         )
 

@@ -40,6 +40,5 @@ class Design:
     def __repr__(self) -> str:
         return (
             f"Design(value={self.value:.6g}, lower_bound={self.lower_bound:.6g}, "
-            f"gap={self.gap:.2g}, "
-            f"support={self.support.size} of {self.weights.size} pairs)"
+            f"gap={self.gap:.2g}, support={self.support.size} of {self.weights.size} pairs)"
         )

@@ -142,9 +142,8 @@ def _common_shape(arrays: list[NDArray[Any]]) -> tuple[int, ...]:
     except ValueError:
         given = ", ".join(str(array.shape) for array in arrays)
         raise InputError(
-            f"patients, scenario, calculator's fields and seeds have shapes {given}, "
-            f"which do not broadcast: "
-            "give each as one value, or as arrays that NumPy can broadcast together"
+            f"patients, scenario, calculator's fields and seeds have shapes {given}, which do not "
+            "broadcast: give each as one value, or as arrays that NumPy can broadcast together"
         ) from None
     if 0 in shape:
         raise InputError(f"the inputs broadcast to the shape {shape}: there is nothing to simulate")

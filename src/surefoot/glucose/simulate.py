@@ -248,9 +248,8 @@ def _given_normals(normals: ArrayLike | None, batch: Batch, sensor: Sensor) -> A
     values = np.asarray(normals, dtype=np.float64)
     if values.ndim == 0 or values.shape[-1] < needed or not np.isfinite(values).all():
         raise InputError(
-            f"normals has the shape {values.shape}: give finite draws, at least "
-            f"{needed} for each lane of "
-            f"{batch.horizon / MINUTES_A_DAY:g} days"
+            f"normals has the shape {values.shape}: give finite draws, at least {needed} for each "
+            f"lane of {batch.horizon / MINUTES_A_DAY:g} days"
         )
     try:
         lanes = np.broadcast_to(values[..., :needed], (*batch.shape, needed))

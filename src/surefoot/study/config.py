@@ -169,9 +169,8 @@ class StudyConfig:
         section = self.values.simulator
         if section is None:
             raise InputError(
-                f"{self.path}: there is no [simulator]: give one, or work by hand "
-                f"with `surefoot ask` "
-                "and `surefoot tell`"
+                f"{self.path}: there is no [simulator]: give one, or work by hand with `surefoot "
+                "ask` and `surefoot tell`"
             )
         if section.python is not None:
             return simulator_from(section.python, self.path.parent)

@@ -270,8 +270,7 @@ class Ledger:
         except InputError:
             raise InputError(
                 f"{self.description.algorithm} planned with its budget of "
-                f"{self.description.settings.budget}, so it "
-                "cannot be changed: start a new study"
+                f"{self.description.settings.budget}, so it cannot be changed: start a new study"
             ) from None
 
     def _set_state(self, state: State, message: str | None) -> None:
