@@ -71,7 +71,7 @@ def _scheduler_killed(folder: Path, told: int) -> str | None:
         try:
             if not _wait_for(folder, told, driver):
                 return f"no pulls came: {_said(driver)}"
-            os.kill(cluster._processes[0].pid, signal.SIGKILL)
+            os.kill(cluster.scheduler.pid, signal.SIGKILL)
             driver.wait(timeout=WAIT)
         except subprocess.TimeoutExpired:
             return "the driver waits for ever"
