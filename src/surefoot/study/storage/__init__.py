@@ -1,6 +1,7 @@
 """The study file: the only room that speaks SQL. Everybody else calls its methods by name."""
 
-from surefoot.study.storage.reading import PullCounts, ReadStorage, Running, StoredPhase
+from surefoot.study.storage.reading import ReadStorage
+from surefoot.study.storage.records import PullCounts, Running, StoredPhase
 from surefoot.study.storage.writing import WriteStorage
 
 __all__ = ["PullCounts", "ReadStorage", "Running", "StoredPhase", "WriteStorage"]

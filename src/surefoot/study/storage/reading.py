@@ -7,21 +7,18 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
 import numpy as np
 
-from surefoot.arrays import Array, IntArray
 from surefoot.drafts import new_file
 from surefoot.errors import InputError
-from surefoot.statistics import Phase
 from surefoot.study.errors import StudyFileError
-from surefoot.study.input import LARGEST_REWARD
 from surefoot.study.lock import wal_of
 from surefoot.study.storage import connection, schema
+from surefoot.study.storage.records import PullCounts, Running, StoredPhase
 
 Row = tuple[Any, ...]
 
@@ -50,82 +47,6 @@ FAILURE_COLUMNS = {
     name: PULL_COLUMNS[name]
     for name in ("id", "pair", "state", "attempts", "losses", "started", "error")
 }
-
-
-@dataclass(frozen=True, eq=False)
-class StoredPhase:
-    """A phase as stored, with what is known of its pulls.
-
-    Attributes:
-        first_pull: the number of its first pull.
-        pairs: (n_pulls,) the pair of each pull, in the order of their numbers.
-        rewards: (n_pulls,) as measured; NaN where there is none yet.
-        batches: into how many batches the pulls of each pair are put, in the order of their
-            numbers; 0: it has none.
-        shared: whether pulls of different pairs share random streams.
-    """
-
-    index: int
-    first_pull: int
-    pairs: IntArray
-    rewards: Array
-    batches: int = 0
-    shared: bool = False
-
-    def layout(self, n_pairs: int) -> Phase:
-        """The phase as it was planned."""
-        pairs = self.pairs
-        if len(pairs) and not 0 <= pairs.min() <= pairs.max() < n_pairs:
-            raise StudyFileError(
-                f"the study file is damaged: phase {self.index} pulls pairs {pairs.min()} to "
-                f"{pairs.max()} of {n_pairs}; restore it from a copy"
-            )
-        counts = np.bincount(self.pairs, minlength=n_pairs)
-        return Phase(self.index, counts, self.batches, self.shared)
-
-    @property
-    def complete(self) -> bool:
-        return not np.isnan(self.rewards).any()
-
-    @property
-    def usable(self) -> bool:
-        """Whether every pull has a reward that can be computed with."""
-        return bool((np.abs(self.rewards) < LARGEST_REWARD).all())
-
-
-@dataclass(frozen=True)
-class Running:
-    """A pull that is being simulated.
-
-    Attributes:
-        pull: its number.
-        since: when it began, in seconds since 1970.
-        worker: who simulates it, if that is known.
-    """
-
-    pull: int
-    since: float
-    worker: str | None
-
-
-@dataclass(frozen=True)
-class PullCounts:
-    """How many pulls are in which state.
-
-    Attributes:
-        phase: the index of the last phase; 0 before there is one.
-        phase_pulls, phase_told: its pulls, and those of them with a reward.
-        told, asked, failed: pulls with a reward; handed out to people; given up.
-        lost: pulls that ever lost their worker.
-    """
-
-    phase: int
-    phase_pulls: int
-    phase_told: int
-    told: int
-    asked: int
-    failed: int
-    lost: int
 
 
 class ReadStorage:

@@ -24,7 +24,8 @@ from surefoot.study.lock import WriterLock, wal_of
 from surefoot.study.pull import Report
 from surefoot.study.storage import connection, schema
 from surefoot.study.storage.place import Place
-from surefoot.study.storage.reading import ReadStorage, Running, StoredPhase
+from surefoot.study.storage.reading import ReadStorage
+from surefoot.study.storage.records import Running, StoredPhase
 
 WAL_LIMIT = 32 * 2**20
 LAST_PATIENCE = 5.0  # seconds: how long closing waits for somebody who reads
