@@ -121,3 +121,16 @@ def test_caution_does_lower(skewness: float) -> None:
     values = np.random.default_rng(0).normal(0.2, 1.0, (8, 2000))
     wary = Caution(np.full(2000, skewness), np.full(2000, 0.9))
     assert (student_scores(values, 0.0, wary) < student_scores(values, 0.0) - 1e-3).any()
+
+
+def test_differences_beyond_any_fall_seen_are_believed() -> None:
+    """A plateau alone would hold back what not even a second fall could turn round."""
+    values = np.random.default_rng(0).normal(0.0, 0.1, (16, 1))
+    values[3] -= 1.0
+    skewness, spread = np.array([-4.0]), np.array([0.0])
+    near, far = values + 0.3, values + 30.0
+    plateau = Caution(skewness, spread)
+    seen = Caution(skewness, spread, np.array([1.0]))
+    assert student_scores(far, 0.0, plateau)[0] < 1.1
+    assert 7 < student_scores(far, 0.0, seen)[0] <= student_scores(far, 0.0)[0]
+    assert student_scores(near, 0.0, seen)[0] < student_scores(near, 0.0)[0] - 0.3

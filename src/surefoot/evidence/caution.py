@@ -42,6 +42,7 @@ class Shapes:
         """Begin with nothing; `sizes` says how many pairs each arm has."""
         self._sizes = sizes
         self._moments: dict[int, Array] = {}
+        self._falls: dict[int, Array] = {}  # how far a contrast of single pulls has fallen
 
     def add(self, where: Where, values: Array, layout: Array) -> Caution:
         """Count a phase's contrasts, and say how careful one has to be with them.
@@ -64,7 +65,16 @@ class Shapes:
             row[cells] += gain
         moments = np.stack([row[cells] for row in store])
         skewness, spread = _skewness(moments) * np.sqrt(layout), _deviation(moments)
-        return Caution(skewness, np.where(skewness < 0, np.sqrt(layout) * spread, 0.0))
+        least = np.where(skewness < 0, np.sqrt(layout) * spread, 0.0)
+        return Caution(skewness, least, layout * self._fall(where, -centred.min(axis=0) / layout))
+
+    def _fall(self, where: Where, fallen: Array) -> Array:
+        """(n_own, n_tested) the farthest so far, this phase's included."""
+        shape = (self._sizes[where.challenger], len(self._sizes))
+        falls = self._falls.setdefault(where.challenger, np.zeros(shape))
+        cells = np.ix_(where.places, where.arms)
+        falls[cells] = np.maximum(falls[cells], fallen)
+        return np.asarray(falls[cells])
 
     def skewness(self, challenger: int) -> Array:
         """(n_own, n_arms) the skewness of single pulls' contrasts; 0 where nothing is clear."""

@@ -14,6 +14,7 @@ from scipy import special
 
 from surefoot.arrays import Array
 
+SECOND_FALL = 2.0  # a fall that may still come, in the largest one seen
 ROUNDING = 1e-12  # values that differ by less than this share of their size are the same
 LEAST_TAIL = 1e-300
 LOWEST = float(special.ndtri(LEAST_TAIL))  # the lowest score there is
@@ -25,10 +26,12 @@ class Caution(NamedTuple):
     Attributes:
         skewness: (…) of the contrasts' values.
         least_spread: (…) a standard deviation that a contrast's own may not fall below.
+        fall: (…) how far below its mean a value has been seen; infinite if nothing is known.
     """
 
     skewness: Array
     least_spread: Array
+    fall: Array | float = np.inf
 
 
 def student_scores(values: Array, shift: float, caution: Caution | None = None) -> Array:
@@ -45,8 +48,22 @@ def student_scores(values: Array, shift: float, caution: Caution | None = None) 
         spread = np.where(wary, np.maximum(spread, caution.least_spread), spread)
     t = np.divide(np.sqrt(m) * centre, spread, out=np.zeros_like(centre), where=usable)
     if caution is not None:
-        t = np.minimum(t, _corrected(t, caution.skewness, m))
+        fallen = _with_a_fall(centre, spread, m, SECOND_FALL * np.asarray(caution.fall))
+        t = np.minimum(t, np.maximum(_corrected(t, caution.skewness, m), fallen))
     return np.where(usable | (centre >= 0), normal_scores(t, m - 1), LOWEST)
+
+
+def _with_a_fall(centre: Array, spread: Array, m: int, fall: Array) -> Array:
+    """The t statistic if one more value had been seen, that far below the others' mean.
+
+    Where differences are so large that even this would not matter, skewness does not matter.
+    """
+    known = np.where(np.isfinite(fall), fall, 0.0)
+    mean = centre - known / (m + 1)
+    error = np.sqrt(((m - 1) * spread**2 + m / (m + 1) * known**2) / m / (m + 1))
+    usable = np.isfinite(fall) & (error > 0)
+    lowest = np.full(np.shape(mean), -np.inf)
+    return np.asarray(np.divide(mean, error, out=lowest, where=usable))
 
 
 def normal_scores(t: Array, freedom: float) -> Array:

@@ -125,7 +125,7 @@ class DirectCourse(Course):
         """Direct comparisons of the leader's pairs with a pair of every rival."""
         tuning = self.tuning
         contest, held = self._next_contest()
-        least = self.judge.least_pulls(contest.challenger)
+        least = self.judge.least_pulls(contest)
         pace = max(tuning.pair_pulls, (tuning.pair_growth - 1) * self.per_pair, float(least))
         pace = min(pace, remaining / len(contest.pairs))
         if pace < least:

@@ -93,7 +93,7 @@ class Judge(ABC):
     def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
         """What the phase says."""
 
-    def least_pulls(self, challenger: int) -> int:
+    def least_pulls(self, contest: Contest) -> int:
         """Pulls of each pair that the next phase needs."""
         return max(self.least_batches, 1)
 
@@ -165,7 +165,7 @@ class PooledJudge(NormalJudge):
             normal_scores((gaps + self.tolerance) / errors, freedom),
         )
 
-    def least_pulls(self, challenger: int) -> int:
+    def least_pulls(self, contest: Contest) -> int:
         return 3
 
 
@@ -186,9 +186,13 @@ class StudentJudge(NormalJudge):
             student_scores(values, 0.0, caution), student_scores(values, self.tolerance, caution)
         )
 
-    def least_pulls(self, challenger: int) -> int:
-        """So many that the mean of skewed differences is nearly normal."""
-        most = float(np.abs(self.shapes.skewness(challenger)).max())
+    def least_pulls(self, contest: Contest) -> int:
+        """As many as the means of compared differences need to be nearly normal.
+
+        Only rare falls count: rare rises make a difference seem smaller than it is.
+        """
+        cells = np.ix_(contest.places, contest.arms)
+        most = max(float(-self.shapes.skewness(contest.challenger)[cells].min()), 0.0)
         return int(min(max(self.least_batches, SKEWED * most**2), MOST_FOR_SKEWNESS))
 
 
