@@ -88,7 +88,7 @@ def lowest_reward(
 
 
 def simulate(pull: Pull, name: str) -> float:
-    """A low- and a high-carb day, each with noise of its own."""
+    """A low- and a high-carb day; settings of one block meet the same sensor noise."""
     given = pull.parameters
     seeds = (int(word >> 1) for word in pull.seed_sequence.generate_state(2))
     grams = (given["lc"], given["hc"])
@@ -106,18 +106,15 @@ def main() -> None:
     parser.add_argument(
         "--budget", type=int, default=200, help="pulls; more later go on from there"
     )
-    parser.add_argument(
-        "--scale", type=float, default=2.5, help="an upper bound of the rewards' standard deviation"
-    )
     parser.add_argument("--processes", type=int, default=None)
     parser.add_argument("--folder", type=Path, default=Path())
     options = parser.parse_args()
-    result = run(options.patient, options.budget, options.scale, options.processes, options.folder)
+    result = run(options.patient, options.budget, options.processes, options.folder)
     print(result)
     print("Research on virtual patients. Not medical advice.")
 
 
-def run(name: str, budget: int, scale: float, processes: int | None, folder: Path) -> sf.Result:
+def run(name: str, budget: int, processes: int | None, folder: Path) -> sf.Result:
     """Begin the patient's study or go on with it."""
     from surefoot.experiments.bolus.problem import make_dosing
 
@@ -128,10 +125,11 @@ def run(name: str, budget: int, scale: float, processes: int | None, folder: Pat
     else:
         study = sf.Study.create(
             file,
-            make_dosing(name).tabular,
-            "prime",
+            make_dosing(name).quadratic,  # features guide; the certificate does not rely on them
             delta=0.05,
-            noise=sf.Gaussian(scale),
+            noise=sf.Gaussian(),
+            trust="pairs",
+            common_random_numbers=True,
             budget=budget,
             seed=1,
         )

@@ -30,7 +30,8 @@ def test_every_method_chooses_and_stableopt_spends_what_rage_spent() -> None:
     for method in METHODS:
         result = results[method.label]
         assert (result.algorithm, result.settings.confidence) == (method.algorithm, method.policy)
-        assert result.problem.feature_kind == ("tabular" if method.model == "tabular" else "given")
+        kind = "given" if method.model == "linear" else method.model
+        assert result.problem.feature_kind == kind
         if method.needs_scales:
             assert (result.settings.noise.scales(10) == SCALES).all()
         assert result.settings.trust == method.trust

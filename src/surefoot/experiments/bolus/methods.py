@@ -11,12 +11,16 @@ from typing import Literal
 import numpy as np
 
 from surefoot.algorithms import Result
+from surefoot.algorithms.prime import Prime
+from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array
 from surefoot.experiments.bolus.problem import BolusSimulator, Dosing, branch
 from surefoot.noise import Gaussian
 from surefoot.simulate import identify
 
 CALCULATOR = "Calculator"
+# a day that is much worse than most is rare: fewer blocks than this can easily be without one
+DIRECT = Tuning(pair_pulls=10)
 WORST_OF_ALL = "(worst pair of all)"  # no method: the most harmful error of the most harmful arm
 
 
@@ -27,7 +31,7 @@ class Method:
     Attributes:
         label: its row in the tables.
         algorithm: its name in surefoot.
-        model: "linear" (the paper's features) or "tabular" (nothing assumed).
+        model: "linear" (the paper's features), "quadratic" or "tabular" (nothing assumed).
         policy: the paper's rules to the letter, or the proved ones.
         trust: what a certificate relies on: the model, or the compared pairs alone. With a model,
             the noise scales of a pilot are needed too.
@@ -36,7 +40,7 @@ class Method:
 
     label: str
     algorithm: str
-    model: Literal["linear", "tabular"]
+    model: Literal["linear", "quadratic", "tabular"]
     policy: Literal["paper", "valid"]
     trust: Literal["model", "pairs"] = "model"
     shares: bool = False
@@ -50,8 +54,8 @@ ROBUST_RAGE = Method("Robust RAGE", "robust-rage", "linear", "paper")
 STABLEOPT = Method("StableOPT", "stableopt", "linear", "paper")
 PRIME_LINEAR = Method("PRIME, linear", "prime", "linear", "valid")
 PRIME_TABULAR = Method("PRIME, tabular", "prime", "tabular", "valid")
-PRIME_PAIRS = Method("PRIME, pairs", "prime", "linear", "valid", "pairs")
-PRIME_SHARED = Method("PRIME, pairs, shared noise", "prime", "linear", "valid", "pairs", True)
+PRIME_PAIRS = Method("PRIME, pairs", "prime", "quadratic", "valid", "pairs")
+PRIME_SHARED = Method("PRIME, pairs, shared noise", "prime", "quadratic", "valid", "pairs", True)
 # their places number the random streams: new ones go to the end
 METHODS = (STABLEOPT, ROBUST_RAGE, PRIME_LINEAR, PRIME_TABULAR, PRIME_PAIRS, PRIME_SHARED)
 LABELS = (CALCULATOR, *(method.label for method in METHODS))
@@ -104,15 +108,20 @@ def run_method(
     Args:
         scales: (n_pairs,) of the noise, from a pilot; for methods that need them.
     """
+    problems = {
+        "linear": dosing.linear,
+        "quadratic": dosing.quadratic,
+        "tabular": dosing.tabular,
+    }
     return identify(
-        dosing.linear if method.model == "linear" else dosing.tabular,
+        problems[method.model],
         BolusSimulator(dosing, branch(source, METHODS.index(method))),
-        method.algorithm,
+        Prime(tuning=DIRECT) if method.trust == "pairs" else method.algorithm,
         delta=question.delta,
         noise=Gaussian(scales) if method.needs_scales else dosing.reward.noise,
         tolerance=question.tolerance if method.algorithm == "prime" else 0.0,
         budget=question.budget,
         confidence=method.policy,
         trust=method.trust,
-        common_random_numbers="auto" if method.shares else False,
+        common_random_numbers=method.shares,
     )

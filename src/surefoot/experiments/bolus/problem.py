@@ -38,18 +38,20 @@ DAYS = ("low", "high")
 
 @dataclass(frozen=True, eq=False)
 class Dosing:
-    """One patient's problem, with its pairs under the paper's linear model and under none.
+    """One patient's problem, with its pairs under the paper's linear model, curved and under none.
 
     Attributes:
         patient: who is simulated.
         linear: features lc, hc, TDI, CarbF, CorrF as in the paper; they span 4 dimensions, for lc
             and hc are constant.
+        quadratic: the same pairs, with the squares and products of these features too.
         tabular: the same pairs, one feature each.
         reward: what a pull is worth.
     """
 
     patient: Patient
     linear: RobustProblem
+    quadratic: RobustProblem
     tabular: RobustProblem
     reward: Reward = RISK
 
@@ -103,7 +105,7 @@ def make_dosing(
     errors[..., 4] = arms[:, 4, None] - correction
     names = [f"TDI {value:.2f}" for value in insulin]
     labels = [[f"error {k + 1}" for k in range(n_perturbations)]] * n_arms
-    linear, tabular = (
+    linear, quadratic, tabular = (
         RobustProblem(
             arms,
             list(errors),
@@ -112,9 +114,9 @@ def make_dosing(
             perturbation_names=labels,
             parameter_names=PARAMETERS,
         )
-        for features in ("given", "tabular")
+        for features in ("given", "quadratic", "tabular")
     )
-    return Dosing(patient, linear, tabular, reward)
+    return Dosing(patient, linear, quadratic, tabular, reward)
 
 
 PURPOSES = ("errors", "pilot", "truth", "identify", "evaluation", "profiles")
