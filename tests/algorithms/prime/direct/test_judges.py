@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import stats
 
@@ -83,7 +85,7 @@ def test_clocks_that_ran_down_ask_for_nothing() -> None:
 
 def test_skewed_differences_ask_for_more_pulls() -> None:
     judge, rng = StudentJudge(GRID, SIZES, np.ones(3), 0.0), np.random.default_rng(6)
-    assert judge.least_pulls(0) == judge.least_batches
+    assert judge.least_pulls(CONTEST) == judge.least_batches
     phase = Phase(0, np.array([12, 12, 12]), 12)
     for _ in range(60):
         rewards = rng.standard_normal(36)
@@ -91,7 +93,21 @@ def test_skewed_differences_ask_for_more_pulls() -> None:
         judge.scores(
             CONTEST, phase, Outcome.from_rewards(phase, 3, np.repeat(range(3), 12), rewards)
         )
-    assert judge.least_pulls(0) > judge.least_batches
+    assert judge.least_pulls(CONTEST) > judge.least_batches
+    last = replace(CONTEST, arms=CONTEST.arms[:0], rivals=CONTEST.rivals[:0])
+    assert judge.least_pulls(last) == judge.least_batches
+
+
+def test_rare_rises_ask_for_nothing() -> None:
+    judge, rng = StudentJudge(GRID, SIZES, np.ones(3), 0.0), np.random.default_rng(6)
+    phase = Phase(0, np.array([12, 12, 12]), 12)
+    for _ in range(60):
+        rewards = rng.standard_normal(36)
+        rewards[:12] += 4 * rng.lognormal(0.0, 1.0, 12)
+        judge.scores(
+            CONTEST, phase, Outcome.from_rewards(phase, 3, np.repeat(range(3), 12), rewards)
+        )
+    assert judge.least_pulls(CONTEST) == judge.least_batches
 
 
 def test_wealth_is_in_logarithms_and_never_runs_down() -> None:

@@ -192,7 +192,7 @@ class StudentJudge(NormalJudge):
         Only rare falls count: rare rises make a difference seem smaller than it is.
         """
         cells = np.ix_(contest.places, contest.arms)
-        most = max(float(-self.shapes.skewness(contest.challenger)[cells].min()), 0.0)
+        most = -float(self.shapes.skewness(contest.challenger)[cells].min(initial=0.0))
         return int(min(max(self.least_batches, SKEWED * most**2), MOST_FOR_SKEWNESS))
 
 
