@@ -9,7 +9,7 @@ while surefoot ask -n 100 --csv --study "$study" > todo.csv && [ -s todo.csv ]; 
     awk -F, -v OFS=, '
         NR == 1 { print; next }
         {
-            srand($7)
+            srand($7 + 0)
             mark = 0.02 * $5 + 0.05 * $6
             for (i = 0; i < 12; i++) mark += 0.2 * (rand() - 0.5)
             $8 = mark

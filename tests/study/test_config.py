@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from surefoot.algorithms import Settings
 from surefoot.algorithms.prime import Tuning
 from surefoot.errors import InputError
+from surefoot.noise import Gaussian
+from surefoot.study import Study
 from surefoot.study.config import StudyConfig
 
 BASE = """
@@ -227,7 +230,6 @@ def use(folder: Path, text: str) -> None:
             "delta = 5",
             "delta: given 5; delta=5 is not a probability",
         ),
-        ('noise = { kind = "gaussian", scale = 1.0 }', "", "noise: is missing"),
         ("scale = 1.0", "scale = -1.0", "noise: given .*a noise scale must be one positive number"),
         ('"gaussian", scale = 1.0', '"sub-gaussian"', "noise: given .*SubGaussian needs a scale"),
         ("scale = 1.0", "scala = 1.0", "gaussian noise has no scala: it takes scale"),
@@ -246,13 +248,12 @@ def test_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
         configure(tmp_path, 'delta = 2\ndirection = "up"\ncolour = 1')
     assert [
         word
-        for word in ("delta", "direction", "colour", "noise", "arms")
+        for word in ("delta", "direction", "colour", "arms")
         if f"  {word}: " in str(caught.value)
     ] == [
         "delta",
         "direction",
         "colour",
-        "noise",
         "arms",
     ]
 
@@ -404,3 +405,63 @@ def test_a_configuration_goes_on_when_the_defaults_of_the_tuning_have_changed(
     )
     with pytest.raises(InputError, match=r"asks another question .*: algorithm changed"):
         configure(tmp_path, named).open_study()
+
+
+def test_nothing_need_be_said_of_noise_or_features(tmp_path: Path) -> None:
+    settings = configure(tmp_path, "delta = 0.05" + ARMS).settings
+    assert (settings.trust, settings.guide) == ("pairs", None)
+    assert settings.common_random_numbers is False
+    assert settings.noise.evidence == "batches"
+
+
+def test_an_algorithm_that_needs_a_model_trusts_it(tmp_path: Path) -> None:
+    config = configure(tmp_path, BASE + ARMS + 'algorithm = "robust-rage"')
+    assert config.settings.trust == "model"
+    config.open_study().close()
+
+
+def test_more_can_be_said(tmp_path: Path) -> None:
+    (tmp_path / "my_guide.py").write_text("from surefoot.guides import Tabular as Mine\n")
+    text = 'delta = 0.05\nnoise = { kind = "bounded", low = 0, high = 1 }\ntrust = "pairs"\n'
+    text += 'guide = "my_guide:Mine"\ncommon_random_numbers = "auto"\n'
+    with configure(tmp_path, text + ARMS).open_study() as study:
+        asked = study.description.settings
+    assert asked.noise.limits == (0, 1)
+    assert (asked.guide, asked.common_random_numbers) == ("my_guide:Mine", "auto")
+    for old, new, what in [
+        ('"auto"', "true", "common_random_numbers"),
+        ("my_guide:Mine", "tabular", "guide"),
+        ("high = 1", "high = 2", "noise"),
+        ("delta = 0.05", 'delta = 0.05\non_identical = "accept"', "on_identical"),
+    ]:
+        with pytest.raises(InputError, match=f"another question .*: {what} changed"):
+            configure(tmp_path, text.replace(old, new) + ARMS).open_study()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('guide = "nowhere:guide"', "the guide's module 'nowhere' cannot be imported"),
+        ('common_random_numbers = "yes"', "common_random_numbers: given 'yes'"),
+        ("common_random_numbers = true", "common random numbers make pulls dependent"),
+        ('trust = "luck"', "trust: given 'luck'; it should be 'model' or 'pairs'"),
+    ],
+)
+def test_mistakes_in_what_is_trusted(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        configure(tmp_path, BASE + text + ARMS)
+
+
+@pytest.mark.parametrize("noise", ['noise = { kind = "gaussian" }', BASE.splitlines()[2]])
+def test_a_study_of_0_1_0_goes_on_with_its_old_configuration(tmp_path: Path, noise: str) -> None:
+    """There an unknown scale meant equal variances, and the model was always trusted."""
+    config = configure(tmp_path, f"delta = 0.05\n{noise}\n" + ARMS)
+    old = Gaussian(equal=True) if config.settings.noise.evidence == "batches" else Gaussian(1.0)
+    settings = Settings(delta=0.05, noise=old)
+    Study.begin(config.file, config.problem(), settings).close()
+    with config.open_study() as study:
+        assert study.description.settings.trust == "model"
+        assert study.description.settings.noise.to_dict() == old.to_dict()
+    changed = configure(tmp_path, f'delta = 0.05\ntrust = "pairs"\n{noise}\n' + ARMS)
+    with pytest.raises(InputError, match="trust changed"):
+        changed.open_study()

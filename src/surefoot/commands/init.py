@@ -21,13 +21,12 @@ delta = 0.05                # the answer may be wrong with this probability
 # tolerance = 0.1           # an arm this close to the best is good enough
 # budget = 100000           # no more pulls than this
 # seed = 1                  # of all random streams; drawn afresh if left out
-features = "quadratic"      # how rewards depend on the parameters: "linear", "quadratic",
-                            # "given" (no intercept), "tabular" (no assumption, more pulls)
-algorithm = "prime"
-
-[noise]
-kind = "gaussian"           # or "sub-gaussian", with scale = (highest - lowest reward) / 2
-# scale = 1.0               # its standard deviation, or an upper bound; unknown if left out
+# The answer rests on the rewards alone: nothing is assumed about how they depend on the parameters,
+# nor about how noisy they are. To say more, which may save pulls:
+# noise = {{ kind = "bounded", low = 0, high = 1 }}   # success rates, and other rewards in a range
+# features = "quadratic"    # what guides the search: "linear" (if left out), "quadratic", "tabular"
+# trust = "model"           # let the answer rest on it too: fewer pulls, but it must fit
+# common_random_numbers = "auto"   # if all that is random comes from pull.rng() or pull.seed
 
 # The arms: configurations to choose among. One of list, grid and csv:
 [arms]

@@ -192,9 +192,24 @@ def _json_value(text: str) -> Any:
 
 def simulator_from(reference: str, folder: Path) -> Callable[[Pull], float]:
     """The function that "module:function" names, beside the configuration file too."""
+    found = imported(reference, folder, "simulator")
+    if not callable(found):
+        raise InputError(
+            f"{reference!r} is a {type(found).__name__}, not a function: give a function of a pull"
+        )
+    simulator: Callable[[Pull], float] = found
+    return simulator
+
+
+def imported(reference: str, folder: Path, what: str) -> Any:
+    """What "module:attribute" names, beside the configuration file too.
+
+    Args:
+        what: what it is to be, for messages.
+    """
     module, _, name = reference.partition(":")
     if not module or not name:
-        raise InputError(f'the simulator {reference!r} names no function: write "module:function"')
+        raise InputError(f'the {what} {reference!r} names nothing in a module: write "module:name"')
     place = str(folder.absolute())
     if place not in sys.path:
         sys.path.insert(0, place)
@@ -202,17 +217,12 @@ def simulator_from(reference: str, folder: Path) -> Callable[[Pull], float]:
         found: Any = importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise InputError(
-            f"the simulator's module {module!r} cannot be imported ({error}): is it in {place}?"
+            f"the {what}'s module {module!r} cannot be imported ({error}): is it in {place}?"
         ) from None
     for part in name.split("."):
         if not hasattr(found, part):
             raise InputError(
-                f"the module {module!r} has no {name!r}: write the name of a function in it"
+                f"the module {module!r} has no {name!r}: write the name of a {what} in it"
             )
         found = getattr(found, part)
-    if not callable(found):
-        raise InputError(
-            f"{reference!r} is a {type(found).__name__}, not a function: give a function of a pull"
-        )
-    simulator: Callable[[Pull], float] = found
-    return simulator
+    return found

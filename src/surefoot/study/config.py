@@ -24,7 +24,7 @@ from surefoot.algorithms.settings import usable_delta
 from surefoot.errors import InputError
 from surefoot.noise import NOISE_MODELS, Noise
 from surefoot.problem import RobustProblem
-from surefoot.study.command import CommandSimulator, simulator_from
+from surefoot.study.command import CommandSimulator, imported, simulator_from
 from surefoot.study.pull import Pull, refuse_reserved
 from surefoot.study.space import (
     Arms,
@@ -45,6 +45,12 @@ def _path(text: str) -> str:
     return text
 
 
+def _shared(given: Any) -> Any:
+    if not isinstance(given, bool) and given != "auto":
+        raise ValueError('it should be true, false or "auto"')
+    return given
+
+
 Positive = Annotated[Number, Field(gt=0)]
 PathText = Annotated[str, AfterValidator(_path)]
 TYPE_NAMES = {"float", "int", "str", "Steps"}  # those that stand in the paths of Pydantic's errors
@@ -63,6 +69,13 @@ class NoiseSection(Section):
 
     def build(self) -> Noise:
         return NOISE_MODELS[self.kind].from_options(self.model_extra or {})
+
+    def beside(self, stored: Noise) -> Noise:
+        """What this section means where a study holds the given noise. Gaussian noise of an unknown
+        scale meant equal variances in version 0.1: where no more is said, the study decides.
+        """
+        says_no_more = self.kind == stored.kind and not self.model_extra and not stored.known
+        return stored if says_no_more else self.build()
 
 
 class AlgorithmSection(Section):
@@ -132,7 +145,10 @@ class Config(Section):
     on_misfit: Literal["reject", "ignore"] = "reject"
     on_identical: Literal["refuse", "accept"] = "refuse"
     seed: Annotated[Whole, Field(ge=0)] | None = None
-    noise: NoiseSection
+    noise: NoiseSection = NoiseSection(kind="gaussian")
+    trust: Literal["model", "pairs"] | None = None
+    guide: str | None = None
+    common_random_numbers: Annotated[bool | Literal["auto"], PlainValidator(_shared)] = False
     arms: Arms
     perturbations: Perturbations = Perturbations()
     algorithm: AlgorithmSection = AlgorithmSection()
@@ -152,6 +168,8 @@ class StudyConfig:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.values = read_config(path)
+        if self.values.guide is not None and ":" in self.values.guide:
+            imported(self.values.guide, path.parent, "guide")
         self.settings = _settings(self.values)
         self.file = path.parent / (self.values.file or f"{path.stem}.db")
 
@@ -213,12 +231,15 @@ class StudyConfig:
         )
 
     def _refuse_changes(self, study: Study) -> None:
-        """What a study is asked cannot change half-way: its guarantee is for one question."""
+        """What a study is asked cannot change half-way: its guarantee is for one question.
+
+        What the file leaves unsaid is as the study has it: versions differ in what they then do.
+        """
         asked, values = study.description, self.values
         options = asked.full_options()
         now: dict[str, Any] = {
             "arms, perturbations or features": self.problem().to_dict(),
-            "noise": self.settings.noise.to_dict(),
+            "noise": values.noise.beside(asked.settings.noise).to_dict(),
             "algorithm": [values.algorithm.name, values.algorithm.options_beside(options)],
             "direction": values.direction,
         }
@@ -230,10 +251,14 @@ class StudyConfig:
         }
         for key in ("delta", "tolerance", "confidence", "on_misfit"):
             now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
-        if "on_identical" in values.model_fields_set:
-            now["on_identical"], then["on_identical"] = values.on_identical, asked.on_identical
-        if values.seed is not None:
-            now["seed"], then["seed"] = values.seed, asked.seed
+        if "noise" not in values.model_fields_set:
+            del now["noise"]
+        for key in ("trust", "guide", "common_random_numbers"):
+            if key in values.model_fields_set:
+                now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
+        for key in ("on_identical", "seed"):
+            if key in values.model_fields_set:
+                now[key], then[key] = getattr(values, key), getattr(asked, key)
         changed = [key for key in now if now[key] != then[key]]
         if changed:
             raise InputError(
@@ -251,7 +276,15 @@ def _settings(values: Config) -> Settings:
         tolerance=values.tolerance,
         budget=values.budget,
         on_misfit=values.on_misfit,
+        trust=values.trust or _trust_of(values.algorithm.build()),
+        guide=values.guide,
+        common_random_numbers=values.common_random_numbers,
     )
+
+
+def _trust_of(algorithm: Algorithm) -> Literal["model", "pairs"]:
+    """What a certificate relies on if the file does not say: on a model only where it must."""
+    return "model" if algorithm.needs_model else "pairs"
 
 
 def read_config(path: Path) -> Config:
@@ -293,8 +326,6 @@ def _explain(detail: ErrorDetails) -> str:
 def _purpose(key: str) -> str:
     purposes = {
         "delta": "the probability with which the answer may be wrong, such as 0.05",
-        "noise": 'what is known about the noise, such as noise = { kind = "gaussian" } for an '
-        "unknown scale",
         "noise.kind": " or ".join(f'"{kind}"' for kind in NOISE_MODELS),
         "arms": "the configurations to choose among",
     }

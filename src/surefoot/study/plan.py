@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from surefoot.algorithms import Algorithm, Settings, algorithm_from
 from surefoot.arrays import Array
 from surefoot.errors import InputError
-from surefoot.hardness import complexity
+from surefoot.hardness import Complexity, complexity
 from surefoot.noise import Gaussian, Noise
 from surefoot.problem import RobustProblem
-from surefoot.simulate import LinearSimulator, identify
+from surefoot.simulate import LinearSimulator
 
 GAPS = (2.0, 1.0, 0.5, 0.2, 0.1)
 ALTERNATIVES = ("robust-rage", "robust-static")
@@ -56,21 +57,15 @@ def expected_costs(
     Args:
         draws: how many θ; by default 3, and 1 for large problems.
     """
-    contestants = _contestants(problem, algorithm)
+    contestants = _contestants(problem, settings, algorithm)
     draws = draws or (3 if problem.n_pairs <= MANY_PAIRS else 1)
     generator = np.random.default_rng(np.random.SeedSequence(seed))
-    noise = settings.noise if settings.noise.known else Gaussian(1.0)
-    scales = noise.scales(problem.n_pairs)
+    scales = _known(settings.noise).scales(problem.n_pairs)
     thetas = [_unit_gap_theta(problem, generator) * float(np.mean(scales)) for _ in range(draws)]
-    hardness = [
-        complexity(problem, theta, 1e-2, problem.pairs / scales[:, None]) for theta in thetas
-    ]
+    hardness = [_hardness(problem, settings.trust, theta, scales) for theta in thetas]
     for gap in gaps:
         counted = {
-            name: [
-                _pulls(problem, contestant, settings.delta, noise, gap * theta, generator)
-                for theta in thetas
-            ]
+            name: [_pulls(problem, contestant, gap * theta, scales, generator) for theta in thetas]
             for name, contestant in contestants.items()
         }
         yield Cost(
@@ -87,8 +82,32 @@ def left_out(problem: RobustProblem) -> tuple[str, ...]:
     return LEAVE_OUT if comparisons > MOST_COMPARISONS else ()
 
 
-def _contestants(problem: RobustProblem, algorithm: Algorithm) -> dict[str, Algorithm]:
-    """What is simulated, by name; a problem on which that takes too long is refused."""
+def _known(noise: Noise) -> Noise:
+    """The noise with a scale: 1 where none is known. Gaps are in its units."""
+    return noise if noise.known else Gaussian(1.0)
+
+
+def _hardness(problem: RobustProblem, trust: str, theta: Array, scales: Array) -> Complexity:
+    """The complexity of the features' problem, or if no model is trusted of the pairs' own."""
+    if trust == "model":
+        return complexity(problem, theta, 1e-2, problem.pairs / scales[:, None])
+    alone = RobustProblem.from_pairs(np.eye(problem.n_pairs), problem.arm_of_pair)
+    means = problem.pairs @ theta
+    return complexity(alone, alone.pairs.T @ means, 1e-2, alone.pairs / scales[:, None])
+
+
+class _Contestant(NamedTuple):
+    algorithm: Algorithm
+    settings: Settings
+
+
+def _contestants(
+    problem: RobustProblem, settings: Settings, algorithm: Algorithm
+) -> dict[str, _Contestant]:
+    """What is simulated, by name; a problem on which that takes too long is refused.
+
+    Without a model there is nobody to compare with: the others rely on one.
+    """
     if problem.n_arms < 2:
         raise InputError("the problem has a single arm: nothing has to be pulled")
     if problem.n_pairs > MOST_PAIRS:
@@ -102,8 +121,23 @@ def _contestants(problem: RobustProblem, algorithm: Algorithm) -> dict[str, Algo
             f"{algorithm.name!r} compares every pair with every arm, too much for "
             f'{problem.n_pairs:,} pairs and {problem.n_arms:,} arms: choose algorithm = "prime"'
         )
+    if settings.trust == "pairs":
+        return {algorithm.name: _Contestant(algorithm, _simulated(settings))}
+    known = Settings(delta=settings.delta, noise=_known(settings.noise), on_misfit="ignore")
     others = [name for name in ALTERNATIVES if name not in too_large]
-    return {algorithm.name: algorithm} | {name: algorithm_from(name) for name in others}
+    return {algorithm.name: _Contestant(algorithm, known)} | {
+        name: _Contestant(algorithm_from(name), known) for name in others
+    }
+
+
+def _simulated(settings: Settings) -> Settings:
+    """The settings of a study without a model, for simulated rewards: normal and independent."""
+    return Settings(
+        delta=settings.delta,
+        noise=Gaussian() if settings.noise.limits else settings.noise,
+        trust="pairs",
+        tolerance=settings.tolerance if settings.noise.known else 0.0,
+    )
 
 
 def _unit_gap_theta(problem: RobustProblem, generator: np.random.Generator) -> Array:
@@ -122,17 +156,18 @@ def _unit_gap_theta(problem: RobustProblem, generator: np.random.Generator) -> A
 
 def _pulls(
     problem: RobustProblem,
-    algorithm: Algorithm,
-    delta: float,
-    noise: Noise,
+    contestant: _Contestant,
     theta: Array,
+    scales: Array,
     generator: np.random.Generator,
 ) -> float:
     """Pulls of one simulated run; infinitely many if it ends without an answer."""
     seed = np.random.SeedSequence(int(generator.integers(2**63)))
-    simulator = LinearSimulator(problem, theta, noise.scales(problem.n_pairs), seed)
-    result = identify(problem, simulator, algorithm, delta=delta, noise=noise, on_misfit="ignore")
-    return float(result.samples) if result.certified else np.inf
+    simulator = LinearSimulator(problem, theta, scales, seed)
+    run = contestant.algorithm.start(problem, contestant.settings)
+    while phase := run.next_phase():
+        run.update(simulator.pull(phase))
+    return float(run.samples) if run.result.certified else np.inf
 
 
 def _median(values: list[float]) -> float | None:
