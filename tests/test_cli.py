@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from surefoot import cli, compiled
+from surefoot import __version__, cli, compiled
 from surefoot.commands import init
 from surefoot.study import StudyReader
 from surefoot.study.config import StudyConfig
@@ -138,8 +138,8 @@ def test_a_plan_is_made_before_anything_is_spent(
     surefoot("plan", "study.toml", "--gap", "1", "--gap", "0.5", "--seconds-per-pull", "3600")
     output = capsys.readouterr().out
     assert "8 arms, 32 pairs" in output
-    assert "rank 6" in output
-    assert "static" in output
+    assert "rank 3" in output
+    assert "static" not in output  # it relies on a model, and the study does not
     assert "days" in output
     assert not Path("study.db").exists()
 
@@ -492,3 +492,25 @@ def test_a_first_compilation_is_announced_while_a_command_runs(capsys, monkeypat
     compiled.announce.cache_clear()
     compiled.announce()
     assert capsys.readouterr() == ("", "")
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    surefoot("--version")
+    assert capsys.readouterr().out == f"surefoot {__version__}\n"
+
+
+def test_a_study_that_was_interrupted_says_how_to_go_on(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    surefoot("init")
+    StudyConfig(Path("study.toml")).open_study().close()
+    surefoot("status")
+    assert "not begun, with `surefoot run study.toml`" in " ".join(capsys.readouterr().out.split())
+    with StudyConfig(Path("study.toml")).open_study() as study:
+        study.tell(0, 1.0)
+        surefoot("status")  # somebody has it open: it runs
+        assert "state running" in " ".join(capsys.readouterr().out.split())
+    surefoot("status")
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "interrupted, go on with `surefoot run study.toml`" in shown
+    assert "nobody" not in shown

@@ -187,3 +187,22 @@ class TestStored:
         data = json.loads(small().to_json()) | {"offsets": offsets}
         with pytest.raises(InputError, match="do not divide 5 pairs among the arms"):
             RobustProblem.from_dict(data)
+
+
+def test_an_arm_at_the_end_of_its_grid_is_known():
+    grid = [[gain, delay] for gain in (1, 2, 4) for delay in (0, 5)]
+    problem = RobustProblem(grid, [np.zeros((1, 2))] * 6, parameter_names=["gain", "delay"])
+    assert [problem.edges_of(arm) for arm in range(6)] == [["gain"]] * 2 + [[]] * 2 + [["gain"]] * 2
+    again = RobustProblem.from_dict(problem.to_dict())
+    assert again.edges_of(0) == ["gain"]
+    scattered = RobustProblem(grid[:5], [np.zeros((1, 2))] * 5)
+    assert scattered.edges_of(0) == []
+    pairs = RobustProblem.from_pairs(grid, range(6))
+    assert pairs.edges_of(0) == []
+    assert "arms" not in pairs.to_dict()
+
+
+def test_arms_of_another_shape_are_refused():
+    described = RobustProblem([[1.0], [2.0]], [[[0.0]]] * 2).to_dict()
+    with pytest.raises(InputError, match="2 arms of 1 parameters"):
+        RobustProblem.from_dict(described | {"arms": [[1.0]]})

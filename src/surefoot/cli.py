@@ -9,7 +9,7 @@ import logging
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -56,8 +56,21 @@ app = typer.Typer(
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from surefoot import __version__
+
+        print(f"surefoot {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def surefoot() -> None:
+def surefoot(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
     """Find the configuration with the best worst case, with proof, in the fewest simulator
     calls.
     """

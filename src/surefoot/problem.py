@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RANK_TOLERANCE = 1e-9
+INNER = 1  # values between the ends, without which every value is at one
 
 
 class RobustProblem:
@@ -46,7 +48,11 @@ class RobustProblem:
         pairs: (n_pairs, dimension) the features in a basis of their span, so of full column rank.
         basis: (n_features, dimension) with `pairs = features @ basis`.
         offsets: (n_arms + 1,) where each arm's pairs begin.
+        arms: (n_arms, n_parameters) the arms as nothing goes wrong; None if only their pairs are
+            known.
     """
+
+    arms: Array | None
 
     def __init__(
         self,
@@ -58,7 +64,8 @@ class RobustProblem:
         perturbation_names: Sequence[Sequence[str]] | None = None,
         parameter_names: Names = None,
     ) -> None:
-        groups = perturbed(matrix(arms, "arms"), perturbations)
+        nominal = matrix(arms, "arms")
+        groups = perturbed(nominal, perturbations)
         names = None if perturbation_names is None else joined(perturbation_names, groups)
         self._build(
             np.concatenate(groups),
@@ -68,6 +75,7 @@ class RobustProblem:
             names,
             parameter_names,
         )
+        self.arms = nominal
 
     @classmethod
     def from_pairs(
@@ -144,6 +152,7 @@ class RobustProblem:
                 f"the feature map gave {len(self.features)} rows for {self.n_pairs} "
                 f"pairs: it must give one row per pair"
             )
+        self.arms = None
         self.feature_map = features.settled(self.features)
         self.feature_names = features.names(self.parameter_names, self.features.shape[1])
         self.basis = _span(self.features)
@@ -231,6 +240,21 @@ class RobustProblem:
         gaps[best] = np.delete(gaps, best).min() if self.n_arms > 1 else np.inf
         return gaps
 
+    def edges_of(self, arm: int) -> list[str]:
+        """The parameters of which the arm has the smallest or the largest value, where arms are all
+        combinations of values: beyond them may be a better one.
+        """
+        if self.arms is None:
+            return []
+        values = [np.unique(column) for column in self.arms.T]
+        if math.prod(len(own) for own in values) != self.n_arms:
+            return []
+        return [
+            name
+            for name, own, value in zip(self.parameter_names, values, self.arms[arm], strict=True)
+            if len(own) >= INNER + 2 and value in (own[0], own[-1])
+        ]
+
     def reduced(self, theta: ArrayLike) -> Array:
         """(dimension,) the θ of the reduced basis with the same mean rewards."""
         solution, *_ = np.linalg.lstsq(self.pairs, self.pair_means(theta), rcond=None)
@@ -280,7 +304,7 @@ class RobustProblem:
             "arm_names": self.arm_names,
             "perturbation_names": self.perturbation_names,
             "parameter_names": self.parameter_names,
-        }
+        } | ({} if self.arms is None else {"arms": self.arms.tolist()})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> RobustProblem:
@@ -301,6 +325,8 @@ class RobustProblem:
         arm = np.repeat(np.arange(len(sizes)), sizes)
         problem = cls.__new__(cls)
         problem._build(parameters, arm, map_from_file(features), *names)
+        if data.get("arms") is not None:
+            problem.arms = _nominal(data["arms"], problem)
         return problem
 
     def to_json(self) -> str:
@@ -325,6 +351,16 @@ class RobustProblem:
     def __repr__(self) -> str:
         size = f"{self.n_arms} arms, {self.n_pairs} pairs, dimension {self.dimension}"
         return f"RobustProblem({size}, features {self.feature_kind!r})"
+
+
+def _nominal(given: Any, problem: RobustProblem) -> Array:
+    arms = matrix(given, "arms")
+    if arms.shape != (problem.n_arms, problem.parameters.shape[1]):
+        raise InputError(
+            f"arms have shape {arms.shape}, but the problem has {problem.n_arms} arms of "
+            f"{problem.parameters.shape[1]} parameters: write it with to_dict() or to_json()"
+        )
+    return arms
 
 
 def _span(features: Array) -> Array:

@@ -56,3 +56,10 @@ def test_without_data_nothing_is_chosen_and_nothing_is_drawn():
     frame = arms_frame(fresh())
     assert set(frame["kind"]) == {"still possible"}
     assert all(row["value"] is None for row in arms_chart(fresh()).to_dict()["datasets"]["arms"])
+
+
+def test_costs_are_called_costs():
+    drawn = str(arms_chart(finished(), sign=-1).to_dict())
+    assert "cost under the arm's worst perturbation" in drawn
+    assert "highest mean cost" in drawn
+    assert "reward" not in drawn

@@ -352,3 +352,14 @@ def test_a_pull_arrives_at_a_worker_as_it_was_sent(path: Path) -> None:
     assert copy.parameters == pull.parameters
     assert copy.features.tobytes() == pull.features.tobytes()
     assert copy.rng().normal() == pull.rng().normal()
+
+
+def test_the_best_parameters_are_those_of_the_arm_as_nothing_goes_wrong(path: Path) -> None:
+    arms = [[1.0, 0.0], [2.0, 0.0], [3.0, 0.0]]
+    problem = sf.RobustProblem(arms, [[[0.5, 1.0]]] * 3, parameter_names=["gain", "demand"])
+    options = {"delta": 0.05, "noise": sf.Gaussian(1.0), "seed": 1}
+    with Study.create(path, problem, **options) as study:
+        study.run(lambda pull: 9 * pull.parameters["gain"] + pull.rng().normal(), "serial")
+    with sf.StudyReader(path) as reader:
+        assert reader.result.best_parameters == {"gain": 3.0, "demand": 0.0}
+        assert "arm 2 is at the end of the values of gain" in repr(reader.result)

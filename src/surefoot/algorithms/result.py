@@ -240,6 +240,25 @@ class Result:
         return self.problem.arm_names[self.arm]
 
     @property
+    def best_parameters(self) -> dict[str, float] | None:
+        """The arm's own parameters by name; None if the problem was made of pairs alone."""
+        if self.problem.arms is None:
+            return None
+        values = self.problem.arms[self.arm].tolist()
+        return dict(zip(self.problem.parameter_names, values, strict=True))
+
+    @property
+    def edge(self) -> str | None:
+        """A warning if the arm is at the end of the grid that was searched."""
+        names = self.problem.edges_of(self.arm)
+        if not names:
+            return None
+        return (
+            f"{self.arm_name} is at the end of the values of {' and '.join(names)} that were "
+            "tried: a better one may lie beyond."
+        )
+
+    @property
     def values(self) -> Array:
         """(n_arms,) estimated robust values."""
         return self.problem.worst_of(self.pair_means)
@@ -318,6 +337,7 @@ class Result:
             f"{self.sentence}\n{self.reason.name}: {self.reason.value}\n"
             f"{self.algorithm}, delta {self.settings.delta:g}, policy {self.settings.confidence}, "
             f"{len(self.history)} phases; {self.model_check}"
+            + (f"\n{self.edge}" if self.edge else "")
         )
 
     def to_html(self) -> str:

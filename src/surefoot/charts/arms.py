@@ -10,13 +10,13 @@ import pandas as pd
 
 from surefoot.algorithms import Result
 from surefoot.charts.drawing import Drawing, layered, table
+from surefoot.charts.frames import measured
 from surefoot.charts.theme import BLUE, GREY, ORANGE
 
 MOST_ROWS = 40  # arms; more are drawn side by side, without their names
 MOST_LABELS = 20
 KINDS = ["chosen", "still possible", "eliminated"]
 COLOURS, MARKS = [ORANGE, BLUE, GREY], ["diamond", "circle", "cross"]
-INTERVAL_TITLE = "reward under the arm's worst perturbation"
 
 
 def arms_frame(result: Result, sign: int = 1) -> pd.DataFrame:
@@ -65,19 +65,21 @@ def arms_drawing(result: Result, sign: int = 1, title: str = "Worst case of each
     worst = "lowest" if sign > 0 else "highest"
     subtitle = (
         f"estimate and simultaneous {100 * (1 - result.settings.delta):g} % interval of "
-        f"the {worst} mean reward"
+        f"the {worst} mean {measured(sign)}"
     )
+    axis = f"{measured(sign)} under the arm's worst perturbation"
     if len(frame) > MOST_ROWS:
-        return Drawing(_columns, (), {"arms": frame, "chosen": frame.head(1)}, title, subtitle)
+        tables = {"arms": frame, "chosen": frame.head(1)}
+        return Drawing(_columns, (axis,), tables, title, subtitle)
     tables = {"arms": frame, "pairs": _pair_ticks(result, sign)}
-    return Drawing(_rows, (len(frame) <= MOST_LABELS,), tables, title, subtitle)
+    return Drawing(_rows, (len(frame) <= MOST_LABELS, axis), tables, title, subtitle)
 
 
-def _rows(labelled: bool) -> alt.LayerChart:
+def _rows(labelled: bool, axis: str) -> alt.LayerChart:
     arm = alt.Y("arm:N", sort=None, title=None)
-    value = alt.X("value:Q", title=INTERVAL_TITLE, scale=alt.Scale(zero=False))
+    value = alt.X("value:Q", title=axis, scale=alt.Scale(zero=False))
     base = table("arms").encode(y=arm, color=_colour())
-    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=INTERVAL_TITLE), x2="high:Q")
+    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=axis), x2="high:Q")
     others = table("pairs").mark_tick(color=GREY, opacity=0.6, thickness=1, height=8)
     others = others.encode(y=arm, x=value, tooltip=["arm:N", "perturbation:N", _number("value")])
     labels = base.mark_text(dy=-9, fontSize=10, align="center").encode(
@@ -87,7 +89,7 @@ def _rows(labelled: bool) -> alt.LayerChart:
     return layered(*layers, height=alt.Step(24 if labelled else 18))
 
 
-def _columns() -> alt.LayerChart:
+def _columns(axis: str) -> alt.LayerChart:
     base = table("arms").encode(
         x=alt.X(
             "rank:Q", title="arms, the best worst case first", axis=alt.Axis(format="d", grid=False)
@@ -95,7 +97,7 @@ def _columns() -> alt.LayerChart:
         color=_colour(),
     )
     bars = base.mark_rule(strokeWidth=1, opacity=0.55).encode(
-        y=alt.Y("low:Q", title=INTERVAL_TITLE), y2="high:Q"
+        y=alt.Y("low:Q", title=axis), y2="high:Q"
     )
     points = _points(base.encode(y=alt.Y("value:Q", scale=alt.Scale(zero=False))), size=22)
     chosen = table("chosen").mark_text(align="left", dx=8, dy=-6, fontWeight="bold")

@@ -41,3 +41,8 @@ def _plain(values: np.ndarray[Any, Any]) -> list[Any]:
             for value, finite in zip(values.tolist(), np.isfinite(values), strict=True)
         ]
     return values.tolist()  # type: ignore[no-any-return]
+
+
+def measured(sign: int) -> str:
+    """What pulls of a study give: whoever minimises calls it a cost."""
+    return "reward" if sign > 0 else "cost"

@@ -8,6 +8,7 @@ import pandas as pd
 
 from surefoot.algorithms import Result
 from surefoot.charts.drawing import Drawing, layered, table
+from surefoot.charts.frames import measured
 from surefoot.charts.theme import BLUE, GREY
 
 
@@ -45,10 +46,10 @@ def residuals_drawing(result: Result, sign: int = 1, title: str = "Does the mode
         "residuals": residuals_frame(result, sign),
         "band": pd.DataFrame({"low": [-3], "zero": [0], "high": [3]}),
     }
-    return Drawing(_template, (), tables, title, str(result.model_check))
+    return Drawing(_template, (measured(sign),), tables, title, str(result.model_check))
 
 
-def _template() -> alt.LayerChart:
+def _template(measured: str) -> alt.LayerChart:
     axis = "average − fit (standard errors)"
     band = (
         table("band")
@@ -60,7 +61,7 @@ def _template() -> alt.LayerChart:
     legend = alt.Legend(orient="bottom", tickCount=3, format="d")
     points = table("residuals").mark_point(filled=True, color=BLUE, opacity=0.75)
     points = points.encode(
-        x=alt.X("fit:Q", title="fitted mean reward", scale=alt.Scale(zero=False)),
+        x=alt.X("fit:Q", title=f"fitted mean {measured}", scale=alt.Scale(zero=False)),
         y=alt.Y("residual:Q", title=axis),
         size=alt.Size("pulls:Q", title="pulls", scale=alt.Scale(range=[25, 300]), legend=legend),
         tooltip=["arm:N", "perturbation:N", "pulls:Q", *numbers],

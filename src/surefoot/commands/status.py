@@ -39,12 +39,10 @@ def _print(reader: StudyReader, status: Status) -> None:
     from surefoot.progress import duration
 
     table, running = Table(show_header=False, box=None), status.running
-    driver = status.writer or (
-        "nobody" if status.state != "running" else "nobody: `surefoot run` goes on with it"
-    )
     table.add_row("study", f"{reader.name} ({reader.path}, {reader.description.direction})")
-    table.add_row("state", status.state)
-    table.add_row("run by", driver)
+    table.add_row("state", _state(reader, status))
+    if status.writer:
+        table.add_row("run by", status.writer)
     table.add_row(
         "pulls",
         f"{status.told} told, {status.asked} asked by hand, {status.failed} failed, "
@@ -73,6 +71,18 @@ def _print(reader: StudyReader, status: Status) -> None:
     if status.message and status.state == "paused":
         table.add_row("message", status.message)
     print_table(table)
+
+
+def _state(reader: StudyReader, status: Status) -> str:
+    """The state in words: a study that runs without anybody running it was interrupted."""
+    if status.state == "finished" or status.writer:
+        return status.state
+    if status.asked:
+        return f"waiting for {status.asked} rewards that were asked for by hand"
+    on = f"go on with {reader.how_to_go_on}"
+    if status.state == "paused":
+        return f"paused, {on}"
+    return f"interrupted, {on}" if status.told else f"not begun, {on.removeprefix('go on ')}"
 
 
 def _running(now: Running) -> str:

@@ -236,15 +236,17 @@ class StudyConfig:
         What the file leaves unsaid is as the study has it: versions differ in what they then do.
         """
         asked, values = study.description, self.values
-        options = asked.full_options()
+        options, described = asked.full_options(), asked.problem.to_dict()
         now: dict[str, Any] = {
-            "arms, perturbations or features": self.problem().to_dict(),
+            "arms, perturbations or features": {
+                key: value for key, value in self.problem().to_dict().items() if key in described
+            },
             "noise": values.noise.beside(asked.settings.noise).to_dict(),
             "algorithm": [values.algorithm.name, values.algorithm.options_beside(options)],
             "direction": values.direction,
         }
         then: dict[str, Any] = {
-            "arms, perturbations or features": asked.problem.to_dict(),
+            "arms, perturbations or features": described,
             "noise": asked.settings.noise.to_dict(),
             "algorithm": [asked.algorithm, options],
             "direction": asked.direction,

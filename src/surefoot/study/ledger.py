@@ -29,6 +29,7 @@ class Ledger:
         description: what the study was asked.
         state: "running", "paused" or "finished".
         message: why it is paused or finished.
+        command: what a user types to go on.
     """
 
     def __init__(self, storage: WriteStorage, algorithm: Algorithm | None) -> None:
@@ -36,7 +37,11 @@ class Ledger:
         self.mutex = threading.RLock()
         entries = storage.entries()
         standing = Standing.from_entries(entries)
-        self._file, self.state, self.message = standing.file, standing.state, standing.message
+        self.command, self.state, self.message = (
+            standing.how_to_go_on,
+            standing.state,
+            standing.message,
+        )
         self._load(Description.from_entries(entries))
 
     @property
@@ -62,11 +67,6 @@ class Ledger:
     def waiting(self) -> int:
         """Pulls of this phase that are not handed out."""
         return self._phase.waiting if self._phase else 0
-
-    @property
-    def command(self) -> str:
-        """What a user types to go on."""
-        return f"`surefoot run {self._file}`" if self._file else "study.run(simulator)"
 
     def take(self, n: int) -> list[Pull]:
         """Hand out up to n pulls of this phase."""

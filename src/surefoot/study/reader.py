@@ -87,6 +87,7 @@ class StudyReader:
         self.description = Description.from_entries(entries)
         standing = Standing.from_entries(entries)
         self.created, self.configuration = standing.created, standing.configuration
+        self.how_to_go_on = standing.how_to_go_on
         self._run: Run | None = None
         self._own_algorithm = algorithm
         self._verification = Verification(self.description, self._storage, algorithm)

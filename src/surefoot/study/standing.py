@@ -44,3 +44,8 @@ class Standing(BaseModel):
         """The configuration file that it was made from."""
         found = (self.configuration or {}).get("file")
         return found if isinstance(found, str) else None
+
+    @property
+    def how_to_go_on(self) -> str:
+        """What a user types to go on with the study."""
+        return f"`surefoot run {self.file}`" if self.file else "study.run(simulator)"
