@@ -144,5 +144,5 @@ def test_only_the_command_line_speaks_of_its_options() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         if re.search(r"(?<![\w-])--[a-z]", node.value)
     }
-    outside = {name for name in told if not name.startswith("commands/")}
+    outside = {name for name in told if not name.startswith(("commands/", "cli.py"))}
     assert outside == {"__init__.py"}  # which says why `surefoot --help` is quick
