@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from surefoot.algorithms import ALGORITHMS
+from surefoot.algorithms import ALGORITHMS, StopReason
 from surefoot.cli import COMMANDS
 from tests.algorithms import test_conformance
 from tests.documents import PAGES, ROOT, Output, page_module, run_page
@@ -103,6 +103,13 @@ def test_every_local_link_of_the_readme_leads_somewhere() -> None:
 def test_every_command_is_described() -> None:
     text = (ROOT / "docs" / "commands.md").read_text()
     assert not [name for name in COMMANDS if f"surefoot {name}" not in text]
+
+
+def test_every_reason_to_stop_is_described() -> None:
+    text = (ROOT / "docs" / "guides" / "certificate.md").read_text()
+    certified = {True: "yes", False: "no"}
+    rows = [f"| `{reason.name}` | {certified[reason.certifies]} |" for reason in StopReason]
+    assert not [row for row in rows if row not in text]
 
 
 @pytest.mark.parametrize(
