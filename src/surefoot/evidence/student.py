@@ -17,6 +17,7 @@ from surefoot.arrays import Array
 SECOND_FALL = 2.0  # a fall that may still come, in the largest one seen
 ROUNDING = 1e-12  # values that differ by less than this share of their size are the same
 LEAST_TAIL = 1e-300
+LARGEST = 1e90  # cubes are finite; what is beyond says no more
 LOWEST = float(special.ndtri(LEAST_TAIL))  # the lowest score there is
 
 
@@ -80,4 +81,5 @@ def _corrected(t: Array, skewness: Array, m: int) -> Array:
     """
     a = skewness / (3 * np.sqrt(m))
     level = np.where(a < 0, np.minimum(t, 1 / np.maximum(-a, 1e-300)), t)
+    level = np.clip(level, -LARGEST, LARGEST)
     return np.asarray(level + a * level**2 + a**2 * level**3 / 3 + a / 2)
