@@ -22,6 +22,7 @@ NOT_BENCHMARKS = {"__init__", "__main__", "table", "frank_wolfe", "rewards"}
 
 
 def main(names: list[str]) -> None:
+    names = [name.replace("-", "_") for name in names]
     available = sorted(
         path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in NOT_BENCHMARKS
     )

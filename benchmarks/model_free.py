@@ -1,6 +1,6 @@
 """Certificates without a model: what they cost, how often they err, and what a guide saves.
 
-`SUREFOOT_BENCH_RUNS=20 python -m benchmarks model_free` takes a tenth of the runs, for a first
+`SUREFOOT_BENCH_RUNS=20 python -m benchmarks model-free` takes a tenth of the runs, for a first
 look. PRIME's constants were chosen on slippage configurations with other seeds, and on games; the
 smooth tables and the parabola were not used.
 """
