@@ -18,19 +18,16 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "
 from rich.console import Console
 from rich.table import Table
 
-NOT_BENCHMARKS = {"__init__", "__main__", "table", "frank_wolfe", "rewards"}
+from benchmarks import NAMES
 
 
 def main(names: list[str]) -> None:
     names = [name.replace("-", "_") for name in names]
-    available = sorted(
-        path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in NOT_BENCHMARKS
-    )
-    unknown = set(names) - set(available)
+    unknown = set(names) - set(NAMES)
     if unknown:
-        sys.exit(f"unknown benchmark {sorted(unknown)}: choose among {', '.join(available)}")
+        sys.exit(f"unknown benchmark {sorted(unknown)}: choose among {', '.join(NAMES)}")
     console, results = Console(width=150), {}
-    for name in names or available:
+    for name in names or NAMES:
         table = Table(title=name, title_justify="left")
         for column in ("work", "measured", "target", ""):
             table.add_column(column)
