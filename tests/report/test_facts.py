@@ -1,6 +1,7 @@
+import numpy as np
 import pytest
 
-from surefoot import Prime, Tuning
+from surefoot import Gaussian, Outcome, Prime, RobustProblem, Tuning, identify
 from surefoot.charts import arms_frame
 from surefoot.hardness import complexity
 from surefoot.report.facts import arm_rows, certificate, number, settings_facts
@@ -68,3 +69,45 @@ def test_options_are_shown_where_they_differ_from_the_defaults(tmp_path):
 
 def test_arms_without_data_show_dashes():
     assert {row["value"] for row in arm_rows(arms_frame(fresh()))} == {"–"}
+
+
+def test_assumptions_come_in_the_order_of_their_importance():
+    facts = certificate(finished())
+    assumed = [fact.value for fact in facts if fact.name.startswith("assumes")]
+    assert assumed == [
+        "pulls are independent",
+        "means are linear in the features",
+        "Gaussian noise of scale at most 1",
+    ]
+
+
+def _directly(sign, seed=1):
+    """Direct comparisons of rewards with rare large values in one direction."""
+    generator = np.random.default_rng(seed)
+    problem = RobustProblem.from_pairs(np.eye(4), [0, 0, 1, 1])
+    means = np.array([0.3, 0.5, -0.3, 0.5])
+
+    class Skewed:
+        def pull(self, phase):
+            pairs = np.repeat(np.arange(4), phase.counts)
+            noise = generator.standard_normal(len(pairs))
+            noise[pairs < 2] += sign * (generator.standard_exponential((pairs < 2).sum()) ** 2 - 2)
+            return Outcome.from_rewards(phase, 4, pairs, means[pairs] + noise)
+
+    return identify(problem, Skewed(), delta=0.05, noise=Gaussian(), trust="pairs", budget=4000)
+
+
+@pytest.mark.parametrize(
+    ("sign", "words"), [(-1, "rare large losses"), (1, "rare large wins"), (0, "nearly symmetric")]
+)
+def test_the_certificate_says_how_skewed_the_deciding_differences_were(sign, words):
+    result = _directly(sign)
+    assert np.sign(result.skewness) == sign or abs(result.skewness) < 0.5
+    facts = {fact.name: fact for fact in certificate(result)}
+    assert words in facts["differences"].note
+    assert "compared directly" in facts["assumes, 2."].value
+
+
+def test_where_nothing_is_taken_for_normal_nothing_is_said_of_skewness():
+    assert finished().skewness is None
+    assert "differences" not in {fact.name for fact in certificate(finished())}

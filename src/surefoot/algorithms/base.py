@@ -120,13 +120,24 @@ class Algorithm(ABC):
         reason = self._stop or StopReason.RUNNING
         history = list(self.history)
         verdict = Verdict(
-            self.name, self.leader, reason, self.survivors, history, self.attained_confidence
+            algorithm=self.name,
+            arm=self.leader,
+            reason=reason,
+            survivors=self.survivors,
+            history=history,
+            attained_confidence=self.attained_confidence,
+            skewness=self.skewness,
         )
         return self.tally.result(verdict)
 
     @property
     def attained_confidence(self) -> float | None:
         """How sure it is now that the leader is best; None if it cannot say."""
+        return None
+
+    @property
+    def skewness(self) -> float | None:
+        """Of the differences that decide, where the evidence takes them for normal."""
         return None
 
     def options(self) -> dict[str, Any]:

@@ -178,6 +178,7 @@ class Verdict:
         survivors: (n_arms,) arms still possible.
         history: what was known after each phase.
         attained_confidence: how sure it is now that the arm is best; None if it cannot say.
+        skewness: of the differences that decide, where evidence takes them for normal.
     """
 
     algorithm: str
@@ -186,6 +187,7 @@ class Verdict:
     survivors: NDArray[np.bool_]
     history: list[PhaseRecord]
     attained_confidence: float | None = None
+    skewness: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,6 +212,8 @@ class Result:
             it rests on. Whenever one looks, a wrong arm is shown with a confidence of 1 − α or more
             in at most a share α of all runs. It is not the probability of being right given the
             data.
+        skewness: of the differences between single pulls that decide, the largest in size of those
+            that are clear; 0 if none is, None where no evidence takes differences for normal.
     """
 
     problem: RobustProblem
@@ -230,6 +234,7 @@ class Result:
     model_check: ModelCheck
     history: list[PhaseRecord]
     attained_confidence: float | None
+    skewness: float | None = None
 
     def __post_init__(self) -> None:
         if self.reason.contradicts:

@@ -249,6 +249,7 @@ class Tally:
             model_check=check,
             history=verdict.history,
             attained_confidence=verdict.attained_confidence,
+            skewness=verdict.skewness,
         )
 
     def _contradiction(self, check: ModelCheck) -> StopReason | None:

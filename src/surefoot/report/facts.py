@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from surefoot.study.description import Description
 
 
+SYMMETRIC = 0.5  # a skewness below this does not matter
+
+
 @dataclass(frozen=True)
 class Fact:
     """One line of a table: what it is, its value, and what that means."""
@@ -73,7 +76,38 @@ def certificate(result: Result, hardness: Complexity | None = None) -> list[Fact
     facts.append(
         Fact("model check", _model(result), "passing proves nothing; failing is a warning to heed")
     )
-    return facts
+    return facts + _assumptions(result)
+
+
+def _assumptions(result: Result) -> list[Fact]:
+    """What the answer assumes, the most important first."""
+    settings = result.settings
+    shared = settings.common_random_numbers is not False
+    assumed = [
+        "pulls are independent" + (", but for streams shared on purpose" if shared else ""),
+        "means are linear in the features"
+        if settings.trust == "model"
+        else "nothing about how means depend on parameters: pulled pairs are compared directly",
+        settings.noise.assumption,
+    ]
+    facts = [Fact(f"assumes, {i}.", text) for i, text in enumerate(assumed, start=1)]
+    return facts if result.skewness is None else [*facts, _shape(result.skewness)]
+
+
+def _shape(skewness: float) -> Fact:
+    """How far "nearly normal" can be trusted, as the differences say."""
+    value = f"skewness {number(skewness, 2)}"
+    if abs(skewness) < SYMMETRIC:
+        return Fact("differences", value, "nearly symmetric: taking them for normal does no harm")
+    if skewness > 0:
+        note = "rare large wins: they make an answer later, not less sure"
+    else:
+        note = (
+            "rare large losses, which few pulls can miss: phases were made larger and the evidence "
+            "lowered, but near a tie a wrong answer may be up to twice as likely as stated; "
+            "Bounded(low, high) does not depend on this"
+        )
+    return Fact("differences", value, note)
 
 
 def _decision(result: Result) -> list[Fact]:

@@ -76,6 +76,10 @@ class Prime(Algorithm):
             return 1.0
         return self.course.elimination.confidence(self.leader, self.settings.delta)
 
+    @property
+    def skewness(self) -> float | None:
+        return self.course.skewness(self.leader) if hasattr(self, "course") else None
+
     def _course(self) -> Course:
         if self.settings.trust == "pairs":
             return direct_course(self.problem, self.settings, self.tuning)

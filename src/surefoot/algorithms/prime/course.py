@@ -38,6 +38,10 @@ class Course(ABC):
     def learn(self, tally: Tally, phase: Phase, outcome: Outcome) -> None:
         """Take what came of the phase; `tally` holds it already."""
 
+    def skewness(self, leader: int) -> float | None:
+        """Of the leader's differences, where evidence takes them for normal and follows it."""
+        return None
+
     @property
     def exhausted(self) -> bool:
         """Whether no more looks are planned."""

@@ -82,6 +82,9 @@ class DirectCourse(Course):
             values = values + np.where(alive == self.contest.challenger, margin, 0.0)
         return alive[np.argsort(-values, kind="stable")]
 
+    def skewness(self, leader: int) -> float | None:
+        return self.judge.skewness(leader)
+
     @property
     def exhausted(self) -> bool:
         """Whether the clocks of all arms that might be eliminated have run down."""

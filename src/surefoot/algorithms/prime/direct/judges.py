@@ -93,6 +93,10 @@ class Judge(ABC):
     def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
         """What the phase says."""
 
+    def skewness(self, challenger: int) -> float | None:
+        """Of a challenger's differences, the largest in size; None where it does not matter."""
+        return None
+
     def least_pulls(self, contest: Contest) -> int:
         """Pulls of each pair that the next phase needs."""
         return max(self.least_batches, 1)
@@ -185,6 +189,10 @@ class StudentJudge(NormalJudge):
         return Verdicts(
             student_scores(values, 0.0, caution), student_scores(values, self.tolerance, caution)
         )
+
+    def skewness(self, challenger: int) -> float | None:
+        found = self.shapes.skewness(challenger).ravel()
+        return float(found[np.abs(found).argmax()])
 
     def least_pulls(self, contest: Contest) -> int:
         """As many as the means of compared differences need to be nearly normal.
