@@ -1,8 +1,10 @@
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from surefoot import Bounded, Gaussian, LinearSimulator, RobustProblem, identify
 from surefoot.charts import evidence_chart, evidence_frame
 from tests.charts.results import finished, fresh, many
 
@@ -56,3 +58,26 @@ def test_before_the_first_look_the_chart_says_so():
     assert spec["datasets"]["evidence"] == []
     assert "not yet" in spec["title"]["subtitle"]
     assert spec["title"]["text"] == "How far it is"
+
+
+DIRECT = {
+    "bets": (Bounded(0, 1), "bernoulli", "evidence (logarithm of a wealth)"),
+    "clocks": (Gaussian(), "gaussian", "evidence (standard deviations)"),
+}
+
+
+@pytest.mark.parametrize("kind", DIRECT)
+def test_bets_and_arms_on_their_own_clocks_are_held_against_one_level(kind):
+    noise, family, title = DIRECT[kind]
+    problem = RobustProblem.from_pairs(np.eye(8), np.repeat(np.arange(4), 2))
+    means = [0.6, 0.7, 0.45, 0.8, 0.3, 0.6, 0.2, 0.9]
+    simulator = LinearSimulator(problem, means, 0.5, seed=1, family=family)
+    result = identify(problem, simulator, delta=0.05, noise=noise, trust="pairs")
+    frame = evidence_frame(result)
+    assert np.isfinite(frame["evidence"]).all()
+    assert frame["boundary"].nunique() == 1
+    reached = frame["evidence"] >= frame["boundary"]
+    assert reached.equals(frame["eliminated"])
+    assert frame["eliminated"].sum() == 3
+    drawn = json.dumps(evidence_chart(result).to_dict(), ensure_ascii=False)
+    assert title in drawn

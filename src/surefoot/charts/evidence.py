@@ -70,7 +70,12 @@ def evidence_drawing(result: Result, rivals: int = 6, title: str = "Why it stopp
         subtitle = "this run has not yet weighed evidence against a boundary"
     title = "How far it is" if result.reason is StopReason.RUNNING else title
     return Drawing(
-        _template, (), tables, title, subtitle, {"$arms": list(dict.fromkeys(frame["arm"]))}
+        _template,
+        (_unit(result),),
+        tables,
+        title,
+        subtitle,
+        {"$arms": list(dict.fromkeys(frame["arm"]))},
     )
 
 
@@ -96,12 +101,18 @@ def _boundary_frame(result: Result) -> pd.DataFrame:
     return pd.DataFrame(looks, columns=["pulls", "boundary", "name"])
 
 
-def _template() -> alt.LayerChart:
-    return layered(*_boundary(), *_lines(), height=300)
+def _unit(result: Result) -> str:
+    """What evidence is measured in: on each arm's own clock if it has one."""
+    bets = result.settings.noise.evidence == "wealth" and result.settings.trust == "pairs"
+    return "logarithm of a wealth" if bets else "standard deviations"
 
 
-def _boundary() -> list[Any]:
-    base = table("boundary").encode(x=_pulls_axis(), y=_evidence_axis("boundary"))
+def _template(unit: str) -> alt.LayerChart:
+    return layered(*_boundary(unit), *_lines(unit), height=300)
+
+
+def _boundary(unit: str) -> list[Any]:
+    base = table("boundary").encode(x=_pulls_axis(), y=_evidence_axis("boundary", unit))
     line = base.mark_line(color=GREY, strokeDash=[5, 4], strokeWidth=1.5)
     looks = base.mark_tick(color=GREY, orient="horizontal", thickness=2, width=8)
     looks = looks.encode(tooltip=["pulls:Q", alt.Tooltip("boundary:Q", format=".4g")])
@@ -113,13 +124,13 @@ def _boundary() -> list[Any]:
     return [line, looks, label]
 
 
-def _lines() -> list[Any]:
+def _lines(unit: str) -> list[Any]:
     legend = alt.Legend(
         title="evidence against", orient="bottom", columns=3, labelLimit=180, symbolSize=120
     )
     base = table("evidence").encode(
         x=_pulls_axis(),
-        y=_evidence_axis("evidence"),
+        y=_evidence_axis("evidence", unit),
         color=alt.Color("arm:N", scale=_scale(SERIES), legend=legend),
     )
     shape = alt.Shape("arm:N", scale=_scale(SHAPES), legend=legend)
@@ -143,5 +154,5 @@ def _pulls_axis() -> alt.X:
     return alt.X("pulls:Q", title="pulls in all (log scale)", scale=scale, axis=axis)
 
 
-def _evidence_axis(field: str) -> alt.Y:
-    return alt.Y(f"{field}:Q", title="evidence (standard deviations)")
+def _evidence_axis(field: str, unit: str) -> alt.Y:
+    return alt.Y(f"{field}:Q", title=f"evidence ({unit})")
