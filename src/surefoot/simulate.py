@@ -39,6 +39,7 @@ def identify(
     trust: Literal["model", "pairs"] = "model",
     guide: Any = None,
     common_random_numbers: bool | Literal["auto"] = False,
+    objective: Literal["certify", "guess"] = "certify",
 ) -> Result:
     """Find the arm with the best worst case, pulling the simulator phase by phase."""
     settings = Settings(
@@ -51,6 +52,7 @@ def identify(
         trust=trust,
         guide=guide,
         common_random_numbers=common_random_numbers,
+        objective=objective,
     )
     run = algorithm_from(algorithm).start(problem, settings)
     while phase := run.next_phase():

@@ -42,6 +42,7 @@ class Algorithm(ABC):
     has_paper_policy: ClassVar[bool] = True
     supports_tolerance: ClassVar[bool] = False
     needs_model: ClassVar[bool] = True
+    can_guess: ClassVar[bool] = False
 
     problem: RobustProblem
     settings: Settings

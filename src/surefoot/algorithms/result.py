@@ -35,6 +35,10 @@ class StopReason(Enum):
         "The budget does not allow the next phase; the candidates are all still possible. Raise "
         "the budget, or set a tolerance."
     )
+    SPENT = (
+        "The budget is spent on the best guess, as was asked; the candidates are all still "
+        'possible. For a certificate, use objective="certify".'
+    )
     LOOKS_SPENT = (
         "The planned looks are used up without an answer, so the best arms are as good as tied: "
         "set a tolerance, or choose among the candidates."

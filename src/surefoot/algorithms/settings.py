@@ -33,6 +33,8 @@ class Settings:
             for the default.
         common_random_numbers: whether pulls of different pairs share random streams: True, False,
             or "auto", which decides phase by phase.
+        objective: "certify" stops when it is sure. "guess" spends the whole budget so that the best
+            guess is most likely right, unless it is sure before.
     """
 
     delta: float
@@ -44,6 +46,7 @@ class Settings:
     trust: Literal["model", "pairs"] = "model"
     guide: Any = None
     common_random_numbers: bool | Literal["auto"] = False
+    objective: Literal["certify", "guess"] = "certify"
 
     def __post_init__(self) -> None:
         """Check everything, and keep plain numbers: study files hold nothing else."""
@@ -69,6 +72,18 @@ class Settings:
         if self.guide is not None and self.trust != "pairs":
             raise InputError('a guide is for trust="pairs": with a model, the model is the guide')
         self._check_streams()
+        self._check_objective()
+
+    def _check_objective(self) -> None:
+        if self.objective not in ("certify", "guess"):
+            raise InputError(
+                f'objective={self.objective!r:.60} is not known: choose "certify" or "guess"'
+            )
+        if self.objective == "guess" and (self.budget is None or self.trust != "pairs"):
+            raise InputError(
+                'objective="guess" spends a budget on direct comparisons: give budget and '
+                'trust="pairs"'
+            )
 
     def _check_streams(self) -> None:
         choice = self.common_random_numbers

@@ -49,6 +49,7 @@ class Study:
         trust: Literal["model", "pairs"] = "model",
         guide: str | None = None,
         common_random_numbers: bool | Literal["auto"] = False,
+        objective: Literal["certify", "guess"] = "certify",
         on_identical: OnIdentical = "refuse",
         direction: Direction = "maximize",
         seed: int | None = None,
@@ -66,6 +67,8 @@ class Study:
             common_random_numbers: True: pulls of different pairs share `pull.rng()` and
                 `pull.seed`, so that differences vary less; "auto": where past phases show that it
                 pays. Simulators must use them for all that is random.
+            objective: "certify" stops when it is sure; "guess" spends the budget so that the best
+                guess is most likely right.
             on_identical: "refuse" ends a study whose pulls of a pair all give the same reward, to
                 the last bit, as those of a fixed seed do; "accept" is for simulators without noise.
             direction: "minimize" looks for the smallest worst case, which is then the largest over
@@ -85,6 +88,7 @@ class Study:
             trust=trust,
             guide=guide,
             common_random_numbers=common_random_numbers,
+            objective=objective,
         )
         return cls.begin(
             path,

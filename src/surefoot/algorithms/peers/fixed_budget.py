@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from surefoot.statistics import Counts, Outcome
 
 class FixedBudget(Peer):
     """Pull every pair equally often at first, then what the means and variances so far ask for."""
+
+    can_guess: ClassVar[bool] = True
 
     first_pulls: int
     increment: int

@@ -36,6 +36,7 @@ class Prime(Algorithm):
     has_paper_policy: ClassVar[bool] = False
     supports_tolerance: ClassVar[bool] = True
     needs_model: ClassVar[bool] = False
+    can_guess: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.tuning, Mapping):  # from a configuration file
@@ -94,4 +95,6 @@ class Prime(Algorithm):
             return StopReason.WITHIN_TOLERANCE
         if self.course.exhausted:
             return StopReason.LOOKS_SPENT
-        return StopReason.BUDGET if self.remaining < 1 else None
+        if self.remaining >= 1:
+            return None
+        return StopReason.SPENT if self.settings.objective == "guess" else StopReason.BUDGET

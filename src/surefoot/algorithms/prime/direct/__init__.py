@@ -8,6 +8,7 @@ import numpy as np
 
 from surefoot.algorithms.prime.direct.clocks import Grid
 from surefoot.algorithms.prime.direct.course import DirectCourse, Panel
+from surefoot.algorithms.prime.direct.guessing import GuessCourse
 from surefoot.algorithms.prime.direct.judges import (
     BettingJudge,
     Judge,
@@ -37,10 +38,11 @@ JUDGES: dict[str, type[NormalJudge]] = {
 
 
 def direct_course(problem: RobustProblem, settings: Settings, tuning: Tuning) -> DirectCourse:
-    """The course that the settings ask for: by their noise and their guide."""
+    """The course that the settings ask for: by their noise, guide and objective."""
     judge, attained = _judge(problem, settings, tuning)
     guide = guide_from(settings.guide, problem)
-    return DirectCourse(problem, settings, tuning, Panel(guide, judge, attained))
+    course = GuessCourse if settings.objective == "guess" else DirectCourse
+    return course(problem, settings, tuning, Panel(guide, judge, attained))
 
 
 def _judge(problem: RobustProblem, settings: Settings, tuning: Tuning) -> tuple[Judge, Attained]:
