@@ -15,7 +15,7 @@ from surefoot.evidence.student import student_scores
 class Cells:
     challenger: int = 0
     places: IntArray = field(default_factory=lambda: np.array([0]))
-    arms: IntArray = field(default_factory=lambda: np.array([1]))
+    rivals: IntArray = field(default_factory=lambda: np.array([1]))
 
 
 LAYOUT = np.ones((1, 1))
@@ -73,7 +73,7 @@ def test_the_skewness_of_means_is_told_from_that_of_single_pulls() -> None:
 def test_nothing_is_said_of_cells_never_seen() -> None:
     shapes = Shapes(np.array([2, 3]))
     assert not shapes.skewness(1).any()
-    assert shapes.skewness(1).shape == (3, 2)
+    assert shapes.skewness(1).shape == (3, 5)
     shapes.add(Cells(), _values(np.random.default_rng(5), 20, -1.0), LAYOUT)
     seen = shapes.skewness(0)
     assert not np.delete(seen.ravel(), 1).any()
@@ -97,3 +97,12 @@ def test_errors_of_skewed_differences_fall() -> None:
         careful += int(student_scores(values, 0.0, caution)[0, 0] > 1.645)
     assert plain / 3000 > 0.1
     assert careful / 3000 < 0.075
+
+
+def test_another_rival_of_the_same_arm_has_a_shape_of_its_own() -> None:
+    """Noise that a poor rival adds must not be held against a better one."""
+    rng, shapes = np.random.default_rng(5), Shapes(np.array([1, 2]))
+    for _ in range(50):
+        shapes.add(Cells(), 10 * _values(rng, 10, -1.0), LAYOUT)
+    other = shapes.add(Cells(rivals=np.array([2])), _values(rng, 40, -1.0), LAYOUT)
+    assert other.least_spread[0, 0] < 2

@@ -15,7 +15,7 @@ from surefoot.evidence.student import Caution
 
 
 class Where(Protocol):
-    """Whose contrasts: some pairs of a challenger against some arms."""
+    """Whose contrasts: some pairs of a challenger against some pairs of other arms."""
 
     @property
     def challenger(self) -> int: ...
@@ -24,7 +24,7 @@ class Where(Protocol):
     def places(self) -> IntArray: ...
 
     @property
-    def arms(self) -> IntArray: ...
+    def rivals(self) -> IntArray: ...
 
 
 CLEAR = 2.0  # a skewness below this many standard errors of itself may be chance
@@ -40,7 +40,7 @@ class Shapes:
 
     def __init__(self, sizes: IntArray) -> None:
         """Begin with nothing; `sizes` says how many pairs each arm has."""
-        self._sizes = sizes
+        self._sizes, self._n_pairs = sizes, int(sizes.sum())
         self._moments: dict[int, Array] = {}
         self._falls: dict[int, Array] = {}  # how far a contrast of single pulls has fallen
 
@@ -56,9 +56,9 @@ class Shapes:
         centred = values - values.mean(axis=0)
         squares, cubes = (centred**2).sum(axis=0), (centred**3).sum(axis=0)
         unbiased = m * m / ((m - 1) * max(m - 2, 1))
-        shape = (4, self._sizes[where.challenger], len(self._sizes))
+        shape = (4, self._sizes[where.challenger], self._n_pairs)
         store = self._moments.setdefault(where.challenger, np.zeros(shape))
-        cells = np.ix_(where.places, where.arms)
+        cells = np.ix_(where.places, where.rivals)
         # cumulants of phases are weighed by how well each is known
         gains = (m - 1, squares / layout, m * layout, unbiased * cubes / layout)
         for row, gain in zip(store, gains, strict=True):
@@ -70,16 +70,16 @@ class Shapes:
 
     def _fall(self, where: Where, fallen: Array) -> Array:
         """(n_own, n_tested) the farthest so far, this phase's included."""
-        shape = (self._sizes[where.challenger], len(self._sizes))
+        shape = (self._sizes[where.challenger], self._n_pairs)
         falls = self._falls.setdefault(where.challenger, np.zeros(shape))
-        cells = np.ix_(where.places, where.arms)
+        cells = np.ix_(where.places, where.rivals)
         falls[cells] = np.maximum(falls[cells], fallen)
         return np.asarray(falls[cells])
 
     def skewness(self, challenger: int) -> Array:
-        """(n_own, n_arms) the skewness of single pulls' contrasts; 0 where nothing is clear."""
+        """(n_own, n_pairs) the skewness of single pulls' contrasts; 0 where nothing is clear."""
         if challenger not in self._moments:
-            return np.zeros((self._sizes[challenger], len(self._sizes)))
+            return np.zeros((self._sizes[challenger], self._n_pairs))
         return _skewness(self._moments[challenger])
 
 

@@ -199,7 +199,7 @@ class StudentJudge(NormalJudge):
 
         Only rare falls count: rare rises make a difference seem smaller than it is.
         """
-        cells = np.ix_(contest.places, contest.arms)
+        cells = np.ix_(contest.places, contest.rivals)
         most = -float(self.shapes.skewness(contest.challenger)[cells].min(initial=0.0))
         return int(min(max(self.least_batches, SKEWED * most**2), MOST_FOR_SKEWNESS))
 
