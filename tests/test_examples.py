@@ -14,7 +14,7 @@ from surefoot.study.config import StudyConfig
 from tests.documents import ROOT
 
 EXAMPLES = ROOT / "examples"
-STUDIES = {"inventory": "usual", "pendulum": "firm", "queue": "service=4, gap=10"}
+STUDIES = {"inventory": "usual", "pendulum": "firm", "queue": "service=4"}
 
 
 @pytest.fixture

@@ -465,3 +465,35 @@ def test_a_study_of_0_1_0_goes_on_with_its_old_configuration(tmp_path: Path, noi
     changed = configure(tmp_path, f'delta = 0.05\ntrust = "pairs"\n{noise}\n' + ARMS)
     with pytest.raises(InputError, match="trust changed"):
         changed.open_study()
+
+
+def test_what_no_arm_chooses_has_its_value_in_the_environment(tmp_path: Path) -> None:
+    text = """
+    delta = 0.05
+    arms.grid = { nurses = [2, 3, 4] }
+    environment = { demand = 8.0, wear = 0 }
+    perturbations.list = [{ name = "usual" }, { name = "busy", demand = "25%", wear = 1 }]
+    """
+    problem = configure(tmp_path, text).problem()
+    assert problem.arm_names == ["nurses=2", "nurses=3", "nurses=4"]
+    assert problem.parameter_names == ["nurses", "demand", "wear"]
+    assert problem.parameters[:2].tolist() == [[2, 8, 0], [2, 10, 1]]
+    with configure(tmp_path, text).open_study() as study:
+        assert study.ask(1)[0].parameters.keys() == {"nurses", "demand", "wear"}
+    changed = configure(tmp_path, text.replace("demand = 8.0", "demand = 9.0"))
+    with pytest.raises(InputError, match="arms, perturbations or features changed"):
+        changed.open_study()
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ("gain = 1", "'gain' is a parameter of the arms too"),
+        ("demand = 'high'", "environment.demand: given 'high'"),
+        ("seed = 1", "every pull has a seed of its own"),
+        ("name = 1", "cannot be called 'name'"),
+    ],
+)
+def test_mistakes_in_the_environment(tmp_path: Path, environment: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        use(tmp_path, BASE + ARMS + f"environment = {{ {environment} }}")

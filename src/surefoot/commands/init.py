@@ -35,6 +35,10 @@ grid = {{ gain = [0.5, 1.0, 1.5, 2.0], delay = [0.0, 0.5] }}
 # list = [{{ name = "calm", gain = 0.5, delay = 1 }}, {{ name = "brisk", gain = 2, delay = 0 }}]
 # csv = "arms.csv"          # a column for each parameter, and perhaps `name`
 
+# Parameters that no arm chooses, as they are if nothing goes wrong:
+# [environment]
+# demand = 8.0
+
 # What may go wrong with each arm: arm + offset is simulated.
 # A number is added; "10%" is relative to the arm.
 # Parameters that are not mentioned stay as they are. One of list, box and csv:

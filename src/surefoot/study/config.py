@@ -151,6 +151,7 @@ class Config(Section):
     common_random_numbers: Annotated[bool | Literal["auto"], PlainValidator(_shared)] = False
     arms: Arms
     perturbations: Perturbations = Perturbations()
+    environment: dict[str, Number] = Field(default_factory=dict)
     algorithm: AlgorithmSection = AlgorithmSection()
     simulator: SimulatorSection | None = None
     run: RunSection = RunSection()
@@ -176,7 +177,11 @@ class StudyConfig:
     def problem(self) -> RobustProblem:
         values = self.values
         problem = build_problem(
-            values.arms, values.perturbations, values.features, self.path.parent
+            values.arms,
+            values.perturbations,
+            values.environment,
+            values.features,
+            self.path.parent,
         )
         if not self.file.exists():  # a study of an earlier version may have them, and goes on
             refuse_reserved(problem.parameter_names)

@@ -139,11 +139,23 @@ class Perturbations(Section):
 
 
 def build_problem(
-    arms: Arms, perturbations: Perturbations, features: Features, folder: Path
+    arms: Arms,
+    perturbations: Perturbations,
+    environment: dict[str, float],
+    features: Features,
+    folder: Path,
 ) -> RobustProblem:
-    """The problem that the two sections describe; CSV paths are relative to the folder."""
+    """The problem that the sections describe; CSV paths are relative to the folder.
+
+    Args:
+        environment: parameters that no arm chooses, as they are if nothing goes wrong.
+    """
     _require_size(arms.grid_size * perturbations.box_size)  # before memory is taken for them
     names, arm_names, values = _read_arms(arms, folder)
+    _refuse_chosen(environment, names)
+    names = [*names, *environment]
+    around = np.tile(list(environment.values()), (len(values), 1))
+    values = np.hstack([values, around])
     rows = _read_perturbations(perturbations, folder)
     _refuse_strangers(rows, names, arm_names)
     table = OffsetTable(rows, names)
@@ -200,6 +212,16 @@ def _read_arms(arms: Arms, folder: Path) -> tuple[list[str], list[str], Array]:
     return names, named, np.array(values)
 
 
+def _refuse_chosen(environment: dict[str, float], names: list[str]) -> None:
+    for name in environment:
+        if name in names:
+            raise InputError(
+                f"environment: {name!r} is a parameter of the arms too: leave it to one of them"
+            )
+        if name in NAMES:
+            raise InputError(f"environment: a parameter cannot be called {name!r}: rename it")
+
+
 def _read_perturbations(given: Perturbations, folder: Path) -> list[Row]:
     if given.box is not None:
         return corners(given.box)
@@ -219,7 +241,7 @@ def _refuse_strangers(rows: list[Row], names: list[str], arm_names: list[str]) -
         if unknown:
             raise InputError(
                 f"perturbations: entry {number} changes {unknown[0]!r}, which no arm "
-                f"has: the parameters are {names}"
+                f"has, nor the environment: the parameters are {names}"
             )
         if row.arm is not None and row.arm not in arms:
             raise InputError(
