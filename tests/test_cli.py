@@ -514,3 +514,15 @@ def test_a_study_that_was_interrupted_says_how_to_go_on(
     shown = " ".join(capsys.readouterr().out.split())
     assert "interrupted, go on with `surefoot run study.toml`" in shown
     assert "nobody" not in shown
+
+
+def test_a_pilot_tries_the_simulator_and_stores_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    surefoot("init")
+    surefoot("pilot", "--pairs", "3", "--pulls", "4")
+    output = capsys.readouterr().out
+    assert "weak and slow" in output
+    assert "s for a pull" in output
+    assert 'suggested: differences vary less with common_random_numbers = "auto"' in output
+    assert not Path("study.db").exists()

@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 # help stays quick.
 COMMANDS = {
     "init": "surefoot.commands.init",
+    "pilot": "surefoot.commands.pilot",
     "plan": "surefoot.commands.plan",
     "run": "surefoot.commands.run",
     "ask": "surefoot.commands.ask",

@@ -1,0 +1,133 @@
+"""A few pulls before a study: how long they take, how noisy they are, and what that suggests.
+
+Nothing of it is stored or counts as evidence: pilots use random streams that no study uses.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.arrays import Array, IntArray
+from surefoot.errors import InputError
+from surefoot.problem import RobustProblem
+from surefoot.study.pull import Pull, PullFactory
+from surefoot.study.worker import as_reward
+
+OF_PILOT = 2**62  # blocks from here on: no study has as many pulls
+
+
+@dataclass(frozen=True, eq=False)
+class Pilot:
+    """What a few pulls say.
+
+    Attributes:
+        pairs: (n_pulled,) the pairs that were pulled.
+        rewards: (n_blocks, n_pulled) with common random numbers in each row.
+        seconds: a pull takes on average.
+    """
+
+    pairs: IntArray
+    rewards: Array
+    seconds: float
+
+    @property
+    def deviations(self) -> Array:
+        """(n_pulled,) standard deviations of single pulls."""
+        return np.asarray(self.rewards.std(axis=0, ddof=1))
+
+    @property
+    def ratio(self) -> float:
+        """The largest standard deviation in the smallest; NaN if one of them is 0."""
+        smallest, largest = self.deviations.min(), self.deviations.max()
+        return float(largest / smallest) if smallest > 0 else math.nan
+
+    @property
+    def skewness(self) -> float:
+        """Of the rewards about their pairs' means, all pairs together; 0 without any noise."""
+        used = self.deviations > 0
+        scores = (self.rewards - self.rewards.mean(axis=0))[:, used] / self.deviations[used]
+        return float((scores**3).mean()) if used.any() else 0.0
+
+    @property
+    def shared_variance(self) -> float:
+        """The variance of differences under common random numbers, in that of independent pulls:
+        the mean over all pairs of pairs; NaN without any noise.
+        """
+        centred = self.rewards - self.rewards.mean(axis=0)
+        covariance = centred.T @ centred / (len(centred) - 1)
+        own = np.diag(covariance)
+        above = np.triu_indices(len(own), 1)
+        alone = (own[:, None] + own)[above]
+        together = alone - 2 * covariance[above]
+        used = alone > 0
+        return float((together[used] / alone[used]).mean()) if used.any() else math.nan
+
+    @property
+    def two_values(self) -> bool:
+        """Whether rewards were 0 or 1 alone, as successes and failures are."""
+        return bool(np.isin(self.rewards, (0.0, 1.0)).all())
+
+    @property
+    def silent(self) -> bool:
+        """Whether no two pulls of a pair ever differed."""
+        return not self.deviations.any()
+
+    @property
+    def suggestions(self) -> list[str]:
+        """What a configuration could say."""
+        if self.silent and not self.two_values:
+            return [
+                "all pulls of a pair gave the same reward: is the seed fixed? Use pull.rng(), "
+                "pull.seed or {seed}"
+            ]
+        said = []
+        if self.two_values:
+            said.append('rewards are 0 or 1: noise = { kind = "bounded", low = 0, high = 1 }')
+        if self.shared_variance < 0.8:
+            said.append('differences vary less with common_random_numbers = "auto"')
+        if abs(self.skewness) > 1 and not self.two_values:
+            said.append("rewards are skewed: if they have a known range, give it as bounded noise")
+        return said or ["nothing: leave the configuration as it is"]
+
+
+def run_pilot(
+    problem: RobustProblem, simulator: Callable[[Pull], float], pairs: int, pulls: int, seed: int
+) -> Pilot:
+    """Pull some pairs a few times, one after the other.
+
+    Args:
+        pairs: how many, spread evenly over the list.
+        pulls: of each; 3 or more.
+    """
+    if pulls < 3:
+        raise InputError(f"{pulls} pulls of a pair say nothing about noise: give 3 or more")
+    wanted = min(max(pairs, 2), problem.n_pairs)
+    chosen = np.unique(np.linspace(0, problem.n_pairs - 1, wanted).round().astype(np.int64))
+    make = PullFactory(problem, "pilot", seed)
+    began = time.monotonic()
+    rewards = [
+        [
+            _reward(simulator, make(block * len(chosen) + place, 0, pair, OF_PILOT + block))
+            for place, pair in enumerate(chosen.tolist())
+        ]
+        for block in range(pulls)
+    ]
+    seconds = (time.monotonic() - began) / (pulls * len(chosen))
+    return Pilot(chosen, np.array(rewards), seconds)
+
+
+def _reward(simulator: Callable[[Pull], float], pull: Pull) -> float:
+    try:
+        return as_reward(simulator(pull))
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"the simulator failed for arm {pull.arm!r}, perturbation {pull.perturbation!r} "
+            f"({type(error).__name__}: {error!s:.500}): mend it"
+        ) from error

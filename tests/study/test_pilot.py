@@ -1,0 +1,70 @@
+"""A pilot: what a few pulls say about a simulator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from surefoot.errors import InputError
+from surefoot.study import Pull
+from surefoot.study.pilot import Pilot, run_pilot
+from tests.study.toys import THETA, toy_problem, toy_study
+
+
+def noisy(pull: Pull) -> float:
+    """Noise of its own in every pull, four times as much where the pair is odd."""
+    return float(pull.features @ THETA + (1 + 3 * (pull.pair % 2)) * own(pull))
+
+
+def own(pull: Pull) -> float:
+    return float(np.random.default_rng([pull.seed, pull.pair]).normal())
+
+
+def pilot(simulator: object, pulls: int = 200) -> Pilot:
+    return run_pilot(toy_problem(), simulator, pairs=4, pulls=pulls, seed=0)  # type: ignore[arg-type]
+
+
+def test_noise_that_differs_is_measured() -> None:
+    found = pilot(lambda pull: noisy(pull) if pull.pair else own(pull))
+    assert found.rewards.shape == (200, 4)
+    assert found.ratio == pytest.approx(4, rel=0.25)
+    assert found.shared_variance == pytest.approx(1, abs=0.15)
+    assert abs(found.skewness) < 0.5
+    assert found.suggestions == ["nothing: leave the configuration as it is"]
+
+
+def test_common_random_numbers_are_suggested_where_they_help() -> None:
+    found = pilot(lambda pull: pull.rng().normal() + 0.1 * own(pull), pulls=30)
+    assert found.shared_variance < 0.1
+    assert any("common_random_numbers" in words for words in found.suggestions)
+
+
+def test_success_rates_are_recognised() -> None:
+    found = pilot(lambda pull: float(own(pull) > 0), pulls=10)
+    assert 'kind = "bounded", low = 0, high = 1' in found.suggestions[0]
+
+
+def test_a_fixed_seed_is_noticed() -> None:
+    found = pilot(lambda pull: float(pull.features @ THETA), pulls=3)
+    assert np.isnan(found.shared_variance)
+    assert found.suggestions[0].startswith("all pulls of a pair gave the same reward")
+
+
+def test_skewed_rewards_are_noticed() -> None:
+    found = pilot(lambda pull: -np.exp(2 * own(pull)), pulls=100)
+    assert found.skewness < -1
+    assert "rewards are skewed" in found.suggestions[-1]
+
+
+def test_no_study_uses_the_streams_of_a_pilot(tmp_path) -> None:
+    seeds: set[int] = set()
+    pilot(lambda pull: seeds.add(pull.seed) or own(pull), pulls=10)
+    with toy_study(tmp_path / "study.db", seed=0) as study:
+        assert not seeds & {pull.seed for pull in study.ask()}
+
+
+def test_a_simulator_that_fails_is_named_in_one_sentence() -> None:
+    with pytest.raises(InputError, match=r"failed for arm 'arm 0'.*ZeroDivisionError"):
+        pilot(lambda pull: 1 / 0)
+    with pytest.raises(InputError, match="give 3 or more"):
+        pilot(noisy, pulls=2)
