@@ -29,6 +29,7 @@ from surefoot.statistics import (
 from surefoot.whitening import cholesky_whitener
 
 MISFIT_LEVEL = 0.001
+LEVELS_DIFFER = 0.05  # p-value of equal noise below which the model is tested without it
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,8 @@ class Tally:
         sums: (n_pairs,) their rewards, summed.
         scatter: (n_pairs,) squared deviations from the pair's mean in each phase, summed.
         freedom: (n_pairs,) their degrees of freedom.
-        fits: one test of the linear model per phase.
+        fits: one test of the linear model per phase, for noise levels known up to a factor.
+        strays: one per phase that needs no noise levels, but batches.
         first_information: (dimension, dimension) information of the first phase.
     """
 
@@ -55,6 +57,7 @@ class Tally:
     scatter: Array
     freedom: Array
     fits: tuple[FitTest, ...] = ()
+    strays: tuple[FitTest, ...] = ()
     first_information: Array | None = None
 
     @classmethod
@@ -83,25 +86,30 @@ class Tally:
             scatter=self.scatter + outcome.scatter,
             freedom=self.freedom + np.maximum(outcome.counts - 1, 0),
             fits=(*self.fits, *self._fit_of(outcome)),
+            strays=(*self.strays, *self._stray_of(outcome)),
             first_information=information(self.rows, counts) if first is None else first,
         )
 
     def _fit_of(self, outcome: Outcome) -> list[FitTest]:
         """How well the linear model fits a phase, where the phase's pulls allow such a test.
 
-        It needs independent pulls, and noise levels up to a factor; where these differ and are
-        unknown, batches.
+        It needs independent pulls, and noise levels up to a factor.
         """
-        noise = self.settings.noise
         if self.settings.common_random_numbers:
             return []
         if self.settings.trust == "pairs" and (outcome.counts > 0).sum() <= self.rows.shape[1]:
             return []
-        if noise.evidence == "batches":
-            variances = noise.variances(self.scatter, self.freedom)
-            test = stray_test(self.problem.pairs, self.averages, variances, outcome)
-            return [] if test is None else [test]
-        return [lack_of_fit(self.rows, self.scales, outcome, noise.scales_are_deviations)]
+        known = self.settings.noise.scales_are_deviations
+        return [lack_of_fit(self.rows, self.scales, outcome, known)]
+
+    def _stray_of(self, outcome: Outcome) -> list[FitTest]:
+        """The same without any noise levels, where these are unknown and may differ."""
+        noise = self.settings.noise
+        if noise.evidence != "batches" or self.settings.common_random_numbers:
+            return []
+        variances = noise.variances(self.scatter, self.freedom)
+        test = stray_test(self.problem.pairs, self.averages, variances, outcome)
+        return [] if test is None else [test]
 
     @property
     def samples(self) -> int:
@@ -209,9 +217,10 @@ class Tally:
         """What the replicates say about the linear model and about the noise."""
         independent = not self.settings.common_random_numbers
         relative = self.scatter / self.scales**2
+        equal = equal_variances(self.freedom, relative) if independent else None
         return ModelCheck(
-            lack_of_fit=combine(list(self.fits)),
-            equal_variances=equal_variances(self.freedom, relative) if independent else None,
+            lack_of_fit=self._misfit(equal),
+            equal_variances=equal,
             level=MISFIT_LEVEL,
             stated_noise=(
                 stated_variances(self.freedom, relative)
@@ -219,6 +228,14 @@ class Tally:
                 else None
             ),
         )
+
+    def _misfit(self, equal: float | None) -> float | None:
+        """p-value of the linear model. Where noise levels are unknown and seem to differ, the test
+        that needs none; it is the weaker one where they do not.
+        """
+        differ = equal is not None and equal < LEVELS_DIFFER
+        unknown = self.settings.noise.evidence == "batches"
+        return combine(list(self.strays if unknown and differ else self.fits))
 
     def result(self, verdict: Verdict) -> Result:
         """The answer: what an algorithm concluded, and what the rewards say beside it.
