@@ -82,7 +82,7 @@ def errors() -> Iterator[Row]:
             f"{wrong} of {CHOICES} (p = {p:.2g}); {certified} certified; {pulls[-1]:,.0f} pulls"
         )
         target = f"cannot reject ≤ {question.delta:g}"
-        yield Row(f"{name}: certified and wrong", measured, target, p >= LEVEL)
+        yield Row(f"{name}: certified and wrong", measured, target, bool(p >= LEVEL))
     mean = float(np.mean(pulls))
     yield Row("mean pulls, shared noise, everything counted", f"{mean:,.0f}", "≤ 750", mean <= 750)
 
