@@ -230,7 +230,7 @@ class Means:
         return self.simulator.pull(phase)
 
 
-@pytest.mark.parametrize("noise", [sf.Gaussian(0.3), sf.Gaussian(equal=True)])
+@pytest.mark.parametrize("noise", [sf.Gaussian(0.3), sf.Gaussian(equal=True), sf.Gaussian()])
 def test_a_wrong_linear_winner_is_caught(noise: sf.Gaussian) -> None:
     linear, square, means = quadratic_world()
     truth = int(np.argmax(linear.worst_of(means)))
