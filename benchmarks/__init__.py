@@ -2,5 +2,5 @@
 
 from pathlib import Path
 
-NOT_BENCHMARKS = {"__init__", "__main__", "table", "frank_wolfe", "rewards"}
+NOT_BENCHMARKS = {"__init__", "__main__", "table", "frank_wolfe", "rewards", "contests"}
 NAMES = sorted({path.stem for path in Path(__file__).parent.glob("*.py")} - NOT_BENCHMARKS)

@@ -206,7 +206,7 @@ def test_a_function_is_found_beside_the_configuration(
         simulator_from("model_for_this_test:NUMBER", tmp_path)
     with pytest.raises(InputError, match="cannot be imported"):
         simulator_from("no_such_model:simulate", tmp_path)
-    with pytest.raises(InputError, match='write "module:function"'):
+    with pytest.raises(InputError, match='write "module:name"'):
         simulator_from("model_for_this_test", tmp_path)
 
 

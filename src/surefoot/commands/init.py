@@ -37,7 +37,7 @@ grid = {{ gain = [0.5, 1.0, 1.5, 2.0], delay = [0.0, 0.5] }}
 
 # Parameters that no arm chooses, as they are if nothing goes wrong:
 # [environment]
-# demand = 8.0
+#   demand = 8.0
 
 # What may go wrong with each arm: arm + offset is simulated.
 # A number is added; "10%" is relative to the arm.

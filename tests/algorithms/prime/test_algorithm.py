@@ -15,7 +15,7 @@ from tests.statistical import LEVEL, error_test
 
 MODELS = {
     "known": (sf.Gaussian(1.0), "gaussian"),
-    "unknown": (sf.Gaussian(), "gaussian"),
+    "unknown": (sf.Gaussian(equal=True), "gaussian"),
     "sub-Gaussian": (sf.SubGaussian(1.0), "rademacher"),
 }
 

@@ -33,18 +33,30 @@ class Processes:
 
 
 class Cluster:
-    """A Dask cluster; it gives the jobs of a dead worker to another by itself."""
+    """A Dask cluster; it gives the jobs of a dead worker to another by itself.
+
+    Functions and jobs travel as bytes: the scheduler need not be able to import them.
+    """
 
     def __init__(self, address: str) -> None:
         self._client = dask_client(address)
         self._futures: list[Any] = []
 
     def submit_all(self, function: Callable[..., Any], jobs: list[tuple[Any, ...]]) -> list[Any]:
-        executor = self._client.get_executor(pure=False)
-        self._futures = [executor.submit(function, *job) for job in jobs]
+        import cloudpickle
+
+        executor, packed = self._client.get_executor(pure=False), cloudpickle.dumps(function)
+        self._futures = [executor.submit(_unpacked, packed, cloudpickle.dumps(job)) for job in jobs]
         return self._futures
 
     def stop(self) -> None:
         for future in self._futures:
             future.cancel()
         self._client.close()
+
+
+def _unpacked(function: bytes, job: bytes) -> Any:
+    """Do a job where it arrived."""
+    import cloudpickle
+
+    return cloudpickle.loads(function)(*cloudpickle.loads(job))
