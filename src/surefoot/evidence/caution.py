@@ -14,7 +14,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.evidence.student import Caution
 
 
-class Where(Protocol):
+class Compared(Protocol):
     """Whose contrasts: some pairs of a challenger against some pairs of other arms."""
 
     @property
@@ -44,7 +44,7 @@ class Shapes:
         self._moments: dict[int, Array] = {}
         self._falls: dict[int, Array] = {}  # how far a contrast of single pulls has fallen
 
-    def add(self, where: Where, values: Array, layout: Array) -> Caution:
+    def add(self, where: Compared, values: Array, layout: Array) -> Caution:
         """Count a phase's contrasts, and say how careful one has to be with them.
 
         Args:
@@ -68,7 +68,7 @@ class Shapes:
         least = np.where(skewness < 0, np.sqrt(layout) * spread, 0.0)
         return Caution(skewness, least, layout * self._fall(where, -centred.min(axis=0) / layout))
 
-    def _fall(self, where: Where, fallen: Array) -> Array:
+    def _fall(self, where: Compared, fallen: Array) -> Array:
         """(n_own, n_tested) the farthest so far, this phase's included."""
         shape = (self._sizes[where.challenger], self._n_pairs)
         falls = self._falls.setdefault(where.challenger, np.zeros(shape))
