@@ -1,8 +1,9 @@
 """Certificates without a model: what they cost, how often they err, and what a guide saves.
 
 `SUREFOOT_BENCH_RUNS=20 python -m benchmarks model-free` takes a tenth of the runs, for a first
-look. PRIME's constants were chosen on slippage configurations with other seeds, and on games; the
-smooth tables and the parabola were not used.
+look. PRIME's constants were chosen on these slippage configurations and games with other seeds, and
+`loyalty` on these smooth tables with the very seeds used here: such rows are optimistic. Only the
+parabola was not used. KN-RSB's figures are constants from an earlier run, not of this one.
 """
 
 from __future__ import annotations
