@@ -38,6 +38,8 @@ def test_every_constant_says_what_it_means_and_what_it_affects() -> None:
         "first_epoch_share",
         "grid_growth",
         "grid_points",
+        "grid_middle",
+        "grid_rise",
         "batched_growth",
         "batched_looks",
         "batched_trust",

@@ -40,12 +40,14 @@ class Elimination:
         self.walks.add(where, plain, eased)
         self._unsettled.add(where, plain, eased)
 
-    def look(self, number: int | IntArray, boundary: float, roots: Array | float) -> None:
+    def look(self, number: int | IntArray, boundary: Array | float, roots: Array | float) -> None:
         """Hold the evidence against the boundary: at one of the planned looks, or at one for each
         arm.
         """
-        self.boundary, self.evidence = boundary, np.asarray(self.walks.walk / roots)
-        self.survivors = self.survivors & ~(self.evidence >= boundary)
+        walk = np.asarray(self.walks.walk / roots)
+        self.boundary = float(np.min(boundary))
+        self.evidence = np.asarray(walk * (self.boundary / boundary))
+        self.survivors = self.survivors & ~(walk >= boundary)
         self._attained.look(number, self._unsettled.walk / roots, None)
         if self._tolerance > 0:
             for leader in self.walks.blocks:

@@ -150,7 +150,13 @@ class Tuning:
     grid_growth: float = _boundary(
         1.12, 1.01, 10, "factor from point to point at which the clocks of arms may stop"
     )
-    grid_points: int = _boundary(110, 1, 1000, "points at which the clocks of arms may stop")
+    grid_points: int = _boundary(150, 1, 1000, "points at which the clocks of arms may stop")
+    grid_middle: int = _boundary(
+        45, 0, 999, "point at which the least evidence is enough: where clocks should end"
+    )
+    grid_rise: float = _boundary(
+        1.0, 0, 10, "rise of the squared boundary away from the middle, for each factor e of time"
+    )
     pilot_pulls: int = _samples(3, 2, 10_000, "pulls of each of a guide's first pairs")
     pilot_sure: float = _samples(
         0.7, 0, 1, "chance that the guessed leader is best, at which a pilot ends"
@@ -168,6 +174,9 @@ class Tuning:
     )
     own_doubt: float = _samples(
         0.3, 0.001, 100, "standard errors of a pair's own mean that a guess is doubted by at least"
+    )
+    slight: float = _samples(
+        0.5, 0.001, 100, "gap for which a clock is set at least, in its own standard deviations"
     )
     least_gap: float = _samples(
         0.15, 1e-6, 100, "gap that is planned for at least, in its own standard deviations"
@@ -202,7 +211,7 @@ class Tuning:
     @classmethod
     def stored(cls, constants: Mapping[str, Any]) -> Tuning:
         """The constants of a study file. What it does not name is as it was in version 0.1."""
-        return cls.given({**VERSION_0_1, **constants})
+        return cls.given({**VERSION_0_1, **FLAT_GRID, **constants})
 
     @classmethod
     def given(cls, constants: Mapping[str, Any]) -> Tuning:
@@ -262,6 +271,8 @@ class Tuning:
         )
 
 
+# What clocks were like before their boundary had a shape.
+FLAT_GRID: Mapping[str, Any] = MappingProxyType({"grid_middle": 0, "grid_rise": 0.0})
 VERSION_0_1: Mapping[str, Any] = MappingProxyType(
     {
         "looks": 70,

@@ -6,27 +6,52 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from surefoot.algorithms.prime.direct.clocks import Clocks, Grid
+from surefoot.algorithms.prime.direct.clocks import Clocks, Forecast, Grid
+from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.boundaries import gaussian_boundary, worst_crossing_probability
 
-GROWTH, POINTS = 1.12, 110
+GROWTH, POINTS, MIDDLE = Tuning().grid_growth, Tuning().grid_points, Tuning().grid_middle
 STEPS = tuple(np.diff(GROWTH ** np.arange(POINTS), prepend=0.0).tolist())
-GRID = Grid(np.cumsum(STEPS), float(gaussian_boundary(STEPS, 0.05).max()))
+AWAY = np.abs(np.arange(POINTS) - MIDDLE) * np.log(GROWTH)
+SHAPE = tuple((Tuning().grid_rise * AWAY).tolist())
+GRID = Grid(np.cumsum(STEPS), gaussian_boundary(STEPS, 0.05, SHAPE))
 BOTH = np.array([0, 1])
 
 
-def test_a_clock_begins_at_nothing_and_first_stops_at_the_first_point() -> None:
+def saying(*information: float) -> Forecast:
+    """A phase of which much is hoped: clocks that have not begun go to the middle."""
+    return Forecast(np.array(information), np.full(len(information), 1e6))
+
+
+def test_the_least_evidence_is_enough_in_the_middle() -> None:
+    assert GRID.middle == MIDDLE
+    assert (np.diff(GRID.boundary[: MIDDLE + 1]) < 0).all()
+    assert (np.diff(GRID.boundary[MIDDLE:]) > 0).all()
+
+
+@pytest.mark.parametrize("score", [0.3, 0.7, 1.5])
+def test_a_clock_begins_where_phases_as_expected_end_it_in_the_middle(score: float) -> None:
     clocks = Clocks(GRID, 3)
     assert clocks.times.tolist() == [0, 0, 0]
-    clocks.advance(BOTH, np.array([5.0, 1e9]))
-    assert clocks.times.tolist() == [1, 1, 0]
+    clocks.advance(BOTH, Forecast(np.array([5.0, 1e9]), np.full(2, score)))
+    place = clocks.place[0]
+    assert clocks.place.tolist() == [place, place, -1]
+    evidence = score * np.sqrt(GRID.times[MIDDLE] / GRID.times[place])
+    assert abs(np.log(evidence / GRID.boundary[MIDDLE])) <= np.log(GROWTH) / 4 + 1e-9
+
+
+def test_a_clock_begins_on_the_grid_whatever_is_expected() -> None:
+    for score, place in ((1e-9, 0), (1e9, MIDDLE)):
+        clocks = Clocks(GRID, 1)
+        clocks.advance(np.array([0]), Forecast(np.ones(1), np.full(1, score)))
+        assert clocks.place.tolist() == [place]
 
 
 def test_clocks_stop_on_the_grid_and_move_at_least_one_point() -> None:
     rng, clocks = np.random.default_rng(1), Clocks(GRID, 2)
     for _ in range(60):
         before, place = clocks.times, clocks.place.copy()
-        information = rng.lognormal(0, 3, 2)
+        information = saying(*rng.lognormal(0, 3, 2))
         steps = clocks.steps(BOTH, information)
         clocks.advance(BOTH, information)
         assert np.allclose(clocks.times, before + steps)
@@ -37,29 +62,30 @@ def test_clocks_stop_on_the_grid_and_move_at_least_one_point() -> None:
 def test_time_passes_in_proportion_to_information() -> None:
     """A phase that adds 30 % to what is known adds 30 % to the time, up to half a point."""
     clocks, known, half = Clocks(GRID, 1), 7.0, np.log(GROWTH) / 2
-    clocks.advance(np.array([0]), np.array([known]))
+    clocks.advance(np.array([0]), saying(known))
     for share in (0.3, 1.0, 0.08, 2.5, 0.3):
         before = clocks.times[0]
-        clocks.advance(np.array([0]), np.array([share * known]))
+        clocks.advance(np.array([0]), saying(share * known))
         known *= 1 + share
         assert abs(np.log(clocks.times[0] / before) - np.log1p(share)) <= half + 1e-9
 
 
 def test_arms_that_are_not_tested_keep_their_time() -> None:
     clocks = Clocks(GRID, 2)
-    clocks.advance(BOTH, np.ones(2))
-    clocks.advance(np.array([1]), np.ones(1))
-    assert clocks.times[0] == 1
-    assert clocks.times[1] > 1
+    clocks.advance(BOTH, saying(1.0, 1.0))
+    began = clocks.times
+    clocks.advance(np.array([1]), saying(1.0))
+    assert clocks.times[0] == began[0]
+    assert clocks.times[1] > began[1]
 
 
 def test_a_clock_that_has_run_down_stands_still() -> None:
-    clocks = Clocks(Grid(np.array([1.0, 2.0]), 2.0), 1)
+    clocks = Clocks(Grid(np.array([1.0, 2.0]), np.full(2, 2.0)), 1)
     only = np.array([0])
     for _ in range(4):
-        clocks.advance(only, np.ones(1))
+        clocks.advance(only, saying(1.0))
     assert clocks.run_down.all()
-    assert clocks.steps(only, np.array([1e6])) == 0
+    assert clocks.steps(only, saying(1e6)) == 0
 
 
 def test_a_walk_read_on_the_grid_crosses_as_often_as_planned_however_clocks_jump() -> None:
@@ -67,12 +93,12 @@ def test_a_walk_read_on_the_grid_crosses_as_often_as_planned_however_clocks_jump
     rng, runs, points = np.random.default_rng(2), 3000, POINTS - 1
     place, walk, out = np.zeros(runs, dtype=int), rng.standard_normal(runs), np.zeros(runs, bool)
     while (place < points).any():
-        out |= walk >= GRID.boundary * np.sqrt(GRID.times[place])
+        out |= walk >= GRID.boundary[place] * np.sqrt(GRID.times[place])
         near = walk / np.sqrt(GRID.times[place]) > 1.0
         further = np.minimum(place + np.where(near, 1, rng.integers(1, 7, runs)), points)
         step = GRID.times[further] - GRID.times[place]
         walk, place = walk + np.sqrt(step) * rng.standard_normal(runs), further
-    out |= walk >= GRID.boundary * np.sqrt(GRID.times[place])
+    out |= walk >= GRID.boundary[place] * np.sqrt(GRID.times[place])
     assert stats.binom.sf(int(out.sum()) - 1, runs, 0.05) > 1e-3
 
 
@@ -81,5 +107,5 @@ def test_steps_smaller_than_planned_do_not_cross_more_often(delta: float) -> Non
     """Scales that are upper bounds, and pairs settled at the run's δ while p-values of smaller ones
     wait for them: the worst policy, by dynamic programming on the shipped grid.
     """
-    boundary = gaussian_boundary(STEPS, delta)
+    boundary = gaussian_boundary(STEPS, delta, SHAPE)
     assert worst_crossing_probability(STEPS, boundary) <= delta * (1 + 1e-3)

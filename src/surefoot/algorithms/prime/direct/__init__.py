@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -36,6 +37,9 @@ JUDGES: dict[str, type[NormalJudge]] = {
     "batches": StudentJudge,
 }
 
+# Of δ, by the planned steps: where scales are upper bounds, smaller ones might cross a little more.
+SPENT = 0.999
+
 
 def direct_course(problem: RobustProblem, settings: Settings, tuning: Tuning) -> DirectCourse:
     """The course that the settings ask for: by their noise, guide and objective."""
@@ -51,17 +55,24 @@ def _judge(problem: RobustProblem, settings: Settings, tuning: Tuning) -> tuple[
         wealth = BettingJudge(2 * noise.scales(1)[0], n_arms, settings.delta, settings.tolerance)
         return wealth, WealthAttained(n_arms, 1.0)
     steps = _steps(tuning.grid_growth, tuning.grid_points)
-    boundary = float(noise.boundary(steps, settings.delta, ()).max())
-    grid = Grid(np.cumsum(steps), boundary)
+    shape, delta = _shape(tuning), SPENT * settings.delta
+    grid = Grid(np.cumsum(steps), noise.boundary(steps, delta, shape))
     scales = noise.scales(problem.n_pairs)
     judge = JUDGES[noise.evidence](grid, np.diff(problem.offsets), scales, settings.tolerance)
     if noise.mixes:
-        mixed = mixture(steps, settings.delta)
+        mixed = mixture(steps, delta, shape)
         return judge, MixtureAttained(n_arms, 1.0, steps, mixed)
-    return judge, GaussianAttained(n_arms, 1.0, steps, ())
+    return judge, GaussianAttained(n_arms, 1.0, steps, shape)
 
 
 @lru_cache(maxsize=8)
 def _steps(growth: float, points: int) -> tuple[float, ...]:
     """From point to point of a grid on which clocks may stop; the first is at 1."""
     return tuple(np.diff(growth ** np.arange(points), prepend=0.0).tolist())
+
+
+def _shape(tuning: Tuning) -> tuple[float, ...]:
+    """By how much c² exceeds its lowest at each point: it rises with the distance in log-time."""
+    points = np.arange(tuning.grid_points)
+    away = np.abs(points - tuning.grid_middle) * math.log(tuning.grid_growth)
+    return tuple((tuning.grid_rise * away).tolist())

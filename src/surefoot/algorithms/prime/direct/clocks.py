@@ -21,11 +21,29 @@ class Grid(NamedTuple):
 
     Attributes:
         times: (n_points,) increasing; the first is 1.
-        boundary: evidence that eliminates an arm, in square roots of its clock's time.
+        boundary: (n_points,) evidence that eliminates an arm, in square roots of its clock's time.
+            It is lowest in the middle of the grid, where clocks should end.
     """
 
     times: Array
-    boundary: float
+    boundary: Array
+
+    @property
+    def middle(self) -> int:
+        """The point at which the least evidence is enough."""
+        return int(self.boundary.argmin())
+
+
+class Forecast(NamedTuple):
+    """What a phase is expected to say about arms.
+
+    Attributes:
+        information: (n_tested,) how much.
+        scores: (n_tested,) what the score of their hardest comparison may be, in standard errors.
+    """
+
+    information: Array
+    scores: Array
 
 
 class Clocks:
@@ -48,20 +66,27 @@ class Clocks:
         """(n_arms,) whether a clock has reached the end of the grid."""
         return np.asarray(self.place == len(self.grid.times) - 1)
 
-    def steps(self, arms: IntArray, information: Array) -> Array:
+    def steps(self, arms: IntArray, forecast: Forecast) -> Array:
         """(n_tested,) by how much their clocks would advance for that much information."""
-        return np.asarray(self.grid.times[self._next(arms, information)] - self.times[arms])
+        return np.asarray(self.grid.times[self._next(arms, forecast)] - self.times[arms])
 
-    def advance(self, arms: IntArray, information: Array) -> None:
+    def advance(self, arms: IntArray, forecast: Forecast) -> None:
         """Let the clocks of these arms go on, in proportion to the information."""
-        self.place[arms] = self._next(arms, information)
-        self._information[arms] += information
+        self.place[arms] = self._next(arms, forecast)
+        self._information[arms] += forecast.information
 
-    def _next(self, arms: IntArray, information: Array) -> IntArray:
+    def _next(self, arms: IntArray, forecast: Forecast) -> IntArray:
         """(n_tested,) the point nearest to where a clock should be, one step further at least."""
         place, past = self.place[arms], self._information[arms]
-        share = np.divide(information, past, out=np.ones_like(past), where=past > 0)
+        share = np.divide(forecast.information, past, out=np.ones_like(past), where=past > 0)
         wanted = np.log(np.maximum(self.times[arms], 1e-300)) + np.log1p(share)
         nearest = np.searchsorted(self._between, wanted)
         last = len(self.grid.times) - 1
-        return np.where(place < 0, 0, np.minimum(np.maximum(nearest, place + 1), last))
+        further = np.minimum(np.maximum(nearest, place + 1), last)
+        return np.where(place < 0, self._first(forecast.scores), further)
+
+    def _first(self, scores: Array) -> IntArray:
+        """(n_tested,) where clocks begin: phases with such scores end them near the middle."""
+        grid = self.grid
+        phases = np.maximum((grid.boundary[grid.middle] / scores) ** 2, 1.0)
+        return np.asarray(np.searchsorted(self._between, np.log(grid.times[grid.middle] / phases)))

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import special
 
 from surefoot.algorithms.prime.course import Course, Layout
+from surefoot.algorithms.prime.direct.clocks import Forecast
 from surefoot.algorithms.prime.direct.common import CommonShifts
 from surefoot.algorithms.prime.direct.contest import Contest
 from surefoot.algorithms.prime.direct.judges import Judge, Outlook
@@ -258,7 +259,9 @@ class DirectCourse(Course):
         precision = np.where(open_, 1 / variances, np.inf).min(axis=0)
         odds = special.ndtr((gaps + self.settings.tolerance) / np.maximum(doubts, 1e-300))
         hopeful = np.clip(np.where(open_, odds, 1.0).min(axis=0), self.tuning.least_hope, 1.0)
-        return Outlook(gaps, doubts, variances, precision * hopeful**2)
+        likely = np.maximum(gaps + self.settings.tolerance, self.tuning.slight * doubts)
+        scores = np.where(open_, likely / np.sqrt(variances), np.inf).min(axis=0)
+        return Outlook(gaps, doubts, variances, Forecast(precision * hopeful**2, scores))
 
 
 def _round_of_blocks(interest: Array, pulls: int) -> Layout:

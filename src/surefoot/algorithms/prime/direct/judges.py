@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.algorithms.prime.direct.clocks import Clocks, Grid
+from surefoot.algorithms.prime.direct.clocks import Clocks, Forecast, Grid
 from surefoot.algorithms.prime.direct.contest import Contest
 from surefoot.arrays import Array, IntArray
 from surefoot.evidence.betting import Prior, log_wealth
@@ -29,13 +29,13 @@ class Outlook(NamedTuple):
         gaps: (n_own, n_tested) expected differences.
         doubts: (n_own, n_tested) standard deviations of these expectations.
         variances: (n_own, n_tested) of the differences as the phase will estimate them.
-        information: (n_tested,) what the phase is expected to say about each arm.
+        forecast: what the phase is expected to say about each arm.
     """
 
     gaps: Array
     doubts: Array
     variances: Array
-    information: Array
+    forecast: Forecast
 
 
 class Missing(NamedTuple):
@@ -57,16 +57,19 @@ class Judge(ABC):
     """Weighs one run's phases.
 
     Attributes:
-        boundary: an arm is eliminated when its evidence, divided by its root, reaches this.
         least_batches: batches that a phase needs at least; 0 if it needs none.
         most_batches: batches beyond which more make no difference.
         whole: whether only pulls in batches count.
     """
 
-    boundary: float
     least_batches = 0
     most_batches = 0
     whole = False
+
+    @property
+    @abstractmethod
+    def boundary(self) -> Array:
+        """(n_arms,) an arm is eliminated when its evidence, divided by its root, reaches this."""
 
     @property
     @abstractmethod
@@ -112,7 +115,11 @@ class NormalJudge(Judge):
 
     def __init__(self, grid: Grid, sizes: IntArray, scales: Array, tolerance: float) -> None:
         self.scales, self.tolerance = scales, tolerance
-        self.clocks, self.boundary = Clocks(grid, len(sizes)), grid.boundary
+        self.grid, self.clocks = grid, Clocks(grid, len(sizes))
+
+    @property
+    def boundary(self) -> Array:
+        return np.asarray(self.grid.boundary[self.clocks.place])
 
     @property
     def roots(self) -> Array:
@@ -129,11 +136,13 @@ class NormalJudge(Judge):
     def missing(
         self, contest: Contest, held: Array, outlook: Outlook
     ) -> Callable[[float], Missing]:
-        step = self.clocks.steps(contest.arms, outlook.information)
+        step = self.clocks.steps(contest.arms, outlook.forecast)
         time, nothing = self.clocks.times[contest.arms], np.zeros_like(held)
+        logs = np.log(self.grid.times)
 
         def after(ahead: float) -> Missing:
-            level = self.boundary * np.sqrt(time + ahead * step)
+            then = time + ahead * step
+            level = np.interp(np.log(then), logs, self.grid.boundary) * np.sqrt(then)
             # a clock that has run down stands still: nothing is to be planned for its arm
             root = np.where(step > 0, np.sqrt(ahead * step), np.inf)
             return Missing(1.0, (level - held) / root, nothing)
@@ -141,8 +150,8 @@ class NormalJudge(Judge):
         return after
 
     def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
-        root = np.sqrt(self.clocks.steps(contest.arms, outlook.information))
-        self.clocks.advance(contest.arms, outlook.information)
+        root = np.sqrt(self.clocks.steps(contest.arms, outlook.forecast))
+        self.clocks.advance(contest.arms, outlook.forecast)
         plain, eased = self.scores(contest, phase, outcome)
         return Verdicts(root * plain, root * eased)
 
@@ -215,7 +224,11 @@ class BettingJudge(Judge):
 
     def __init__(self, span: float, n_arms: int, delta: float, tolerance: float) -> None:
         self.span, self.tolerance = span, tolerance
-        self.boundary, self._n_arms = math.log(1 / delta), n_arms
+        self._level, self._n_arms = math.log(1 / delta), n_arms
+
+    @property
+    def boundary(self) -> Array:
+        return np.full(self._n_arms, self._level)
 
     @property
     def roots(self) -> Array:
@@ -232,7 +245,7 @@ class BettingJudge(Judge):
     def missing(
         self, contest: Contest, held: Array, outlook: Outlook
     ) -> Callable[[float], Missing]:
-        lacking = Missing(0.5, np.zeros_like(held), np.maximum(self.boundary - held, 1e-3))
+        lacking = Missing(0.5, np.zeros_like(held), np.maximum(self._level - held, 1e-3))
         return lambda ahead: lacking
 
     def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
