@@ -206,7 +206,7 @@ class Tuning:
     @classmethod
     def of_version_0_1(cls) -> Tuning:
         """The constants of version 0.1, whose study files do not hold them."""
-        return cls(**VERSION_0_1)
+        return cls.stored({})
 
     @classmethod
     def stored(cls, constants: Mapping[str, Any]) -> Tuning:
