@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+KERNELS := $(VENV)/.compiled
 WORKERS ?= 2
 
 .PHONY: demo test lint unit chaos bench docs clean chromium
@@ -12,21 +13,24 @@ WORKERS ?= 2
 demo: $(READY)
 	$(BIN)/surefoot bolus 'adult#001' --out results
 
-test: lint unit
+# one core compiles while the other reads
+test: $(READY)
+	+@$(MAKE) --no-print-directory -j 2 lint $(KERNELS)
+	+@$(MAKE) --no-print-directory unit
 
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-unit: $(READY) chromium
+unit: $(KERNELS) chromium
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 # Kills, torn and crafted files, mutated input, signals, clusters and load: a quarter of an hour.
 chaos: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.chaos
 
-bench: $(READY)
+bench: $(KERNELS)
 	$(BIN)/python -m benchmarks
 
 docs: $(READY)
@@ -40,14 +44,18 @@ chromium:
 	       && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
 	  || { echo "no Chromium, and no right to install it: the browser tests will be skipped"; [ -z "$$CI" ]; }
 
+# Python's own compilation is left to the first import: most of what is installed is never imported
 $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (a minute or two, once)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev,dask]'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev,dask]'
+	@touch $(READY)
+
+$(KERNELS): $(READY)
 	@echo "compiling the numerical kernels (half a minute, once; Numba keeps them on disk)"
 	@$(BIN)/python examples/quickstart.py > /dev/null 2>&1
 	@$(BIN)/python -c "from surefoot import glucose; glucose.simulate('adult#001', glucose.Calculator.baseline('adult#001'), glucose.diet('low'), 0, statistics=['magni_risk', 'lbgi', 'hbgi'])" > /dev/null 2>&1
-	@touch $(READY)
+	@touch $(KERNELS)
 
 clean:
 	rm -rf $(VENV) results docs/_build .pytest_cache .mypy_cache .ruff_cache

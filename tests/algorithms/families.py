@@ -46,7 +46,7 @@ def made_for(name: str, instance: Instance) -> Algorithm:
     if name == "kn-rsb":
         options |= {"step": 20}
     if name in COINS:
-        options = {"growth": 0.5}
+        options = {"growth": 4.0}
     return algorithm_from(name, **options)
 
 

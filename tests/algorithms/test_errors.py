@@ -13,12 +13,16 @@ from tests.statistical import error_test
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in PEERS])
 def test_errors_stay_within_delta(name: str, family: str) -> None:
-    """Where there is a certificate, and one is always given by an algorithm that gives any."""
+    """Where there is a certificate, and one is always given by an algorithm that gives any.
+
+    140 runs at this δ show an excess that 400 would show at 0.05: errors are counted, not runs.
+    """
     certifies = name in CERTIFYING
     test = error_test(
         lambda instance: made_for(name, instance),
         FAMILIES[family](),
-        runs=400 if certifies else 5,
+        delta=0.15,
+        runs=140 if certifies else 5,
         budget=settings_for(name).budget,
     )
     assert test.certified == (test.runs if certifies else 0)

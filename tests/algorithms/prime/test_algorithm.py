@@ -25,7 +25,14 @@ MODELS = {
 @pytest.mark.parametrize("model", ["unknown", "sub-Gaussian"])
 def test_errors_stay_within_delta_when_less_is_known_of_the_noise(family: str, model: str) -> None:
     noise, draws = MODELS[model]
-    test = error_test(lambda _: "prime", FAMILIES[family](), runs=60, noise=noise, family=draws)  # type: ignore[arg-type]
+    test = error_test(
+        lambda _: "prime",
+        FAMILIES[family](),
+        delta=0.2,  # errors that are to be rare need more runs: 60 at 0.05 would show less
+        runs=30,
+        noise=noise,
+        family=draws,  # type: ignore[arg-type]
+    )
     assert not test.rejected
     assert test.certified == test.runs
 
@@ -35,7 +42,7 @@ FEW_LOOKS = Tuning(looks=3)
 
 @pytest.fixture
 def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No search for a design: the guarantee may not depend on it, and 20 000 runs become
+    """No search for a design: the guarantee may not depend on it, and thousands of runs become
     affordable.
     """
 
@@ -49,16 +56,18 @@ def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_search")
 @pytest.mark.parametrize("model", MODELS)
 def test_each_of_two_tied_arms_is_eliminated_with_probability_at_most_delta(model: str) -> None:
-    """20 000 runs: singletons, so that the domination is an equality and the level is nearly
-    spent.
+    """Singletons, so that the domination is an equality and the level is nearly spent.
+
+    One of the arms stays, so both together are counted as well: that shows an excess of 6 %.
     """
     noise, draws = MODELS[model]
     tied = sf.RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0]], [0, 1])
-    delta, runs = 0.2, 20_000
+    delta, runs = 0.2, 1000 if model == "sub-Gaussian" else 5000
     eliminated = eliminations(
         tied, [1.0, 1.0], sf.Settings(delta=delta, noise=noise, budget=4 + 3 * 20), draws, runs
     )
     assert (stats.binom.sf(eliminated - 1, runs, delta) > LEVEL).all()
+    assert stats.binom.sf(eliminated.sum() - 1, runs, 2 * delta) > LEVEL
     if model != "sub-Gaussian":
         # the level is spent: an inflated statistic would be seen
         assert (eliminated > 0.6 * delta * runs).all()
@@ -74,7 +83,7 @@ def test_ties_with_hulls_and_changing_challengers(model: str, arms: list[int]) -
     """
     noise, draws = MODELS[model]
     pairs = [[1.0, 0.0, 0.2], [0.0, 1.0, 0.1], [0.5, 0.5, -0.3], [1.0, 1.0, 0.0], [0.2, 0.8, 0.4]]
-    delta, runs = 0.2, 1000
+    delta, runs = 0.2, 400
     settings = sf.Settings(delta=delta, noise=noise, budget=8 + 3 * 21)
     eliminated = eliminations(
         sf.RobustProblem.from_pairs(pairs, arms), [1.0, 1.0, 0.0], settings, draws, runs
@@ -93,7 +102,7 @@ def test_ties_with_an_arm_inside_anothers_hull(tolerance: float, offset: float) 
     tied = sf.RobustProblem.from_pairs(
         [[-1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.3, 0.0, 1.0], [0.0, 1.0, 1.0]], [0, 0, 1, 2]
     )
-    delta, runs = 0.2, 500
+    delta, runs = 0.2, 150
     settings = sf.Settings(
         delta=delta, noise=sf.Gaussian(1.0), tolerance=tolerance, budget=8 + 3 * 21
     )
