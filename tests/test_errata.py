@@ -12,11 +12,12 @@ from surefoot.algorithms.estimates import Frame
 from surefoot.confidence import one_sided_events, paper_spending, valid_spending
 from surefoot.design import paper_separation
 from surefoot.experiments.instances import irrelevant_dimensions, random_robust
+from surefoot.fitting import information
 from surefoot.hardness import binary_divergence, complexity
 from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
-from surefoot.statistics import Phase, information
+from surefoot.statistics import Phase
 
 
 def test_e1_widths_for_the_design_instead_of_the_phase_would_be_far_too_wide() -> None:

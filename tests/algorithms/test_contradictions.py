@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.algorithms.result import StopReason
+from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.tally import Tally
-from surefoot.statistics import combine
+from surefoot.fitting import combine
 
 PROBLEM = sf.RobustProblem.from_pairs(np.eye(6), np.repeat(np.arange(3), 2))
 MEANS = np.array([1.0, 1.5, 0.0, 0.5, -1.0, 1.0])

@@ -5,9 +5,10 @@ import pytest
 
 from surefoot.algorithms.estimates import Estimates, Frame
 from surefoot.experiments.instances import Instance, random_robust
+from surefoot.fitting import information
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
-from surefoot.statistics import Phase, information
+from surefoot.statistics import Phase
 from tests.algorithms.quantifiers import clearance
 
 

@@ -15,11 +15,11 @@ from surefoot.experiments.instances import (
     random_robust,
     unit_sphere,
 )
+from surefoot.fitting import information
 from surefoot.hardness import complexity
 from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
-from surefoot.statistics import information
 from tests.algorithms.families import settings_for
 from tests.algorithms.quantifiers import beats
 from tests.statistical import error_test

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.algorithms import ModelCheck, Result, StopReason
+from surefoot.algorithms import Result
 from surefoot.experiments.instances import random_robust
 from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
@@ -20,17 +20,6 @@ def result() -> Result:
         delta=0.05,
         noise=Gaussian(1.0),
     )
-
-
-def test_every_reason_says_what_to_do() -> None:
-    for reason in StopReason:
-        assert reason.value.endswith(".")
-        assert len(reason.value.split()) >= 10
-    assert {r for r in StopReason if r.certifies} == {
-        StopReason.IDENTIFIED,
-        StopReason.WITHIN_TOLERANCE,
-        StopReason.ONE_ARM,
-    }
 
 
 def test_the_sentence_holds_the_answer(result: Result) -> None:
@@ -90,12 +79,3 @@ def test_names_are_escaped_for_notebooks() -> None:
     )
     assert "<b>a" not in shown._repr_html_()
     assert "<i>b" not in shown._repr_html_()
-
-
-def test_a_model_check_says_what_it_found() -> None:
-    assert (
-        str(ModelCheck(None, 0.5, 0.001))
-        == "linear model not tested (untestable); equal variances p = 0.5"
-    )
-    assert ModelCheck(1e-5, None, 0.001).rejected
-    assert not ModelCheck(None, None, 0.001).rejected

@@ -8,9 +8,9 @@ import pytest
 from surefoot.algorithms.robust_lingape import RobustLinGapE
 from surefoot.confidence import self_normalised_radius
 from surefoot.experiments.instances import classic, irrelevant_dimensions, random_robust
+from surefoot.fitting import information
 from surefoot.noise import SubGaussian
 from surefoot.simulate import LinearSimulator
-from surefoot.statistics import information
 from tests.algorithms.families import FAMILIES, settings_for
 from tests.algorithms.quantifiers import beats
 from tests.statistical import error_test

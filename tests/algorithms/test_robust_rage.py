@@ -10,10 +10,10 @@ from surefoot.algorithms import StopReason, robust_rage
 from surefoot.algorithms.robust_rage import RobustRage
 from surefoot.design import g_optimal, robust_xy, round_design, rounding_minimum
 from surefoot.experiments.instances import Instance, classic, random_robust, unit_sphere
+from surefoot.fitting import information
 from surefoot.noise import Gaussian, SubGaussian
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
-from surefoot.statistics import information
 from tests.algorithms.families import FAMILIES, settings_for
 from tests.algorithms.quantifiers import beats
 from tests.statistical import error_test

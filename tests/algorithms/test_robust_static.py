@@ -11,9 +11,9 @@ from surefoot.algorithms import Result, StopReason
 from surefoot.algorithms.robust_static import RobustStatic
 from surefoot.design import g_optimal
 from surefoot.experiments.instances import Instance, classic, random_robust
+from surefoot.fitting import information
 from surefoot.noise import Gaussian, SubGaussian
 from surefoot.simulate import LinearSimulator, identify
-from surefoot.statistics import information
 from tests.algorithms.families import settings_for
 from tests.algorithms.quantifiers import beats
 

@@ -11,9 +11,9 @@ from surefoot.confidence import self_normalised_radius
 from surefoot.design import g_optimal
 from surefoot.errors import InputError
 from surefoot.experiments.instances import classic, random_robust, unit_sphere
+from surefoot.fitting import information
 from surefoot.noise import Gaussian
 from surefoot.simulate import LinearSimulator, identify
-from surefoot.statistics import information
 from tests.algorithms.families import settings_for
 
 

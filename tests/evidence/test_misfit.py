@@ -9,7 +9,8 @@ from scipy import stats
 
 from surefoot.arrays import Array
 from surefoot.evidence.misfit import stray_test
-from surefoot.statistics import FitTest, Phase, combine
+from surefoot.fitting import FitTest, combine
+from surefoot.statistics import Phase
 from tests.evidence.phases import LEVEL, drawn
 
 ROWS = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])

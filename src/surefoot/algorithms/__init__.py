@@ -8,9 +8,11 @@ from typing import Any
 
 from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.options import built
-from surefoot.algorithms.result import ModelCheck, PhaseRecord, Result, StopReason, Verdict
+from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.result import Result
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
+from surefoot.algorithms.verdict import ModelCheck, PhaseRecord, Verdict
 from surefoot.errors import InputError
 
 __all__ = [

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from surefoot.algorithms import options
 from surefoot.algorithms.outcomes import answered
-from surefoot.algorithms.result import PhaseRecord, Result, StopReason, Verdict
+from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.result import Result
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
+from surefoot.algorithms.verdict import PhaseRecord, Verdict
 from surefoot.arrays import Array
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
+from surefoot.fitting import information
 from surefoot.problem import RobustProblem
-from surefoot.statistics import Counts, information
+from surefoot.statistics import Counts
 from surefoot.whitening import whiten
 
 SINGULAR = 1e-11  # eigenvalues of A, relative to its largest, in coordinates of size one

@@ -3,195 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
+from surefoot.algorithms.verdict import ModelCheck, PhaseRecord
 from surefoot.arrays import Array, IntArray
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-class StopReason(Enum):
-    """Why a run stopped; the text says what to do next."""
-
-    RUNNING = "The run is not over: pull the next phase. The arm is the best guess so far."
-    IDENTIFIED = (
-        "One arm is left: it has the best worst case with the stated confidence. Nothing more to "
-        "do."
-    )
-    WITHIN_TOLERANCE = (
-        "The arm's worst case is within the tolerance of the best with the stated confidence. "
-        "Nothing more to do."
-    )
-    ONE_ARM = "There is only one arm, so it is the best. Nothing was pulled."
-    BUDGET = (
-        "The budget does not allow the next phase; the candidates are all still possible. Raise "
-        "the budget, or set a tolerance."
-    )
-    SPENT = (
-        "The budget is spent on the best guess, as was asked; the candidates are all still "
-        'possible. For a certificate, use objective="certify".'
-    )
-    LOOKS_SPENT = (
-        "The planned looks are used up without an answer, so the best arms are as good as tied: "
-        "set a tolerance, or choose among the candidates."
-    )
-    MODEL_REJECTED = (
-        "The rewards do not follow the linear model, so the answer is not certified. Start anew "
-        'with features="quadratic" or features="tabular", or accept it with on_misfit="ignore".'
-    )
-    NOISE_NOT_EQUAL = (
-        "The pairs are not equally noisy, which Gaussian(equal=True) says, so the answer is not "
-        'certified. Start anew with Gaussian(), or accept it with on_misfit="ignore".'
-    )
-    NOISE_TOO_LARGE = (
-        "The rewards are noisier than stated, so the answer is not certified. Start anew with "
-        'Gaussian(), which needs no scale, or accept it with on_misfit="ignore".'
-    )
-    NO_SURVIVOR = (
-        "Every arm was eliminated, which cannot happen if model and noise are as stated: check "
-        'the noise scale, or start anew with features="tabular".'
-    )
-    SINGULAR_DESIGN = (
-        "The paper's design leaves directions unmeasured that it needs, so the run can never "
-        'stop: use confidence="valid" or the algorithm "prime".'
-    )
-    IDENTICAL_REPLICATES = (
-        "All pulls of a pair gave the same reward, to the last bit: is the seed fixed? Use "
-        "pull.rng() or pull.seed, and start a new study. A simulator without noise needs one pull "
-        'of each pair, and no certificate; to go on all the same, use on_identical="accept".'
-    )
-    NOT_VERIFIED = (
-        "The answer noted in the file could not be confirmed by its rewards, so it is no "
-        "certificate: go back to a copy that nobody has changed, or open the study with the "
-        "algorithm and the version of surefoot that it was made with."
-    )
-    INDIFFERENCE_ZONE = (
-        "One arm is left. It is best with the stated confidence only if the best arm is ahead of "
-        "all others by the indifference zone or more, which nobody has checked, so it is not "
-        'certified. Without that condition, use "prime" with a tolerance.'
-    )
-    HEURISTIC = (
-        "One arm is left by a threshold that nobody has proved, so it is not certified: use "
-        'threshold="proved", or "prime".'
-    )
-    NO_CERTIFICATE = (
-        'This algorithm spends its budget and gives no certificate. For one, use "prime".'
-    )
-
-    @property
-    def certifies(self) -> bool:
-        return self in (StopReason.IDENTIFIED, StopReason.WITHIN_TOLERANCE, StopReason.ONE_ARM)
-
-    @property
-    def contradicts(self) -> bool:
-        """Whether what every confidence rests on is not as stated."""
-        return self in (
-            StopReason.MODEL_REJECTED,
-            StopReason.NOISE_NOT_EQUAL,
-            StopReason.NOISE_TOO_LARGE,
-            StopReason.NO_SURVIVOR,
-            StopReason.IDENTICAL_REPLICATES,
-            StopReason.NOT_VERIFIED,
-        )
-
-
-@dataclass(frozen=True)
-class ModelCheck:
-    """Tests of the model. Passing proves nothing; failing is a warning to heed.
-
-    Attributes:
-        lack_of_fit: p-value of the linear model against replicates; None: untestable with these
-            pulls.
-        equal_variances: p-value of equal noise over the pairs (relative to the given scales); None:
-            untestable.
-        level: the model is rejected below this p-value.
-        stated_noise: p-value of noise that is no larger than the given scales; None: untestable.
-    """
-
-    lack_of_fit: float | None
-    equal_variances: float | None
-    level: float
-    stated_noise: float | None = None
-
-    @property
-    def rejected(self) -> bool:
-        """Whether the linear model is."""
-        return self.below(self.lack_of_fit)
-
-    def below(self, p: float | None) -> bool:
-        """Whether a p-value is there, and too small."""
-        return p is not None and p < self.level
-
-    def __str__(self) -> str:
-        def say(p: float | None) -> str:
-            return "untestable" if p is None else f"p = {p:.3g}"
-
-        verdict = (
-            "not tested"
-            if self.lack_of_fit is None
-            else "rejected"
-            if self.rejected
-            else "not rejected"
-        )
-        return (
-            f"linear model {verdict} ({say(self.lack_of_fit)}); equal variances "
-            f"{say(self.equal_variances)}"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class PhaseRecord:
-    """What was known after a phase.
-
-    Attributes:
-        phase: its index.
-        counts: (n_pairs,) its pulls.
-        total: pulls so far.
-        leader: the best guess.
-        survivors: (n_arms,) arms still possible.
-        evidence: (n_arms,) the statistic that eliminates an arm when it reaches the boundary, if
-            the algorithm has one.
-        boundary: that boundary at this look.
-    """
-
-    phase: int
-    counts: Counts
-    total: int
-    leader: int
-    survivors: NDArray[np.bool_]
-    evidence: Array | None
-    boundary: float | None
-
-
-@dataclass(frozen=True, eq=False)
-class Verdict:
-    """What an algorithm concludes from the rewards.
-
-    Attributes:
-        algorithm: its name.
-        arm: the best arm, or the best guess.
-        reason: why it stopped, or that it did not.
-        survivors: (n_arms,) arms still possible.
-        history: what was known after each phase.
-        attained_confidence: how sure it is now that the arm is best; None if it cannot say.
-        skewness: of the differences that decide, where evidence takes them for normal.
-    """
-
-    algorithm: str
-    arm: int
-    reason: StopReason
-    survivors: NDArray[np.bool_]
-    history: list[PhaseRecord]
-    attained_confidence: float | None = None
-    skewness: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 from surefoot.algorithms.base import MOST_PULLS, Algorithm
 from surefoot.algorithms.designs import g_weights, noise_key, remembered
 from surefoot.algorithms.estimates import Frame
-from surefoot.algorithms.result import StopReason
+from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array
 from surefoot.confidence import (
     one_sided_events,

@@ -12,7 +12,7 @@ from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.batches import decided
 from surefoot.algorithms.designs import g_weights
 from surefoot.algorithms.estimates import Estimates, Frame
-from surefoot.algorithms.result import StopReason
+from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array
 from surefoot.design.rounding import round_design
 from surefoot.errors import InputError

@@ -8,17 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
-from surefoot.algorithms.result import ModelCheck, Result, StopReason, Verdict
+from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.result import Result
 from surefoot.algorithms.settings import Settings
+from surefoot.algorithms.verdict import ModelCheck, Verdict
 from surefoot.arrays import Array
 from surefoot.confidence import self_normalised_radius
 from surefoot.evidence.misfit import stray_test
-from surefoot.guides import Seen, guide_from
-from surefoot.problem import RobustProblem
-from surefoot.statistics import (
-    Counts,
+from surefoot.fitting import (
     FitTest,
-    Outcome,
     combine,
     equal_variances,
     information,
@@ -26,6 +24,9 @@ from surefoot.statistics import (
     least_squares,
     stated_variances,
 )
+from surefoot.guides import Seen, guide_from
+from surefoot.problem import RobustProblem
+from surefoot.statistics import Counts, Outcome
 from surefoot.whitening import cholesky_whitener
 
 MISFIT_LEVEL = 0.001

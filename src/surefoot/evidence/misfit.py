@@ -12,7 +12,8 @@ from scipy import special
 
 from surefoot.arrays import Array
 from surefoot.evidence.batches import spread_means
-from surefoot.statistics import FitTest, Outcome
+from surefoot.fitting import FitTest
+from surefoot.statistics import Outcome
 
 MODELLED = 1e-9  # a stray below this share of the means is rounding
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot.algorithms import Algorithm, Result, StopReason
-from surefoot.algorithms.result import PhaseRecord
+from surefoot.algorithms.verdict import PhaseRecord
 from surefoot.errors import InputError
 from surefoot.statistics import Phase
 from surefoot.study.description import Description

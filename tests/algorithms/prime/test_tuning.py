@@ -14,12 +14,8 @@ import pytest
 import surefoot as sf
 from surefoot.algorithms import algorithm_from, stored_algorithm
 from surefoot.algorithms.prime import Prime, Tuning, algorithm
-from surefoot.algorithms.prime.tuning import (
-    COSTS_SAMPLES,
-    ENTERS_BOUNDARY,
-    FLAT_GRID,
-    VERSION_0_1,
-)
+from surefoot.algorithms.prime.constants import COSTS_SAMPLES, ENTERS_BOUNDARY
+from surefoot.algorithms.prime.tuning import FLAT_GRID, VERSION_0_1
 from surefoot.errors import InputError
 from surefoot.experiments.instances import random_robust
 from surefoot.study import Pull, Study

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.algorithms.peers.base import Peer, positive, whole
-from surefoot.algorithms.result import StopReason
+from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.statistics import Counts, Outcome
 

@@ -16,7 +16,7 @@ from surefoot.algorithms.peers.bernoulli import (
     kl,
     threshold,
 )
-from surefoot.algorithms.result import StopReason
+from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array
 from surefoot.noise import Bounded
 from surefoot.statistics import Counts, Outcome

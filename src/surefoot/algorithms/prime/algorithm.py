@@ -11,7 +11,7 @@ from surefoot.algorithms.prime.course import Course
 from surefoot.algorithms.prime.direct import direct_course
 from surefoot.algorithms.prime.modelled import ModelledCourse
 from surefoot.algorithms.prime.tuning import Tuning
-from surefoot.algorithms.result import StopReason
+from surefoot.algorithms.reasons import StopReason
 from surefoot.errors import InputError
 from surefoot.statistics import Counts, Outcome
 

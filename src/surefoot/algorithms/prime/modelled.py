@@ -21,8 +21,9 @@ from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
 from surefoot.design.rounding import round_design
+from surefoot.fitting import least_squares
 from surefoot.problem import RobustProblem
-from surefoot.statistics import Counts, Outcome, Phase, least_squares
+from surefoot.statistics import Counts, Outcome, Phase
 
 
 class ModelledCourse(Course):

@@ -8,36 +8,16 @@ changes a default here and nothing else; it never touches `VERSION_0_1`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from surefoot.algorithms.prime.constants import ENTERS_BOUNDARY, boundary, samples, suitable
 from surefoot.arrays import Array
 from surefoot.errors import InputError
-
-T = TypeVar("T", int, float, tuple[float, ...])
-
-ENTERS_BOUNDARY = "enters the boundary"
-COSTS_SAMPLES = "costs samples only"
-
-
-def _constant(default: T, least: float, most: float, meaning: str, effect: str) -> T:
-    metadata = {"meaning": meaning, "effect": effect, "least": least, "most": most}
-    constant: T = field(default=default, metadata=metadata)
-    return constant
-
-
-def _boundary(default: T, least: float, most: float, meaning: str) -> T:
-    """A constant of the schedule, which is fixed before any data that count."""
-    return _constant(default, least, most, meaning, ENTERS_BOUNDARY)
-
-
-def _samples(default: T, least: float, most: float, meaning: str) -> T:
-    """A constant of the choices between phases, on which no guarantee depends."""
-    return _constant(default, least, most, meaning, COSTS_SAMPLES)
 
 
 class Foresight(NamedTuple):
@@ -72,133 +52,131 @@ class Tuning:
     Numerical tolerances are not here: they stand where they are used.
     """
 
-    looks: int = _boundary(70, 1, 1000, "looks of one epoch; another epoch follows it")
-    growth: float = _boundary(
+    looks: int = boundary(70, 1, 1000, "looks of one epoch; another epoch follows it")
+    growth: float = boundary(
         1.12, 1.01, 10, "factor by which all data grow from look to look, once phases are large"
     )
-    rise: float = _boundary(
-        0.25, 0, 100, "units by which each of the first phases exceeds the last"
-    )
-    large: float = _boundary(2.0, 1, 1000, "units up to which the first phases rise")
-    trust: float = _boundary(
+    rise: float = boundary(0.25, 0, 100, "units by which each of the first phases exceeds the last")
+    large: float = boundary(2.0, 1, 1000, "units up to which the first phases rise")
+    trust: float = boundary(
         12.0,
         0.01,
         1e6,
         "units of data before which phases count less: rivals are chosen from little",
     )
-    strict: float = _boundary(
+    strict: float = boundary(
         4.0, 0, 1e6, "units before which looks have a higher boundary: few runs end there"
     )
-    strictness: float = _boundary(
+    strictness: float = boundary(
         2.0, 0, 100, "added to c² for each factor e by which a look comes before `strict`"
     )
-    first_epoch_share: float = _boundary(0.98, 0.01, 0.99, "share of δ that the first epoch spends")
+    first_epoch_share: float = boundary(0.98, 0.01, 0.99, "share of δ that the first epoch spends")
 
-    unit_per_dimension: int = _samples(5, 1, 10_000, "pulls of a unit for each dimension")
-    least_replicates: int = _samples(
+    unit_per_dimension: int = samples(5, 1, 10_000, "pulls of a unit for each dimension")
+    least_replicates: int = samples(
         18, 0, 10_000, "pulls of a unit beyond the dimension at least, to check the model with"
     )
-    pilot_per_dimension: int = _samples(2, 1, 10_000, "pulls of the pilot for each dimension")
-    spread_tolerance: float = _samples(
+    pilot_per_dimension: int = samples(2, 1, 10_000, "pulls of the pilot for each dimension")
+    spread_tolerance: float = samples(
         0.02, 1e-6, 1, "accuracy of the G-optimal design, which only explores"
     )
-    least_noise: float = _samples(
+    least_noise: float = samples(
         1e-6, 0, 1, "noise that is planned for at least, as a share of the largest mean"
     )
-    least_freedom: int = _samples(
+    least_freedom: int = samples(
         10, 1, 10_000, "residual degrees of freedom of a phase when the noise scale is unknown"
     )
 
-    most_rivals: int = _samples(
+    most_rivals: int = samples(
         40, 1, 10_000, "rivals that a design looks at: the most pressing; others settle on the way"
     )
-    hope: float = _samples(
+    hope: float = samples(
         0.6, 1e-6, 1 - 1e-6, "probability of finishing up to which a design looks ahead"
     )
-    horizons: int = _samples(24, 2, 1000, "points in time at which that probability is formed")
-    furthest: float = _samples(1000.0, 1, 1e9, "how many times the data so far the last of them is")
-    doubt: float = _samples(0.3, 0, 100, "share of the gaps' own uncertainty that counts")
-    sizes: tuple[float, ...] = _samples(
+    horizons: int = samples(24, 2, 1000, "points in time at which that probability is formed")
+    furthest: float = samples(1000.0, 1, 1e9, "how many times the data so far the last of them is")
+    doubt: float = samples(0.3, 0, 100, "share of the gaps' own uncertainty that counts")
+    sizes: tuple[float, ...] = samples(
         (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5),
         0.01,
         100,
         "sizes that a phase may have, in planned sizes",
     )
-    patience: float = _samples(0.7, 0, 1000, "cost of another phase, in planned phases")
-    feeble: float = _samples(
+    patience: float = samples(0.7, 0, 1000, "cost of another phase, in planned phases")
+    feeble: float = samples(
         0.2, 0, 1, "chance of finishing up to which a phase keeps its planned size"
     )
 
-    exploration: float = _samples(0.04, 0, 1, "share of the pulls that explore")
-    explored: float = _samples(30.0, 1e-6, 1e9, "units of data after which that share falls")
-    checks: int = _samples(2, 0, 10_000, "pulls of a phase that explore at least")
-    exchanges: int = _samples(6, 0, 10_000, "pulls that are moved after rounding, at most")
-    worthwhile: float = _samples(
+    exploration: float = samples(0.04, 0, 1, "share of the pulls that explore")
+    explored: float = samples(30.0, 1e-6, 1e9, "units of data after which that share falls")
+    checks: int = samples(2, 0, 10_000, "pulls of a phase that explore at least")
+    exchanges: int = samples(6, 0, 10_000, "pulls that are moved after rounding, at most")
+    worthwhile: float = samples(
         1.5, 1, 1e6, "how many times more a pull has to be worth elsewhere to be moved"
     )
 
-    design_tolerance: float = _samples(
+    design_tolerance: float = samples(
         0.01, 1e-9, 1, "share of pulls that a design may need more than the best one"
     )
-    rounds: int = _samples(3, 0, 1000, "working sets of pairs that the search for a design tries")
-    in_use: float = _samples(
+    rounds: int = samples(3, 0, 1000, "working sets of pairs that the search for a design tries")
+    in_use: float = samples(
         0.02, 0, 1, "share of the largest weight above which a pair stays in the working set"
     )
-    priced_in: int = _samples(30, 1, 10_000, "pairs that may join the working set at once")
-    promising: float = _samples(0.4, 0, 1, "share of the mean gradient above which a pair may join")
+    priced_in: int = samples(30, 1, 10_000, "pairs that may join the working set at once")
+    promising: float = samples(0.4, 0, 1, "share of the mean gradient above which a pair may join")
 
-    grid_growth: float = _boundary(
+    grid_growth: float = boundary(
         1.12, 1.01, 10, "factor from point to point at which the clocks of arms may stop"
     )
-    grid_points: int = _boundary(150, 1, 1000, "points at which the clocks of arms may stop")
-    grid_middle: int = _boundary(
+    grid_points: int = boundary(150, 1, 1000, "points at which the clocks of arms may stop")
+    grid_middle: int = boundary(
         45, 0, 999, "point at which the least evidence is enough: where clocks should end"
     )
-    grid_rise: float = _boundary(
+    grid_rise: float = boundary(
         1.0, 0, 10, "rise of the squared boundary away from the middle, for each factor e of time"
     )
-    pilot_pulls: int = _samples(3, 2, 10_000, "pulls of each of a guide's first pairs")
-    pilot_sure: float = _samples(
+    pilot_pulls: int = samples(3, 2, 10_000, "pulls of each of a guide's first pairs")
+    pilot_sure: float = samples(
         0.7, 0, 1, "chance that the guessed leader is best, at which a pilot ends"
     )
-    pilot_share: float = _samples(0.1, 0.001, 10, "share by which each round extends a pilot")
-    pilot_least: int = _samples(4, 1, 10_000, "pulls of such a round at least")
-    pilot_most: float = _samples(4.0, 1, 1e6, "how many times its first pulls a pilot may have")
-    pair_pulls: float = _samples(6.0, 1, 10_000, "pulls of a compared pair in the first phases")
-    pair_growth: float = _samples(
+    pilot_share: float = samples(0.1, 0.001, 10, "share by which each round extends a pilot")
+    pilot_least: int = samples(4, 1, 10_000, "pulls of such a round at least")
+    pilot_most: float = samples(4.0, 1, 1e6, "how many times its first pulls a pilot may have")
+    pair_pulls: float = samples(6.0, 1, 10_000, "pulls of a compared pair in the first phases")
+    pair_growth: float = samples(
         1.1, 1.001, 10, "factor by which pulls of compared pairs grow from phase to phase"
     )
-    pair_horizons: int = _samples(16, 2, 1000, "points in time at which direct finishing is seen")
-    loyalty: float = _samples(
+    pair_horizons: int = samples(16, 2, 1000, "points in time at which direct finishing is seen")
+    loyalty: float = samples(
         0.25, 0, 1, "share of the tolerance by which a leader may seem worse than another and stay"
     )
-    own_doubt: float = _samples(
+    own_doubt: float = samples(
         0.3, 0.001, 100, "standard errors of a pair's own mean that a guess is doubted by at least"
     )
-    slight: float = _samples(
+    slight: float = samples(
         0.5, 0.001, 100, "gap for which a clock is set at least, in its own standard deviations"
     )
-    least_gap: float = _samples(
+    least_gap: float = samples(
         0.15, 1e-6, 100, "gap that is planned for at least, in its own standard deviations"
     )
-    least_share: float = _samples(
+    least_share: float = samples(
         0.6, 0, 1, "pulls of a compared pair at least, in those of an even share"
     )
-    least_hope: float = _samples(
+    least_hope: float = samples(
         0.1, 0.001, 1, "chance of a lead that a phase is weighed by at least"
     )
-    batched_growth: float = _boundary(
+    batched_growth: float = boundary(
         1.25, 1.01, 10, "growth where a model is trusted and pulls are put into batches"
     )
-    batched_looks: int = _boundary(35, 1, 1000, "looks of an epoch, likewise")
-    batched_trust: float = _boundary(4.0, 0.01, 1e6, "units of data that count less, likewise")
-    batched_unit: float = _samples(
+    batched_looks: int = boundary(35, 1, 1000, "looks of an epoch, likewise")
+    batched_trust: float = boundary(4.0, 0.01, 1e6, "units of data that count less, likewise")
+    batched_unit: float = samples(
         8.0, 1, 10_000, "pulls of a unit for each dimension where pulls are put into batches"
     )
 
     def __post_init__(self) -> None:
         for constant in fields(self):
-            value = _suitable(constant, getattr(self, constant.name))
+            value = suitable(constant, getattr(self, constant.name))
             object.__setattr__(self, constant.name, value)
         if any(smaller >= larger for smaller, larger in pairwise(self.sizes)):
             raise InputError(f"tuning: sizes={list(self.sizes)} must rise from each to the next")
@@ -309,25 +287,3 @@ VERSION_0_1: Mapping[str, Any] = MappingProxyType(
         "promising": 0.4,
     }
 )
-
-
-def _suitable(constant: Field[Any], value: Any) -> int | float | tuple[float, ...]:
-    """The value in the type of its default, if it is within the limits."""
-    whole, several = isinstance(constant.default, int), isinstance(constant.default, tuple)
-    least, most = constant.metadata["least"], constant.metadata["most"]
-    if several and isinstance(value, tuple | list) and value:
-        if all(_number(entry, least, most) for entry in value):
-            return tuple(map(float, value))
-    elif not several and _number(value, least, most) and not (whole and value != int(value)):
-        return int(value) if whole else float(value)
-    wanted = "whole number" if whole else "number"
-    raise InputError(
-        f"tuning: {constant.name}={value!r:.80} must be "
-        f"{f'one or more {wanted}s' if several else f'a {wanted}'} from {least:g} to {most:g} "
-        f"({constant.metadata['meaning']})"
-    )
-
-
-def _number(value: Any, least: float, most: float) -> bool:
-    numeric = isinstance(value, int | float | np.integer | np.floating)
-    return numeric and not isinstance(value, bool) and bool(least <= value <= most)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.algorithms.result import StopReason
+from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.robust_rage import RobustRage
 from surefoot.algorithms.static_allocation import grown
 from surefoot.arrays import Array

@@ -1,0 +1,90 @@
+"""Why a run stops: each reason's text is the remedy."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class StopReason(Enum):
+    """Why a run stopped; the text says what to do next."""
+
+    RUNNING = "The run is not over: pull the next phase. The arm is the best guess so far."
+    IDENTIFIED = (
+        "One arm is left: it has the best worst case with the stated confidence. Nothing more to "
+        "do."
+    )
+    WITHIN_TOLERANCE = (
+        "The arm's worst case is within the tolerance of the best with the stated confidence. "
+        "Nothing more to do."
+    )
+    ONE_ARM = "There is only one arm, so it is the best. Nothing was pulled."
+    BUDGET = (
+        "The budget does not allow the next phase; the candidates are all still possible. Raise "
+        "the budget, or set a tolerance."
+    )
+    SPENT = (
+        "The budget is spent on the best guess, as was asked; the candidates are all still "
+        'possible. For a certificate, use objective="certify".'
+    )
+    LOOKS_SPENT = (
+        "The planned looks are used up without an answer, so the best arms are as good as tied: "
+        "set a tolerance, or choose among the candidates."
+    )
+    MODEL_REJECTED = (
+        "The rewards do not follow the linear model, so the answer is not certified. Start anew "
+        'with features="quadratic" or features="tabular", or accept it with on_misfit="ignore".'
+    )
+    NOISE_NOT_EQUAL = (
+        "The pairs are not equally noisy, which Gaussian(equal=True) says, so the answer is not "
+        'certified. Start anew with Gaussian(), or accept it with on_misfit="ignore".'
+    )
+    NOISE_TOO_LARGE = (
+        "The rewards are noisier than stated, so the answer is not certified. Start anew with "
+        'Gaussian(), which needs no scale, or accept it with on_misfit="ignore".'
+    )
+    NO_SURVIVOR = (
+        "Every arm was eliminated, which cannot happen if model and noise are as stated: check "
+        'the noise scale, or start anew with features="tabular".'
+    )
+    SINGULAR_DESIGN = (
+        "The paper's design leaves directions unmeasured that it needs, so the run can never "
+        'stop: use confidence="valid" or the algorithm "prime".'
+    )
+    IDENTICAL_REPLICATES = (
+        "All pulls of a pair gave the same reward, to the last bit: is the seed fixed? Use "
+        "pull.rng() or pull.seed, and start a new study. A simulator without noise needs one pull "
+        'of each pair, and no certificate; to go on all the same, use on_identical="accept".'
+    )
+    NOT_VERIFIED = (
+        "The answer noted in the file could not be confirmed by its rewards, so it is no "
+        "certificate: go back to a copy that nobody has changed, or open the study with the "
+        "algorithm and the version of surefoot that it was made with."
+    )
+    INDIFFERENCE_ZONE = (
+        "One arm is left. It is best with the stated confidence only if the best arm is ahead of "
+        "all others by the indifference zone or more, which nobody has checked, so it is not "
+        'certified. Without that condition, use "prime" with a tolerance.'
+    )
+    HEURISTIC = (
+        "One arm is left by a threshold that nobody has proved, so it is not certified: use "
+        'threshold="proved", or "prime".'
+    )
+    NO_CERTIFICATE = (
+        'This algorithm spends its budget and gives no certificate. For one, use "prime".'
+    )
+
+    @property
+    def certifies(self) -> bool:
+        return self in (StopReason.IDENTIFIED, StopReason.WITHIN_TOLERANCE, StopReason.ONE_ARM)
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether what every confidence rests on is not as stated."""
+        return self in (
+            StopReason.MODEL_REJECTED,
+            StopReason.NOISE_NOT_EQUAL,
+            StopReason.NOISE_TOO_LARGE,
+            StopReason.NO_SURVIVOR,
+            StopReason.IDENTICAL_REPLICATES,
+            StopReason.NOT_VERIFIED,
+        )

@@ -1,0 +1,103 @@
+"""What a run concludes: the history of its phases, its verdict, and what its model is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.algorithms.reasons import StopReason
+from surefoot.arrays import Array
+from surefoot.statistics import Counts
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """Tests of the model. Passing proves nothing; failing is a warning to heed.
+
+    Attributes:
+        lack_of_fit: p-value of the linear model against replicates; None: untestable with these
+            pulls.
+        equal_variances: p-value of equal noise over the pairs (relative to the given scales); None:
+            untestable.
+        level: the model is rejected below this p-value.
+        stated_noise: p-value of noise that is no larger than the given scales; None: untestable.
+    """
+
+    lack_of_fit: float | None
+    equal_variances: float | None
+    level: float
+    stated_noise: float | None = None
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the linear model is."""
+        return self.below(self.lack_of_fit)
+
+    def below(self, p: float | None) -> bool:
+        """Whether a p-value is there, and too small."""
+        return p is not None and p < self.level
+
+    def __str__(self) -> str:
+        def say(p: float | None) -> str:
+            return "untestable" if p is None else f"p = {p:.3g}"
+
+        verdict = (
+            "not tested"
+            if self.lack_of_fit is None
+            else "rejected"
+            if self.rejected
+            else "not rejected"
+        )
+        return (
+            f"linear model {verdict} ({say(self.lack_of_fit)}); equal variances "
+            f"{say(self.equal_variances)}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseRecord:
+    """What was known after a phase.
+
+    Attributes:
+        phase: its index.
+        counts: (n_pairs,) its pulls.
+        total: pulls so far.
+        leader: the best guess.
+        survivors: (n_arms,) arms still possible.
+        evidence: (n_arms,) the statistic that eliminates an arm when it reaches the boundary, if
+            the algorithm has one.
+        boundary: that boundary at this look.
+    """
+
+    phase: int
+    counts: Counts
+    total: int
+    leader: int
+    survivors: NDArray[np.bool_]
+    evidence: Array | None
+    boundary: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What an algorithm concludes from the rewards.
+
+    Attributes:
+        algorithm: its name.
+        arm: the best arm, or the best guess.
+        reason: why it stopped, or that it did not.
+        survivors: (n_arms,) arms still possible.
+        history: what was known after each phase.
+        attained_confidence: how sure it is now that the arm is best; None if it cannot say.
+        skewness: of the differences that decide, where evidence takes them for normal.
+    """
+
+    algorithm: str
+    arm: int
+    reason: StopReason
+    survivors: NDArray[np.bool_]
+    history: list[PhaseRecord]
+    attained_confidence: float | None = None
+    skewness: float | None = None
