@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+from pathlib import Path
 from typing import Any
 
 import surefoot
@@ -17,8 +19,20 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 
+# MathJax comes from a package and its letters are drawn as paths: one file, and pages need no
+# network. The package's own extension would copy all of its 24 MB.
+MATHJAX = importlib.util.find_spec("sphinx-mathjax-offline")
+assert MATHJAX is not None, "the docs need sphinx-mathjax-offline: pip install '.[dev]'"
+mathjax_path = "tex-svg.js"
+mathjax3_config = {"options": {"enableMenu": False}}
+
 html_theme = "furo"
 html_title = f"Surefoot {release}"
+html_static_path = [
+    "static",
+    str(Path(str(MATHJAX.origin)).parent / "static" / "mathjax" / mathjax_path),
+]
+html_css_files = ["phone.css"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"

@@ -17,6 +17,7 @@ import pytest
 from surefoot.algorithms import ALGORITHMS, StopReason
 from surefoot.cli import COMMANDS
 from tests.algorithms import test_conformance
+from tests.browser import PHONE, Watched, launched
 from tests.documents import PAGES, ROOT, Output, page_module, run_page
 
 RUNNABLE = [
@@ -82,13 +83,56 @@ def test_the_suite_is_found() -> None:
     assert len(SUITE) >= 20
 
 
-def test_the_docs_build_without_a_warning(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The docs as HTML, built without a warning."""
+    folder = tmp_path_factory.mktemp("docs")
     build = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
     done = subprocess.run(
-        [*build, "-d", tmp_path / "trees", ROOT / "docs", tmp_path / "html"], capture_output=True
+        [*build, "-d", folder / "trees", ROOT / "docs", folder / "html"], capture_output=True
     )
     assert done.returncode == 0, done.stderr.decode()
-    assert "RobustProblem" in (tmp_path / "html" / "api.html").read_text()
+    return folder / "html"
+
+
+def test_the_docs_build_without_a_warning(site: Path) -> None:
+    assert "RobustProblem" in (site / "api.html").read_text()
+
+
+@pytest.mark.browser
+def test_pages_fit_a_phone_and_fetch_nothing(site: Path) -> None:
+    pages = [
+        path for path in PAGES if path.is_relative_to(ROOT / "docs") and path.name != "changelog.md"
+    ]
+    wide = []
+    with launched() as browser, Watched(browser, f"file://{site}", PHONE) as watched:
+        for path in pages:
+            name = path.relative_to(ROOT / "docs").with_suffix(".html")
+            watched.page.goto(f"file://{site / name}")
+            wide += [str(name)] if watched.overflows() else []
+        assert not watched.trouble
+    assert not wide
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["errata", "prime", "complexity", "designs"])
+def test_formulas_are_drawn_without_a_network(site: Path, name: str) -> None:
+    formulas = (ROOT / "docs" / f"{name}.md").read_text().count("$$") // 2
+    with launched() as browser, Watched(browser, f"file://{site}") as watched:
+        watched.page.goto(f"file://{site / name}.html")
+        watched.page.wait_for_selector("mjx-container svg", timeout=30_000)
+        watched.page.wait_for_function("MathJax.startup.promise.then(() => true)")
+        drawn = watched.page.locator('mjx-container[display="true"] svg').count()
+        assert not watched.page.locator("[data-mjx-error]").count()
+        assert not watched.trouble
+    assert drawn == formulas > 0
+
+
+def test_the_index_says_one_sentence_about_every_page() -> None:
+    text = (ROOT / "docs" / "index.md").read_text()
+    described = set(re.findall(r"^- \[[^]]+\]\(([^)]+)\): .+\.$", text, re.MULTILINE))
+    pages = {str(path.relative_to(ROOT / "docs")) for path in PAGES[1:]} - {"index.md"}
+    assert described == pages
 
 
 def test_every_local_link_of_the_readme_leads_somewhere() -> None:
