@@ -19,6 +19,15 @@ from surefoot.errors import InputError, SurefootWarning
 Names = Sequence[str] | None
 
 
+@dataclass(frozen=True)
+class Labels:
+    """The names that a caller gave; None where things are to be numbered."""
+
+    arms: Names = None
+    perturbations: Names = None
+    parameters: Names = None
+
+
 def finite(values: ArrayLike, what: str) -> Array:
     """A copy as an array of finite numbers; anything else is refused by the name of `what`."""
     try:

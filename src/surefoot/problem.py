@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 from surefoot.features import FeatureMap, Function, feature_map, map_from_file
 from surefoot.grouping import (
+    Labels,
     Names,
     arm_numbers,
     box_corners,
@@ -27,17 +27,19 @@ from surefoot.grouping import (
     refuse_twin_arms,
     require_memory,
 )
+from surefoot.groups import Groups
+from surefoot.portable import Portable, from_json
+from surefoot.span import basis_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
 
-RANK_TOLERANCE = 1e-9
 INNER = 1  # values between the ends, without which every value is at one
 
 
-class RobustProblem:
+class RobustProblem(Groups):
     """A finite list of arms, each with a finite list of perturbations; a pair is z = x − y.
 
     All pairs stand in one array grouped by arm: arm `a` owns `pairs[offsets[a]:offsets[a + 1]]`.
@@ -71,9 +73,7 @@ class RobustProblem:
             np.concatenate(groups),
             np.repeat(np.arange(len(groups)), [len(group) for group in groups]),
             feature_map(features),
-            arm_names,
-            names,
-            parameter_names,
+            Labels(arm_names, names, parameter_names),
         )
         self.arms = nominal
 
@@ -97,8 +97,8 @@ class RobustProblem:
         parameters = matrix(pairs, "pairs")
         arm = arm_numbers(arm_of_pair, len(parameters))
         problem = cls.__new__(cls)
-        mapping = feature_map(features)
-        problem._build(parameters, arm, mapping, arm_names, perturbation_names, parameter_names)
+        labels = Labels(arm_names, perturbation_names, parameter_names)
+        problem._build(parameters, arm, feature_map(features), labels)
         return problem
 
     @classmethod
@@ -130,18 +130,12 @@ class RobustProblem:
         )
 
     def _build(
-        self,
-        parameters: Array,
-        arm: NDArray[Any],
-        features: FeatureMap,
-        arm_names: Names,
-        perturbation_names: Names,
-        parameter_names: Names,
+        self, parameters: Array, arm: NDArray[Any], features: FeatureMap, labels: Labels
     ) -> None:
         require_memory(parameters.shape[0], parameters.shape[1], "pairs")
-        self.arm_names = names_for(arm_names, int(arm.max()) + 1, "arm")
-        self.parameter_names = names_for(parameter_names, parameters.shape[1], "parameter")
-        grouped = grouped_by_arm(parameters, arm, self.arm_names, perturbation_names)
+        self.arm_names = names_for(labels.arms, int(arm.max()) + 1, "arm")
+        self.parameter_names = names_for(labels.parameters, parameters.shape[1], "parameter")
+        grouped = grouped_by_arm(parameters, arm, self.arm_names, labels.perturbations)
         self.parameters, self.offsets = grouped.parameters, grouped.offsets
         self.perturbation_names = grouped.perturbation_names
         width = features.width(*self.parameters.shape)
@@ -155,12 +149,9 @@ class RobustProblem:
         self.arms = None
         self.feature_map = features.settled(self.features)
         self.feature_names = features.names(self.parameter_names, self.features.shape[1])
-        self.basis = _span(self.features)
-        self.pairs = (
-            self.features
-            if self.basis.shape[0] == self.basis.shape[1]
-            else self.features @ self.basis
-        )
+        self.basis = basis_of(self.features)
+        full_rank = self.basis.shape[0] == self.basis.shape[1]
+        self.pairs = self.features if full_rank else self.features @ self.basis
         for array in (self.parameters, self.offsets, self.features, self.pairs, self.basis):
             array.flags.writeable = False
         refuse_twin_arms(self.features, self.offsets, self.arm_names)
@@ -171,26 +162,9 @@ class RobustProblem:
         return self.feature_map.kind
 
     @property
-    def n_pairs(self) -> int:
-        return len(self.parameters)
-
-    @property
-    def n_arms(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
     def dimension(self) -> int:
         """The rank of the features: how many numbers have to be learnt."""
         return int(self.pairs.shape[1])
-
-    @cached_property
-    def arm_of_pair(self) -> IntArray:
-        """(n_pairs,) the arm that owns each pair."""
-        return np.repeat(np.arange(self.n_arms), np.diff(self.offsets))
-
-    def pairs_of(self, arm: int) -> slice:
-        """Where the pairs of an arm stand."""
-        return slice(int(self.offsets[arm]), int(self.offsets[arm + 1]))
 
     def pair_means(self, theta: ArrayLike) -> Array:
         """(n_pairs,) mean rewards under θ, given for the features or for their reduced basis."""
@@ -208,25 +182,9 @@ class RobustProblem:
         """(n_arms,) each arm's mean reward under its worst perturbation."""
         return self.worst_of(self.pair_means(theta))
 
-    def worst_of(self, values: Array) -> Array:
-        """(n_arms,) the smallest of the given (n_pairs,) values within each arm."""
-        return np.minimum.reduceat(values, self.offsets[:-1])
-
-    def worst_pair(self, arm: int, values: Array) -> int:
-        """The pair at which the given (n_pairs,) values are smallest within the arm."""
-        own = self.pairs_of(arm)
-        return int(own.start + np.argmin(values[own]))
-
     def worst_pairs(self, theta: ArrayLike) -> IntArray:
         """(n_arms,) the pair at which each arm is worst under θ."""
         return self.worst_pairs_of(self.pair_means(theta))
-
-    def worst_pairs_of(self, values: Array) -> IntArray:
-        """(n_arms,) the pair at which the given (n_pairs,) values are smallest within each arm."""
-        worst = np.repeat(self.worst_of(values), np.diff(self.offsets))
-        candidates = np.flatnonzero(values == worst)
-        _, first = np.unique(self.arm_of_pair[candidates], return_index=True)
-        return candidates[first]
 
     def best_arm(self, theta: ArrayLike) -> int:
         """The arm whose worst case is best under θ; the first of several."""
@@ -309,24 +267,10 @@ class RobustProblem:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> RobustProblem:
         """Rebuild what `to_dict` described."""
-        try:
-            parameters, features = matrix(data["parameters"], "parameters"), data["features"]
-            sizes = np.diff(data["offsets"])
-            names = (data["arm_names"], data["perturbation_names"], data["parameter_names"])
-        except KeyError as missing:
-            raise InputError(
-                f"a problem needs the entry {missing}: write it with to_dict() or to_json()"
-            ) from None
-        if sizes.sum() != len(parameters) or not (sizes >= 1).all():
-            raise InputError(
-                f"offsets {data['offsets']!r:.80} do not divide {len(parameters)} pairs among the "
-                "arms: write the problem with to_dict() or to_json()"
-            )
-        arm = np.repeat(np.arange(len(sizes)), sizes)
+        told = Portable.from_dict(data)
         problem = cls.__new__(cls)
-        problem._build(parameters, arm, map_from_file(features), *names)
-        if data.get("arms") is not None:
-            problem.arms = _nominal(data["arms"], problem)
+        problem._build(told.parameters, told.arm, map_from_file(told.features), told.labels)
+        problem.arms = told.arms
         return problem
 
     def to_json(self) -> str:
@@ -336,44 +280,8 @@ class RobustProblem:
     @classmethod
     def from_json(cls, text: str) -> RobustProblem:
         """Rebuild what `to_json` wrote."""
-        try:
-            data = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"this is not JSON ({error}): give the text that to_json() wrote"
-            ) from None
-        if not isinstance(data, dict):
-            raise InputError(
-                f"this JSON holds a {type(data).__name__}: give the object that to_json() wrote"
-            )
-        return cls.from_dict(data)
+        return cls.from_dict(from_json(text))
 
     def __repr__(self) -> str:
         size = f"{self.n_arms} arms, {self.n_pairs} pairs, dimension {self.dimension}"
         return f"RobustProblem({size}, features {self.feature_kind!r})"
-
-
-def _nominal(given: Any, problem: RobustProblem) -> Array:
-    arms = matrix(given, "arms")
-    if arms.shape != (problem.n_arms, problem.parameters.shape[1]):
-        raise InputError(
-            f"arms have shape {arms.shape}, but the problem has {problem.n_arms} arms of "
-            f"{problem.parameters.shape[1]} parameters: write it with to_dict() or to_json()"
-        )
-    return arms
-
-
-def _span(features: Array) -> Array:
-    """(n_features, dimension) B: features @ B has full rank and keeps all products with θ."""
-    norms = np.linalg.norm(features, axis=0)
-    if not norms.any():
-        raise InputError(
-            "all pairs are zero: their rewards cannot depend on the arm, so there is "
-            "nothing to find"
-        )
-    scale = np.where(norms > 0, norms, 1.0)
-    _, singular, right = np.linalg.svd(features / scale, full_matrices=False)
-    rank = int((singular > RANK_TOLERANCE * singular[0]).sum())
-    if rank == features.shape[1]:
-        return np.eye(rank)
-    return np.asarray((right[:rank] / scale).T)
