@@ -33,7 +33,7 @@ from surefoot.experiments.instances import (
     random_robust,
     unit_sphere,
 )
-from surefoot.hardness import complexity
+from surefoot.hardness import binary_divergence, complexity
 from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
 from surefoot.processes import ONE_THREAD
@@ -167,13 +167,14 @@ def _across(rng: np.random.Generator, n: int, theta: NDArray[np.float64]) -> NDA
 def _bound(family: str, size: int, instance: Instance) -> float:
     """2 kl(δ, 1 − δ) H*, where a target is about it."""
     if family == "unit sphere" and size == SPHERE_OF_THE_BOUND:
-        return complexity(*instance, tolerance=1e-3).lower_bound(DELTA)
+        return 2 * binary_divergence(DELTA) * complexity(*instance, tolerance=1e-3).exact_bounds[0]
     return _bound_for_all_runs(family, size) if family in FIXED else math.nan
 
 
 @functools.cache
 def _bound_for_all_runs(family: str, size: int) -> float:
-    return complexity(*_remembered(family, size), tolerance=1e-3).lower_bound(DELTA)
+    hardness = complexity(*_remembered(family, size), tolerance=1e-3)
+    return 2 * binary_divergence(DELTA) * hardness.exact_bounds[0]
 
 
 def _ratios(

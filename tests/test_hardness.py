@@ -1,12 +1,21 @@
 import math
 
+import cvxpy as cp
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from surefoot.errors import InputError
-from surefoot.hardness import binary_divergence, complexity
+from surefoot.hardness import binary_divergence, complexity, tie_divergence
 from surefoot.problem import RobustProblem
-from tests.design.references import exact_reference, paper_criterion, ragged_instance
+from tests.design.references import (
+    block_rows,
+    exact_reference,
+    paper_criterion,
+    ragged_instance,
+    random_weights,
+)
 
 DELTA = 0.05
 
@@ -61,8 +70,9 @@ def test_bounds_follow_their_formulas():
     result = complexity(problem, theta)
     log_pairs = math.log(problem.n_pairs**2 / DELTA)
     assert result.oracle_samples(DELTA) == pytest.approx(2 * log_pairs * result.paper)
+    assert not result.hulls_meet
     assert result.lower_bound(DELTA) == pytest.approx(
-        2 * 0.9 * math.log(19) * result.exact_bounds[0]
+        2 * 0.95 * math.log(19) * result.exact_bounds[0]
     )
     assert result.lower_bound_paper(DELTA) == pytest.approx(2 * math.log(10) * result.paper)
     assert result.static_bound(DELTA, 0.2) == pytest.approx(
@@ -73,6 +83,101 @@ def test_bounds_follow_their_formulas():
     rounding = 2 * min(problem.n_pairs, 7) / 0.1
     expected = 128 * log_phases * 1.1 * phases * result.paper + phases * (1 + rounding)
     assert result.rage_bound(DELTA, 0.1) == pytest.approx(expected)
+
+
+def shared_pair(height):
+    """The best arm and a rival share their first pair; the best arm is worst at another."""
+    pairs = np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, height]])
+    return RobustProblem.from_pairs(pairs, [0, 0, 1, 1])
+
+
+def test_a_pair_in_another_arm_s_hull_leaves_the_usual_bound():
+    result = complexity(shared_pair(0.0), [1.0, 0.5])
+    assert result.hulls_meet
+    assert result.lower_bound(DELTA) == pytest.approx(
+        2 * binary_divergence(DELTA) * result.exact_bounds[0]
+    )
+    assert "kl" in result.lower_bound_source
+    apart = complexity(RobustProblem.from_pairs(np.eye(2), [0, 1]), [1.0, 0.5])
+    assert not apart.hulls_meet
+    assert apart.lower_bound_source in apart.to_frame()["source"].tolist()
+
+
+def test_pairs_of_rivals_in_the_best_arm_s_hull_do_no_harm():
+    """0 lies between the best arm's pairs, but neither of these in the rival's hull."""
+    pairs = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    assert not complexity(RobustProblem.from_pairs(pairs, [0, 0, 1, 1]), [0.1, -1.0]).hulls_meet
+
+
+@pytest.mark.filterwarnings("ignore::surefoot.errors.SurefootWarning")  # of merged pairs
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10**6), st.booleans())
+def test_hulls_meet_where_a_linear_programme_says_so(seed, whole):
+    pairs, offsets, theta = ragged_instance(seed, dimension=2, size=1.0)
+    pairs = np.round(pairs) if whole else pairs
+    arms = np.repeat(np.arange(5), np.diff(offsets))
+    try:
+        result = complexity(RobustProblem.from_pairs(pairs, arms), theta)
+    except InputError:  # a tie, or pairs that are all alike
+        return
+    own = range(offsets[result.best_arm], offsets[result.best_arm + 1])
+    others = [arm for arm in range(5) if arm != result.best_arm]
+    inside = any(
+        _in_hull(pairs[z], pairs[offsets[arm] : offsets[arm + 1]]) for z in own for arm in others
+    )
+    assert result.hulls_meet == inside
+
+
+def _in_hull(point, vertices):
+    shares = cp.Variable(len(vertices), nonneg=True)
+    problem = cp.Problem(cp.Minimize(cp.norm1(vertices.T @ shares - point)), [cp.sum(shares) == 1])
+    return problem.solve(solver=cp.CLARABEL) < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_up_to_the_nearest_tie_the_best_arm_is_the_only_one(seed):
+    """What the better bound rests on: at the nearest tie either answer is wrong on one side."""
+    pairs, offsets, theta = ragged_instance(seed)
+    problem, _ = ragged_problem(seed)
+    result = complexity(problem, theta)
+    assert not result.hulls_meet
+    weights = random_weights(np.random.default_rng(seed), len(pairs))
+    tie = _nearest_tie(pairs, offsets, theta, result.best_arm, weights)
+    for share in (0.5, 0.9, 0.999):
+        before = theta + share * (tie - theta)
+        assert problem.best_arm(before) == result.best_arm
+        assert problem.robust_gaps(before)[result.best_arm] > 0
+    assert problem.best_arm(theta + 1.001 * (tie - theta)) != result.best_arm
+
+
+def _nearest_tie(pairs, offsets, theta, leader, weights):
+    root = np.sqrt(weights)[:, None] * pairs
+    ties = []
+    for _, rows in block_rows(pairs, offsets, leader):
+        moved = cp.Variable(len(theta))
+        problem = cp.Problem(
+            cp.Minimize(cp.sum_squares(root @ moved)), [rows @ (theta - moved) <= 0]
+        )
+        ties.append((problem.solve(solver=cp.CLARABEL), theta - moved.value))
+    return min(ties, key=lambda tie: tie[0])[1]
+
+
+@settings(deadline=None)
+@given(st.floats(1e-6, 0.499), st.floats(0, 1), st.floats(1e-9, 1), st.floats(1e-9, 1))
+def test_no_two_answers_with_these_probabilities_are_closer(delta, error, stays, goes):
+    """At θ right with 1 − δ or more; at the tie either answer with δ or less."""
+    p, q = delta * error, (delta * stays, delta * goes)
+    divergence = (1 - p) * math.log((1 - p) / q[0]) + (p * math.log(p / q[1]) if p else 0.0)
+    assert divergence >= tie_divergence(delta) * (1 - 1e-9)
+    closest = (1 - delta) * math.log((1 - delta) / delta) + delta * math.log(delta / delta)
+    assert closest == pytest.approx(tie_divergence(delta))
+    assert tie_divergence(delta) > binary_divergence(delta)
+
+
+def test_a_guess_needs_no_pulls():
+    result = complexity(orthogonal_problem(), [1.0, 0.0, 0.0, 0.0])
+    assert result.lower_bound(0.5) == result.lower_bound(0.9) == 0
+    assert result.lower_bound(0.49) > 0
 
 
 def test_the_paper_s_constant_exceeds_the_right_one_for_large_delta():

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array
 from surefoot.confidence import probability
-from surefoot.design.separation import exact_separation, paper_separation
+from surefoot.design.separation import exact_separation, hulls_meet, paper_separation
 from surefoot.design.types import Design
 from surefoot.errors import InputError
 from surefoot.problem import RobustProblem
@@ -37,6 +37,8 @@ class Complexity:
         dimension: of the span of the pairs.
         n_pairs: |Z|.
         noise_scale: the largest noise scale of a pair (1 unless rows were given).
+        hulls_meet: whether a pair of the best arm lies in the convex hull of another arm. Then the
+            two may tie on a whole region, and the lower bound is the usual one.
     """
 
     best_arm: int
@@ -46,6 +48,7 @@ class Complexity:
     dimension: int
     n_pairs: int
     noise_scale: float = 1.0
+    hulls_meet: bool = True
 
     @property
     def exact(self) -> float:
@@ -83,8 +86,21 @@ class Complexity:
         return 4.0 * self.dimension * self.noise_scale**2 / self.gap**2
 
     def lower_bound(self, delta: float) -> float:
-        """2 kl(δ, 1 − δ) H*, at its proven lower end: no δ-PAC algorithm stops sooner."""
-        return 2.0 * binary_divergence(delta) * self.exact_design.lower_bound
+        """Pulls that every algorithm with tolerance 0 needs on average: the better of two bounds.
+
+        Twice H* at its proven lower end, times (1 − δ) log((1 − δ)/δ) where no pair of the best arm
+        lies in another arm's hull, else times kl(δ, 1 − δ). `lower_bound_source` says which. With
+        δ ≥ ½ a guess is good enough, and the bound is 0.
+        """
+        if probability(delta) >= 0.5:
+            return 0.0
+        divergence = binary_divergence(delta) if self.hulls_meet else tie_divergence(delta)
+        return 2.0 * divergence * self.exact_design.lower_bound
+
+    @property
+    def lower_bound_source(self) -> str:
+        """The formula of `lower_bound`."""
+        return "2 kl(δ, 1−δ) H*" if self.hulls_meet else "2 (1−δ) log((1−δ)/δ) H*"
 
     def lower_bound_paper(self, delta: float) -> float:
         """The paper's Theorem 1, 2 log(1/2δ) H_R: stated as a lower bound, but not one."""
@@ -122,7 +138,7 @@ class Complexity:
             ("paper", self.paper, "H_R of the paper, at the best design found"),
             ("paper, proven lower end", self.paper_bounds[0], "certificate"),
             ("worst case", self.worst_case, "4d/Δ_r² of the paper"),
-            (f"lower bound, δ = {delta:g}", self.lower_bound(delta), "2 kl(δ, 1−δ) H*"),
+            (f"lower bound, δ = {delta:g}", self.lower_bound(delta), self.lower_bound_source),
             (
                 f"paper's lower bound, δ = {delta:g}",
                 self.lower_bound_paper(delta),
@@ -172,10 +188,11 @@ def complexity(
     """
     best, gap = _best_and_gap(problem, theta)
     instance = (problem.pairs, problem.offsets, problem.reduced(theta), best)
+    meet = hulls_meet(*instance)
     exact = exact_separation(*instance, rows=rows, tolerance=tolerance)
     paper = paper_separation(*instance, rows=rows, tolerance=tolerance)
     scale = 1.0 if rows is None else _largest_scale(problem.pairs, rows)
-    return Complexity(best, gap, exact, paper, problem.dimension, problem.n_pairs, scale)
+    return Complexity(best, gap, exact, paper, problem.dimension, problem.n_pairs, scale, meet)
 
 
 def _largest_scale(pairs: Array, rows: Array) -> float:
@@ -204,3 +221,9 @@ def binary_divergence(delta: float) -> float:
     """kl(δ, 1 − δ) = (1 − 2δ) log((1 − δ)/δ)."""
     delta = probability(delta)
     return (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)
+
+
+def tie_divergence(delta: float) -> float:
+    """(1 − δ) log((1 − δ)/δ): where both answers have probability δ at most at the nearest tie."""
+    delta = probability(delta)
+    return (1.0 - delta) * math.log((1.0 - delta) / delta)

@@ -24,7 +24,7 @@ def bounds_frame(result: Result, hardness: Complexity) -> pd.DataFrame:
     delta = result.settings.delta
     rows = [
         (f"this run ({result.algorithm})", float(result.samples), KINDS[0]),
-        ("lower bound 2 kl H*", hardness.lower_bound(delta), KINDS[1]),
+        ("lower bound", hardness.lower_bound(delta), KINDS[1]),
         ("oracle that knows θ", hardness.oracle_samples(delta), KINDS[2]),
         ("Robust RAGE, at most", hardness.rage_bound(delta), KINDS[2]),
         ("Robust Static, at most", hardness.static_bound(delta), KINDS[2]),

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array, IntArray
 from surefoot.design.solver.comparison import Comparison, chosen_arms
-from surefoot.design.solver.families import Hulls, Vertices
+from surefoot.design.solver.families import HULL_CHUNK, Hulls, Vertices, apex_in_hull
 from surefoot.design.solver.sparsity import sparse
 from surefoot.design.solver.vertex_descent import descend
 from surefoot.design.solver.working_set import solve_certified
@@ -67,6 +67,23 @@ def paper_separation(
     hull = solve_certified(measured, Hulls(comparison), tolerance)
     found = descend(measured, Vertices(comparison), tolerance, hull)
     return Design(found.weights, found.value, min(found.bound, found.value))
+
+
+def hulls_meet(pairs: Array, offsets: IntArray, theta: Array, leader: int) -> bool:
+    """Whether a pair of the leader lies in the convex hull of another arm.
+
+    A pair that is above all of an arm's pairs at θ cannot lie among them; others are looked at.
+    """
+    _, comparison = _compare(pairs, offsets, theta, leader, None, None)
+    whitener = np.eye(pairs.shape[1])
+    for first in range(0, comparison.apexes.size * comparison.rivals.size, HULL_CHUNK):
+        last = min(first + HULL_CHUNK, comparison.apexes.size * comparison.rivals.size)
+        identities = np.arange(first, last)
+        blocks = comparison.rows_of(identities)
+        doubtful = identities[np.minimum.reduceat(blocks.gaps, blocks.starts[:-1]) <= 0.0]
+        if apex_in_hull(comparison.rows_of(doubtful), whitener).any():
+            return True
+    return False
 
 
 def _compare(
