@@ -28,8 +28,12 @@ NOISES = {
 
 @pytest.mark.parametrize(("family", "noise"), sorted({(r["family"], r["noise"]) for r in RUNS}))
 def test_runs_are_those_of_0_1_0(family: str, noise: str) -> None:
+    """All but one, at the most: processors round in different ways, and in a run of sixty phases
+    that may decide. A change of the algorithm changes nearly all of them.
+    """
     chosen = [run for run in RUNS if (run["family"], run["noise"]) == (family, noise)]
-    assert [repeated(run) for run in chosen] == chosen
+    again = [repeated(run) for run in chosen]
+    assert sum(new != old for new, old in zip(again, chosen, strict=True)) <= 1, again
 
 
 def repeated(run: dict[str, Any]) -> dict[str, Any]:
