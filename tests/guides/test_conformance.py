@@ -59,6 +59,19 @@ def test_a_guess_has_a_finite_mean_and_deviation_for_each_pair(name: str, every:
 
 
 @pytest.mark.parametrize("name", ALL)
+def test_rewards_that_hardly_vary_are_no_trouble(name: str) -> None:
+    """A simulator may give the same reward again and again, but for the last digits."""
+    doses = np.linspace(40, 60, 9)
+    arms = np.column_stack([np.full(9, 150.0), doses, 500 / doses])
+    errors = [[0, 0, error] for error in (-0.5, -0.2, 0.1, 0.4)]
+    problem = sf.RobustProblem(arms, [np.array(errors)] * 9, features="quadratic")
+    means, n = -((problem.parameters[:, 1] - 50) ** 2), problem.n_pairs
+    guess = checked(ALL[name](), Seen(problem, np.full(n, 3), means, np.full(n, 1e-30)))
+    assert np.isfinite(guess.means).all()
+    assert np.isfinite(guess.deviations).all()
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_the_same_data_give_the_same_guess_and_are_left_alone(name: str) -> None:
     guide, seen = ALL[name](), _seen(_problem(), 2)
     before = seen.counts.copy(), seen.means.copy(), seen.variances.copy()

@@ -18,6 +18,7 @@ from surefoot.problem import RobustProblem
 STRAYS = np.concatenate([[0.0], np.geomspace(1e-4, 4.0, 24)])  # tried, in variances of the means
 VAGUE = 100.0  # prior variance of the trend, in mean squares of what was seen
 BEYOND = 3  # pairs for each dimension that a first guess needs
+LEAST_ERROR = 1e-9  # error of a mean, in variances of the means: below it all digits are exact
 
 
 class Trend(Guide):
@@ -28,7 +29,9 @@ class Trend(Guide):
     def guess(self, seen: Seen) -> Guess:
         features, pulled = _with_level(seen.problem.pairs), seen.pulled
         centre = float(seen.means[pulled].mean())
-        data = _Data(features[pulled], seen.means[pulled] - centre, seen.errors)
+        means = seen.means[pulled] - centre
+        errors = np.maximum(seen.errors, LEAST_ERROR * float(means.var()))
+        data = _Data(features[pulled], means, errors)
         fits = [_fit(data, share * float(data.means.var())) for share in STRAYS]
         best = max(fits, key=lambda fit: fit.likelihood)
         return _posterior(best, data, features, pulled, centre)
