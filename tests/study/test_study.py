@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import pickle
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.errors import InputError, SurefootWarning
+from surefoot.errors import InputError
 from surefoot.study import Study, StudyFileError
 from tests.study.toys import (
     Rounds,
@@ -159,58 +158,6 @@ def test_a_phase_comes_in_a_random_order_with_the_right_counts(path: Path) -> No
         pairs = [pull.pair for pull in study.ask(1000)]
     assert np.bincount(pairs).tolist() == [2] * 8
     assert pairs != sorted(pairs)
-
-
-def test_a_repeated_tell_is_ignored_with_a_warning(path: Path) -> None:
-    with toy_study(path) as study:
-        assert study.tell(0, 1.0) is True
-        with pytest.warns(SurefootWarning, match="pull 0 has its reward already"):
-            assert study.tell(0, 2.0) is False
-        assert study.told == 1
-    assert rewards_of(path)[0][2] == 1.0
-
-
-def test_a_late_tell_for_a_past_phase_is_ignored_with_a_warning(path: Path) -> None:
-    with toy_study(path) as study:
-        for pull in study.ask(1000):
-            study.tell(pull.id, linear(pull))
-        with pytest.warns(SurefootWarning, match="pull 3"):
-            assert study.tell(3, 5.0) is False
-
-
-@pytest.mark.parametrize("reward", [math.nan, math.inf, "1.0", None, True, 1j, [1.0]])
-def test_what_is_not_a_number_is_refused(path: Path, reward: object) -> None:
-    with toy_study(path) as study:
-        with pytest.raises(InputError, match="reward of pull 0"):
-            study.tell(0, reward)  # type: ignore[arg-type]
-        assert study.told == 0
-
-
-@pytest.mark.parametrize("number", [-1, 16, 10**9, "0", 0.0, None])
-def test_an_unknown_pull_is_refused(path: Path, number: object) -> None:
-    with toy_study(path) as study:
-        with pytest.raises(InputError, match="pulls 0 to 15"):
-            study.tell(number, 1.0)  # type: ignore[arg-type]
-        assert study.told == 0
-
-
-def test_a_pull_of_another_study_is_refused(path: Path, tmp_path: Path) -> None:
-    with toy_study(path) as study, toy_study(tmp_path / "other.db") as other:
-        with pytest.raises(InputError, match="belongs to study"):
-            study.tell(other.ask(1)[0], 1.0)
-        with pytest.raises(InputError, match="belongs to study"):
-            study.tell(0, 1.0, study=other.id)
-        assert study.told == 0
-        assert study.tell(0, 1.0, study=study.id)
-
-
-def test_several_rewards_are_stored_all_or_none(path: Path) -> None:
-    with toy_study(path) as study:
-        with pytest.raises(InputError):
-            study.tell_many([(0, 1.0), (1, math.nan)])
-        assert study.told == 0
-        assert study.tell_many([(0, 1.0), (1, 2.0)]) == 2
-    assert [reward for *_, reward in rewards_of(path)[:2]] == [1.0, 2.0]
 
 
 def test_minimising_turns_signs_for_the_algorithm_but_not_in_the_file(

@@ -5,22 +5,21 @@ from __future__ import annotations
 import json
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from surefoot.algorithms import Algorithm, Result, Settings, algorithm_from
-from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Noise
 from surefoot.problem import RobustProblem
 from surefoot.progress import Progress
 from surefoot.study.description import Description, Direction, OnIdentical
-from surefoot.study.input import finite_reward, pull_count, pull_number
+from surefoot.study.input import pull_count
 from surefoot.study.ledger import Ledger
-from surefoot.study.pull import Pull, Report, refuse_reserved
-from surefoot.study.standing import State
+from surefoot.study.pull import Pull, refuse_reserved
+from surefoot.study.standing import Standing, State
 from surefoot.study.storage import WriteStorage, schema
+from surefoot.study.told import Told
 
 
 class Study:
@@ -31,7 +30,7 @@ class Study:
     """
 
     def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+        self._ledger, self._told = ledger, Told(ledger)
 
     @classmethod
     def create(
@@ -56,19 +55,15 @@ class Study:
         name: str | None = None,
         configuration: dict[str, Any] | None = None,
     ) -> Study:
-        """Make a new study file and open it.
+        """Make a new study file and open it; what is not described here, `Settings` describes.
 
         Args:
             algorithm: a name, or an instance with options of its own.
-            trust: "model": the certificate relies on the linear model. "pairs": on direct
-                comparisons of pulled pairs alone; the model only guides.
             guide: who guesses the means under trust="pairs": a name, or "module:attribute" for your
                 own, from a module that is imported; None for the default.
             common_random_numbers: True: pulls of different pairs share `pull.rng()` and
                 `pull.seed`, so that differences vary less; "auto": where past phases show that it
                 pays. Simulators must use them for all that is random.
-            objective: "certify" stops when it is sure; "guess" spends the budget so that the best
-                guess is most likely right.
             on_identical: "refuse" ends a study whose pulls of a pair all give the same reward, to
                 the last bit, as those of a fixed seed do; "accept" is for simulators without noise.
             direction: "minimize" looks for the smallest worst case, which is then the largest over
@@ -128,12 +123,10 @@ class Study:
             on_identical=on_identical,
         )
         description.start(chosen)  # refuses what cannot work before there is a file
-        entries = description.to_entries() | {
-            "created": time.time(),
-            "configuration": configuration,
-            "state": "running",
-            "message": None,
-        }
+        standing = Standing(
+            created=time.time(), configuration=configuration, state="running", message=None
+        )
+        entries = description.to_entries() | standing.model_dump()
         schema.make(Path(path), {key: json.dumps(value) for key, value in entries.items()})
         return cls.open(path, algorithm=chosen)
 
@@ -235,41 +228,23 @@ class Study:
             study: the identifier that stood beside the number, to make sure that both belong to
                 this study.
         """
-        number = pull.id if isinstance(pull, Pull) else pull
-        claimed = pull.study if isinstance(pull, Pull) and study is None else study
-        return self.tell_many([(number, reward)], study=claimed) == 1
+        return self.tell_many([(pull, reward)], study=study) == 1
 
-    def tell_many(self, rewards: Iterable[tuple[int, float]], *, study: str | None = None) -> int:
+    def tell_many(
+        self, rewards: Iterable[tuple[int | Pull, float]], *, study: str | None = None
+    ) -> int:
         """Store several rewards in one write, all or none; gives how many were new."""
-        self._refuse_another(study)
-        now, ledger = time.time(), self._ledger
-        with ledger.mutex:
-            known = [(pull_number(number, ledger.asked), reward) for number, reward in rewards]
-            reports = [
-                Report(number, self._possible(number, reward), None, None, now)
-                for number, reward in known
-            ]
-            new = self._without_repeats(reports)
-            ledger.record(new)
-            ledger.forecast()
-            if new:
-                ledger.resume()
-        return len(new)
+        return self._told.store(rewards, study)
 
     def correct(self, pull: int | Pull, reward: float) -> None:
         """Replace a reward that was told wrongly, before its phase ends; what it was is kept."""
-        number = pull.id if isinstance(pull, Pull) else pull
-        self.correct_many([(number, reward)], study=pull.study if isinstance(pull, Pull) else None)
+        self.correct_many([(pull, reward)])
 
     def correct_many(
-        self, rewards: Iterable[tuple[int, float]], *, study: str | None = None
+        self, rewards: Iterable[tuple[int | Pull, float]], *, study: str | None = None
     ) -> None:
         """Replace several rewards in one write, all of them or, if one is refused, none."""
-        self._refuse_another(study)
-        ledger = self._ledger
-        with ledger.mutex:
-            known = [(pull_number(number, ledger.asked), reward) for number, reward in rewards]
-            ledger.correct({number: self._possible(number, reward) for number, reward in known})
+        self._told.replace(rewards, study)
 
     def run(
         self,
@@ -323,29 +298,3 @@ class Study:
 
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r}, {self.state}, {self.told} rewards)\n{self.result!r}"
-
-    def _possible(self, number: int, given: Any) -> float:
-        """A reward that this pull may have had."""
-        reward = finite_reward(number, given)
-        self.description.refuse_impossible(number, reward)
-        return reward
-
-    def _refuse_another(self, study: str | None) -> None:
-        if study is not None and study != self.id:
-            raise InputError(
-                f"this reward belongs to study {study!r:.60}, but {self.path} is study {self.id!r}"
-            )
-
-    def _without_repeats(self, reports: list[Report]) -> list[Report]:
-        new: dict[int, Report] = {}
-        for report in reports:
-            if report.id in new or not self._ledger.needs(report.id):
-                warnings.warn(
-                    f"pull {report.id} has its reward already: the first one counts, "
-                    f"{report.reward!r} is ignored",
-                    SurefootWarning,
-                    stacklevel=4,
-                )
-            else:
-                new[report.id] = report
-        return list(new.values())
