@@ -526,3 +526,21 @@ def test_a_pilot_tries_the_simulator_and_stores_nothing(
     assert "s for a pull" in output
     assert 'suggested: differences vary less with common_random_numbers = "auto"' in output
     assert not Path("study.db").exists()
+
+
+def test_macroreplications_say_how_often_the_study_is_right(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    surefoot("init")
+    surefoot("macroreplicate", "--against", "estimate", code=2)
+    assert "`surefoot run study.toml` first" in capsys.readouterr().err
+    surefoot("macroreplicate", "--against", "nothing", code=2)
+    capsys.readouterr()
+    surefoot(
+        *["macroreplicate", "study.toml", "--runs", "3", "--processes", "1", "-q"],
+        *["--best", "gain=1.5, delay=0", "-o", "runs.csv"],
+    )
+    output = capsys.readouterr().out
+    assert "right: 3 of 3, 100.0 % (29.2 to 100.0 %)" in output
+    assert "certified and wrong: 0 of 3" in output
+    assert len(pd.read_csv("runs.csv")) == 3

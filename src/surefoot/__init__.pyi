@@ -20,6 +20,10 @@ from .design import robust_xy_design as robust_xy_design
 from .design import round_design as round_design
 from .errors import InputError as InputError
 from .errors import SurefootWarning as SurefootWarning
+from .experiments.macroreplication import EstimatedSimulator as EstimatedSimulator
+from .experiments.macroreplication import Macroreplications as Macroreplications
+from .experiments.macroreplication import macroreplicate as macroreplicate
+from .experiments.session.runner import Session as Session
 from .guides import Guide as Guide
 from .hardness import Complexity as Complexity
 from .hardness import complexity as complexity

@@ -21,6 +21,7 @@ COMMANDS = {
     "pilot": "surefoot.commands.pilot",
     "plan": "surefoot.commands.plan",
     "run": "surefoot.commands.run",
+    "macroreplicate": "surefoot.commands.macroreplicate",
     "ask": "surefoot.commands.ask",
     "tell": "surefoot.commands.tell",
     "status": "surefoot.commands.status",

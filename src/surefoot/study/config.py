@@ -25,6 +25,7 @@ from surefoot.errors import InputError
 from surefoot.noise import NOISE_MODELS, Noise
 from surefoot.problem import RobustProblem
 from surefoot.study.command import CommandSimulator, imported, simulator_from
+from surefoot.study.description import Description
 from surefoot.study.pull import Pull, refuse_reserved
 from surefoot.study.space import (
     Arms,
@@ -220,6 +221,19 @@ class StudyConfig:
             study.close()
             raise
         return study
+
+    def description(self) -> Description:
+        """What a new study would be asked; nothing is stored."""
+        values = self.values
+        return Description.fresh(
+            values.name or self.file.stem,
+            self.problem(),
+            self.settings,
+            values.algorithm.build(),
+            direction=values.direction,
+            seed=values.seed,
+            on_identical=values.on_identical,
+        )
 
     def _create(self) -> Study:
         values = self.values

@@ -16,7 +16,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 from surefoot.problem import RobustProblem
 from surefoot.study.pull import Pull, PullFactory
-from surefoot.study.worker import as_reward
+from surefoot.study.rehearsal import reward_of
 
 OF_PILOT = 2**62  # blocks from here on: no study has as many pulls
 
@@ -112,22 +112,10 @@ def run_pilot(
     began = time.monotonic()
     rewards = [
         [
-            _reward(simulator, make(block * len(chosen) + place, 0, pair, OF_PILOT + block))
+            reward_of(simulator, make(block * len(chosen) + place, 0, pair, OF_PILOT + block))
             for place, pair in enumerate(chosen.tolist())
         ]
         for block in range(pulls)
     ]
     seconds = (time.monotonic() - began) / (pulls * len(chosen))
     return Pilot(chosen, np.array(rewards), seconds)
-
-
-def _reward(simulator: Callable[[Pull], float], pull: Pull) -> float:
-    try:
-        return as_reward(simulator(pull))
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(
-            f"the simulator failed for arm {pull.arm!r}, perturbation {pull.perturbation!r} "
-            f"({type(error).__name__}: {error!s:.500}): mend it"
-        ) from error

@@ -4,7 +4,9 @@ command can go on with the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,7 +49,7 @@ class Job:
 
 @dataclass
 class Session:
-    """What every experiment is given.
+    """How an experiment is run, and where what is finished is kept until all of it is.
 
     Attributes:
         runs: how often each instance is run.
@@ -83,9 +85,11 @@ class Session:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """After success nothing is left to continue; otherwise what is finished stays."""
-        if self._workers is not None:
-            self._workers.stop()
-        for journal in self._journals:
+        workers, self._workers = self._workers, None
+        if workers is not None:
+            workers.stop()
+        while self._journals:
+            journal = self._journals.pop()
             if kind is None:
                 journal.remove()
             else:
@@ -148,6 +152,17 @@ class Session:
                 Cluster(self.dask) if self.dask else Processes(self.processes or cores())
             )
         return self._workers
+
+
+@contextlib.contextmanager
+def opened(session: Session | None, runs: int) -> Iterator[Session]:
+    """The session given; else a passing one of this many runs, which keeps nothing."""
+    if session is not None:
+        with session:
+            yield session
+        return
+    with tempfile.TemporaryDirectory() as folder, Session(runs=runs, out=Path(folder)) as passing:
+        yield passing
 
 
 def _interrupted(journal: Journal, left: list[Job]) -> str:

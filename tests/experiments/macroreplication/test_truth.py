@@ -1,0 +1,44 @@
+"""What the right answer is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from surefoot import Gaussian, InputError, RobustProblem, Settings
+from surefoot.experiments.macroreplication.truth import pooled, true_means
+
+PROBLEM = RobustProblem.from_pairs(np.eye(6), [0, 0, 1, 1, 2, 2], arm_names=["a", "b", "c"])
+PAIRS = Settings(delta=0.1, noise=Gaussian(), trust="pairs")
+
+
+def test_rewards_are_pooled_before_they_are_divided() -> None:
+    counts = [np.array([1, 1, 9, 1, 1, 1]), np.array([1, 1, 1, 1, 1, 1])]
+    sums = [np.array([0.0, 0, 9, 2, 0, 0]), np.array([0.0, 0, 6, 2, 0, 0])]
+    truth = pooled(PROBLEM, PAIRS, counts, sums)
+    assert truth.values.tolist() == [0, 1.5, 0]  # the mean of the runs' means would be 2
+    assert PROBLEM.arm_names[truth.best] == "b"
+    assert "by the 20 rewards" in truth.source
+
+
+def test_pairs_that_no_run_pulled_are_named() -> None:
+    counts, sums = [np.array([1, 0, 1, 1, 0, 0])], [np.array([1.0, 0, 3, 2, 0, 0])]
+    truth = pooled(PROBLEM, PAIRS, counts, sums)
+    assert truth.values.tolist() == [1, 2, -np.inf]
+    assert truth.source.endswith("without 3 pairs that no run pulled")
+
+
+def test_a_trusted_model_speaks_of_them_too() -> None:
+    line = RobustProblem([[1.0], [2.0], [3.0]], [[[0.0]]] * 3)
+    model = Settings(delta=0.1, noise=Gaussian(1.0))
+    truth = pooled(line, model, [np.array([4, 0, 0])], [np.array([8.0, 0, 0])])
+    assert truth.values == pytest.approx([2, 4, 6])
+
+
+def test_what_the_user_says_is_best_is_best() -> None:
+    truth = true_means(PROBLEM, np.array([0.0, 0, 1, 1, 1.1, 1.1])).told(PROBLEM, "b")
+    assert truth.best == 1
+    assert truth.within(0.0).tolist() == [False, True, True]
+    assert truth.within(2.0).all()
+    with pytest.raises(InputError, match="there is no arm 'd': the arms are a, b, c"):
+        truth.told(PROBLEM, "d")
