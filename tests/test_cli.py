@@ -144,6 +144,22 @@ def test_a_plan_is_made_before_anything_is_spent(
     assert not Path("study.db").exists()
 
 
+def test_a_plan_with_a_pilot_knows_the_tolerance(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    surefoot("init")
+    text = Path("study.toml").read_text().replace("# tolerance = 0.1 ", "tolerance = 0.1 ")
+    Path("study.toml").write_text(text)
+    surefoot("plan", "--gap", "1", "--time", "0", "-q")
+    assert "The tolerance of 0.1 is not counted" in capsys.readouterr().out
+    surefoot("pilot", "-o", "pilot.json")
+    for options in (["--pilot", "pilot.json"], ["--try"]):
+        surefoot("plan", "--gap", "1", "--time", "0", "-q", *options)
+        assert "best to within 0.1" in capsys.readouterr().out
+    surefoot("plan", "--pilot", "nowhere.json", code=2)
+    assert "nowhere.json cannot be read" in capsys.readouterr().err
+
+
 def reward(row: dict[str, str]) -> float:
     return float(row["dose"]) + int(row["seed"]) % 7 / 100
 

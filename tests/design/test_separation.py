@@ -236,3 +236,12 @@ def test_bad_arguments_are_refused():
         exact_separation(pairs, offsets, np.ones(2))
     with pytest.raises(InputError, match="rows"):
         exact_separation(pairs, offsets, theta, rows=np.eye(2))
+
+
+def test_a_lead_counts_like_better_means_of_the_leader():
+    """In coordinates of their own, a lead is the same as means that are that much higher."""
+    offsets, means = np.array([0, 2, 4, 6]), np.array([1.0, 1.2, 0.7, 0.9, 0.5, 2.0])
+    raised = means + np.array([0.3, 0.3, 0, 0, 0, 0])
+    eased = exact_separation(np.eye(6), offsets, means, 0, lead=0.3)
+    assert eased.value == pytest.approx(exact_separation(np.eye(6), offsets, raised, 0).value)
+    assert eased.value < exact_separation(np.eye(6), offsets, means, 0).value

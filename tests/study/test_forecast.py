@@ -10,35 +10,61 @@ from surefoot.study.forecast import expected_left
 from tests.study.toys import THETA, toy_problem
 
 
-def first_forecast(noise: sf.Noise, tolerance: float) -> tuple[float, int]:
-    """What is forecast once arms are compared, and what was left."""
+def followed(noise: sf.Noise, tolerance: float, seed: int = 2) -> list[tuple[float, int]]:
+    """Once arms are compared, after each phase: what is forecast, and what was left."""
     problem = toy_problem()
     means = problem.pairs @ THETA
     chances = 0.5 + 0.2 * (means - means.mean()) / np.abs(means - means.mean()).max()
     tabular = sf.RobustProblem.from_pairs(np.eye(8), problem.arm_of_pair)
-    simulator = sf.LinearSimulator(tabular, chances, 0.3, seed=2, family="gaussian")
+    simulator = sf.LinearSimulator(tabular, chances, 0.3, seed=seed)
     if noise.limits:
-        simulator = sf.LinearSimulator(tabular, chances, seed=2, family="bernoulli")
+        simulator = sf.LinearSimulator(tabular, chances, seed=seed, family="bernoulli")
     settings = sf.Settings(delta=0.05, noise=noise, trust="pairs", tolerance=tolerance)
-    run, forecast = sf.Prime().start(tabular, settings), None
+    run, said = sf.Prime().start(tabular, settings), []
     while phase := run.next_phase():
         run.update(simulator.pull(phase))
-        if forecast is None and run.boundary is not None:
-            forecast, at = expected_left(run), run.samples
-    assert forecast is not None
-    return forecast, run.samples - at
+        if run.boundary is not None:
+            said.append((expected_left(run), run.samples))
+    return [(forecast, run.samples - at) for forecast, at in said if forecast is not None]
 
 
-@pytest.mark.parametrize(
-    ("noise", "factor"), [(sf.Gaussian(), 3), (sf.Gaussian(0.3), 3), (sf.Bounded(0, 1), 20)]
-)
-def test_without_a_model_the_forecast_is_of_the_right_size(noise: sf.Noise, factor: int) -> None:
-    forecast, left = first_forecast(noise, tolerance=0.02)
-    assert left / factor < forecast < 3 * left
+@pytest.mark.parametrize("noise", [sf.Gaussian(), sf.Gaussian(0.3), sf.Bounded(0, 1)], ids=repr)
+def test_without_a_model_the_forecast_is_of_the_right_size(noise: sf.Noise) -> None:
+    runs = [followed(noise, 0.02, seed) for seed in range(5)]
+    for share in (0.0, 0.5):
+        found = [run[int(share * len(run))] for run in runs]
+        ratios = [(forecast + 1) / (left + 1) for forecast, left in found]
+        assert 1 / 3 < np.median(ratios) < 3
+
+
+def first_forecast(noise: sf.Noise, tolerance: float) -> float:
+    return followed(noise, tolerance)[0][0]
 
 
 def test_a_tolerance_makes_it_smaller() -> None:
-    strict, _ = first_forecast(sf.Gaussian(), tolerance=0.0)
-    eased, _ = first_forecast(sf.Gaussian(), tolerance=0.02)
-    easy, _ = first_forecast(sf.Gaussian(), tolerance=0.3)
+    strict, eased, easy = (first_forecast(sf.Gaussian(), size) for size in (0.0, 0.02, 0.3))
     assert easy < eased < strict
+
+
+def forecasts(tolerance: float) -> list[tuple[float | None, int]]:
+    """Of a run that trusts its model: after each phase, what is forecast and what was left."""
+    problem = toy_problem()
+    simulator = sf.LinearSimulator(problem, THETA, 5.0, seed=2)
+    settings = sf.Settings(delta=0.05, noise=sf.Gaussian(5.0), tolerance=tolerance)
+    run, said = sf.Prime().start(problem, settings), []
+    while phase := run.next_phase():
+        run.update(simulator.pull(phase))
+        said.append((expected_left(run), run.samples))
+    return [(forecast, run.samples - at) for forecast, at in said]
+
+
+def test_a_trusted_model_knows_the_tolerance_too() -> None:
+    strict, eased = forecasts(0.0), forecasts(2.0)
+    assert eased[0][0] is not None
+    assert strict[0][0] is not None
+    assert eased[0][0] < 0.7 * strict[0][0]
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 2.0])
+def test_at_the_end_nothing_is_left(tolerance: float) -> None:
+    assert forecasts(tolerance)[-1] == (0.0, 0)

@@ -68,3 +68,23 @@ def test_a_simulator_that_fails_is_named_in_one_sentence() -> None:
         pilot(lambda pull: 1 / 0)
     with pytest.raises(InputError, match="give 3 or more"):
         pilot(noisy, pulls=2)
+
+
+def test_a_pilot_is_kept_by_the_names_of_its_pairs() -> None:
+    found, problem = pilot(noisy, pulls=5), toy_problem()
+    again = Pilot.from_json(found.to_json(problem), problem)
+    assert again.pairs.tolist() == found.pairs.tolist()
+    assert again.rewards.tobytes() == found.rewards.tobytes()
+    assert again.seconds == found.seconds
+    other = toy_problem(3)
+    for text in (found.to_json(problem), "{}", "[", '{"pairs": [], "rewards": [], "seconds": 1}'):
+        with pytest.raises(InputError, match="no pilot of these arms"):
+            Pilot.from_json(text, other)
+
+
+def test_pairs_that_were_not_tried_have_typical_noise() -> None:
+    found = Pilot(np.array([0, 2]), np.array([[0.0, 0], [1, 3], [2, 6]]), 1.0)
+    assert found.scales(4) == pytest.approx([1, np.sqrt(5), 3, np.sqrt(5)])
+    assert found.common_share > 0.5
+    with pytest.raises(InputError, match="is the seed fixed"):
+        Pilot(np.array([0]), np.zeros((3, 1)), 1.0).scales(2)

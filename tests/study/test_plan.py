@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import tracemalloc
 
 import numpy as np
@@ -9,66 +11,117 @@ import pytest
 
 import surefoot as sf
 from surefoot.algorithms import algorithm_from
-from surefoot.errors import InputError
-from surefoot.study import plan
-from surefoot.study.plan import expected_costs
+from surefoot.study.plan import Cost, Effort, Spread, expected_costs
+from surefoot.study.prospect import Prospect
+from tests.study.test_prospect import large_problem, pilot_of
 from tests.study.toys import toy_problem
 
-SETTINGS = sf.Settings(delta=0.05, noise=sf.Gaussian())
+UNKNOWN = sf.Settings(delta=0.05, noise=sf.Gaussian(equal=True))
+
+
+def prospect(settings: sf.Settings = UNKNOWN, **changes: object) -> Prospect:
+    return Prospect(toy_problem(), settings, algorithm_from("prime"), **changes)  # type: ignore[arg-type]
+
+
+def costs(asked: Prospect, gaps: tuple[float, ...], runs: int = 2) -> list[Cost]:
+    return expected_costs(asked, gaps, Effort(math.inf, runs))
 
 
 def test_hardness_grows_with_the_inverse_square_of_the_gap() -> None:
-    wide, narrow = expected_costs(
-        toy_problem(), SETTINGS, algorithm_from("prime"), gaps=(1.0, 0.1), draws=2
-    )
+    wide, narrow = costs(prospect(compare=True), (0.1, 1.0))
+    assert (wide.gap, narrow.gap) == (1.0, 0.1)
     assert narrow.hardness == pytest.approx(100 * wide.hardness)
     assert narrow.lower_bound == pytest.approx(100 * wide.lower_bound)
     assert list(narrow.pulls) == ["prime", "robust-rage", "robust-static"]
-    pulls = narrow.pulls["prime"]
-    assert pulls is not None
-    assert pulls > narrow.lower_bound / 3
-    assert all(value is not None and value > 0 for value in narrow.pulls.values())
+    assert narrow.pulls["prime"].mean > narrow.lower_bound / 3
+    assert all(spread.mean > 0 and spread.runs == 2 for spread in narrow.pulls.values())
 
 
 def test_the_scale_of_the_noise_does_not_matter_to_a_gap_in_its_units() -> None:
     small = sf.Settings(delta=0.05, noise=sf.Gaussian(0.01))
-    (one,) = expected_costs(toy_problem(), SETTINGS, algorithm_from("prime"), gaps=(0.5,), draws=1)
-    (other,) = expected_costs(toy_problem(), small, algorithm_from("prime"), gaps=(0.5,), draws=1)
+    (one,), (other,) = (costs(prospect(settings), (0.5,), 1) for settings in (UNKNOWN, small))
     assert one.hardness == pytest.approx(other.hardness, rel=1e-6)
 
 
-def test_a_single_arm_has_no_cost() -> None:
-    with pytest.raises(InputError, match="nothing has to be pulled"):
-        list(
-            expected_costs(sf.RobustProblem([[1.0]], [[[0.0]]]), SETTINGS, algorithm_from("prime"))
-        )
+def direct(tolerance: float) -> sf.Settings:
+    return sf.Settings(delta=0.05, noise=sf.Gaussian(), trust="pairs", tolerance=tolerance)
 
 
-def large_problem(n_arms: int, n_perturbations: int) -> sf.RobustProblem:
-    generator = np.random.default_rng(0)
-    shape = (n_perturbations, 3)
-    return sf.RobustProblem(
-        generator.normal(size=(n_arms, 3)),
-        [0.1 * generator.normal(size=shape) for _ in range(n_arms)],
-        features="linear",
+def test_a_tolerance_counts_once_a_pilot_says_how_large_the_noise_is() -> None:
+    pilot = pilot_of(scale=2.0)
+    (strict,) = costs(prospect(direct(0.0), pilot=pilot), (0.2,))
+    (eased,) = costs(prospect(direct(1.0), pilot=pilot), (0.2,))
+    (not_counted,) = costs(prospect(direct(1.0)), (0.2,))
+    (plain,) = costs(prospect(direct(0.0)), (0.2,))
+    assert eased.pulls["prime"].mean < strict.pulls["prime"].mean / 2
+    assert math.isnan(eased.lower_bound)
+    assert not_counted.pulls == plain.pulls
+
+
+def test_common_random_numbers_save_what_the_pilot_says() -> None:
+    settings = sf.Settings(
+        delta=0.05, noise=sf.Gaussian(), trust="pairs", common_random_numbers=True
     )
+    means = [
+        costs(prospect(settings, pilot=pilot_of(1.0, common)), (0.2,))[0].pulls["prime"].mean
+        for common in (0.0, 0.95)
+    ]
+    assert means[1] < means[0] / 2
+
+
+def test_workers_shorten_the_rounds_and_not_the_pulls() -> None:
+    (alone,), (many,) = (costs(prospect(workers=count), (0.5,)) for count in (1, 20))
+    assert alone.pulls == many.pulls
+    assert alone.rounds.mean == alone.pulls["prime"].mean
+    assert many.rounds.mean < alone.rounds.mean / 4
+
+
+def test_it_stops_before_its_time_is_up_and_says_how_far_it_came() -> None:
+    ticks = itertools.count()
+    shown: list[float] = []
+
+    class Seen:
+        def update(self, snapshot: object) -> None:
+            shown.append(snapshot.share)  # type: ignore[attr-defined]
+
+        def close(self) -> None:
+            shown.append(-1)
+
+    def clock() -> float:
+        return float(next(ticks))
+
+    found = expected_costs(prospect(), (1.0, 0.5), Effort(30.0, 1000, Seen(), clock))
+    assert 1 <= found[0].pulls["prime"].runs < 20
+    assert shown[-1] == -1
+    assert sorted(shown[:-1]) == shown[:-1]
+    assert shown[-2] <= 1
+    (wide, narrow) = expected_costs(prospect(), (1.0, 0.5), Effort(0.0, 1000, clock=clock))
+    assert wide.pulls["prime"].runs == 1
+    assert narrow.pulls["prime"].runs == 0
+
+
+def test_studies_without_an_answer_are_counted_and_left_out_of_the_mean() -> None:
+    assert Spread.of([10.0, 20.0, math.inf]) == (15.0, 11.0, 19.0, 3, 1)
+    nothing = Spread.of([math.inf])
+    assert math.isnan(nothing.mean)
+    assert (nothing.runs, nothing.unanswered) == (1, 1)
 
 
 def test_a_large_problem_is_planned_without_what_compares_every_pair_with_every_arm() -> None:
     problem = large_problem(1000, 20)
     tracemalloc.start()
     try:
-        costs = expected_costs(problem, SETTINGS, algorithm_from("prime"), gaps=(2.0,), draws=1)
-        (cost,) = costs
+        asked = Prospect(problem, UNKNOWN, algorithm_from("prime"), compare=True)
+        (cost,) = costs(asked, (2.0,), 1)
         assert tracemalloc.get_traced_memory()[1] < 200e6
     finally:
         tracemalloc.stop()
     assert list(cost.pulls) == ["prime", "robust-static"]
-    with pytest.raises(InputError, match='choose algorithm = "prime"'):
-        next(expected_costs(problem, SETTINGS, algorithm_from("robust-rage")))
 
 
-def test_a_problem_too_large_to_be_simulated_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "MOST_PAIRS", 100)
-    with pytest.raises(InputError, match="120 pairs: plan for a part of at most 100"):
-        next(expected_costs(large_problem(12, 10), SETTINGS, algorithm_from("prime")))
+def test_the_pairs_own_hardness_is_left_out_where_it_would_take_too_long() -> None:
+    asked = Prospect(large_problem(50, 10), direct(0.0), algorithm_from("prime"))
+    (cost,) = costs(asked, (2.0,), 1)
+    assert math.isnan(cost.hardness)
+    assert cost.pulls["prime"].runs == 1
+    assert np.isfinite(cost.pulls["prime"].mean)

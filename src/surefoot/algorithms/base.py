@@ -118,6 +118,21 @@ class Algorithm(ABC):
         return math.inf if self.settings.budget is None else self.settings.budget - self.samples
 
     @property
+    def rivals(self) -> NDArray[np.bool_]:
+        """(n_arms,) the arms that the leader has yet to be told from."""
+        others = self.survivors.copy()
+        others[self.leader] = False
+        return others
+
+    @property
+    def weakest_evidence(self) -> float:
+        """Against the rival that is hardest to tell from the leader; 0 while there is none."""
+        rivals = self.rivals
+        if self.evidence is None or not rivals.any():
+            return 0.0
+        return max(float(self.evidence[rivals].min()), 0.0)
+
+    @property
     def result(self) -> Result:
         """The answer as it stands now."""
         reason = self._stop or StopReason.RUNNING

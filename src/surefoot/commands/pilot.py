@@ -17,10 +17,14 @@ def command(
     pairs: Annotated[int, typer.Option(min=2, help="Pairs of an arm and a perturbation.")] = 8,
     pulls: Annotated[int, typer.Option(min=3, help="Pulls of each of them.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Of the pilot's random streams.")] = 0,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Keep it for `surefoot plan --pilot`.")
+    ] = None,
 ) -> None:
-    """Try the simulator on some pairs; nothing of it is stored or counts."""
+    """Try the simulator on some pairs; nothing of it enters the study or counts."""
     from rich.table import Table
 
+    from surefoot.drafts import replaced_file
     from surefoot.study.config import StudyConfig
     from surefoot.study.pilot import run_pilot
 
@@ -39,5 +43,8 @@ def command(
         "common random numbers: differences have "
         f"{found.shared_variance:.2g} of the variance that they have without"
     )
+    if output is not None:
+        with replaced_file(output) as draft:
+            draft.write_text(found.to_json(problem), encoding="utf-8")
     for suggestion in found.suggestions:
         print(f"suggested: {suggestion}")

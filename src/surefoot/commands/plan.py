@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,17 +12,32 @@ from surefoot.commands.terminal import print_table
 
 if TYPE_CHECKING:
     from surefoot.study.config import StudyConfig
-    from surefoot.study.plan import Cost
+    from surefoot.study.pilot import Pilot
+    from surefoot.study.plan import Cost, Spread
+    from surefoot.study.prospect import Prospect
+
+OWN_PAIRS, OWN_PULLS = 8, 10  # of a pilot that the plan makes itself
 
 
 def command(
     study: Annotated[
         Path, typer.Argument(help="The configuration, as `surefoot init` writes it.")
     ] = Path("study.toml"),
+    pilot: Annotated[
+        Path | None, typer.Option(help="What `surefoot pilot --output` wrote.")
+    ] = None,
+    try_out: Annotated[
+        bool, typer.Option("--try", help="Make a pilot now: some 80 pulls of the simulator.")
+    ] = False,
     seconds: Annotated[
-        float,
-        typer.Option("--seconds-per-pull", min=0.0, help="How long one pull takes on one worker."),
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            "--seconds-per-pull",
+            min=0.0,
+            help="How long one pull takes on one worker; default: as the pilot says, or 1.",
+            show_default=False,
+        ),
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Pulls that run at the same time.")] = 1,
     gap: Annotated[
         list[float] | None,
@@ -30,11 +46,20 @@ def command(
             show_default=False,
         ),
     ] = None,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Simulate other algorithms too (trust = model).")
+    ] = False,
+    limit: Annotated[
+        float, typer.Option("--time", min=0.0, help="Seconds to simulate for: more runs.")
+    ] = 8.0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Say how many pulls and hours to expect, for a range of gaps between the best two arms."""
     from surefoot.errors import InputError
+    from surefoot.progress import NoProgress, progress_for
     from surefoot.study.config import StudyConfig
-    from surefoot.study.plan import GAPS, expected_costs, left_out
+    from surefoot.study.plan import GAPS, Effort, expected_costs
+    from surefoot.study.prospect import Prospect
 
     if gap and min(gap) <= 0:
         raise InputError(
@@ -46,42 +71,89 @@ def command(
         f"{problem.n_arms} arms, {problem.n_pairs} pairs of an arm and a perturbation, "
         f"{problem.features.shape[1]} features of rank {problem.dimension}"
     )
-    if left_out(problem):
-        print(f"left out, because the problem is too large for it: {', '.join(left_out(problem))}")
+    tried = _pilot(config, pilot, try_out)
     algorithm = config.values.algorithm.build()
-    _print(
-        config,
-        list(expected_costs(problem, config.settings, algorithm, gap or GAPS)),
-        seconds / workers,
-    )
+    prospect = Prospect(problem, config.settings, algorithm, tried, workers, compare)
+    effort = Effort(limit, progress=NoProgress() if quiet else progress_for(sys.stderr))
+    costs = expected_costs(prospect, gap or GAPS, effort)
+    if seconds is None:
+        seconds = 1.0 if tried is None else tried.seconds
+    _print(prospect, costs, seconds)
 
 
-def _print(config: StudyConfig, costs: list[Cost], seconds: float) -> None:
+def _pilot(config: StudyConfig, file: Path | None, try_out: bool) -> Pilot | None:
+    from surefoot.errors import InputError
+    from surefoot.study.pilot import Pilot, run_pilot
+
+    problem = config.problem()
+    if file is not None:
+        try:
+            return Pilot.from_json(file.read_text(encoding="utf-8"), problem)
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{file} cannot be read ({error})") from None
+    if try_out:
+        return run_pilot(problem, config.simulator(problem), OWN_PAIRS, OWN_PULLS, seed=0)
+    return None
+
+
+def _print(prospect: Prospect, costs: list[Cost], seconds: float) -> None:
     from rich.table import Table
 
     from surefoot.progress import duration
 
-    algorithms = list(costs[0].pulls)
-    names = [name.replace("-", "-\n") for name in algorithms]
-    table = Table(
-        "gap /\nnoise", "hardness\nH*", "lower\nbound", *names, f"time\n({algorithms[0]})"
-    )
+    names = list(costs[0].pulls)
+    in_unit = ["gap"] if prospect.knows_unit else []
+    headings = [name.replace("-", "-\n") for name in names]
+    table = Table("gap /\nnoise", *in_unit, "hardness\nH*", "lower\nbound", *headings, "time")
     for cost in costs:
-        first = cost.pulls[algorithms[0]]
         table.add_row(
             f"{cost.gap:g}",
-            f"{cost.hardness:.3g}",
-            f"{cost.lower_bound:.3g}",
-            *(
-                "no answer" if cost.pulls[name] is None else f"{cost.pulls[name]:.4g}"
-                for name in algorithms
-            ),
-            "" if first is None else duration(first * seconds),
+            *([f"{cost.gap * prospect.typical:.3g}"] if in_unit else []),
+            _number(cost.hardness),
+            _number(cost.lower_bound),
+            *(_spread(cost.pulls[name]) for name in names),
+            "" if cost.rounds.mean != cost.rounds.mean else duration(cost.rounds.mean * seconds),
         )
     print_table(table)
-    print(
-        f"Pulls at delta = {config.values.delta:g}, medians of simulated runs with "
-        f"random rewards; the gap is that "
-        "between the worst cases of the best two arms.\n"
-        "A tolerance or a budget bounds the cost when arms are nearly equal."
-    )
+    runs = [spread.runs for cost in costs for spread in cost.pulls.values()]
+    for line in _words(prospect, max(runs)):
+        print(line)
+
+
+def _number(value: float) -> str:
+    return "–" if value != value else f"{value:.3g}"
+
+
+def _spread(spread: Spread) -> str:
+    """The mean and, below it, the range of 80 %."""
+    if not spread.runs:
+        return "not simulated"
+    if spread.unanswered == spread.runs:
+        return "no answer"
+    without = f"\n{spread.unanswered} without answer" if spread.unanswered else ""
+    return f"{spread.mean:.4g}\n{spread.low:.3g} to {spread.high:.3g}{without}"
+
+
+def _words(prospect: Prospect, runs: int) -> list[str]:
+    from surefoot.study.prospect import left_out
+
+    settings = prospect.settings
+    said = [
+        f"Pulls at delta = {settings.delta:g}: the mean of up to {runs} simulated studies with "
+        "random rewards, and what 80 % of them took; the gap is that between the worst cases of "
+        "the best two arms. --time 60 simulates more."
+    ]
+    if settings.tolerance and prospect.knows_unit:
+        said.append(f"They end with an arm that is best to within {settings.tolerance:g}.")
+    elif settings.tolerance:
+        said.append(
+            f"The tolerance of {settings.tolerance:g} is not counted, since the noise is unknown "
+            "in the unit of the rewards: --try, or --pilot FILE, says how large it is."
+        )
+    else:
+        said.append("A tolerance or a budget bounds the cost when arms are nearly equal.")
+    if settings.noise.limits:
+        said.append("Rewards with a range are simulated as normal ones.")
+    if prospect.compare and left_out(prospect.problem):
+        said.append(f"Left out, because the problem is too large: {left_out(prospect.problem)[0]}.")
+    return said

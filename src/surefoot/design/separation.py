@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -25,6 +27,7 @@ def exact_separation(
     *,
     rows: Array | None = None,
     tolerance: float = 1e-4,
+    lead: float = 0.0,
 ) -> Design:
     """The design with the smallest characteristic time H* for telling the leader from its rivals.
 
@@ -37,11 +40,15 @@ def exact_separation(
         rows: (n_pairs, dimension) what a pull of each pair measures: pairs / noise scale; by
             default the pairs.
         tolerance: the largest relative gap between value and lower bound.
+        lead: added to the leader's means: by how much it may fall short of a rival and still count
+            as good.
 
     Returns:
         A design whose value is H* = max over blocks of 1 / squared distance.
     """
     measured, comparison = _compare(pairs, offsets, theta, leader, rivals, rows)
+    if lead:
+        comparison = replace(comparison, apex_values=comparison.apex_values + lead)
     family = Hulls(comparison)
     found = sparse(measured, family, solve_certified(measured, family, tolerance), tolerance)
     return Design(found.weights, found.value, min(found.bound, found.value))

@@ -17,53 +17,57 @@ TOLERANCE = 0.05
 
 
 def expected_left(run: Algorithm) -> float | None:
-    """Pulls left, by the plug-in complexity of the leader among the survivors, or None.
+    """Pulls left, by the plug-in complexity of the leader among its rivals, or None.
 
     Evidence grows with the square root of the pulls: n pulls at a characteristic time H give √(n /
-    H), and the run stops where that reaches its boundary c; so it takes c² H pulls in all.
+    H), and the run stops where that reaches its boundary c. So where the hardest rival has evidence
+    e so far, (c² − e²) H pulls are missing. A tolerance is as good as that much of a lead, and
+    rivals that it has settled cost nothing.
     """
-    alive = np.flatnonzero(run.survivors)
     direct = run.settings.trust == "pairs"
     largest = LARGEST_DIRECT if direct else LARGEST
-    if run.problem.n_pairs > largest or not run.history or run.leader not in alive:
+    if run.problem.n_pairs > largest or not run.history or not run.survivors[run.leader]:
         return None
-    if len(alive) < 2:
+    rivals = np.flatnonzero(run.rivals)
+    if not len(rivals):
         return 0.0
     try:
         with np.errstate(all="ignore"):
-            hardness = (_own_hardness if direct else _hardness)(run, alive[alive != run.leader])
+            hardness = (_own_hardness if direct else _hardness)(run, rivals)
     except (InputError, np.linalg.LinAlgError):
         return None
-    left = _squared_boundary(run) * hardness - run.samples
-    return max(left, 0.0) if math.isfinite(left) else None
+    left = _lacking(run) * hardness
+    return left if math.isfinite(left) else None
 
 
 def _hardness(run: Algorithm, rivals: IntArray) -> float:
     """Pulls per unit of squared evidence, by the linear model."""
-    problem, tally = run.problem, run.tally
+    problem, tally, lead = run.problem, run.tally, run.settings.tolerance
     instance = (problem.pairs, problem.offsets, tally.estimate, run.leader, rivals)
-    design = exact_separation(*instance, rows=tally.rows, tolerance=TOLERANCE)
+    design = exact_separation(*instance, rows=tally.rows, tolerance=TOLERANCE, lead=lead)
     variance = tally.relative_variance
     return design.value * (1.0 if variance is None else variance)
 
 
 def _own_hardness(run: Algorithm, rivals: IntArray) -> float:
-    """The same by the pairs' own means and noise. A tolerance is as good as that much of a lead."""
-    problem, tally = run.problem, run.tally
+    """The same by the pairs' own means and noise."""
+    problem, tally, lead = run.problem, run.tally, run.settings.tolerance
     scales, own = tally.noise_scales, np.eye(problem.n_pairs)
     if scales is None:
         return math.nan
-    means = tally.pair_means.copy()
-    means[problem.pairs_of(run.leader)] += run.settings.tolerance
-    instance = (own, problem.offsets, means, run.leader, rivals)
-    return exact_separation(*instance, rows=own / scales[:, None], tolerance=TOLERANCE).value
+    instance = (own, problem.offsets, tally.pair_means, run.leader, rivals)
+    rows = own / scales[:, None]
+    return exact_separation(*instance, rows=rows, tolerance=TOLERANCE, lead=lead).value
 
 
-def _squared_boundary(run: Algorithm) -> float:
-    """What the evidence has to reach; wealth grows like half the square of such evidence."""
-    if run.boundary is None or run.settings.noise.evidence == "wealth":
+def _lacking(run: Algorithm) -> float:
+    """The squared evidence that is missing; wealth grows like half the square of such evidence."""
+    held = run.weakest_evidence
+    if run.boundary is None:
         return 2 * math.log(1 / run.settings.delta)
-    return run.boundary**2
+    if run.settings.noise.evidence == "wealth":
+        return max(2 * (run.boundary - held), 0.0)
+    return max(run.boundary**2 - held**2, 0.0)
 
 
 def left_now(expected: float | None, phase_pulls: int, phase_told: int) -> float | None:

@@ -5,6 +5,7 @@ Nothing of it is stored or counts as evidence: pilots use random streams that no
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable
@@ -38,7 +39,13 @@ class Pilot:
     @property
     def deviations(self) -> Array:
         """(n_pulled,) standard deviations of single pulls."""
-        return np.asarray(self.rewards.std(axis=0, ddof=1))
+        return np.asarray(np.sqrt((self._centred**2).sum(axis=0) / (len(self.rewards) - 1)))
+
+    @property
+    def _centred(self) -> Array:
+        """The rewards about their pairs' means; exactly 0 where they never differed."""
+        differ = np.ptp(self.rewards, axis=0) > 0
+        return np.asarray(np.where(differ, self.rewards - self.rewards.mean(axis=0), 0.0))
 
     @property
     def ratio(self) -> float:
@@ -50,7 +57,7 @@ class Pilot:
     def skewness(self) -> float:
         """Of the rewards about their pairs' means, all pairs together; 0 without any noise."""
         used = self.deviations > 0
-        scores = (self.rewards - self.rewards.mean(axis=0))[:, used] / self.deviations[used]
+        scores = self._centred[:, used] / self.deviations[used]
         return float((scores**3).mean()) if used.any() else 0.0
 
     @property
@@ -58,7 +65,7 @@ class Pilot:
         """The variance of differences under common random numbers, in that of independent pulls:
         the mean over all pairs of pairs; NaN without any noise.
         """
-        centred = self.rewards - self.rewards.mean(axis=0)
+        centred = self._centred
         covariance = centred.T @ centred / (len(centred) - 1)
         own = np.diag(covariance)
         above = np.triu_indices(len(own), 1)
@@ -66,6 +73,45 @@ class Pilot:
         together = alone - 2 * covariance[above]
         used = alone > 0
         return float((together[used] / alone[used]).mean()) if used.any() else math.nan
+
+    @property
+    def common_share(self) -> float:
+        """The share of the variance that common random numbers take out of differences, 0 to 1."""
+        left = self.shared_variance
+        return 0.0 if math.isnan(left) else float(np.clip(1 - left, 0.0, 0.999))
+
+    def scales(self, n_pairs: int) -> Array:
+        """(n_pairs,) standard deviations; those of pairs that were not tried are typical ones."""
+        if self.silent:
+            raise InputError("the pilot saw no noise at all: is the seed fixed? Use pull.rng()")
+        scales = np.full(n_pairs, math.sqrt(float(np.mean(self.deviations**2))))
+        noisy = self.deviations > 0
+        scales[self.pairs[noisy]] = self.deviations[noisy]
+        return scales
+
+    def to_json(self, problem: RobustProblem) -> str:
+        """As a file keeps it, with the names of the pairs."""
+        names = [list(problem.describe_pair(pair).values()) for pair in self.pairs.tolist()]
+        kept = {"pairs": names, "rewards": self.rewards.tolist(), "seconds": self.seconds}
+        return json.dumps(kept, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str, problem: RobustProblem) -> Pilot:
+        """Rebuild what `to_json` wrote, for a problem that has these pairs."""
+        places = {
+            tuple(problem.describe_pair(pair).values()): pair for pair in range(problem.n_pairs)
+        }
+        try:
+            kept = json.loads(text)
+            pairs = np.array([places[tuple(names)] for names in kept["pairs"]], dtype=np.int64)
+            found = cls(pairs, np.array(kept["rewards"], dtype=np.float64), float(kept["seconds"]))
+            if found.rewards.shape[1:] != pairs.shape or len(found.rewards) < 3:
+                raise ValueError
+        except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+            raise InputError(
+                "this is no pilot of these arms and perturbations: make one with `surefoot pilot`"
+            ) from None
+        return found
 
     @property
     def two_values(self) -> bool:

@@ -1,175 +1,194 @@
-"""What a study will cost, before anything is spent: hardness and pulls by size of gap."""
+"""What a study will cost, before anything is spent: whole studies are simulated, by size of gap."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms import Algorithm, Settings, algorithm_from
+from surefoot.algorithms import Algorithm, Settings
 from surefoot.arrays import Array
-from surefoot.errors import InputError
 from surefoot.hardness import Complexity, complexity
-from surefoot.noise import Gaussian, Noise
 from surefoot.problem import RobustProblem
+from surefoot.progress import JobProgress, JobsSnapshot, NoProgress
 from surefoot.simulate import LinearSimulator
+from surefoot.study.prospect import Prospect, unit_gap_theta
 
 GAPS = (2.0, 1.0, 0.5, 0.2, 0.1)
-ALTERNATIVES = ("robust-rage", "robust-static")
-LEAVE_OUT = ("robust-rage",)  # compares every pair with every arm, in memory and time alike
-MOST_COMPARISONS = 4_000_000  # of a pair with an arm, times the dimension: seconds for each run
-MOST_PAIRS = 200_000  # a simulated study of more takes minutes
-MANY_PAIRS = 20_000  # from here on one draw has to do
+MOST_OWN = 400  # pairs up to which their own hardness is worked out: each is a dimension
 
 
-@dataclass(frozen=True)
-class Cost:
+class Spread(NamedTuple):
+    """How much simulated studies took.
+
+    Attributes:
+        mean: of those that ended with an answer; NaN if none did.
+        low, high: what one in ten of them stayed below, and what one in ten exceeded.
+        runs: how many were simulated.
+        unanswered: how many of them ended without an answer.
+    """
+
+    mean: float
+    low: float
+    high: float
+    runs: int
+    unanswered: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        """Infinite values are of studies without an answer."""
+        answered = [value for value in values if math.isfinite(value)]
+        if not answered:
+            return cls(math.nan, math.nan, math.nan, len(values), len(values))
+        low, high = np.quantile(answered, [0.1, 0.9])
+        left = len(values) - len(answered)
+        return cls(float(np.mean(answered)), float(low), float(high), len(values), left)
+
+
+class Cost(NamedTuple):
     """What to expect if the best arm's worst case is better than the second best by `gap`.
 
     Attributes:
         gap: in standard deviations of the noise.
-        hardness: H*, in pulls.
-        lower_bound: no algorithm with this confidence needs fewer pulls on average.
-        pulls: by the name of the algorithm, as counted in simulated runs; None: most of them ended
-            without an answer.
+        hardness: H*, in pulls; NaN where it would take too long.
+        lower_bound: no algorithm with this confidence needs fewer pulls on average; NaN with a
+            tolerance, where that is not so.
+        pulls: by the name of the algorithm.
+        rounds: of the study's own algorithm, likewise: pulls that follow one another, where as
+            many as there are workers run at the same time.
     """
 
     gap: float
     hardness: float
     lower_bound: float
-    pulls: dict[str, float | None]
+    pulls: dict[str, Spread]
+    rounds: Spread
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to simulate.
+
+    Attributes:
+        seconds: no simulated study begins later, but for the very first.
+        most_runs: of each kind.
+        clock: what time it is.
+    """
+
+    seconds: float = 8.0
+    most_runs: int = 40
+    progress: JobProgress = field(default_factory=NoProgress)
+    clock: Callable[[], float] = time.monotonic
 
 
 def expected_costs(
-    problem: RobustProblem,
-    settings: Settings,
-    algorithm: Algorithm,
-    gaps: Sequence[float] = GAPS,
-    draws: int | None = None,
-    seed: int = 0,
-) -> Iterator[Cost]:
-    """Costs for each gap: medians over random parameters θ, scaled to that gap.
+    prospect: Prospect, gaps: Sequence[float] = GAPS, effort: Effort | None = None
+) -> list[Cost]:
+    """Costs for each gap, over random parameters θ that are scaled to it.
 
     What the true θ is, only the study itself finds out; random ones show the order of magnitude.
-
-    Args:
-        draws: how many θ; by default 3, and 1 for large problems.
+    Gaps for which the time did not suffice have no runs.
     """
-    contestants = _contestants(problem, settings, algorithm)
-    draws = draws or (3 if problem.n_pairs <= MANY_PAIRS else 1)
-    generator = np.random.default_rng(np.random.SeedSequence(seed))
-    scales = _known(settings.noise).scales(problem.n_pairs)
-    thetas = [_unit_gap_theta(problem, generator) * float(np.mean(scales)) for _ in range(draws)]
-    hardness = [_hardness(problem, settings.trust, theta, scales) for theta in thetas]
-    for gap in gaps:
-        counted = {
-            name: [_pulls(problem, contestant, gap * theta, scales, generator) for theta in thetas]
-            for name, contestant in contestants.items()
+    return _Simulation(prospect, sorted(gaps, reverse=True), effort or Effort()).costs()
+
+
+class _Simulation:
+    """Rounds of simulated studies: in each a new θ, for every gap and algorithm."""
+
+    def __init__(self, prospect: Prospect, gaps: Sequence[float], effort: Effort) -> None:
+        self.prospect, self.gaps, self.effort = prospect, gaps, effort
+        self.contestants = prospect.contestants()
+        self.pulls: dict[tuple[float, str], list[float]] = {
+            (gap, name): [] for gap in gaps for name in self.contestants
         }
-        yield Cost(
+        self.rounds: dict[float, list[float]] = {gap: [] for gap in gaps}
+        self.hardness: list[Complexity | None] = []
+        self.begun = effort.clock()
+
+    def costs(self) -> list[Cost]:
+        try:
+            for number in range(self.effort.most_runs):
+                before = self._elapsed
+                self._round(np.random.SeedSequence(self.prospect.seed, spawn_key=(number,)))
+                took = self._elapsed - before
+                # the first loads compiled code
+                if self._elapsed + (took if number else took / 2) > self.effort.seconds:
+                    break
+        finally:
+            self.effort.progress.close()
+        return [self._cost(gap) for gap in self.gaps]
+
+    def _round(self, source: np.random.SeedSequence) -> None:
+        of_theta, *of_gaps = source.spawn(1 + len(self.gaps))
+        prospect = self.prospect
+        theta = unit_gap_theta(prospect.problem, np.random.default_rng(of_theta))
+        theta = theta * prospect.typical
+        self.hardness.append(_hardness(prospect, theta))
+        for gap, stream in zip(self.gaps, of_gaps, strict=True):
+            for name, child in zip(
+                self.contestants, stream.spawn(len(self.contestants)), strict=True
+            ):
+                if self._elapsed > self.effort.seconds and self.rounds[self.gaps[0]]:
+                    return
+                pulls, rounds = _simulated(prospect, self.contestants[name], gap * theta, child)
+                self.pulls[gap, name].append(pulls)
+                if name == prospect.algorithm.name:
+                    self.rounds[gap].append(rounds)
+                self._show()
+
+    @property
+    def _elapsed(self) -> float:
+        return self.effort.clock() - self.begun
+
+    def _show(self) -> None:
+        done = min(self._elapsed, self.effort.seconds)
+        left = self.effort.seconds - done
+        snapshot = JobsSnapshot("simulating studies", self.effort.seconds, done, left)
+        self.effort.progress.update(snapshot)
+
+    def _cost(self, gap: float) -> Cost:
+        known = [hardness for hardness in self.hardness if hardness is not None]
+        exact = np.mean([h.exact for h in known]) if known else math.nan
+        delta, eased = self.prospect.settings.delta, self.prospect.settings.tolerance > 0
+        bound = np.mean([h.lower_bound(delta) for h in known]) if known else math.nan
+        return Cost(
             gap,
-            float(np.median([h.exact for h in hardness])) / gap**2,
-            float(np.median([h.lower_bound(settings.delta) for h in hardness])) / gap**2,
-            {name: _median(values) for name, values in counted.items()},
+            float(exact) / gap**2,
+            math.nan if eased else float(bound) / gap**2,
+            {name: Spread.of(self.pulls[gap, name]) for name in self.contestants},
+            Spread.of(self.rounds[gap]),
         )
 
 
-def left_out(problem: RobustProblem) -> tuple[str, ...]:
-    """The algorithms that cannot be simulated on a problem of this size."""
-    comparisons = problem.n_pairs * problem.n_arms * problem.dimension
-    return LEAVE_OUT if comparisons > MOST_COMPARISONS else ()
-
-
-def _known(noise: Noise) -> Noise:
-    """The noise with a scale: 1 where none is known. Gaps are in its units."""
-    return noise if noise.known else Gaussian(1.0)
-
-
-def _hardness(problem: RobustProblem, trust: str, theta: Array, scales: Array) -> Complexity:
+def _hardness(prospect: Prospect, theta: Array) -> Complexity | None:
     """The complexity of the features' problem, or if no model is trusted of the pairs' own."""
-    if trust == "model":
+    problem, scales = prospect.problem, prospect.scales
+    if prospect.settings.trust == "model":
         return complexity(problem, theta, 1e-2, problem.pairs / scales[:, None])
+    if problem.n_pairs > MOST_OWN:
+        return None
     alone = RobustProblem.from_pairs(np.eye(problem.n_pairs), problem.arm_of_pair)
     means = problem.pairs @ theta
     return complexity(alone, alone.pairs.T @ means, 1e-2, alone.pairs / scales[:, None])
 
 
-class _Contestant(NamedTuple):
-    algorithm: Algorithm
-    settings: Settings
-
-
-def _contestants(
-    problem: RobustProblem, settings: Settings, algorithm: Algorithm
-) -> dict[str, _Contestant]:
-    """What is simulated, by name; a problem on which that takes too long is refused.
-
-    Without a model there is nobody to compare with: the others rely on one.
-    """
-    if problem.n_arms < 2:
-        raise InputError("the problem has a single arm: nothing has to be pulled")
-    if problem.n_pairs > MOST_PAIRS:
-        raise InputError(
-            f"a plan simulates whole studies, which takes too long with {problem.n_pairs:,} pairs: "
-            f"plan for a part of at most {MOST_PAIRS:,}, such as every tenth arm"
-        )
-    too_large = left_out(problem)
-    if algorithm.name in too_large:
-        raise InputError(
-            f"{algorithm.name!r} compares every pair with every arm, too much for "
-            f'{problem.n_pairs:,} pairs and {problem.n_arms:,} arms: choose algorithm = "prime"'
-        )
-    if settings.trust == "pairs":
-        return {algorithm.name: _Contestant(algorithm, _simulated(settings))}
-    known = Settings(delta=settings.delta, noise=_known(settings.noise), on_misfit="ignore")
-    others = [name for name in ALTERNATIVES if name not in too_large]
-    return {algorithm.name: _Contestant(algorithm, known)} | {
-        name: _Contestant(algorithm_from(name), known) for name in others
-    }
-
-
-def _simulated(settings: Settings) -> Settings:
-    """The settings of a study without a model, for simulated rewards: normal and independent."""
-    return Settings(
-        delta=settings.delta,
-        noise=Gaussian() if settings.noise.limits else settings.noise,
-        trust="pairs",
-        tolerance=settings.tolerance if settings.noise.known else 0.0,
-    )
-
-
-def _unit_gap_theta(problem: RobustProblem, generator: np.random.Generator) -> Array:
-    """(dimension,) random, of robust gap 1; whitened, so that all directions count alike."""
-    whitening = np.linalg.pinv(problem.pairs) * np.sqrt(problem.n_pairs)
-    for _ in range(100):
-        theta = whitening @ generator.standard_normal(problem.n_pairs)
-        gap = problem.robust_gaps(theta).min()
-        if gap > 1e-6 * np.abs(theta).max():
-            return np.asarray(theta / gap)
-    raise InputError(
-        "two arms are best together for every parameter: remove arms whose pairs are "
-        "those of another"
-    )
-
-
-def _pulls(
-    problem: RobustProblem,
-    contestant: _Contestant,
+def _simulated(
+    prospect: Prospect,
+    contestant: tuple[Algorithm, Settings],
     theta: Array,
-    scales: Array,
-    generator: np.random.Generator,
-) -> float:
-    """Pulls of one simulated run; infinitely many if it ends without an answer."""
-    seed = np.random.SeedSequence(int(generator.integers(2**63)))
-    simulator = LinearSimulator(problem, theta, scales, seed)
-    run = contestant.algorithm.start(problem, contestant.settings)
+    seed: np.random.SeedSequence,
+) -> tuple[float, float]:
+    """Pulls and rounds of one simulated study; infinitely many if it ends without an answer."""
+    algorithm, settings = contestant
+    common = prospect.pilot.common_share if prospect.pilot and settings.common_random_numbers else 0
+    simulator = LinearSimulator(prospect.problem, theta, prospect.scales, seed, correlation=common)
+    run, rounds = algorithm.start(prospect.problem, settings), 0
     while phase := run.next_phase():
         run.update(simulator.pull(phase))
-    return float(run.samples) if run.result.certified else np.inf
-
-
-def _median(values: list[float]) -> float | None:
-    middle = float(np.median(values))
-    return middle if np.isfinite(middle) else None
+        rounds += -(-phase.samples // prospect.workers)
+    answered = run.result.certified
+    return (float(run.samples), float(rounds)) if answered else (math.inf, math.inf)

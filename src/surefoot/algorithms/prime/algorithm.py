@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.prime.course import Course
 from surefoot.algorithms.prime.direct import direct_course
@@ -70,6 +73,18 @@ class Prime(Algorithm):
         self.survivors = elimination.survivors
         self.evidence, self.boundary = elimination.evidence, elimination.boundary
         self.leader = int(self.course.order[0]) if len(self.course.order) else self.leader
+
+    @property
+    def rivals(self) -> NDArray[np.bool_]:
+        """Survivors that may be better than the leader by more than the tolerance."""
+        has_begun = hasattr(self, "course")
+        return self.course.elimination.rivals(self.leader) if has_begun else super().rivals
+
+    @property
+    def weakest_evidence(self) -> float:
+        rivals = self.rivals
+        held = self.course.elimination.evidence_for(self.leader) if rivals.any() else None
+        return 0.0 if held is None else max(float(held[rivals].min()), 0.0)
 
     @property
     def attained_confidence(self) -> float:

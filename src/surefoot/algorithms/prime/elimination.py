@@ -32,6 +32,7 @@ class Elimination:
         self.walks = Walks(self._offsets)
         self._unsettled = Walks(self._offsets)
         self._near: dict[int, NDArray[np.bool_]] = {}
+        self._eased: dict[int, Array] = {}
         self._attained = attained
         self._spent.append(attained)
 
@@ -51,10 +52,18 @@ class Elimination:
         self._attained.look(number, self._unsettled.walk / roots, None)
         if self._tolerance > 0:
             for leader in self.walks.blocks:
-                crossed = self.walks.eased_walk(leader) / roots >= boundary
+                eased = self.walks.eased_walk(leader) / roots
+                crossed = eased >= boundary
+                self._eased[leader] = np.asarray(eased * (self.boundary / boundary))
                 self._near[leader] = self._near.get(leader, np.zeros_like(crossed)) | crossed
                 self._attained.look(number, self._unsettled.eased_walk(leader) / roots, leader)
         self.walks.settle(boundary * np.asarray(roots))
+
+    def evidence_for(self, leader: int) -> Array | None:
+        """(n_arms,) the evidence that a leader is better than each arm, or as good within the
+        tolerance, as last held against the boundary.
+        """
+        return self._eased.get(leader, self.evidence) if self._tolerance > 0 else self.evidence
 
     def within_tolerance(self, preferred: int) -> int | None:
         """An arm that no other survivor beats by more than the tolerance, as has been shown."""

@@ -1,0 +1,62 @@
+"""Studies that might be made."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import surefoot as sf
+from surefoot.algorithms import algorithm_from
+from surefoot.errors import InputError
+from surefoot.study import prospect
+from surefoot.study.pilot import Pilot
+from surefoot.study.prospect import Prospect, unit_gap_theta
+from tests.study.toys import toy_problem
+
+SETTINGS = sf.Settings(delta=0.05, noise=sf.Gaussian())
+
+
+def pilot_of(scale: float, common: float = 0.0) -> Pilot:
+    """Pulls with this noise, of which a share of the variance is common to a row."""
+    generator = np.random.default_rng(0)
+    shared, own = generator.normal(size=(400, 1)), generator.normal(size=(400, 4))
+    rewards = scale * (np.sqrt(common) * shared + np.sqrt(1 - common) * own)
+    return Pilot(np.arange(4), rewards, 0.5)
+
+
+def large_problem(n_arms: int, n_perturbations: int) -> sf.RobustProblem:
+    generator = np.random.default_rng(0)
+    shape = (n_perturbations, 3)
+    return sf.RobustProblem(
+        generator.normal(size=(n_arms, 3)),
+        [0.1 * generator.normal(size=shape) for _ in range(n_arms)],
+        features="linear",
+    )
+
+
+def test_a_single_arm_has_no_cost() -> None:
+    with pytest.raises(InputError, match="nothing has to be pulled"):
+        Prospect(sf.RobustProblem([[1.0]], [[[0.0]]]), SETTINGS, algorithm_from("prime"))
+
+
+def test_a_problem_too_large_to_be_simulated_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match='choose algorithm = "prime"'):
+        Prospect(large_problem(1000, 20), SETTINGS, algorithm_from("robust-rage"))
+    monkeypatch.setattr(prospect, "MOST_PAIRS", 100)
+    with pytest.raises(InputError, match="120 pairs: plan for a part of at most 100"):
+        Prospect(large_problem(12, 10), SETTINGS, algorithm_from("prime"))
+
+
+def test_noise_is_as_given_or_as_the_pilot_says_or_one() -> None:
+    problem, prime = toy_problem(), algorithm_from("prime")
+    known = sf.Settings(delta=0.05, noise=sf.Gaussian(3.0))
+    assert Prospect(problem, known, prime, pilot_of(2.0)).typical == 3
+    assert Prospect(problem, SETTINGS, prime, pilot_of(2.0)).typical == pytest.approx(2, rel=0.1)
+    unknown = Prospect(problem, SETTINGS, prime)
+    assert (unknown.typical, unknown.knows_unit) == (1, False)
+
+
+def test_random_parameters_have_a_robust_gap_of_one() -> None:
+    problem = toy_problem()
+    theta = unit_gap_theta(problem, np.random.default_rng(3))
+    assert problem.robust_gaps(theta).min() == pytest.approx(1)
