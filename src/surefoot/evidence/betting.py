@@ -14,6 +14,9 @@ import numpy as np
 from surefoot.arrays import Array
 
 BOLDEST = 0.8  # share of the wealth that a single batch may take, at most
+# Batches of a contrast of zero that are added to what was seen: who led after a few pulls was
+# lucky, and stakes that believe it lose wealth that has to be won back.
+SCEPTICAL = 12.0
 
 
 class Prior(NamedTuple):
@@ -51,6 +54,6 @@ def _stakes(values: Array, prior: Prior) -> Array:
     before = np.cumsum(values, axis=0) - values
     number = np.arange(len(values)).reshape(-1, *([1] * (values.ndim - 1)))
     belief = prior.variances / np.maximum(prior.doubts, 1e-300) ** 2  # worth this many batches
-    mean = (belief * prior.means + before) / (belief + number)
+    mean = (belief * prior.means + before) / (belief + number + SCEPTICAL)
     best = mean / (prior.variances + mean**2)
     return np.asarray(np.clip(best, 0.0, BOLDEST / prior.loss))
