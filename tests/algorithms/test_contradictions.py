@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import surefoot as sf
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.tally import Tally
-from surefoot.fitting import combine
+from surefoot.evidence.misfit import misfit_p_value
+from tests.statistical import LEVEL
 
 PROBLEM = sf.RobustProblem.from_pairs(np.eye(6), np.repeat(np.arange(3), 2))
 MEANS = np.array([1.0, 1.5, 0.0, 0.5, -1.0, 1.0])
@@ -84,18 +86,57 @@ def test_an_outcome_without_batches_says_what_is_missing() -> None:
     run.update(sf.Outcome.from_rewards(phase, 6, pairs, rewards))
 
 
-@pytest.mark.parametrize("differ", [True, False])
-def test_the_model_is_tested_without_equal_noise_where_noise_is_not_equal(differ: bool) -> None:
+def test_the_model_is_tested_without_noise_levels_where_they_are_unknown() -> None:
     """A right model, four pairs on a line, one of them a hundred times as noisy."""
     rows = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
     problem = sf.RobustProblem.from_pairs(rows, [0, 0, 1, 1])
-    scales = np.array([1.0, 100.0 if differ else 1.0, 1.0, 1.0])
-    simulator = sf.LinearSimulator(problem, [1.0, 0.5], scales, seed=1)
+    simulator = sf.LinearSimulator(problem, [1.0, 0.5], [1.0, 100.0, 1.0, 1.0], seed=1)
     tally = Tally.empty(problem, sf.Settings(delta=0.05, noise=sf.Gaussian()))
     for index in range(8):
         tally = tally.after(simulator.pull(sf.Phase(index, np.array([12, 6, 7, 20]), 6)))
     check = tally.model_check
-    assert (check.equal_variances < 1e-3) == differ  # type: ignore[operator]
-    assert check.lack_of_fit == combine(list(tally.strays if differ else tally.fits))
+    assert check.lack_of_fit == misfit_p_value(tally.strays)
     assert not check.rejected
-    assert combine(list(tally.fits)) != combine(list(tally.strays))
+
+
+LINEAR = sf.RobustProblem.from_pairs(
+    np.column_stack(
+        [
+            [0.0, 0.3, 0.0, 0.5, -0.5, 0.2, -0.5, 0.1],
+            np.random.default_rng(0).standard_normal((8, 2)),
+        ]
+    ),
+    np.repeat(np.arange(4), 2),
+)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("ratio", [1.0, 4.0, 10.0, 25.0])
+@pytest.mark.parametrize("noisy", [True, False])
+def test_a_right_model_is_seldom_doubted_however_unequal_the_noise(
+    ratio: float, noisy: bool
+) -> None:
+    """Whole runs: p-values that end a run must not be small more often than they say."""
+    scales = np.where((LINEAR.arm_of_pair == 0) == noisy, ratio, 1.0)
+    runs, level = 30, 0.1
+    doubted = 0
+    for seed in range(runs):
+        simulator = sf.LinearSimulator(LINEAR, [1.0, 0.0, 0.0], scales, seed=seed)
+        result = sf.identify(LINEAR, simulator, delta=0.05, noise=sf.Gaussian(), budget=300)
+        p = result.model_check.lack_of_fit
+        doubted += p is not None and p <= level
+    assert stats.binom.sf(doubted - 1, runs, level) > LEVEL
+
+
+@pytest.mark.statistical
+def test_a_bent_line_is_found_out_without_noise_levels() -> None:
+    """Where it is plain: noise is a tenth of the bend, and pairs are not equally noisy."""
+    arms, errors = np.linspace(0.2, 1.4, 7)[:, None], [[[-0.1], [0.1]]] * 7
+    problem = sf.RobustProblem(arms, errors, features="linear")
+    x = problem.parameters[:, 0]
+    table = sf.RobustProblem.from_pairs(np.eye(len(x)), np.arange(len(x)))
+    scales = np.where(np.arange(len(x)) % 2 == 0, 0.02, 0.08)
+    for seed in range(10):
+        simulator = sf.LinearSimulator(table, 2.0 * x - 1.5 * x**2, scales, seed=seed)
+        result = sf.identify(problem, simulator, delta=0.05, noise=sf.Gaussian())
+        assert result.reason is StopReason.MODEL_REJECTED

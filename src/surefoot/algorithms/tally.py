@@ -14,7 +14,7 @@ from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.verdict import ModelCheck, Verdict
 from surefoot.arrays import Array
 from surefoot.confidence import self_normalised_radius
-from surefoot.evidence.misfit import stray_test
+from surefoot.evidence.misfit import Strayed, misfit_p_value, past_strays, stray_test
 from surefoot.fitting import (
     FitTest,
     combine,
@@ -30,7 +30,6 @@ from surefoot.statistics import Counts, Outcome
 from surefoot.whitening import cholesky_whitener
 
 MISFIT_LEVEL = 0.001
-LEVELS_DIFFER = 0.05  # p-value of equal noise below which the model is tested without it
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +105,16 @@ class Tally:
     def _stray_of(self, outcome: Outcome) -> list[FitTest]:
         """The same without any noise levels, where these are unknown and may differ."""
         noise = self.settings.noise
-        if noise.evidence != "batches" or self.settings.common_random_numbers:
+        if noise.evidence != "batches" or self.settings.common_random_numbers or not self.samples:
             return []
-        variances = noise.variances(self.scatter, self.freedom)
-        test = stray_test(self.problem.pairs, self.averages, variances, outcome)
+        test = stray_test(self.problem.pairs, self.strayed, outcome)
         return [] if test is None else [test]
+
+    @cached_property
+    def strayed(self) -> Strayed:
+        """How the means so far stray from the model."""
+        variances = self.settings.noise.variances(self.scatter, self.freedom)
+        return past_strays(self.problem.pairs, self.counts, self.sums, variances)
 
     @property
     def samples(self) -> int:
@@ -220,7 +224,7 @@ class Tally:
         relative = self.scatter / self.scales**2
         equal = equal_variances(self.freedom, relative) if independent else None
         return ModelCheck(
-            lack_of_fit=self._misfit(equal),
+            lack_of_fit=self._misfit,
             equal_variances=equal,
             level=MISFIT_LEVEL,
             stated_noise=(
@@ -230,13 +234,12 @@ class Tally:
             ),
         )
 
-    def _misfit(self, equal: float | None) -> float | None:
-        """p-value of the linear model. Where noise levels are unknown and seem to differ, the test
-        that needs none; it is the weaker one where they do not.
-        """
-        differ = equal is not None and equal < LEVELS_DIFFER
-        unknown = self.settings.noise.evidence == "batches"
-        return combine(list(self.strays if unknown and differ else self.fits))
+    @property
+    def _misfit(self) -> float | None:
+        """p-value of the linear model, by the test that the noise model allows."""
+        if self.settings.noise.evidence != "batches":
+            return combine(list(self.fits))
+        return misfit_p_value(self.strays)
 
     def result(self, verdict: Verdict) -> Result:
         """The answer: what an algorithm concluded, and what the rewards say beside it.

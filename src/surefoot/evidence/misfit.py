@@ -2,58 +2,148 @@
 
 An F test would need the levels. One contrast does not: what the past says of how means stray from
 the model is a direction that the model calls zero, and Student's t of batches along it is exact,
-whatever the levels.
+whatever the levels. It takes more pairs with batches than the model has parameters: where a phase
+has none to spare, a witness joins it.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import special
 
-from surefoot.arrays import Array
+from surefoot.arrays import Array, IntArray
 from surefoot.evidence.batches import spread_means
-from surefoot.fitting import FitTest
-from surefoot.statistics import Outcome
+from surefoot.fitting import FitTest, combine
+from surefoot.statistics import Counts, Outcome
 
 MODELLED = 1e-9  # a stray below this share of the means is rounding
+LEAST_STRAY = 0.05  # variance of true strays that is reckoned with, in that of past ones
+ONE_SIDED = 2.0  # standard errors from which the past is trusted with the sign of a stray
 
 
-def stray_test(rows: Array, past: Array, variances: Array, outcome: Outcome) -> FitTest | None:
-    """Test the model in one phase, along the direction in which the past strays from it most.
+class Strayed(NamedTuple):
+    """How past means stray from the model.
+
+    Attributes:
+        fitted: (n_pairs,) what the model makes of the past.
+        likely: (n_pairs,) how far each pair seems to be off it, drawn towards zero; zero if new.
+        errors: (n_pairs,) variances of the past means; of a single pull where there was none.
+        variances: (n_pairs,) of single pulls, as the past says.
+    """
+
+    fitted: Array
+    likely: Array
+    errors: Array
+    variances: Array
+
+
+def past_strays(rows: Array, counts: Counts, sums: Array, variances: Array) -> Strayed:
+    """Fit all that was pulled, and see what is left.
 
     Args:
         rows: (n_pairs, dimension) features.
-        past: (n_pairs,) mean rewards before the phase; NaN where there are none.
-        variances: (n_pairs,) of single pulls, as the past says: they choose the direction.
+        counts, sums: (n_pairs,) pulls before the phase, and their summed rewards.
+        variances: (n_pairs,) of single pulls, as the past says.
+    """
+    seen, errors = np.flatnonzero(counts), variances / np.maximum(counts, 1)
+    means, root = sums[seen] / counts[seen], 1 / np.sqrt(errors[seen])
+    solution, *_ = np.linalg.lstsq(rows[seen] * root[:, None], means * root, rcond=None)
+    fitted = rows @ solution
+    strays = means - fitted[seen]
+    usual = float(errors[seen].mean())
+    true = max(float((strays**2).mean()) - usual, LEAST_STRAY * usual)
+    likely = np.zeros(len(rows))
+    likely[seen] = strays * true / (true + errors[seen])
+    return Strayed(fitted, likely, errors, variances)
+
+
+def witness(rows: Array, past: Strayed, used: IntArray, pulls: int) -> int | None:
+    """A pair to pull beside those used, that may show best whether the model holds.
+
+    It is predicted by the others, and that many pulls of it would show a stray as large as past
+    means leave possible. None where those used can test the model themselves, or no pair can.
+    """
+    inverse, rank = _inverse(rows[used], past.variances[used])
+    if len(used) > rank:
+        return None
+    reach = rows @ inverse  # (n_pairs, n_used) each pair by those used
+    missed = np.abs(rows - reach @ rows[used]).max(axis=1)
+    spanned = missed <= MODELLED * np.abs(rows).max()
+    spanned[used] = False
+    if not spanned.any():
+        return None
+    noise = (past.variances + reach**2 @ past.variances[used]) / pulls
+    worth = (past.likely**2 + past.errors) / noise
+    return int(np.argmax(np.where(spanned, worth, -np.inf)))
+
+
+def stray_test(rows: Array, past: Strayed, outcome: Outcome) -> FitTest | None:
+    """Test the model in one phase, along the direction in which the past strays from it most.
+
+    Both signs count unless the past is clear about it.
+
+    Args:
+        rows: (n_pairs, dimension) features.
+        past: before the phase; it chooses, and does not count.
         outcome: the phase, with its batches.
 
     Returns:
         The test; None where batches, or pairs beyond the dimension, are too few.
     """
     n_batches = len(outcome.batch_sums)
-    used = np.flatnonzero((outcome.counts >= max(n_batches, 2)) & np.isfinite(past))
+    used = np.flatnonzero(outcome.counts >= max(n_batches, 2))
     if n_batches < 2 or not len(used):
         return None
-    contrast = _contrast(rows[used], past[used], outcome.counts[used] / variances[used])
+    contrast = _contrast(rows[used], past, used, outcome.counts[used])
     if contrast is None:
         return None
-    values = spread_means(outcome, used) @ contrast
+    values = (spread_means(outcome, used) - past.fitted[used]) @ contrast
     spread = float(values.std(ddof=1))
-    if spread <= MODELLED * float(np.abs(outcome.sums[used] / outcome.counts[used]).max()):
+    largest = float(np.abs(outcome.sums[used] / outcome.counts[used]).max())
+    if spread <= MODELLED * largest * float(np.abs(contrast).sum()):
         return None
     t = np.sqrt(n_batches) * float(values.mean()) / spread
-    return FitTest(float(special.stdtr(n_batches - 1, -t)), int(outcome.counts.sum()))
+    clear = float(contrast @ past.likely[used]) ** 2 > ONE_SIDED**2 * float(
+        contrast**2 @ past.errors[used]
+    )
+    p = special.stdtr(n_batches - 1, -t) if clear else 2 * special.stdtr(n_batches - 1, -abs(t))
+    return FitTest(float(p), int(outcome.counts.sum()))
 
 
-def _contrast(rows: Array, past: Array, weights: Array) -> Array | None:
-    """(n_used,) weights that the model gives zero, so that past means strayed upwards along them;
-    None if they did not stray.
+def misfit_p_value(tests: tuple[FitTest, ...]) -> float | None:
+    """One p-value from the phases so far, that holds whenever a run ends and for whatever reason.
+
+    The first k phases together give a p-value for each k; that of k counts k (k + 1) times, and one
+    over that sums to 1.
     """
-    root = np.sqrt(weights)
-    design, target = rows * root[:, None], past * root
-    solution, *_ = np.linalg.lstsq(design, target, rcond=None)
-    strayed = target - design @ solution
-    size = float(np.linalg.norm(strayed))
-    if size <= MODELLED * float(np.linalg.norm(target)):
+    phases = range(1, len(tests) + 1)
+    p_values = [combine(list(tests[:k])) for k in phases]
+    spent = [k * (k + 1) * p for k, p in zip(phases, p_values, strict=True) if p is not None]
+    return min(1.0, min(spent)) if spent else None
+
+
+def _inverse(rows: Array, variances: Array) -> tuple[Array, int]:
+    """(dimension, n) least squares as a matrix, and its rank."""
+    root = 1 / np.sqrt(variances)
+    left, sizes, right = np.linalg.svd(rows * root[:, None], full_matrices=False)
+    rank = int((sizes > MODELLED * sizes.max(initial=0.0)).sum())
+    inverse = (right[:rank].T / sizes[:rank]) @ left[:, :rank].T
+    return np.asarray(inverse * root), rank
+
+
+def _contrast(rows: Array, past: Strayed, used: IntArray, counts: Counts) -> Array | None:
+    """(n_used,) weights that the model gives zero, so that past means strayed upwards along them;
+    None if there are none.
+    """
+    noise = past.variances[used] / counts
+    inverse, rank = _inverse(rows, noise)
+    if len(used) <= rank:
         return None
-    return np.asarray(root * strayed / size)
+    direction = past.likely[used] / noise
+    contrast = direction - (direction @ rows) @ inverse
+    size = float(np.linalg.norm(contrast))
+    if size <= MODELLED * float(np.linalg.norm(direction)):
+        return None
+    return np.asarray(contrast / size)

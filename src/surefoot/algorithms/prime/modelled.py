@@ -21,6 +21,7 @@ from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
 from surefoot.design.rounding import round_design
+from surefoot.evidence.misfit import witness
 from surefoot.fitting import least_squares
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
@@ -116,7 +117,18 @@ class ModelledCourse(Course):
         counts = self.rounding.counts(allocation._replace(pulls=pulls), tally.counts, self.units)
         if not self.batched:
             return Layout(counts)
-        return Batching(self.coordinates.rows, allocation.weights).layout(counts, remaining)
+        layout = Batching(self.coordinates.rows, allocation.weights).layout(counts, remaining)
+        return self._with_witness(layout, tally, remaining)
+
+    def _with_witness(self, layout: Layout, tally: Tally, remaining: float) -> Layout:
+        """A pair more in the batches where the model could not be tested without one."""
+        used = np.flatnonzero(layout.counts >= layout.batches)
+        pair = witness(self.problem.pairs, tally.strayed, used, layout.batches)
+        if pair is None:
+            return layout
+        counts = layout.counts.copy()
+        counts[pair] = layout.batches
+        return layout._replace(counts=counts) if counts.sum() <= remaining else layout
 
     def _look(self, outcome: Outcome, tests: PhaseTests) -> None:
         root = math.sqrt(float(self.schedule.weights[self.look]))
