@@ -9,6 +9,7 @@ from rich.console import Console
 
 from surefoot.progress import (
     BarProgress,
+    Forward,
     JobsSnapshot,
     LineProgress,
     Snapshot,
@@ -69,6 +70,24 @@ def test_a_bar_shows_phase_and_leader() -> None:
     assert "10/30" in stream.getvalue()
 
 
+def test_the_bar_of_a_study_never_goes_back() -> None:
+    forward, shares = Forward(), (0.1, 0.4, 0.3, 0.35, 0.6)
+    assert [forward.at(share) for share in shares] == [0.1, 0.4, 0.4, 0.4, 0.6]
+    bar = BarProgress(Console(file=io.StringIO(), force_terminal=True, width=160))
+    seen = []
+    for left in (100.0, 30.0, 300.0):  # the forecast changes its mind
+        bar.update(replace(LATER, expected_left=left))
+        seen.append(bar._bar.tasks[0].completed)
+    bar.close()
+    assert seen == [70 / 170, 0.7, 0.7]
+
+
+def test_the_share_of_a_study_is_that_of_the_whole_and_not_all_before_its_end() -> None:
+    assert START.share == 0.0
+    assert LATER.share == 70 / 670
+    assert replace(LATER, expected_left=0.0).share == 0.99
+
+
 def test_jobs_say_their_share_and_what_is_left() -> None:
     assert str(JobsSnapshot("toy", 12.0, 0.0, None)) == "toy: 0 %"
     assert str(JobsSnapshot("toy", 12.0, 3.0, 90.0)) == "toy: 25 %, 2 min left"
@@ -95,7 +114,8 @@ def test_a_narrow_terminal_keeps_the_bar_and_cuts_the_words() -> None:
     bar.close()
     assert "phase 3" in stream.getvalue()
     assert "10/30" in stream.getvalue()
-    assert "70 pulls, 2 arms possible" in stream.getvalue()
+    assert "70 pulls" in stream.getvalue()
+    assert "2 arms possible" in stream.getvalue()
 
 
 def test_a_log_gets_lines_and_a_terminal_a_bar() -> None:

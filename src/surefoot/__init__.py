@@ -1,4 +1,4 @@
-"""Surefoot: the best worst case, with proof, in the fewest simulator calls."""
+"""Surefoot: the best worst case, with proof, in few simulator calls."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def surefoot(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Find the configuration with the best worst case, with proof, in the fewest simulator
+    """Find the configuration with the best worst case, with proof, in few simulator
     calls.
     """
 

@@ -47,23 +47,24 @@ class Snapshot:
         return self.expected_left / self.pulls_per_second
 
     def __str__(self) -> str:
-        return f"{self.told} pulls, {self.title}: {self.count}, {self.known}"
+        return f"{self.title}, {self.count}, {self.known}"
 
     @property
     def title(self) -> str:
-        return f"phase {self.phase}"
+        return f"{self.told} pulls"
 
     @property
     def share(self) -> float:
-        return self.phase_told / max(self.phase_pulls, 1)
+        """Of the whole study, by the forecast; 0 while there is none."""
+        return 0.0 if self.expected_left is None else share_done(self.told, self.expected_left)
 
     @property
     def count(self) -> str:
-        return f"{self.phase_told}/{self.phase_pulls}"
+        return f"phase {self.phase}: {self.phase_told}/{self.phase_pulls}"
 
     @property
     def words(self) -> str:
-        return f"{self.told} pulls, {self.known}"
+        return self.known
 
     @property
     def known(self) -> str:
@@ -146,6 +147,23 @@ class JobProgress(Protocol):
     def close(self) -> None: ...
 
 
+class Forward:
+    """A share of work done that never falls: forecasts change, and a bar should not go back."""
+
+    def __init__(self) -> None:
+        self._furthest = 0.0
+
+    def at(self, share: float) -> float:
+        """The furthest that it has been."""
+        self._furthest = max(self._furthest, share)
+        return self._furthest
+
+
+def share_done(done: float, left: float) -> float:
+    """The share of the work that is done; less than all of it, since nobody has said so."""
+    return min(done / max(done + left, 1.0), 0.99)
+
+
 class NoProgress:
     """Says nothing."""
 
@@ -182,7 +200,9 @@ class LineProgress:
 
 
 class BarProgress:
-    """A bar for the phase or the jobs, and what is known so far, in a terminal."""
+    """A bar for the study or the jobs, which never goes back, and what is known so far, in a
+    terminal.
+    """
 
     def __init__(self, console: Console | None = None) -> None:
         from rich.progress import BarColumn, TextColumn
@@ -200,6 +220,7 @@ class BarProgress:
         )
         self._bar = RichProgress(*columns, console=console, transient=True, expand=True)
         self._task: Any = None
+        self._forward = Forward()
 
     def update(self, snapshot: Shown) -> None:
         if self._task is None:
@@ -208,7 +229,7 @@ class BarProgress:
         self._bar.update(
             self._task,
             description=snapshot.title,
-            completed=snapshot.share,
+            completed=self._forward.at(snapshot.share),
             count=snapshot.count,
             words=snapshot.words,
         )
@@ -217,7 +238,7 @@ class BarProgress:
         self._bar.stop()
         if self._task is not None:
             self._bar.remove_task(self._task)
-            self._task = None
+            self._task, self._forward = None, Forward()
 
 
 def progress_for(stream: TextIO) -> BarProgress | LineProgress:

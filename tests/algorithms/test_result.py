@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
-from surefoot.algorithms import Result
+from surefoot.algorithms import Result, StopReason
 from surefoot.experiments.instances import random_robust
-from surefoot.noise import Gaussian
+from surefoot.noise import Bounded, Gaussian
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, identify
 
@@ -79,3 +82,31 @@ def test_names_are_escaped_for_notebooks() -> None:
     )
     assert "<b>a" not in shown._repr_html_()
     assert "<i>b" not in shown._repr_html_()
+
+
+def test_an_interval_of_a_success_rate_is_a_rate() -> None:
+    problem = RobustProblem([[0.9, 0.1], [0.1, 0.4]], [[[0.0, 0.0], [0.2, 0.0]]] * 2)
+    simulator = LinearSimulator(problem, [0.9, 0.5], family="bernoulli", seed=1)
+    few = identify(problem, simulator, delta=0.1, noise=Bounded(0, 1), trust="pairs", budget=30)
+    assert (few.lower >= 0).all()
+    assert (few.upper <= 1).all()
+    assert (few.problem.worst_of(few.pair_means - few.pair_widths) < 0).any()
+
+
+def test_checks_speak_of_what_was_assumed_and_of_nothing_else(result: Result) -> None:
+    settings = result.settings
+
+    def said(**changes: Any) -> str:
+        return replace(result, settings=replace(settings, **changes)).checks
+
+    assert said().startswith("model not rejected (p = ")
+    assert "stated noise not rejected" in said()
+    assert said(trust="pairs", noise=Gaussian()) == "no model trusted"
+    assert "equal noise" in said(trust="pairs", noise=Gaussian(equal=True))
+    assert "equal noise" not in said(noise=Gaussian())
+
+
+def test_a_rejected_model_is_never_answered_by_another_model() -> None:
+    for word in ("quadratic", "tabular", "linear"):
+        assert word not in StopReason.MODEL_REJECTED.value
+    assert 'trust="pairs"' in StopReason.MODEL_REJECTED.value

@@ -34,5 +34,5 @@ def test_an_unknown_scale_is_taken_from_replicates():
 
 
 def test_the_chart_states_the_test_and_bears_no_data():
-    assert residuals_chart(finished()).to_dict()["title"]["subtitle"] == str(finished().model_check)
+    assert residuals_chart(finished()).to_dict()["title"]["subtitle"] == finished().checks
     assert residuals_chart(fresh()).to_dict()["datasets"]["residuals"] == []

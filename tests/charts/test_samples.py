@@ -39,8 +39,10 @@ def test_policies_have_their_own_colours_and_an_algorithm_keeps_its_shape():
 
 def test_samples_are_on_a_logarithmic_axis_with_their_errors():
     spec = samples_chart(FRAME, "d", "dimension").to_dict()
-    bars, points = (layer["encoding"] for layer in spec["layer"])
+    bars, points, lines = (layer["encoding"] for layer in spec["layer"])
     assert bars["y"]["scale"]["type"] == points["y"]["scale"]["type"] == "log"
+    assert lines["y"]["field"] == "mean"
+    assert points["x"]["axis"]["grid"] is True
     assert (bars["y"]["field"], bars["y2"]["field"], points["y"]["field"]) == (
         "low",
         "high",

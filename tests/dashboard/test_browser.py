@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from surefoot import StudyReader
+from surefoot import Gaussian, RobustProblem, Study, StudyReader
 from surefoot.charts import arms_frame, evidence_frame
 from surefoot.report.facts import arm_rows
 from tests.browser import LOOKS, PHONE, Watched, launched
@@ -132,6 +132,23 @@ def test_every_state_on_every_screen(everything, scheme, size, viewport):
             assert not watched.overflows()
             watched.screenshot(f"{states[number - 1]}-{scheme}-{size}")
         assert watched.trouble == []
+
+
+def test_a_long_name_does_not_make_its_tile_grow(tmp_path, everything):
+    _, browser = everything
+    named = "a clinic with four nurses and six doctors, " * 6
+    problem = RobustProblem([[1.0], [0.2]], [[[0.0], [0.1]]] * 2, arm_names=[named, "b"])
+    path = tmp_path / "long.db"
+    with Study.create(path, problem, delta=0.1, noise=Gaussian(0.1), seed=1) as study:
+        study.run(lambda pull: float(pull.features.sum() + pull.rng().normal(scale=0.1)), "serial")
+    with server(tmp_path, path, "--no-token") as shown, Watched(browser, shown.address) as watched:
+        watched.page.goto(f"{shown.address}/study/1")
+        heights = watched.page.evaluate(
+            "[...document.querySelectorAll('.tile')].map((tile) => tile.offsetHeight)"
+        )
+        leader = watched.page.locator("[data-field=leader]").first
+        assert leader.get_attribute("title") == named
+        assert max(heights) < 130
 
 
 def test_the_keyboard_is_enough(everything):

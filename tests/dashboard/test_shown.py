@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -41,3 +42,35 @@ def test_forty_five_requests_for_a_study_that_hangs(two_studies, monkeypatch):
         asyncio.run(asyncio.wait_for(visit(), 20))
     finally:
         gate.set()
+
+
+def test_the_bar_of_a_study_never_goes_back_but_for_another_study():
+    onward = shown.Onward()
+
+    def at(told, share, state="running"):
+        status = SimpleNamespace(told=told)
+        return onward.held(SimpleNamespace(status=status, state=state), {"done": share})["done"]
+
+    assert [at(10, 0.2), at(20, 0.1), at(30, 0.5), at(40, None)] == [0.2, 0.2, 0.5, None]
+    assert at(50, 0.4) == 0.5
+    assert at(60, 1.0, "finished") == 1.0
+    assert at(60, 0.7) == 0.7  # its budget was raised
+    assert at(3, 0.05) == 0.05  # another study is in the file
+
+
+def test_pages_name_the_folder_of_a_file(tmp_path):
+    folders = [tmp_path / "monday", tmp_path / "tuesday"]
+    for folder in folders:
+        folder.mkdir()
+        create(folder / "study.db").close()
+
+    async def visit():
+        app = make_app([folder / "study.db" for folder in folders])
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            listed = (await client.get("/")).text
+            assert "monday/study.db" in listed
+            assert "tuesday/study.db" in listed
+            assert "monday/study.db" in (await client.get("/study/1")).text
+
+    asyncio.run(asyncio.wait_for(visit(), 60))

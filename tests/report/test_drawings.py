@@ -1,4 +1,6 @@
-from surefoot import StudyReader
+from dataclasses import replace
+
+from surefoot import Gaussian, LinearSimulator, RobustProblem, StudyReader, identify
 from surefoot.report.drawings import DESCRIPTIONS, configurations, drawings
 from tests.charts.results import finished, fresh
 from tests.dashboard.studies import paused_study
@@ -7,6 +9,16 @@ from tests.dashboard.studies import paused_study
 def test_charts_come_in_the_order_of_the_page():
     assert list(drawings(finished())) == ["evidence", "arms", "allocation", "residuals"]
     assert set(drawings(finished())) < set(DESCRIPTIONS)
+
+
+def test_residuals_are_drawn_only_where_a_model_is_trusted():
+    result = finished()
+    assert "residuals" in drawings(result)
+    direct = replace(result, settings=replace(result.settings, trust="pairs"))
+    assert "residuals" not in drawings(direct)
+    own = RobustProblem([[1.0], [2.0]], [[[0.0], [0.5]]] * 2, features="tabular")
+    simulator = LinearSimulator(own, [1.0, 2.0, 3.0, 4.0], seed=1)
+    assert "residuals" not in drawings(identify(own, simulator, delta=0.1, noise=Gaussian(1.0)))
 
 
 def test_nothing_is_drawn_before_there_is_something_to_see(tmp_path):

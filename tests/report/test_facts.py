@@ -38,13 +38,14 @@ def test_the_certificate_states_what_the_answer_rests_on():
     beaten = [e for arm, e in enumerate(last.evidence) if arm != result.arm]
     assert facts["evidence"].value in {number(e) for e in beaten}
     assert facts["lower bound"].value == number(hardness.lower_bound(0.05))
-    assert str(result.model_check)[1:] in facts["model check"].value
+    assert facts["checks"].value == result.checks
+    assert "runner-up" in facts["evidence"].note
 
 
 def test_before_any_look_there_is_no_evidence_to_state():
     names = {fact.name for fact in certificate(fresh())}
     assert "evidence" not in names
-    assert {"certified", "model check"} <= names
+    assert {"certified", "checks"} <= names
 
 
 def test_settings_name_the_noise_and_the_features():

@@ -31,8 +31,9 @@ class StopReason(Enum):
         "set a tolerance, or choose among the candidates."
     )
     MODEL_REJECTED = (
-        "The rewards do not follow the linear model, so the answer is not certified. Start anew "
-        'with features="quadratic" or features="tabular", or accept it with on_misfit="ignore".'
+        "The rewards do not follow the model that was trusted, so the answer is not certified. "
+        'Start anew with trust="pairs", which trusts none and lets this one guide, or accept it '
+        'with on_misfit="ignore".'
     )
     NOISE_NOT_EQUAL = (
         "The pairs are not equally noisy, which Gaussian(equal=True) says, so the answer is not "
@@ -44,7 +45,7 @@ class StopReason(Enum):
     )
     NO_SURVIVOR = (
         "Every arm was eliminated, which cannot happen if model and noise are as stated: check "
-        'the noise scale, or start anew with features="tabular".'
+        'the noise scale, or start anew with Gaussian() and trust="pairs".'
     )
     SINGULAR_DESIGN = (
         "The paper's design leaves directions unmeasured that it needs, so the run can never "

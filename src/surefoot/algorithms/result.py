@@ -99,12 +99,35 @@ class Result:
     @property
     def lower(self) -> Array:
         """(n_arms,) lower ends of simultaneous intervals for the robust values."""
-        return self.problem.worst_of(self.pair_means - self.pair_widths)
+        return self._possible(self.problem.worst_of(self.pair_means - self.pair_widths))
 
     @property
     def upper(self) -> Array:
         """(n_arms,) upper ends of simultaneous intervals for the robust values."""
-        return self.problem.worst_of(self.pair_means + self.pair_widths)
+        return self._possible(self.problem.worst_of(self.pair_means + self.pair_widths))
+
+    def _possible(self, values: Array) -> Array:
+        """Values held within the range of the rewards, if there is one: means lie in it."""
+        limits = self.settings.noise.limits
+        return values if limits is None else np.clip(values, *limits)
+
+    @property
+    def checks(self) -> str:
+        """What the rewards say about what was assumed, and about nothing else."""
+        check, noise = self.model_check, self.settings.noise
+        said = [
+            f"model {check.say(check.lack_of_fit)}" if self.model_is_trusted else "no model trusted"
+        ]
+        if noise.evidence == "residual":
+            said.append(f"equal noise {check.say(check.equal_variances)}")
+        if noise.scales_are_deviations:
+            said.append(f"stated noise {check.say(check.stated_noise)}")
+        return "; ".join(said)
+
+    @property
+    def model_is_trusted(self) -> bool:
+        """Whether the answer rests on a model: features of which there are fewer than pairs."""
+        return self.settings.trust == "model" and self.problem.dimension < self.problem.n_pairs
 
     @property
     def worst_pair(self) -> int:
@@ -169,8 +192,7 @@ class Result:
         return (
             f"{self.sentence}\n{self.reason.name}: {self.reason.value}\n"
             f"{self.algorithm}, delta {self.settings.delta:g}, policy {self.settings.confidence}, "
-            f"{len(self.history)} phases; {self.model_check}"
-            + (f"\n{self.edge}" if self.edge else "")
+            f"{len(self.history)} phases; {self.checks}" + (f"\n{self.edge}" if self.edge else "")
         )
 
     def to_html(self) -> str:

@@ -39,21 +39,11 @@ class ModelCheck:
         """Whether a p-value is there, and too small."""
         return p is not None and p < self.level
 
-    def __str__(self) -> str:
-        def say(p: float | None) -> str:
-            return "untestable" if p is None else f"p = {p:.3g}"
-
-        verdict = (
-            "not tested"
-            if self.lack_of_fit is None
-            else "rejected"
-            if self.rejected
-            else "not rejected"
-        )
-        return (
-            f"linear model {verdict} ({say(self.lack_of_fit)}); equal variances "
-            f"{say(self.equal_variances)}"
-        )
+    def say(self, p: float | None) -> str:
+        """What became of a test, in words."""
+        if p is None:
+            return "could not be tested"
+        return f"{'rejected' if self.below(p) else 'not rejected'} (p = {p:.3g})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import pandas as pd
 
 from surefoot.algorithms import Result
 from surefoot.charts.drawing import Drawing, layered, table
+from surefoot.charts.labels import telling
 
 OTHERS = "all other pairs"
 
@@ -17,7 +18,8 @@ OTHERS = "all other pairs"
 def allocation_frame(result: Result, pairs: int = 25) -> pd.DataFrame:
     """One row a pair and phase with pulls: the pairs pulled most first, and all others as one.
 
-    Columns `phase`, `pair` (arm and perturbation), `pulls`, `share` (of the phase).
+    Columns `phase`, `pair` (arm and perturbation, what tells pairs apart first), `pulls`, `share`
+    (of the phase).
     """
     columns = ["phase", "pair", "pulls", "share"]
     if not result.history:
@@ -25,7 +27,8 @@ def allocation_frame(result: Result, pairs: int = 25) -> pd.DataFrame:
     counts = np.array([record.counts for record in result.history])
     totals, sizes = counts.sum(axis=0), counts.sum(axis=1)
     most = [int(pair) for pair in np.argsort(-totals, kind="stable")[:pairs] if totals[pair]]
-    lines = [(_label(result, pair), counts[:, pair]) for pair in most]
+    labels = telling([_names(result, pair) for pair in most])
+    lines = [(label, counts[:, pair]) for label, pair in zip(labels, most, strict=True)]
     lines.append((OTHERS, sizes - counts[:, most].sum(axis=1)))
     return pd.DataFrame(
         [
@@ -78,8 +81,6 @@ def _template() -> alt.LayerChart:
     return layered(cells.mark_rect(), height=alt.Step(17))
 
 
-def _label(result: Result, pair: int) -> str:
+def _names(result: Result, pair: int) -> tuple[str, str]:
     problem = result.problem
-    return (
-        f"{problem.arm_names[int(problem.arm_of_pair[pair])]} · {problem.perturbation_names[pair]}"
-    )
+    return problem.arm_names[int(problem.arm_of_pair[pair])], problem.perturbation_names[pair]

@@ -16,8 +16,8 @@ from surefoot.charts.theme import GREY, SERIES, SHAPES
 
 
 def evidence_frame(result: Result, rivals: int = 6) -> pd.DataFrame:
-    """One row a look and arm: the closest rivals of the chosen arm, each up to the look at which it
-    was eliminated.
+    """One row per look and arm: the closest rivals of the chosen arm, the runner-up first, each up
+    to the look at which it was eliminated.
 
     Columns `phase`, `pulls` (in all), `arm`, `evidence`, `boundary`, `eliminated` (at this look,
     for good). The numbers are those that the algorithm compared.
@@ -89,11 +89,13 @@ def _last_looks(alive: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _closest(
     result: Result, evidence: np.ndarray[Any, Any], last: np.ndarray[Any, Any]
 ) -> list[int]:
-    """Arms other than the chosen one: eliminated last, or not at all, and with least evidence,
-    first.
+    """Arms other than the chosen one: the runner-up first, which has the second-best estimate; then
+    those that were eliminated last, or not at all, and with least evidence.
     """
     at_last = evidence[last, np.arange(len(last))]
-    return [int(arm) for arm in np.lexsort((at_last, -last)) if arm != result.arm]
+    rivals = [int(arm) for arm in np.lexsort((at_last, -last)) if arm != result.arm]
+    runner_up = max(rivals, key=lambda arm: result.values[arm], default=None)
+    return sorted(rivals, key=lambda arm: arm != runner_up)
 
 
 def _boundary_frame(result: Result) -> pd.DataFrame:
@@ -126,7 +128,7 @@ def _boundary(unit: str) -> list[Any]:
 
 def _lines(unit: str) -> list[Any]:
     legend = alt.Legend(
-        title="evidence against", orient="bottom", columns=3, labelLimit=180, symbolSize=120
+        title="evidence against", orient="bottom", columns=2, labelLimit=260, symbolSize=120
     )
     base = table("evidence").encode(
         x=_pulls_axis(),

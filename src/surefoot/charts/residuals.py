@@ -46,7 +46,7 @@ def residuals_drawing(result: Result, sign: int = 1, title: str = "Does the mode
         "residuals": residuals_frame(result, sign),
         "band": pd.DataFrame({"low": [-3], "zero": [0], "high": [3]}),
     }
-    return Drawing(_template, (measured(sign),), tables, title, str(result.model_check))
+    return Drawing(_template, (measured(sign),), tables, title, result.checks)
 
 
 def _template(measured: str) -> alt.LayerChart:

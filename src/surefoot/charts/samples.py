@@ -30,7 +30,7 @@ def samples_chart(
     x_title: str | None = None,
     title: str = "Samples until the answer is certain",
 ) -> alt.LayerChart:
-    """Mean samples with error bars, one group of marks for each value of `x`.
+    """Mean samples with error bars, one group of marks for each value of `x`, joined by thin lines.
 
     Args:
         frame: columns `algorithm`, `policy` ("paper", "valid", or "bound" for a number that no
@@ -45,7 +45,7 @@ def samples_chart(
     )
     series = list(dict.fromkeys(named["series"]))
     base = alt.Chart(inline(named)).encode(
-        x=alt.X("group:O", title=x_title or x, sort=None, axis=alt.Axis(labelAngle=0, grid=False)),
+        x=alt.X("group:O", title=x_title or x, sort=None, axis=alt.Axis(labelAngle=0, grid=True)),
         xOffset=alt.XOffset("series:N", sort=series),
         color=alt.Color("series:N", sort=series, scale=_colours(named, series), legend=_legend()),
     )
@@ -59,8 +59,9 @@ def samples_chart(
             *_numbers("mean", "low", "high"),
         ],
     )
+    lines = base.mark_line(strokeWidth=1, opacity=0.5).encode(y=_samples_axis("mean"))
     width = min(900, max(320, 16 * len(series) * named["group"].nunique() + 80))
-    return styled(alt.layer(bars, points).properties(width=width, height=320, title=title))
+    return styled(alt.layer(bars, points, lines).properties(width=width, height=320, title=title))
 
 
 def _names(frame: pd.DataFrame) -> zip[tuple[str, str]]:
@@ -85,7 +86,7 @@ def _numbers(*fields: str) -> list[alt.Tooltip]:
 
 
 def _legend() -> alt.Legend:
-    return alt.Legend(title="algorithm · policy", labelLimit=260)
+    return alt.Legend(title="algorithm · policy", labelLimit=260, orient="bottom", columns=3)
 
 
 def _colours(frame: pd.DataFrame, series: list[str]) -> alt.Scale:

@@ -8,6 +8,8 @@ from typing import Any
 
 import altair as alt
 
+from surefoot.charts.offline import OfflineLayers, OfflinePanels
+
 # Each has a contrast of 3 or more against both backgrounds below, so a chart needs no second set of
 # colours.
 BLUE, ORANGE, GREY, GREEN, PURPLE, RED = (
@@ -95,6 +97,7 @@ def config(palette: dict[str, str] = LIGHT) -> dict[str, Any]:
 
 
 def styled(chart: Any) -> alt.LayerChart:
-    """The chart with the house's configuration."""
-    finished: alt.LayerChart = chart.properties(config=alt.Config(**config()))
+    """The chart with the house's configuration, which notebooks show without a network."""
+    kind = OfflinePanels if isinstance(chart, alt.ConcatChart) else OfflineLayers
+    finished: alt.LayerChart = kind.from_dict(chart.to_dict() | {"config": config()})
     return finished

@@ -112,5 +112,5 @@ def _result(reader: StudyReader) -> dict[str, Any]:
             zip(result.problem.arm_names, (reader.sign * result.values).tolist(), strict=True)
         ),
         "pulls_of_pairs": result.counts.tolist(),
-        "model_check": str(result.model_check),
+        "checks": result.checks,
     }

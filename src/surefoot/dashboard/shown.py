@@ -10,7 +10,8 @@ from surefoot.charts.bounds import bounds_drawing
 from surefoot.dashboard import words
 from surefoot.dashboard.lanes import Lane, TooSlow
 from surefoot.dashboard.watch import Snapshot, Watch
-from surefoot.display import spreadsheet_safe
+from surefoot.display import printable, spreadsheet_safe
+from surefoot.progress import Forward
 from surefoot.report.drawings import DESCRIPTIONS, safe_json
 from surefoot.study import StudyReader
 
@@ -32,6 +33,7 @@ class Shown:
     def __init__(self, number: int, path: Path) -> None:
         self.number = number
         self._watch = Watch(path)
+        self._forward = Onward()
         self._reads, self._downloads = Lane(), Lane()
         self._sums = Lane(HARDNESS_LIMIT)
 
@@ -42,13 +44,13 @@ class Shown:
     async def fields(self) -> dict[str, Any]:
         """The texts that change while it runs; a file that cannot be read in time says so."""
         try:
-            return await self._reads.run(lambda: words.fields(self._watch.snapshot()))
+            return await self._reads.run(self._fields)
         except TooSlow:
             return words.fields(Snapshot(self.path.stem, "broken", trouble=SLOW))
 
     async def summary(self) -> dict[str, Any]:
         """Its entry in the list of studies."""
-        return await self.fields() | {"number": self.number, "file": self.path.name}
+        return await self.fields() | {"number": self.number} | self._where()
 
     async def details(self) -> dict[str, Any]:
         """What is drawn and listed below the numbers."""
@@ -71,13 +73,17 @@ class Shown:
     def close(self) -> None:
         self._watch.close()
 
+    def _fields(self) -> dict[str, Any]:
+        snapshot = self._watch.snapshot()
+        return self._forward.held(snapshot, words.fields(snapshot))
+
     def _page(self) -> dict[str, Any]:
         snapshot = self._watch.snapshot()
         details = words.details(self._watch, snapshot)
         return {
             "number": self.number,
-            "file": self.path.name,
-            "fields": words.fields(snapshot),
+            **self._where(),
+            "fields": self._forward.held(snapshot, words.fields(snapshot)),
             "certificate": details.pop("certificate"),
             "settings": self._watch.settings(snapshot.result) if snapshot.result else [],
             "arms": details.pop("arms"),
@@ -86,11 +92,34 @@ class Shown:
             "payload": safe_json(details),
         }
 
+    def _where(self) -> dict[str, str]:
+        """The file with its folder: studies of one name lie in different ones."""
+        path = self.path.absolute()
+        return {"file": printable(f"{path.parent.name}/{path.name}"), "place": printable(str(path))}
+
     def _bounds(self) -> dict[str, Any]:
         hardness, snapshot = self._watch.hardness(), self._watch.snapshot()
         if hardness is None or snapshot.result is None:
             return {}
         return {"bounds": bounds_drawing(snapshot.result, hardness).spec()}
+
+
+class Onward:
+    """Holds a study's bar where it has been, until another study is in the file or more is asked
+    of this one.
+    """
+
+    def __init__(self) -> None:
+        self._forward, self._told, self._finished = Forward(), 0, False
+
+    def held(self, snapshot: Snapshot, fields: dict[str, Any]) -> dict[str, Any]:
+        told = snapshot.status.told if snapshot.status else 0
+        finished = snapshot.state == "finished"
+        if told < self._told or (self._finished and not finished):
+            self._forward = Forward()
+        self._told, self._finished = told, finished
+        share = fields["done"]
+        return fields if share is None else fields | {"done": self._forward.at(share)}
 
 
 def _csv_blocks(path: Path) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from surefoot.charts import arms_frame
 from surefoot.charts.pace import pace_drawing
 from surefoot.dashboard.watch import Snapshot, Watch
-from surefoot.progress import duration
+from surefoot.progress import duration, share_done
 from surefoot.report.drawings import configurations, drawings
 from surefoot.report.facts import arm_rows, certificate, number
 from surefoot.study.storage import Running
@@ -101,7 +101,7 @@ def _clock(seconds: float) -> str:
 def _share(told: int, left: float | None, state: str) -> float | None:
     if state == "finished":
         return 1.0
-    return None if left is None or told + left == 0 else told / (told + left)
+    return None if left is None else share_done(told, left)
 
 
 def details(watch: Watch, snapshot: Snapshot) -> dict[str, Any]:

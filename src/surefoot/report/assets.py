@@ -7,6 +7,10 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
+from surefoot.charts.offline import vega_script
+
+__all__ = ["charts_script", "fingerprint", "style", "vega_script"]
+
 FOLDER = Path(__file__).parent / "assets"
 
 
@@ -19,15 +23,6 @@ def style() -> str:
 def charts_script() -> str:
     """Draws the charts of a page."""
     return (FOLDER / "charts.js").read_text(encoding="utf-8")
-
-
-@cache
-def vega_script() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one script; it takes a second or two to put together."""
-    import vl_convert
-
-    bundle = vl_convert.javascript_bundle("Object.assign(window, { vegaEmbed, vegaLite, vega });")
-    return bundle.replace("</script", "<\\/script")
 
 
 def fingerprint(text: str) -> str:

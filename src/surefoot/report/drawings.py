@@ -26,7 +26,7 @@ DESCRIPTIONS = {
     "allocation": "Heat map: the share of each phase's pulls that each pair had",
     "bounds": "Chart: the pulls of this run beside the lower bound and what is predicted for "
     "other algorithms",
-    "residuals": "Scatter plot: how far each pair's average reward is from the linear model, in "
+    "residuals": "Scatter plot: how far each pair's average reward is from the model, in "
     "standard errors",
     "pace": "Bar chart: rewards in each of the last minutes",
 }
@@ -41,8 +41,9 @@ def drawings(
     found = {
         "arms": arms_drawing(result, sign),
         "allocation": allocation_drawing(result),
-        "residuals": residuals_drawing(result, sign),
     }
+    if result.model_is_trusted:
+        found["residuals"] = residuals_drawing(result, sign)
     evidence = evidence_drawing(result)
     if not evidence.tables["evidence"].empty:
         found["evidence"] = evidence

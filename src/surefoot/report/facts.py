@@ -73,10 +73,7 @@ def certificate(result: Result, hardness: Complexity | None = None) -> list[Fact
                 "an arm this close to the best is good enough",
             )
         )
-    facts.append(
-        Fact("model check", _model(result), "passing proves nothing; failing is a warning to heed")
-    )
-    return facts + _assumptions(result)
+    return [*facts, _checks(result), *_assumptions(result)]
 
 
 def _assumptions(result: Result) -> list[Fact]:
@@ -111,22 +108,23 @@ def _shape(skewness: float) -> Fact:
 
 
 def _decision(result: Result) -> list[Fact]:
-    """The look that counts most: the last one at the closest rival."""
+    """The look that counts most: the last one at the runner-up."""
     frame = evidence_frame(result, rivals=1)
     if frame.empty:
         return []
     last = frame.iloc[-1]
     state = "eliminated" if last["eliminated"] else "not eliminated"
-    note = f"against {last['arm']}, the closest rival, at {number(last['pulls'])} pulls: {state}"
+    note = f"against {last['arm']}, the runner-up, at {number(last['pulls'])} pulls: {state}"
     return [
         Fact("evidence", number(last["evidence"]), note),
         Fact("boundary", number(last["boundary"]), "what the evidence against an arm has to reach"),
     ]
 
 
-def _model(result: Result) -> str:
-    text = str(result.model_check)
-    return text[0].upper() + text[1:]
+def _checks(result: Result) -> Fact:
+    """What the rewards say about what was assumed; no warning where no model was."""
+    note = "passing proves nothing; failing is a warning to heed" if result.model_is_trusted else ""
+    return Fact("checks", result.checks, note)
 
 
 def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fact]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.algorithms import Result
 from surefoot.charts import arms_frame
+from surefoot.display import printable
 from surefoot.report import assets
 from surefoot.report.drawings import DESCRIPTIONS, configurations, drawings, safe_json
 from surefoot.report.facts import (
@@ -38,6 +39,7 @@ def study_page(reader: StudyReader) -> str:
         reader.sign,
         reader.name,
         state_words(status.state, result.certified, result.reason),
+        place=printable(f"{reader.path.absolute().parent.name}/{reader.path.name}"),
         message=status.message if status.state == "paused" else None,
         told=status.told,
         settings=settings_facts(result, reader),

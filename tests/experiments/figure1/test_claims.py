@@ -75,6 +75,36 @@ def test_one_scenario_is_enough_to_fail() -> None:
     assert "(10)" in claim.numbers
 
 
+def test_nothing_is_said_flatly_of_few_runs() -> None:
+    runs = table(100, 140, 150)
+    few = [claim for claim in shared_claims(runs[runs["run"] < 3]) if "beats" in claim.text]
+    assert few[0].verdict == "too few runs to say (it does not hold in these 3)"
+    enough = [claim for claim in shared_claims(runs) if "beats" in claim.text]
+    assert enough[0].verdict == "does not hold"
+
+
+def test_what_is_within_its_errors_is_not_decided() -> None:
+    runs = table(100, 150, 150)
+    (claim,) = [claim for claim in shared_claims(runs) if "beats" in claim.text]
+    assert claim.verdict.startswith("too close to say")
+
+
+def test_ratios_come_with_their_standard_errors() -> None:
+    runs = table(100, 140, 150)
+    (claim,) = [claim for claim in shared_claims(runs) if "beats" in claim.text]
+    rage, static = (
+        runs[(runs["label"] == label) & (runs["policy"] == "paper") & (runs["size"] == 5)][
+            "samples"
+        ]
+        for label in ("Robust RAGE", "Robust Static")
+    )
+    ratio = rage.mean() / static.mean()
+    error = ratio * np.hypot(rage.sem() / rage.mean(), static.sem() / static.mean())
+    assert f"{ratio:.2f} ± {error:.2f} (5)" in claim.numbers
+    alone = runs[runs["run"] == 0]
+    assert all("from one run" in c.numbers for c in shared_claims(alone) if "/" in c.numbers)
+
+
 def test_errors_are_tested_not_counted() -> None:
     runs = table(100, 1000, 150)
     of_static = runs.index[(runs["label"] == "Robust Static") & (runs["policy"] == "paper")]

@@ -12,6 +12,7 @@ from surefoot.experiments.figure1.synthetic import (
     IRRELEVANT,
     SPHERE,
     Experiment,
+    bounds,
     figure,
     markdown,
     run_once,
@@ -95,8 +96,11 @@ def test_the_summary_compares_with_the_papers_oracle() -> None:
     assert table["ratio"].tolist() == [1.0, 0.25, 0.5]
     assert table["errors"].tolist() == [0, 1, 2]
     assert table["deviation"][0] == pytest.approx(np.sqrt(200))
-    assert "| Oracle, valid | 5 (0.25) | 1 of 2 |" in markdown(replace(SPHERE, sizes=(5,)), table)
-    chart = figure(SPHERE, table).to_dict()
+    limit = bounds(pd.DataFrame(rows).assign(lower_bound=[2.0, 2.0, 2.0, 4.0, 4.0, 4.0]))
+    text = markdown(replace(SPHERE, sizes=(5,)), table, limit)
+    assert "| Oracle, valid | 5 (0.25) | 1 of 2 |" in text
+    assert "| lower bound | 3 | – |" in text
+    chart = figure(SPHERE, table, limit).to_dict()
     values = (
         chart["data"]["values"]
         if "values" in chart["data"]
@@ -106,4 +110,6 @@ def test_the_summary_compares_with_the_papers_oracle() -> None:
         (20.0, pytest.approx(10.0), pytest.approx(30.0)),
         (5.0, 5.0, 5.0),
         (10.0, pytest.approx(8.0), pytest.approx(12.0)),
+        (3.0, 3.0, 3.0),
     ]
+    assert values[-1]["series"] == "lower bound"

@@ -11,6 +11,7 @@
     for (const element of place.querySelectorAll("[data-field]")) {
       const text = String(fields[element.dataset.field] ?? "");
       if (element.textContent !== text) element.textContent = text;
+      if (element.hasAttribute("title")) element.title = text;
       if ("hideEmpty" in element.dataset) element.hidden = text === "";
     }
     for (const badge of place.querySelectorAll("[data-badge]")) badge.className = `badge ${fields.state}`;

@@ -13,6 +13,7 @@ from surefoot.experiments.figure1.contenders import DELTA, ORACLE, RAGE, STATIC,
 from surefoot.experiments.session.publication import Claim
 
 CLOSE = 2.0  # the paper says "close" without a number
+BEYOND_DOUBT = 2.0  # standard errors
 LEVEL = 0.05  # of the tests for a trend and for too many errors
 
 
@@ -26,26 +27,32 @@ def irrelevant_dimensions_claims(runs: pd.DataFrame) -> Iterator[Claim]:
         ("Robust Static needs more samples as irrelevant dimensions are added", static, True),
     ):
         grows, numbers = _trend(table)
-        yield Claim(text, grows == wanted, numbers)
+        yield Claim(text, grows == wanted, numbers, _runs(runs))
 
 
 def shared_claims(runs: pd.DataFrame) -> Iterator[Claim]:
-    oracle, static, rage = (_means(runs, contender) for contender in (ORACLE, STATIC, RAGE))
+    static, rage = _ratios(runs, STATIC, ORACLE), _ratios(runs, RAGE, ORACLE)
+    beside_static = _ratios(runs, RAGE, STATIC)
     yield _all_find_it(runs)
     yield Claim(
         "the oracle needs the fewest samples of the paper's three",
-        bool(((oracle < static) & (oracle < rage)).all()),
-        f"Static / Oracle {_spread(static / oracle)}, RAGE / Oracle {_spread(rage / oracle)}",
+        bool(((static["ratio"] > 1) & (rage["ratio"] > 1)).all()),
+        f"Static / Oracle {_each(static)}; RAGE / Oracle {_each(rage)}",
+        _runs(runs),
     )
     yield Claim(
         "Robust RAGE beats Robust Static in every scenario",
-        bool((rage < static).all()),
-        f"RAGE / Static {_each(rage / static)}",
+        bool((beside_static["ratio"] < 1).all()),
+        f"RAGE / Static {_each(beside_static)}",
+        _runs(runs),
+        _clear(beside_static, 1.0),
     )
     yield Claim(
         f"Robust RAGE comes close to the oracle (taken as: within a factor {CLOSE:g})",
-        bool((rage <= CLOSE * oracle).all()),
-        f"RAGE / Oracle {_each(rage / oracle)}",
+        bool((rage["ratio"] <= CLOSE).all()),
+        f"RAGE / Oracle {_each(rage)}",
+        _runs(runs),
+        _clear(rage, CLOSE),
     )
 
 
@@ -61,7 +68,7 @@ def _all_find_it(runs: pd.DataFrame) -> Claim:
     )
     numbers = ", ".join(f"{label} {errors}" for label, errors in wrong.items())
     text = f"all identify the best arm (errors ≤ δ = {DELTA:g})"
-    return Claim(text, not refuted, f"wrong in {count} runs each: {numbers}")
+    return Claim(text, not refuted, f"wrong in {count} runs each: {numbers}", _runs(runs))
 
 
 def _trend(runs: pd.DataFrame) -> tuple[bool, str]:
@@ -82,14 +89,35 @@ def _of(runs: pd.DataFrame, contender: Contender) -> pd.DataFrame:
     return runs[(runs["label"] == contender.label) & (runs["policy"] == contender.policy)]
 
 
-def _means(runs: pd.DataFrame, contender: Contender) -> pd.Series[float]:
-    return _of(runs, contender).groupby("size")["samples"].mean()
+def _runs(runs: pd.DataFrame) -> int:
+    """Of each contender at each size."""
+    return int(_of(runs, ORACLE).groupby("size").size().min())
 
 
-def _spread(ratios: pd.Series[float]) -> str:
-    low, high = ratios.min(), ratios.max()
-    return f"{low:.2f}" if math.isclose(low, high) else f"{low:.2f} … {high:.2f}"
+def _ratios(runs: pd.DataFrame, one: Contender, other: Contender) -> pd.DataFrame:
+    """One row per size: the ratio of mean samples, and its standard error by propagation of
+    relative ones; the two contenders' noise is taken for independent.
+    """
+    means, errors = (
+        [_of(runs, who).groupby("size")["samples"].agg(how) for who in (one, other)]
+        for how in ("mean", "sem")
+    )
+    ratio = means[0] / means[1]
+    relative = np.sqrt(sum((error / mean) ** 2 for error, mean in zip(errors, means, strict=True)))
+    return pd.DataFrame({"ratio": ratio, "error": ratio * relative})
 
 
-def _each(ratios: pd.Series[float]) -> str:
-    return ", ".join(f"{ratio:.2f} ({size})" for size, ratio in ratios.items())
+def _clear(ratios: pd.DataFrame, most: float) -> bool:
+    """Whether one ratio is above the most allowed beyond doubt, or all are below it so."""
+    margin = (ratios["ratio"] - most) / ratios["error"]
+    return bool((margin > BEYOND_DOUBT).any() or (margin < -BEYOND_DOUBT).all())
+
+
+def _each(ratios: pd.DataFrame) -> str:
+    return ", ".join(
+        f"{row.ratio:.2f}{_give_or_take(row.error)} ({row.Index})" for row in ratios.itertuples()
+    )
+
+
+def _give_or_take(error: float) -> str:
+    return f" ± {error:.2f}" if math.isfinite(error) else " from one run"

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SPHERE_DIMENSION = 10
-COLUMNS = ["experiment", "size", "pairs", "run", "label", "algorithm", "policy", "knows", "seed"]
+BOUND = "lower bound"
+COLUMNS = ["experiment", "size", "pairs", "lower_bound", "run"]
+COLUMNS += ["label", "algorithm", "policy", "knows", "seed"]
 RESULTS = ["samples", "certified", "correct"]
 
 
@@ -103,6 +105,9 @@ def run_once(name: str, size: int, run: int, seed: int) -> list[dict[str, Any]]:
     experiment = IRRELEVANT if name == IRRELEVANT.name else SPHERE
     instance = experiment.instance(size, seed)
     where = {"experiment": name, "size": size, "pairs": instance[0].n_pairs, "run": run}
+    where["lower_bound"] = (
+        _bound_of_all_runs(size) if experiment is IRRELEVANT else _bound(instance)
+    )
     return [where | asdict(contender.run(instance, seed)) for contender in CONTENDERS]
 
 
@@ -121,10 +126,18 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index()
 
 
-def figure(experiment: Experiment, table: pd.DataFrame) -> Any:
+def bounds(runs: pd.DataFrame) -> pd.DataFrame:
+    """The mean lower bound of each size's instances, in the columns that a chart wants."""
+    means = runs.groupby("size", sort=False)["lower_bound"].mean().reset_index(name="mean")
+    return means.assign(algorithm=BOUND, policy="bound", low=means["mean"], high=means["mean"])
+
+
+def figure(experiment: Experiment, table: pd.DataFrame, bounds: pd.DataFrame) -> Any:
     """The panel of Figure 1: what follows the paper's rules in one family of colours, what is
-    proved in another.
+    proved in another, and the limit.
     """
+    import pandas as pd
+
     from surefoot.charts import samples_chart
 
     error = (table["deviation"] / np.sqrt(table["runs"])).fillna(0.0)
@@ -132,11 +145,13 @@ def figure(experiment: Experiment, table: pd.DataFrame) -> Any:
         algorithm=table["label"], low=table["mean"] - error, high=table["mean"] + error
     )
     title = f"{experiment.title}: samples until the answer is certain (mean ± standard error)"
-    return samples_chart(bars, "size", experiment.axis, title)
+    return samples_chart(pd.concat([bars, bounds]), "size", experiment.axis, title)
 
 
-def markdown(experiment: Experiment, table: pd.DataFrame) -> str:
-    """The summary as a table for documents: one row per contender, one column per size."""
+def markdown(experiment: Experiment, table: pd.DataFrame, bounds: pd.DataFrame) -> str:
+    """The summary as a table for documents: one row per contender, one column per size, and the
+    limit below.
+    """
     sizes = (f"{experiment.symbol} = {size}" for size in experiment.sizes)
     lines: list[tuple[str, ...]] = [("", *sizes, "errors")]
     for (label, policy), rows in table.groupby(["label", "policy"], sort=False):
@@ -146,6 +161,7 @@ def markdown(experiment: Experiment, table: pd.DataFrame) -> str:
         )
         errors = f"{rows['errors'].sum()} of {rows['runs'].sum()}"
         lines.append((f"{label}, {policy}", *cells, errors))
+    lines.append((BOUND, *(short(mean) for mean in bounds["mean"]), "–"))
     return markdown_table(lines) + "\n"
 
 
@@ -155,18 +171,29 @@ def _same_for_all_runs(d: int) -> Instance:
     return instances.irrelevant_dimensions(d)
 
 
+def _bound(instance: Instance) -> float:
+    from surefoot.experiments.figure1.limit import lower_bound
+
+    return lower_bound(instance, DELTA)
+
+
+@functools.cache
+def _bound_of_all_runs(d: int) -> float:
+    return _bound(_same_for_all_runs(d))
+
+
 def _reproduce(
     session: Session, experiment: Experiment, claims_of: Callable[[pd.DataFrame], Iterable[Claim]]
 ) -> None:
     runs = run_table(session, experiment)
-    table, claims = summary(runs), list(claims_of(runs))
+    table, limit, claims = summary(runs), bounds(runs), list(claims_of(runs))
     seconds = runs[["size", "run", "label", "policy", "seconds"]]
     publication = Publication(
         experiment.name,
         tables={"": runs.drop(columns="seconds")},
-        charts={"": figure(experiment, table)},
+        charts={"": figure(experiment, table, limit)},
         texts={
-            "-summary.md": markdown(experiment, table),
+            "-summary.md": markdown(experiment, table, limit),
             "-seconds.csv": seconds.to_csv(index=False, lineterminator="\n"),
         },
         facts={"delta": DELTA, **claim_facts(claims)},

@@ -17,19 +17,40 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+ENOUGH = 20  # runs: below it, nothing is said flatly about somebody's paper
+
+
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says, whether it holds in our runs, and the numbers."""
+    """What the paper says, whether it holds in our runs, and the numbers.
+
+    Attributes:
+        runs: how many runs of each kind the verdict rests on; None if it does not rest on runs
+            that could be more.
+        clear: whether the numbers are further from the edge than chance alone would bring them.
+    """
 
     text: str
     holds: bool
     numbers: str
+    runs: int | None = None
+    clear: bool = True
+
+    @property
+    def verdict(self) -> str:
+        """In words; of few runs they say so."""
+        so_far = "it holds" if self.holds else "it does not hold"
+        if self.runs is not None and self.runs < ENOUGH:
+            return f"too few runs to say ({so_far} in these {self.runs})"
+        if not self.clear:
+            return f"too close to say ({so_far} in the means)"
+        return "holds" if self.holds else "does not hold"
 
     @property
     def markup(self) -> str:
         """Two lines for a terminal, as rich understands them."""
-        verdict = "[green]holds[/]" if self.holds else "[red]does not hold[/]"
-        return f"  {verdict}: {self.text}\n      {self.numbers}"
+        colour = {"holds": "green", "does not hold": "red"}.get(self.verdict, "yellow")
+        return f"  [{colour}]{self.verdict}[/]: {self.text}\n      {self.numbers}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +90,7 @@ def publish(session: Session, publication: Publication) -> None:
 
 def claim_facts(claims: list[Claim]) -> dict[str, Any]:
     """The claims as the sidecar holds them."""
-    return {"claims": [asdict(claim) for claim in claims]}
+    return {"claims": [asdict(claim) | {"verdict": claim.verdict} for claim in claims]}
 
 
 def _beside(stem: Path, key: str) -> Path:

@@ -21,8 +21,22 @@
   function fitted(spec, width) {
     const { datasets, title, ...frame } = spec;
     const config = { ...look(), background: "transparent" };
-    if (width < 500) config.axisY = { labelLimit: 110 };
-    return { ...frame, width: "container", autosize: { type: "fit-x", contains: "padding" }, config };
+    const narrow = width < 500;
+    if (narrow) config.axisY = { labelLimit: 0.4 * width };
+    const shown = narrow ? narrowed(frame, width) : frame;
+    return { ...shown, width: "container", autosize: { type: "fit-x", contains: "padding" }, config };
+  }
+
+  // The same with one entry of a legend below the other, each as long as there is room.
+  function narrowed(part, width) {
+    if (Array.isArray(part)) return part.map((inner) => narrowed(inner, width));
+    if (part === null || typeof part !== "object") return part;
+    const copy = {};
+    for (const [key, value] of Object.entries(part)) {
+      copy[key] = narrowed(value, width);
+      if (key === "legend" && value) Object.assign(copy[key], { columns: 1, labelLimit: width - 60 });
+    }
+    return copy;
   }
 
   function caption(figure, title) {
