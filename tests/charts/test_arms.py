@@ -38,7 +38,7 @@ def test_a_study_that_minimises_shows_costs_with_their_worst_as_the_highest():
 
 def test_few_arms_have_a_row_each_and_many_stand_side_by_side():
     few, crowd = arms_chart(finished()).to_dict(), arms_chart(many()).to_dict()
-    assert few["layer"][0]["encoding"]["y"]["field"] == "arm"
+    assert few["layer"][0]["encoding"]["y"]["field"] == "label"
     assert crowd["layer"][0]["encoding"]["x"]["field"] == "rank"
     assert many().problem.n_arms > MOST_ROWS
     assert len(crowd["datasets"]["arms"]) == 300

@@ -17,7 +17,7 @@ def test_what_tells_names_apart_comes_first():
 def test_names_of_other_kinds_stay_whole_and_different():
     assert telling([("fast", "worn"), ("steady", "worn")]) == ["fast · worn", "steady · worn"]
     assert telling([("a, b", "c"), ("a", "c")]) == ["a, b · c", "a · c"]
-    assert telling([("only one, long", "as designed")]) == ["only one · long · as designed"]
+    assert telling([("only one, long", "as designed")]) == ["only one, long · as designed"]
     assert telling([]) == []
     for names in ([("a, b", "c"), ("a", "b, c")], [("x", "x"), ("y", "x"), ("x", "y")]):
         assert len(set(telling(names))) == len(names)

@@ -1,5 +1,9 @@
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from surefoot import RobustProblem
 from surefoot.hardness import complexity
 from surefoot.report import hardness
 from tests.charts.results import finished, fresh
@@ -15,3 +19,13 @@ def test_there_is_no_telling_without_data_or_with_too_many_pairs(monkeypatch):
     assert hardness.estimated_hardness(fresh()) is None
     monkeypatch.setattr(hardness, "LARGEST", 3)
     assert hardness.estimated_hardness(finished()) is None
+
+
+def test_without_a_model_it_is_that_of_the_pairs_by_themselves():
+    result = finished()
+    direct = replace(result, settings=replace(result.settings, trust="pairs"))
+    own = RobustProblem.from_pairs(np.eye(result.problem.n_pairs), result.problem.arm_of_pair)
+    expected = complexity(own, result.pair_means, hardness.TOLERANCE)
+    found = hardness.estimated_hardness(direct)
+    assert found.exact == pytest.approx(expected.exact)
+    assert found.exact > hardness.estimated_hardness(result).exact

@@ -11,6 +11,7 @@ import pandas as pd
 from surefoot.algorithms import Result
 from surefoot.charts.drawing import Drawing, layered, table
 from surefoot.charts.frames import measured
+from surefoot.charts.labels import telling
 from surefoot.charts.theme import BLUE, GREY, ORANGE
 
 MOST_ROWS = 40  # arms; more are drawn side by side, without their names
@@ -34,6 +35,7 @@ def arms_frame(result: Result, sign: int = 1) -> pd.DataFrame:
     frame = pd.DataFrame(
         {
             "arm": names,
+            "label": telling([(name,) for name in names]),
             "value": sign * result.values,
             "low": ends[0],
             "high": ends[1],
@@ -76,7 +78,7 @@ def arms_drawing(result: Result, sign: int = 1, title: str = "Worst case of each
 
 
 def _rows(labelled: bool, axis: str) -> alt.LayerChart:
-    arm = alt.Y("arm:N", sort=None, title=None)
+    arm = alt.Y("label:N", sort=None, title=None)
     value = alt.X("value:Q", title=axis, scale=alt.Scale(zero=False))
     base = table("arms").encode(y=arm, color=_colour())
     bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=axis), x2="high:Q")
@@ -123,9 +125,11 @@ def _pair_ticks(result: Result, sign: int) -> pd.DataFrame:
         if result.samples
         else np.arange(0)
     )
+    labels = telling([(name,) for name in problem.arm_names])
     return pd.DataFrame(
         {
             "arm": [problem.arm_names[a] for a in problem.arm_of_pair[other]],
+            "label": [labels[a] for a in problem.arm_of_pair[other]],
             "perturbation": [problem.perturbation_names[pair] for pair in other],
             "value": sign * result.pair_means[other],
         }

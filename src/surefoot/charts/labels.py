@@ -21,6 +21,8 @@ def telling(names: Sequence[Sequence[str]]) -> list[str]:
         split = [list(name) for name in names]
     different = [len(set(column)) for column in zip(*split, strict=True)]
     order = sorted(range(len(different)), key=lambda i: different[i] == 1)
-    labels = [BETWEEN.join(pieces[i] for i in order) for pieces in split]
     unchanged = [BETWEEN.join(name) for name in names]
+    if order == sorted(order):
+        return unchanged
+    labels = [BETWEEN.join(pieces[i] for i in order) for pieces in split]
     return labels if len(set(labels)) == len(set(unchanged)) else unchanged

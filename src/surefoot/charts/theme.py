@@ -98,6 +98,6 @@ def config(palette: dict[str, str] = LIGHT) -> dict[str, Any]:
 
 def styled(chart: Any) -> alt.LayerChart:
     """The chart with the house's configuration, which notebooks show without a network."""
-    kind = OfflinePanels if isinstance(chart, alt.ConcatChart) else OfflineLayers
+    kind: Any = OfflinePanels if isinstance(chart, alt.ConcatChart) else OfflineLayers
     finished: alt.LayerChart = kind.from_dict(chart.to_dict() | {"config": config()})
     return finished

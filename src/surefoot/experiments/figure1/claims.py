@@ -114,9 +114,8 @@ def _clear(ratios: pd.DataFrame, most: float) -> bool:
 
 
 def _each(ratios: pd.DataFrame) -> str:
-    return ", ".join(
-        f"{row.ratio:.2f}{_give_or_take(row.error)} ({row.Index})" for row in ratios.itertuples()
-    )
+    rows = zip(ratios.index, ratios["ratio"], ratios["error"], strict=True)
+    return ", ".join(f"{ratio:.2f}{_give_or_take(error)} ({size})" for size, ratio, error in rows)
 
 
 def _give_or_take(error: float) -> str:
