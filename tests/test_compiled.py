@@ -41,11 +41,11 @@ print(None if stats is None else stats.cache_path)
 """
 REAL = """
 import numpy as np
-from surefoot.glucose.closed_loop import ClosedLoop, bolus_rate
+from surefoot.glucose.closed_loop import ClosedLoop, Seen, bolus_rate
 settings, nothing = np.array([[20.0, 50.0, 120.0, 150.0]]), np.zeros((1, 1))
 loop = ClosedLoop(
     settings, np.empty((1, 1, 0)), np.array([39.0, 600.0]), 3, nothing, nothing, nothing)
-print(bolus_rate(loop, 0, 0, 60.0, 100.0, 100.0, 100.0))
+print(bolus_rate(loop, 0, 0, 60.0, Seen(100.0, 100.0, 100.0)))
 print(sum(bolus_rate.stats.cache_hits.values()))
 print(bolus_rate.stats.cache_path)
 """

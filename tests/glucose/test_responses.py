@@ -20,10 +20,11 @@ def test_meals_appear_as_in_the_full_model(name):
         responses(patient, ODD_MEALS, 3),
         ODD_MEALS.announced(),
     )
-    state, meal, work = fresh_patient(patient.initial_state)
+    body = fresh_patient(patient.initial_state)
+    state = body.state
     expected = np.zeros(ODD_MEALS.horizon + 1)
     for minute in range(ODD_MEALS.horizon):
-        advance_minute(state, meal, announced[minute], patient.basal, p, work)
+        advance_minute(body, announced[minute], patient.basal, p)
         expected[minute + 1] = p.f * p.kabs * state[2] / p.BW
     np.testing.assert_allclose(tables.appearance[::POINTS], expected, atol=2e-4 * expected.max())
 
@@ -33,10 +34,11 @@ def test_insulin_is_a_superposition(window):
     patient, scenario = find_patient("child#001"), Scenario(horizon=600)
     tables = responses(patient, scenario, window)
     basal, rates = pump_rate(patient.basal), {20: 0.7, 25: 0.1, 60: 1.3}
-    state, meal, work = fresh_patient(patient.initial_state)
+    body = fresh_patient(patient.initial_state)
+    state = body.state
     for minute in range(600):
         bolus = rates.get(minute // window, 0.0)
-        advance_minute(state, meal, 0.0, basal + bolus, patient.physiology, work)
+        advance_minute(body, 0.0, basal + bolus, patient.physiology)
         now = POINTS * (minute + 1)
         parts = [(rate, now - POINTS * window * start) for start, rate in rates.items()]
         use = tables.basal_use[now] + sum(

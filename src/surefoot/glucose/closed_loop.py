@@ -33,10 +33,22 @@ class ClosedLoop(NamedTuple):
     rates: Array
 
 
+class Seen(NamedTuple):
+    """BG during the window of a meal, mg/dL.
+
+    Attributes:
+        before: When it began.
+        now: At its end.
+        mean: Over its minutes: what a calculator without a sensor sees.
+    """
+
+    before: float
+    now: float
+    mean: float
+
+
 @kernel
-def bolus_rate(
-    loop: ClosedLoop, lane: int, bolus: int, grams: float, before: float, now: float, mean: float
-) -> float:
+def bolus_rate(loop: ClosedLoop, lane: int, bolus: int, grams: float, seen: Seen) -> float:
     """The pump's rate (U/min) for one lane's bolus.
 
     Args:
@@ -44,9 +56,7 @@ def bolus_rate(
         lane: Which of them.
         bolus: Which of its boluses.
         grams: The meal.
-        before: BG when the window of the meal began, mg/dL.
-        now: BG at its end.
-        mean: The mean over its minutes: what a calculator without a sensor sees.
+        seen: BG in the window of the meal.
     """
     errors, limits, setting, window = (
         loop.errors[lane, bolus],
@@ -54,10 +64,10 @@ def bolus_rate(
         loop.settings[lane],
         loop.window,
     )
-    reading = mean
+    reading = seen.mean
     if errors.size > 0:
-        held = min(max(before + errors[0], limits[0]), limits[1])
-        fresh = min(max(now + errors[1], limits[0]), limits[1])
+        held = min(max(seen.before + errors[0], limits[0]), limits[1])
+        fresh = min(max(seen.now + errors[1], limits[0]), limits[1])
         reading = ((window - 1) * held + fresh) / window
     units = bolus_units(grams, reading, setting[0], setting[1], setting[2], setting[3])
     return float(pump_rate(units / window))

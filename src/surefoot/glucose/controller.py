@@ -85,25 +85,17 @@ def simulate_controller(
     errors = _errors(monitor, meals.horizon, seed, normals)
     announced = meals.announced()
     grams = announced.reshape(-1, window).sum(axis=1)
-    state, meal, work = fresh_patient(person.initial_state)
+    body = fresh_patient(person.initial_state)
     bg, instant, insulin = np.empty(size), np.empty(size), np.zeros(size)
-    bg[0] = instant[0] = state[12] / person.physiology.Vg
+    bg[0] = instant[0] = body.state[12] / person.physiology.Vg
     for step in range(size - 1):
         reading = _reading(monitor, instant, errors, step)
         eaten = grams[step - 1] if step else 0.0
         seen = Observation(step * window, window, reading, float(bg[step]), float(eaten), person)
         insulin[step + 1] = _delivered(controller(seen), seen.minute)
-        bg[step + 1] = advance_window(
-            state,
-            meal,
-            announced,
-            step * window,
-            window,
-            insulin[step + 1],
-            person.physiology,
-            work,
-        )
-        instant[step + 1] = state[12] / person.physiology.Vg
+        soon = announced[step * window : (step + 1) * window]
+        bg[step + 1] = advance_window(body, soon, insulin[step + 1], person.physiology)
+        instant[step + 1] = body.state[12] / person.physiology.Vg
     carbohydrates = np.concatenate([[0.0], grams / window])
     return Histories(
         np.arange(size) * window, bg, shown(monitor, instant, errors), insulin, carbohydrates

@@ -19,7 +19,7 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.compiled import kernel
-from surefoot.glucose.closed_loop import ClosedLoop, bolus_rate
+from surefoot.glucose.closed_loop import ClosedLoop, Seen, bolus_rate
 from surefoot.glucose.model import FROZEN
 from surefoot.glucose.patients import Physiology
 from surefoot.glucose.responses import POINTS, Responses
@@ -123,15 +123,10 @@ def insulin_action(tables: Responses, points: int, active: int, first: int, bloc
 
 @kernel(fastmath=FUSED)
 def glucose_slope(
-    plasma: float,
-    tissue: float,
-    skin: float,
-    use: float,
-    make: float,
-    appearance: float,
-    p: Physiology,
+    glucose: tuple[float, float, float], use: float, make: float, appearance: float, p: Physiology
 ) -> tuple[float, float, float]:
     """States 3, 4 and 12 of `model.slope`, given insulin action and the appearance of meals."""
+    plasma, tissue, skin = glucose
     production = p.kp1 - p.kp2 * plasma - p.kp3 * make
     production = production if production > 0 else 0.0
     excess = plasma - p.ke2
@@ -154,9 +149,7 @@ def advance_step(
     use: Array,
     make: Array,
     k: int,
-    start: float,
-    middle: float,
-    end: float,
+    appearance: tuple[float, float, float],
     p: Physiology,
 ) -> None:
     """One classical Runge-Kutta step, from point k of the window to k + 2, for all lanes of a
@@ -167,20 +160,21 @@ def advance_step(
         use: As in `Block`.
         make: As in `Block`.
         k: Where in the window the step begins.
-        start: Appearance of meals at point k, mg/kg/min.
-        middle: The same at point k + 1.
-        end: The same at point k + 2.
+        appearance: Of meals at points k, k + 1 and k + 2, mg/kg/min.
         p: The patient's parameters.
     """
     h, row = STEP, np.uint64(k) * ROW
+    start, middle, end = appearance
     for lane in range(np.uint64(glucose.size // 3)):
         x, y, z = glucose[lane], glucose[lane + ROW], glucose[lane + TWO_ROWS]
-        x1, y1, z1 = glucose_slope(x, y, z, use[row + lane], make[row + lane], start, p)
+        x1, y1, z1 = glucose_slope((x, y, z), use[row + lane], make[row + lane], start, p)
         u, m = use[row + ROW + lane], make[row + ROW + lane]
-        x2, y2, z2 = glucose_slope(x + h / 2 * x1, y + h / 2 * y1, z + h / 2 * z1, u, m, middle, p)
-        x3, y3, z3 = glucose_slope(x + h / 2 * x2, y + h / 2 * y2, z + h / 2 * z2, u, m, middle, p)
+        half = (x + h / 2 * x1, y + h / 2 * y1, z + h / 2 * z1)
+        x2, y2, z2 = glucose_slope(half, u, m, middle, p)
+        half = (x + h / 2 * x2, y + h / 2 * y2, z + h / 2 * z2)
+        x3, y3, z3 = glucose_slope(half, u, m, middle, p)
         u, m = use[row + TWO_ROWS + lane], make[row + TWO_ROWS + lane]
-        x4, y4, z4 = glucose_slope(x + h * x3, y + h * y3, z + h * z3, u, m, end, p)
+        x4, y4, z4 = glucose_slope((x + h * x3, y + h * y3, z + h * z3), u, m, end, p)
         x += h / 6 * (x1 + 2 * x2 + 2 * x3 + x4)
         y += h / 6 * (y1 + 2 * y2 + 2 * y3 + y4)
         z += h / 6 * (z1 + 2 * z2 + 2 * z3 + z4)
@@ -206,9 +200,8 @@ def advance_window(block: Block, meals: Array, first: int, points: int, p: Physi
     for lane in range(np.uint64(mean.size)):
         before[lane], mean[lane] = now[lane], 0.0
     for k in range(0, points, 2):
-        advance_step(
-            glucose, use, make, k, meals[first + k], meals[first + k + 1], meals[first + k + 2], p
-        )
+        appearance = (meals[first + k], meals[first + k + 1], meals[first + k + 2])
+        advance_step(glucose, use, make, k, appearance, p)
         if (k + 2) % POINTS == 0:
             for lane in range(np.uint64(mean.size)):
                 mean[lane] += glucose[lane + TWO_ROWS]
@@ -240,8 +233,8 @@ def run_lanes(p: Physiology, initial: Array, tables: Responses, loop: ClosedLoop
             if active < n_boluses and tables.windows[active] == step:
                 for lane in range(used):
                     i = first + lane
-                    before, now, mean = block.before[lane], block.now[lane], block.mean[lane]
-                    rate = bolus_rate(loop, i, active, tables.grams[active], before, now, mean)
+                    seen = Seen(block.before[lane], block.now[lane], block.mean[lane])
+                    rate = bolus_rate(loop, i, active, tables.grams[active], seen)
                     rates[i, active] = block.rates[active * WIDTH + lane] = rate
                 active += 1
             insulin_action(tables, points, active, points * step, block)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -60,22 +61,25 @@ def gated(amount: float, rate: float) -> float:
     return rate if amount >= 0 else 0.0
 
 
-@kernel
-def slope(
-    x: Array, eaten: float, insulin: float, meal_size: float, p: Physiology, dx: Array
-) -> None:
-    """Write the time derivative of the state `x` into `dx`.
+class Intake(NamedTuple):
+    """What goes into the body during a minute.
 
-    Args:
-        x: State, (13,).
+    Attributes:
         eaten: Food, mg/min.
         insulin: Insulin infused, pmol/kg/min.
         meal_size: As in `emptying_rate`, mg.
-        p: The patient's parameters.
-        dx: Result, (13,).
     """
-    emptying = emptying_rate(x[0] + x[1], meal_size, p)
-    dx[0] = eaten - p.kmax * x[0]
+
+    eaten: float
+    insulin: float
+    meal_size: float
+
+
+@kernel
+def slope(x: Array, intake: Intake, p: Physiology, dx: Array) -> None:
+    """Write the time derivative of the state `x`, (13,), into `dx`, (13,)."""
+    emptying = emptying_rate(x[0] + x[1], intake.meal_size, p)
+    dx[0] = intake.eaten - p.kmax * x[0]
     dx[1] = p.kmax * x[0] - emptying * x[1]
     dx[2] = emptying * x[1] - p.kabs * x[2]
 
@@ -94,28 +98,26 @@ def slope(
     dx[7] = p.ki * (plasma_insulin - x[7])
     dx[8] = p.ki * (x[7] - x[8])
     dx[9] = gated(x[9], p.m2 * x[5] - (p.m1 + p.m30) * x[9])
-    dx[10] = gated(x[10], insulin - (p.ka1 + p.kd) * x[10])
+    dx[10] = gated(x[10], intake.insulin - (p.ka1 + p.kd) * x[10])
     dx[11] = gated(x[11], p.kd * x[10] - p.ka2 * x[11])
 
 
 @kernel
-def runge_kutta(
-    x: Array, eaten: float, insulin: float, meal_size: float, p: Physiology, steps: int, work: Array
-) -> None:
+def runge_kutta(x: Array, intake: Intake, p: Physiology, steps: int, work: Array) -> None:
     """Advance the state by one minute in classical fourth-order steps; `work` is (5, 13)."""
     h = 1.0 / steps
     trial = work[4]
     for _ in range(steps):
-        slope(x, eaten, insulin, meal_size, p, work[0])
+        slope(x, intake, p, work[0])
         for i in range(N_STATES):
             trial[i] = x[i] + h / 2 * work[0, i]
-        slope(trial, eaten, insulin, meal_size, p, work[1])
+        slope(trial, intake, p, work[1])
         for i in range(N_STATES):
             trial[i] = x[i] + h / 2 * work[1, i]
-        slope(trial, eaten, insulin, meal_size, p, work[2])
+        slope(trial, intake, p, work[2])
         for i in range(N_STATES):
             trial[i] = x[i] + h * work[2, i]
-        slope(trial, eaten, insulin, meal_size, p, work[3])
+        slope(trial, intake, p, work[3])
         for i in range(N_STATES):
             x[i] += h / 6 * (work[0, i] + 2 * work[1, i] + 2 * work[2, i] + work[3, i])
         for i in GATED:
@@ -141,29 +143,40 @@ def eat(announced: float, stomach: float, meal: Array) -> float:
     return float(eaten)
 
 
+class Body(NamedTuple):
+    """A patient at one moment.
+
+    Attributes:
+        state: The 13 states, (13,).
+        meal: Memory of the meal, (4,).
+        work: Scratch, (5, 13).
+    """
+
+    state: Array
+    meal: Array
+    work: Array
+
+
 @kernel
-def advance_minute(
-    x: Array, meal: Array, announced: float, insulin: float, p: Physiology, work: Array
-) -> None:
+def advance_minute(body: Body, announced: float, insulin: float, p: Physiology) -> None:
     """One minute of life.
 
     Args:
-        x: State, (13,); updated.
-        meal: Memory of the meal, (4,); updated.
+        body: The patient; updated.
         announced: Carbohydrates of a meal that begins now, g.
         insulin: Infusion of the pump, U/min.
         p: The patient's parameters.
-        work: Scratch, (5, 13).
     """
+    x, meal = body.state, body.meal
     eaten = eat(announced, x[0] + x[1], meal)
     meal_size = meal[LAST_STOMACH] + 1000 * meal[TAKEN]
-    steps = STEPS_EATING if eaten > 0 else STEPS
-    runge_kutta(x, 1000 * eaten, insulin * UNITS_TO_PMOL / p.BW, meal_size, p, steps, work)
+    intake = Intake(1000 * eaten, insulin * UNITS_TO_PMOL / p.BW, meal_size)
+    runge_kutta(x, intake, p, STEPS_EATING if eaten > 0 else STEPS, body.work)
 
 
-def fresh_patient(initial_state: Sequence[float]) -> tuple[Array, Array, Array]:
-    """State, memory of the meal and scratch space at minute 0."""
+def fresh_patient(initial_state: Sequence[float]) -> Body:
+    """A patient at minute 0."""
     state = np.array(initial_state, dtype=np.float64)
     meal = np.zeros(4)
     meal[LAST_STOMACH] = state[0] + state[1]
-    return state, meal, np.empty((5, N_STATES))
+    return Body(state, meal, np.empty((5, N_STATES)))

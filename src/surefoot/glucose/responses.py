@@ -90,14 +90,16 @@ def fill_appearance(gut: Array, announced: Array, p: Physiology, appearance: Arr
         if eaten > 0:
             for point in range(1, POINTS + 1):
                 for _ in range(FINE):
+                    now_in = (solid, liquid, intestine)
                     solid, liquid, intestine, _ = _gut_step(
-                        solid, liquid, intestine, 1000 * eaten, meal_size, p, 1.0 / (POINTS * FINE)
+                        now_in, 1000 * eaten, meal_size, p, 1.0 / (POINTS * FINE)
                     )
                 appearance[now + point] = scale * intestine
         else:
             for point in range(2, POINTS + 1, 2):
+                now_in = (solid, liquid, intestine)
                 solid, liquid, intestine, middle = _gut_step(
-                    solid, liquid, intestine, 0.0, meal_size, p, 2.0 / POINTS
+                    now_in, 0.0, meal_size, p, 2.0 / POINTS
                 )
                 appearance[now + point - 1] = scale * middle
                 appearance[now + point] = scale * intestine
@@ -105,8 +107,9 @@ def fill_appearance(gut: Array, announced: Array, p: Physiology, appearance: Arr
 
 @kernel
 def _gut_slope(
-    solid: float, liquid: float, intestine: float, eaten: float, meal_size: float, p: Physiology
+    gut: tuple[float, float, float], eaten: float, meal_size: float, p: Physiology
 ) -> tuple[float, float, float]:
+    solid, liquid, intestine = gut
     emptying = emptying_rate(solid + liquid, meal_size, p)
     return (
         eaten - p.kmax * solid,
@@ -117,15 +120,18 @@ def _gut_slope(
 
 @kernel
 def _gut_step(
-    a: float, b: float, c: float, eaten: float, meal_size: float, p: Physiology, h: float
+    gut: tuple[float, float, float], eaten: float, meal_size: float, p: Physiology, h: float
 ) -> tuple[float, float, float, float]:
     """One Runge-Kutta step; the fourth value is the intestine's content in the middle of the
     step.
     """
-    a1, b1, c1 = _gut_slope(a, b, c, eaten, meal_size, p)
-    a2, b2, c2 = _gut_slope(a + h / 2 * a1, b + h / 2 * b1, c + h / 2 * c1, eaten, meal_size, p)
-    a3, b3, c3 = _gut_slope(a + h / 2 * a2, b + h / 2 * b2, c + h / 2 * c2, eaten, meal_size, p)
-    a4, b4, c4 = _gut_slope(a + h * a3, b + h * b3, c + h * c3, eaten, meal_size, p)
+    a, b, c = gut
+    a1, b1, c1 = _gut_slope(gut, eaten, meal_size, p)
+    half = (a + h / 2 * a1, b + h / 2 * b1, c + h / 2 * c1)
+    a2, b2, c2 = _gut_slope(half, eaten, meal_size, p)
+    half = (a + h / 2 * a2, b + h / 2 * b2, c + h / 2 * c2)
+    a3, b3, c3 = _gut_slope(half, eaten, meal_size, p)
+    a4, b4, c4 = _gut_slope((a + h * a3, b + h * b3, c + h * c3), eaten, meal_size, p)
     return (
         a + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4),
         b + h / 6 * (b1 + 2 * b2 + 2 * b3 + b4),

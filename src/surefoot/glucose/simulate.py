@@ -25,7 +25,7 @@ from surefoot.glucose.metrics import STATISTICS, Statistic, fill_statistics
 from surefoot.glucose.patients import Patients
 from surefoot.glucose.responses import boluses, responses
 from surefoot.glucose.sensor import Sensor, find_sensor
-from surefoot.glucose.states import run_states
+from surefoot.glucose.states import Meals, run_states
 
 Reading = Literal["cgm", "bg"]
 Kernel = Literal["lanes", "states"]
@@ -215,9 +215,8 @@ def _run(call: _Call, group: Group, errors: Array) -> ClosedLoop:
         tables = responses(patient, scenario, window)
         run_lanes(patient.physiology, initial[list(GLUCOSE_STATES)], tables, loop)
     else:
-        run_states(
-            patient.physiology, initial, scenario.announced(), patient.basal, windows, grams, loop
-        )
+        meals = Meals(scenario.announced(), windows, grams)
+        run_states(patient.physiology, initial, patient.basal, meals, loop)
     return loop
 
 
