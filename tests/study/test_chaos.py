@@ -8,6 +8,7 @@ import contextlib
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -57,18 +58,25 @@ class Nursery:
     """Starts drivers."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         command = [sys.executable, "-c", NURSERY, str(path)]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def run_and_kill(self, seconds: float) -> bool:
-        """Let a driver work for a while, then kill it. False if it was done by then."""
+    def run_and_kill(self, new: int, seconds: float) -> bool:
+        """Let a driver store some rewards, then work for a while, then kill it.
+
+        False if it was done by then.
+        """
+        wanted = stored(self._path) + new
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write("\n")
         self._process.stdin.flush()
         driver = int(self._process.stdout.readline())
+        while stored(self._path) < wanted:  # a busy machine takes seconds to begin
+            time.sleep(0.01)
         time.sleep(seconds)
         with contextlib.suppress(ProcessLookupError):
             os.kill(driver, signal.SIGKILL)
@@ -77,6 +85,12 @@ class Nursery:
     def close(self) -> None:
         self._process.kill()
         self._process.communicate()
+
+
+def stored(path: Path) -> int:
+    """How many rewards the file holds."""
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as file:
+        return int(file.execute("SELECT count(reward) FROM pulls").fetchone()[0])
 
 
 def stored_prefix(path: Path, expected: list[tuple[int, int, float]]) -> int:
@@ -96,8 +110,9 @@ def test_thirty_kills_and_thirty_torn_writes(
     counts, kills = [0], 0
     nursery = Nursery(path)
     try:
-        for _ in range(KILLS):
-            kills += nursery.run_and_kill(generator.uniform(0.0, 0.3))
+        for number in range(KILLS):
+            new = int(generator.integers(1, 8)) if number % 2 else 0  # else while it begins
+            kills += nursery.run_and_kill(new, generator.uniform(0.0, 0.3))
             counts.append(stored_prefix(path, rewards))
             tear(path, tmp_path / "torn", generator, undisturbed)
     finally:

@@ -41,7 +41,7 @@ def test_a_module_that_workers_lack_is_a_failure_of_the_pull(
     with (
         cluster.client() as client,
         toy_study(tmp_path / "toy.db") as study,
-        pytest.raises(StudyPaused, match="No module named 'tests'") as paused,
+        pytest.raises(StudyPaused, match=r"No module named 'tests\b") as paused,
     ):
         study.run(toys.linear, client, retries=1)
     assert "a module that they can import" in str(paused.value)
