@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from surefoot.arrays import Array, IntArray
+from surefoot.categories import Categories, Coding
 from surefoot.errors import InputError, SurefootWarning
 
 Names = Sequence[str] | None
@@ -26,6 +27,7 @@ class Labels:
     arms: Names = None
     perturbations: Names = None
     parameters: Names = None
+    categories: Categories | None = None
 
 
 def finite(values: ArrayLike, what: str) -> Array:
@@ -82,6 +84,20 @@ def perturbed(arms: Array, perturbations: Sequence[ArrayLike]) -> list[Array]:
             )
         groups.append(arm - own)
     return groups
+
+
+def nominal_arms(given: ArrayLike | None, coding: Coding, n_arms: int) -> Array | None:
+    """(n_arms, n_parameters) the arms as nothing goes wrong, where they are known."""
+    if given is None:
+        return None
+    arms = matrix(given, "arms")
+    if arms.shape != (n_arms, len(coding.names)):
+        raise InputError(
+            f"arms have shape {arms.shape}, but the problem has {n_arms} arms of "
+            f"{len(coding.names)} parameters: give one row for each arm"
+        )
+    coding.check(arms)
+    return arms
 
 
 def box_corners(radii: ArrayLike, shape: tuple[int, ...]) -> list[Array]:

@@ -30,7 +30,7 @@ class Portable:
     arm: IntArray
     features: Any
     labels: Labels
-    arms: Array | None
+    arms: Any
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Portable:
@@ -38,7 +38,12 @@ class Portable:
         try:
             parameters, features = matrix(data["parameters"], "parameters"), data["features"]
             sizes = np.diff(data["offsets"])
-            labels = Labels(data["arm_names"], data["perturbation_names"], data["parameter_names"])
+            labels = Labels(
+                data["arm_names"],
+                data["perturbation_names"],
+                data["parameter_names"],
+                data.get("categories"),  # files of version 0.1 have none
+            )
         except KeyError as missing:
             raise InputError(f"a problem needs the entry {missing}: {WRITE_IT}") from None
         if sizes.sum() != len(parameters) or not (sizes >= 1).all():
@@ -46,8 +51,8 @@ class Portable:
                 f"offsets {data['offsets']!r:.80} do not divide {len(parameters)} pairs among the "
                 f"arms: {WRITE_IT}"
             )
-        arms = _nominal(data.get("arms"), (len(sizes), parameters.shape[1]))
-        return cls(parameters, np.repeat(np.arange(len(sizes)), sizes), features, labels, arms)
+        owners = np.repeat(np.arange(len(sizes)), sizes)
+        return cls(parameters, owners, features, labels, data.get("arms"))
 
 
 def from_json(text: str) -> dict[str, Any]:
@@ -63,15 +68,3 @@ def from_json(text: str) -> dict[str, Any]:
             f"this JSON holds a {type(data).__name__}: give the object that to_json() wrote"
         )
     return data
-
-
-def _nominal(given: Any, shape: tuple[int, int]) -> Array | None:
-    if given is None:
-        return None
-    arms = matrix(given, "arms")
-    if arms.shape != shape:
-        raise InputError(
-            f"arms have shape {arms.shape}, but the problem has {shape[0]} arms of "
-            f"{shape[1]} parameters: {WRITE_IT}"
-        )
-    return arms

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from surefoot.arrays import Array, IntArray
+from surefoot.categories import Categories, Coding, Value
 from surefoot.errors import InputError
 from surefoot.features import FeatureMap, Function, feature_map, map_from_file
 from surefoot.grouping import (
@@ -23,6 +24,7 @@ from surefoot.grouping import (
     joined,
     matrix,
     names_for,
+    nominal_arms,
     perturbed,
     refuse_twin_arms,
     require_memory,
@@ -45,13 +47,15 @@ class RobustProblem(Groups):
     All pairs stand in one array grouped by arm: arm `a` owns `pairs[offsets[a]:offsets[a + 1]]`.
 
     Attributes:
-        parameters: (n_pairs, n_parameters) what is simulated: the perturbed arm x − y.
+        parameters: (n_pairs, n_parameters) what is simulated: the perturbed arm x − y. Numbers
+            stand for words and truth values; `coding` says for which.
         features: (n_pairs, n_features) the feature map's image of the parameters.
         pairs: (n_pairs, dimension) the features in a basis of their span, so of full column rank.
         basis: (n_features, dimension) with `pairs = features @ basis`.
         offsets: (n_arms + 1,) where each arm's pairs begin.
         arms: (n_arms, n_parameters) the arms as nothing goes wrong; None if only their pairs are
             known.
+        coding: what the numbers of parameters and arms stand for.
     """
 
     arms: Array | None
@@ -87,19 +91,48 @@ class RobustProblem(Groups):
         arm_names: Names = None,
         perturbation_names: Names = None,
         parameter_names: Names = None,
+        categories: Categories | None = None,
+        arms: ArrayLike | None = None,
     ) -> RobustProblem:
         """A problem from its pairs: any feature map φ(arm, perturbation) works, not only x − y.
 
         Args:
             pairs: (n_pairs, n_parameters), in any order.
             arm_of_pair: (n_pairs,) which arm owns each pair, numbered from 0 without holes.
+            categories: the values of parameters that are no numbers, by name: in `pairs`, 0 stands
+                for the first of them.
+            arms: (n_arms, n_parameters) the arms as nothing goes wrong, if they are known.
         """
         parameters = matrix(pairs, "pairs")
         arm = arm_numbers(arm_of_pair, len(parameters))
         problem = cls.__new__(cls)
-        labels = Labels(arm_names, perturbation_names, parameter_names)
+        labels = Labels(arm_names, perturbation_names, parameter_names, categories)
         problem._build(parameters, arm, feature_map(features), labels)
+        problem.arms = nominal_arms(arms, problem.coding, problem.n_arms)
         return problem
+
+    @classmethod
+    def from_lists(
+        cls,
+        arms: Sequence[Mapping[str, Value]],
+        perturbations: Sequence[Mapping[str, Value]] | None = None,
+        *,
+        environment: Mapping[str, Value] | None = None,
+        features: str | Function = "linear",
+    ) -> RobustProblem:
+        """A problem from named values, as a configuration file writes them.
+
+        Args:
+            arms: one entry per arm: numbers, words or truth values by the name of their parameter,
+                and perhaps `name`.
+            perturbations: one entry for each: a number is added to the arm's own, "-10%" changes it
+                by a share, a word or truth value replaces it. Perhaps `name`, and `arm` for one
+                arm alone. None: nothing goes wrong.
+            environment: parameters that no arm chooses, as they are if nothing goes wrong.
+        """
+        from surefoot.tables import lists
+
+        return lists.problem_from_lists(arms, perturbations, environment or {}, features)
 
     @classmethod
     def from_boxes(
@@ -135,12 +168,15 @@ class RobustProblem(Groups):
         require_memory(parameters.shape[0], parameters.shape[1], "pairs")
         self.arm_names = names_for(labels.arms, int(arm.max()) + 1, "arm")
         self.parameter_names = names_for(labels.parameters, parameters.shape[1], "parameter")
+        self.coding = Coding(self.parameter_names, labels.categories or {})
+        self.coding.check(parameters)
         grouped = grouped_by_arm(parameters, arm, self.arm_names, labels.perturbations)
         self.parameters, self.offsets = grouped.parameters, grouped.offsets
         self.perturbation_names = grouped.perturbation_names
-        width = features.width(*self.parameters.shape)
+        columns = self.coding.expanded_names
+        width = features.width(self.n_pairs, len(columns))
         require_memory(self.n_pairs, width, f"{features.kind} features")
-        self.features = matrix(features.image(self.parameters), "features")
+        self.features = matrix(features.image(self.coding.expanded(self.parameters)), "features")
         if len(self.features) != self.n_pairs:
             raise InputError(
                 f"the feature map gave {len(self.features)} rows for {self.n_pairs} "
@@ -148,7 +184,7 @@ class RobustProblem(Groups):
             )
         self.arms = None
         self.feature_map = features.settled(self.features)
-        self.feature_names = features.names(self.parameter_names, self.features.shape[1])
+        self.feature_names = features.names(columns, self.features.shape[1])
         self.basis = basis_of(self.features)
         full_rank = self.basis.shape[0] == self.basis.shape[1]
         self.pairs = self.features if full_rank else self.features @ self.basis
@@ -210,7 +246,9 @@ class RobustProblem(Groups):
         return [
             name
             for name, own, value in zip(self.parameter_names, values, self.arms[arm], strict=True)
-            if len(own) >= INNER + 2 and value in (own[0], own[-1])
+            if name not in self.coding.categories
+            and len(own) >= INNER + 2
+            and value in (own[0], own[-1])
         ]
 
     def reduced(self, theta: ArrayLike) -> Array:
@@ -224,23 +262,31 @@ class RobustProblem(Groups):
         return {
             "arm": self.arm_names[arm],
             "perturbation": self.perturbation_names[pair],
-            **dict(zip(self.parameter_names, self.parameters[pair].tolist(), strict=True)),
+            **self.values_of(pair),
         }
+
+    def values_of(self, pair: int) -> dict[str, Value]:
+        """What is simulated at a pair, by name."""
+        return self.coding.values(self.parameters[pair])
+
+    def nominal_values(self, arm: int) -> dict[str, Value] | None:
+        """The arm as nothing goes wrong, by name; None if only its pairs are known."""
+        return None if self.arms is None else self.coding.values(self.arms[arm])
 
     def to_frame(self) -> pd.DataFrame:
         """One row per pair: arm, perturbation, parameters."""
-        from surefoot import tables
+        from surefoot.tables import frames
 
-        return tables.problem_to_frame(self)
+        return frames.problem_to_frame(self)
 
     @classmethod
     def from_frame(
         cls, frame: pd.DataFrame, *, features: str | Function = "given"
     ) -> RobustProblem:
         """A problem from a table: columns `arm`, optionally `perturbation`, one per parameter."""
-        from surefoot import tables
+        from surefoot.tables import frames
 
-        return tables.problem_from_frame(frame, features)
+        return frames.problem_from_frame(frame, features)
 
     def to_csv(self, path: str | Path) -> None:
         """Write `to_frame()` as CSV, exact to the last bit."""
@@ -249,12 +295,13 @@ class RobustProblem(Groups):
     @classmethod
     def from_csv(cls, path: str | Path, *, features: str | Function = "given") -> RobustProblem:
         """Read what `to_csv` wrote, or any table that `from_frame` takes."""
-        from surefoot import tables
+        from surefoot.tables import frames
 
-        return cls.from_frame(tables.read_csv(path), features=features)
+        return cls.from_frame(frames.read_csv(path), features=features)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything needed to rebuild the problem to the bit, as plain lists for JSON."""
+        categories = {name: list(own) for name, own in self.coding.categories.items()}
         return {
             "parameters": self.parameters.tolist(),
             "offsets": self.offsets.tolist(),
@@ -262,7 +309,9 @@ class RobustProblem(Groups):
             "arm_names": self.arm_names,
             "perturbation_names": self.perturbation_names,
             "parameter_names": self.parameter_names,
-        } | ({} if self.arms is None else {"arms": self.arms.tolist()})
+            **({"categories": categories} if categories else {}),
+            **({} if self.arms is None else {"arms": self.arms.tolist()}),
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> RobustProblem:
@@ -270,7 +319,7 @@ class RobustProblem(Groups):
         told = Portable.from_dict(data)
         problem = cls.__new__(cls)
         problem._build(told.parameters, told.arm, map_from_file(told.features), told.labels)
-        problem.arms = told.arms
+        problem.arms = nominal_arms(told.arms, problem.coding, problem.n_arms)
         return problem
 
     def to_json(self) -> str:

@@ -48,6 +48,32 @@ def _seen(problem: sf.RobustProblem, every: int = 1, scale: float = 0.1) -> Seen
     return Seen(problem, counts, np.where(counts > 0, truth + errors, 0.0), np.full(n, scale**2))
 
 
+def _models() -> sf.RobustProblem:
+    """Models of four kinds, of which one is worse, and which suffer from a shift alike."""
+    arms = [{"model": model, "depth": depth} for model in "abcd" for depth in (1, 2, 3)]
+    shifts = [{"shift": 0.1 * k, "clean": k % 2 == 0} for k in range(4)]
+    around = {"shift": 0.0, "clean": True}
+    return sf.RobustProblem.from_lists(arms, shifts, environment=around)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_words_and_truth_values_are_learnt_from(name: str) -> None:
+    problem = _models()
+    model = np.array([problem.values_of(pair)["model"] for pair in range(problem.n_pairs)])
+    shift = problem.parameters[:, problem.parameter_names.index("shift")]
+    truth = np.where(model == "c", -1.0, 1.0) - shift
+    counts = np.where(np.arange(problem.n_pairs) % 3 > 0, 9, 0)
+    seen = Seen(problem, counts, np.where(counts > 0, truth, 0.0), np.full(len(truth), 1e-4))
+    guess = checked(ALL[name](), seen)
+    assert np.isfinite(guess.means).all()
+    if name not in ("tabular", "neighbours, which take no weights"):
+        unseen = counts == 0
+        assert (guess.means[unseen & (model == "c")] < -0.5).all()
+        assert (guess.means[unseen & (model != "c")] > 0.0).all()
+    wanted = ALL[name]().first_pairs(problem)
+    assert 0 < len(wanted) <= problem.n_pairs
+
+
 @pytest.mark.parametrize("every", [1, 2, 3])
 @pytest.mark.parametrize("name", ALL)
 def test_a_guess_has_a_finite_mean_and_deviation_for_each_pair(name: str, every: int) -> None:

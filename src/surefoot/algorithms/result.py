@@ -11,6 +11,7 @@ from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.verdict import ModelCheck, PhaseRecord
 from surefoot.arrays import Array, IntArray
+from surefoot.categories import Value
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts
 
@@ -73,12 +74,9 @@ class Result:
         return self.problem.arm_names[self.arm]
 
     @property
-    def best_parameters(self) -> dict[str, float] | None:
+    def best_parameters(self) -> dict[str, Value] | None:
         """The arm's own parameters by name; None if the problem was made of pairs alone."""
-        if self.problem.arms is None:
-            return None
-        values = self.problem.arms[self.arm].tolist()
-        return dict(zip(self.problem.parameter_names, values, strict=True))
+        return self.problem.nominal_values(self.arm)
 
     @property
     def edge(self) -> str | None:

@@ -51,6 +51,7 @@ def _say_why_none(study: Study) -> None:
 
 
 def _write_csv(study: Study, pulls: list[Pull]) -> None:
+    from surefoot.categories import written
     from surefoot.display import cell
 
     names = study.problem.parameter_names
@@ -58,7 +59,7 @@ def _write_csv(study: Study, pulls: list[Pull]) -> None:
     header = ["study", "pull", "arm", "perturbation", *map(cell, names), "seed", "reward"]
     writer.writerow(header)
     for pull in pulls:
-        values = [repr(pull.parameters[name]) for name in names]
+        values = [written(pull.parameters[name]) for name in names]
         pair = [cell(pull.arm), cell(pull.perturbation)]
         writer.writerow([study.id, pull.id, *pair, *values, pull.seed, ""])
 
@@ -66,8 +67,10 @@ def _write_csv(study: Study, pulls: list[Pull]) -> None:
 def _print_table(study: Study, pulls: list[Pull]) -> None:
     from rich.table import Table
 
+    from surefoot.categories import written
+
     table = Table("pull", "arm", "perturbation", *study.problem.parameter_names, "seed")
     for pull in pulls:
-        values = [f"{value:g}" for value in pull.parameters.values()]
+        values = [written(value, "g") for value in pull.parameters.values()]
         table.add_row(str(pull.id), pull.arm, pull.perturbation, *values, str(pull.seed))
     print_table(table)

@@ -55,7 +55,7 @@ def _correct(study: Study, rewards: Rewards, identifier: str | None) -> None:
 def _read(path: Path) -> tuple[Rewards, str | None]:
     """Pulls with their rewards, and the study they were asked for if the file says so."""
     from surefoot.errors import InputError
-    from surefoot.tables import read_fields
+    from surefoot.tables.fields import read_fields
 
     columns, fields = read_fields(path)
     if not {"pull", "reward"} <= set(columns):

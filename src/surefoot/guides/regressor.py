@@ -29,7 +29,7 @@ class Regressor(Guide):
     def guess(self, seen: Seen) -> Guess:
         from sklearn.base import clone
 
-        inputs, pulled = standardised(seen.problem.parameters), seen.pulled
+        inputs, pulled = standardised(_columns(seen.problem)), seen.pulled
         model = clone(self.model)
         weighted = "sample_weight" in inspect.signature(model.fit).parameters
         options = {"sample_weight": seen.errors.min() / seen.errors} if weighted else {}
@@ -42,9 +42,14 @@ class Regressor(Guide):
         return Guess(means, np.full(len(means), off))
 
     def first_pairs(self, problem: RobustProblem) -> IntArray:
-        wanted = min(PER_PARAMETER * problem.parameters.shape[1] + problem.n_arms // 8,
-                     problem.n_pairs)  # fmt: skip
+        columns = len(problem.coding.expanded_names)
+        wanted = min(PER_PARAMETER * columns + problem.n_arms // 8, problem.n_pairs)
         return np.unique(np.linspace(0, problem.n_pairs - 1, wanted).round().astype(np.int64))
+
+
+def _columns(problem: RobustProblem) -> Array:
+    """(n_pairs, n_columns) the parameters as numbers, one column for each value of a category."""
+    return problem.coding.expanded(problem.parameters)
 
 
 def standardised(parameters: Array) -> Array:

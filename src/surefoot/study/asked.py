@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import fields, replace
 from typing import Any
 
@@ -10,6 +9,7 @@ from surefoot.algorithms import Settings
 from surefoot.errors import InputError
 from surefoot.guides import GUIDES
 from surefoot.noise import noise_from_dict
+from surefoot.study.own import looked_up
 
 
 def settings_to_dict(settings: Settings) -> dict[str, Any]:
@@ -40,18 +40,8 @@ def _by_name(guide: Any) -> str | None:
 
 
 def _found(guide: str | None) -> Any:
-    """What "module:attribute" names; other names as they are.
-
-    Modules are only looked up, never imported: no file can make its reader run anything.
-    """
+    """What "module:attribute" names; other names as they are."""
     if guide is None or ":" not in guide:
         return guide
-    name, _, attribute = guide.partition(":")
-    if name not in sys.modules:
-        raise InputError(
-            f"the study's guide is {guide!r}: import {name} before the study is made or opened"
-        )
-    found = getattr(sys.modules[name], attribute, None)
-    if found is None:
-        raise InputError(f"the study's guide is {guide!r}, but {name} has no {attribute!r}")
+    found = looked_up(guide, "guide")
     return found() if isinstance(found, type) else found

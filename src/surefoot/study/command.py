@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import re
 import shlex
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from surefoot.categories import written
 from surefoot.errors import InputError
 from surefoot.problem import RobustProblem
+from surefoot.study.own import imported
 from surefoot.study.program import run_program
 from surefoot.study.pull import Pull, refuse_reserved
 
 FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 OWN_FIELDS = ("arm", "perturbation", "id", "seed")
+NOMINAL = "nominal.{}"
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class CommandSimulator:
     """Runs a program for each pull, without a shell.
 
     Fields in braces are replaced: {seed}, {id}, {arm}, {perturbation}, and each parameter by its
-    name, written so that reading it back gives the same number. {{ and }} stand for braces.
+    name, written so that reading it back gives the same value; {nominal.name} is the arm's own,
+    as nothing goes wrong. {{ and }} stand for braces.
 
     Attributes:
         command: the program and its arguments, each with fields; a single string is split as a
@@ -61,7 +63,7 @@ class CommandSimulator:
 
     def check_fields(self, parameter_names: Sequence[str]) -> None:
         """Refuse fields that no pull will have."""
-        allowed = {*OWN_FIELDS, *parameter_names}
+        allowed = {*OWN_FIELDS, *parameter_names, *map(NOMINAL.format, parameter_names)}
         for text in (*self.arguments, self.folder, self.file or ""):
             for found in FIELD.finditer(text):
                 if found[1] is not None and found[1] not in allowed:
@@ -111,7 +113,7 @@ class CommandSimulator:
 
 def fill(text: str, pull: Pull) -> str:
     """The text with its fields replaced."""
-    return _fill(text, pull, str)
+    return _fill(text, pull, _shown)
 
 
 def fill_path(text: str, pull: Pull) -> str:
@@ -119,8 +121,9 @@ def fill_path(text: str, pull: Pull) -> str:
     return _fill(text, pull, _part_of_a_name)
 
 
-def _fill(text: str, pull: Pull, written: Callable[[object], str]) -> str:
-    values = {
+def _fill(text: str, pull: Pull, shown: Callable[[object], str]) -> str:
+    values: dict[str, object] = {
+        **{NOMINAL.format(name): value for name, value in (pull.nominal or {}).items()},
         **pull.parameters,
         "arm": pull.arm,
         "perturbation": pull.perturbation,
@@ -135,13 +138,17 @@ def _fill(text: str, pull: Pull, written: Callable[[object], str]) -> str:
             raise InputError(
                 f"{text!r} has a field {found[0]}, but a pull has only {', '.join(sorted(values))}"
             )
-        return written(values[found[1]])
+        return shown(values[found[1]])
 
     return FIELD.sub(value, text)
 
 
+def _shown(value: object) -> str:
+    return written(value) if isinstance(value, str | bool | float) else str(value)
+
+
 def _part_of_a_name(value: object) -> str:
-    text = str(value)
+    text = _shown(value)
     if "/" in text or "\0" in text or text in ("", ".", ".."):
         raise InputError(
             f"{text!r} cannot be part of the name of a folder or file: rename it, or use {{id}}"
@@ -199,30 +206,3 @@ def simulator_from(reference: str, folder: Path) -> Callable[[Pull], float]:
         )
     simulator: Callable[[Pull], float] = found
     return simulator
-
-
-def imported(reference: str, folder: Path, what: str) -> Any:
-    """What "module:attribute" names, beside the configuration file too.
-
-    Args:
-        what: what it is to be, for messages.
-    """
-    module, _, name = reference.partition(":")
-    if not module or not name:
-        raise InputError(f'the {what} {reference!r} names nothing in a module: write "module:name"')
-    place = str(folder.absolute())
-    if place not in sys.path:
-        sys.path.insert(0, place)
-    try:
-        found: Any = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"the {what}'s module {module!r} cannot be imported ({error}): is it in {place}?"
-        ) from None
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise InputError(
-                f"the module {module!r} has no {name!r}: write the name of a {what} in it"
-            )
-        found = getattr(found, part)
-    return found

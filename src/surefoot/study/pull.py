@@ -5,11 +5,12 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from surefoot.arrays import Array
+from surefoot.categories import Value
 from surefoot.errors import InputError
 from surefoot.problem import RobustProblem
 
@@ -41,11 +42,13 @@ class Pull:
         phase: the phase it belongs to.
         pair: the row of the pair in the problem.
         arm, perturbation: their names.
-        parameters: what is to be simulated, x − y, by name.
+        parameters: what is to be simulated, the perturbed arm, by name.
         features: (n_features,) the feature map's image of the parameters.
         study_seed: the seed of the whole study.
         block: with common random numbers, the number of the block whose streams this pull shares
             with one pull of every other pair in it; None if its streams are its own.
+        own_values: the arm's own parameters, in the order of `parameters`; None if only its pairs
+            are known.
     """
 
     id: int
@@ -54,16 +57,24 @@ class Pull:
     pair: int
     arm: str
     perturbation: str
-    parameters: dict[str, float]
+    parameters: dict[str, Value]
     features: Array
     study_seed: int
     block: int | None = None
+    own_values: tuple[Value, ...] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the features as bytes: an array would be most of the cost of a tiny pull."""
         words = (self.id, self.study, self.phase, self.pair, self.arm, self.perturbation)
-        seeds = (self.study_seed, self.block)
-        return _received, (words, self.parameters, self.features.tobytes(), seeds)
+        rest = (self.study_seed, self.block, self.own_values)
+        return _received, (words, self.parameters, self.features.tobytes(), rest)
+
+    @property
+    def nominal(self) -> dict[str, Value] | None:
+        """The arm as nothing goes wrong, by name; None if only its pairs are known."""
+        if self.own_values is None:
+            return None
+        return dict(zip(self.parameters, self.own_values, strict=True))
 
     @property
     def seed_sequence(self) -> np.random.SeedSequence:
@@ -95,11 +106,17 @@ class Pull:
 
 def _received(
     words: tuple[int, str, int, int, str, str],
-    parameters: dict[str, float],
+    parameters: dict[str, Value],
     features: bytes,
-    seeds: tuple[int, int | None],
+    rest: tuple[int, int | None, tuple[Value, ...] | None],
 ) -> Pull:
-    return Pull(*words, parameters, np.frombuffer(features), *seeds)
+    return Pull(*words, parameters, np.frombuffer(features), *rest)
+
+
+class _Values(NamedTuple):
+    arm: int
+    parameters: dict[str, Value]
+    nominal: tuple[Value, ...] | None
 
 
 class PullFactory:
@@ -107,28 +124,37 @@ class PullFactory:
 
     def __init__(self, problem: RobustProblem, study: str, study_seed: int) -> None:
         self._problem, self._study, self._seed = problem, study, study_seed
-        self._parameters: dict[int, dict[str, float]] = {}
+        self._known: dict[int, _Values] = {}
+        self._nominal: dict[int, tuple[Value, ...] | None] = {}
 
     def __call__(self, number: int, phase: int, pair: int, block: int | None = None) -> Pull:
         problem = self._problem
-        parameters = self._parameters.get(pair)
-        if parameters is None:
-            values = problem.parameters[pair].tolist()
-            parameters = self._parameters[pair] = dict(
-                zip(problem.parameter_names, values, strict=True)
-            )
+        known = self._known.get(pair)
+        if known is None:
+            known = self._known[pair] = self._values(pair)
         return Pull(
             id=number,
             study=self._study,
             phase=phase,
             pair=pair,
-            arm=problem.arm_names[int(problem.arm_of_pair[pair])],
+            arm=problem.arm_names[known.arm],
             perturbation=problem.perturbation_names[pair],
-            parameters=parameters.copy(),
+            parameters=known.parameters.copy(),
             features=problem.features[pair],
             study_seed=self._seed,
             block=block,
+            own_values=known.nominal,
         )
+
+    def _values(self, pair: int) -> _Values:
+        """What pulls of a pair have in common; the nominal arm is one object for all of its pairs,
+        which a message to a worker holds once.
+        """
+        arm = int(self._problem.arm_of_pair[pair])
+        if arm not in self._nominal:
+            own = self._problem.nominal_values(arm)
+            self._nominal[arm] = None if own is None else tuple(own.values())
+        return _Values(arm, self._problem.values_of(pair), self._nominal[arm])
 
 
 @dataclass(frozen=True)

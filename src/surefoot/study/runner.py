@@ -12,6 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Self
 
 from surefoot.algorithms import Result
+from surefoot.categories import written
 from surefoot.errors import InputError
 from surefoot.progress import NoProgress, Progress
 from surefoot.study.errors import StudyInterrupted, StudyPaused
@@ -176,7 +177,9 @@ class Runner:
             self._pause_for(pull, f"failed {self._failures[pull.id]} times", hopeless[0].error)
 
     def _pause_for(self, pull: Pull, what: str, error: str | None) -> None:
-        where = ", ".join(f"{name}={value:g}" for name, value in pull.parameters.items())
+        where = ", ".join(
+            f"{name}={written(value, 'g')}" for name, value in pull.parameters.items()
+        )
         message = (
             f"pull {pull.id} (arm {pull.arm!r}, perturbation {pull.perturbation!r}, "
             f"{where}) {what}:\n{error}\nNothing is lost and nothing was left out. Mend the "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import (
@@ -18,33 +18,22 @@ from pydantic import (
     model_validator,
 )
 
-from surefoot.arrays import Array
+from surefoot.categories import Value, typed, written
 from surefoot.errors import InputError
-from surefoot.features import MAPS
-from surefoot.literals import exact_number, number_from_text
+from surefoot.features import Function
+from surefoot.literals import exact_number
 from surefoot.problem import RobustProblem
-from surefoot.study.offsets import (
-    NAMES,
-    OffsetTable,
-    Row,
-    corners,
-    labels,
-    read_offset,
-    require_text,
-    rows_from,
-)
-from surefoot.study.pull import refuse_reserved
+from surefoot.tables.fields import read_fields
+from surefoot.tables.labels import NO_PARAMETERS
+from surefoot.tables.lists import problem_from_rows, require_size
+from surefoot.tables.offsets import Row, corners, read_offset, rows_from
 
-if TYPE_CHECKING:
-    Features = str
-else:
-    Features = Literal[tuple(MAPS)]
-MOST_PAIRS = 2_000_000
+FIELD = re.compile(r"\{([^{}]*)\}")
 
 
-def _entry(value: Any) -> float | str:
-    """A number or a text, as an entry of a list holds them."""
-    if not isinstance(value, str):
+def _value(value: Any) -> Value:
+    """A number, a text or a truth value, as an entry of a list holds them."""
+    if not isinstance(value, str | bool):
         exact_number(value)
     return value  # type: ignore[no-any-return]
 
@@ -62,7 +51,7 @@ def _whole(value: Any) -> Any:
 
 Whole = Annotated[int, BeforeValidator(_whole)]
 Number = Annotated[float, BeforeValidator(exact_number)]
-Entry = Annotated[float | str, PlainValidator(_entry)]
+Entry = Annotated[Value, PlainValidator(_value)]
 Offset = Annotated[float | str, PlainValidator(_offset)]
 
 
@@ -84,11 +73,14 @@ class Steps(Section):
 
 
 class Arms(Section):
-    """One of: a list of named parameters, a grid of values, or a CSV."""
+    """One of: a list of named parameters, a grid of values, or a CSV; and how arms without a name
+    are called, with {parameter} for a value.
+    """
 
     rows: list[dict[str, Entry]] | None = Field(None, alias="list")
-    grid: dict[str, list[Number] | Steps] | None = None
+    grid: dict[str, list[Entry] | Steps] | None = None
     csv: str | None = None
+    name: str | None = None
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -110,6 +102,16 @@ class Arms(Section):
         grid = self.grid or {}
         axes = [axis.values() if isinstance(axis, Steps) else axis for axis in grid.values()]
         return [dict(zip(grid, point, strict=True)) for point in itertools.product(*axes)]
+
+    def entries(self, folder: Path) -> list[dict[str, Any]]:
+        """One entry per arm; the path of a CSV is relative to the folder."""
+        if self.grid is not None:
+            entries = self.grid_points()
+        elif self.csv is not None:
+            entries = _typed_entries(_read_entries(folder / self.csv, "arms.csv"), "arms.csv")
+        else:
+            entries = list(self.rows or [])
+        return entries if self.name is None else [_named(entry, self.name) for entry in entries]
 
 
 class Perturbations(Section):
@@ -134,15 +136,24 @@ class Perturbations(Section):
     def box_size(self) -> int:
         """How many corners the box has, without making them; 1 if there is none."""
         widths = (self.box or {}).values()
-        sides = sum(read_offset(width)[0] != 0 for width in widths)
+        sides = sum(read_offset(width).number != 0 for width in widths)
         return 1 << sides
+
+    def offset_rows(self, folder: Path) -> list[Row] | None:
+        """One row for each; None: nothing goes wrong. CSV paths are relative to the folder."""
+        if self.box is not None:
+            return corners(self.box)
+        if self.csv is not None:
+            entries = _read_entries(folder / self.csv, "perturbations.csv")
+            return rows_from(_numbers_where_all_are(entries), "perturbations.csv")
+        return None if self.rows is None else rows_from(self.rows, "perturbations")
 
 
 def build_problem(
     arms: Arms,
     perturbations: Perturbations,
-    environment: dict[str, float],
-    features: Features,
+    environment: dict[str, Value],
+    features: str | Function,
     folder: Path,
 ) -> RobustProblem:
     """The problem that the sections describe; CSV paths are relative to the folder.
@@ -150,118 +161,26 @@ def build_problem(
     Args:
         environment: parameters that no arm chooses, as they are if nothing goes wrong.
     """
-    _require_size(arms.grid_size * perturbations.box_size)  # before memory is taken for them
-    names, arm_names, values = _read_arms(arms, folder)
-    _refuse_chosen(environment, names)
-    names = [*names, *environment]
-    around = np.tile(list(environment.values()), (len(values), 1))
-    values = np.hstack([values, around])
-    rows = _read_perturbations(perturbations, folder)
-    _refuse_strangers(rows, names, arm_names)
-    table = OffsetTable(rows, names)
-    _require_size(table.n_pairs(len(arm_names)))
-    own = [table.of(arm, value) for arm, value in zip(arm_names, values, strict=True)]
-    return RobustProblem(
-        values,
-        [-offsets for offsets, _ in own],  # a pair is x − y: what is added here is subtracted there
-        features=features,
-        arm_names=arm_names,
-        perturbation_names=[labels for _, labels in own],
-        parameter_names=names,
-    )
+    require_size(arms.grid_size * perturbations.box_size)  # before memory is taken for them
+    rows = perturbations.offset_rows(folder)
+    return problem_from_rows(arms.entries(folder), rows, environment, features)
 
 
-def _require_size(pairs: int) -> None:
-    if pairs > MOST_PAIRS:
-        raise InputError(
-            f"arms and perturbations make {f'{pairs:,}' if pairs < 10**15 else 'over 10^15'} "
-            f"pairs, and at most {MOST_PAIRS:,} can be worked with: give fewer values to the "
-            "grid, fewer parameters to the box, or lists of those that matter"
-        )
+def _named(entry: dict[str, Any], name: str) -> dict[str, Any]:
+    """The entry with a name, if it has none: {parameter} stands for the value of one."""
 
-
-def _read_arms(arms: Arms, folder: Path) -> tuple[list[str], list[str], Array]:
-    """Parameter names, arm names, and (n_arms, n_parameters) values."""
-    if arms.grid is not None:
-        rows = arms.grid_points()
-    elif arms.csv is not None:
-        rows = _read_entries(folder / arms.csv, "arms.csv")
-        for number, row in enumerate(rows):
-            for key in row.keys() - {"name"}:
-                row[key] = _named(number_from_text, row[key], f"arms.csv: {key} of row {number}")
-    else:
-        rows = list(arms.rows or [])
-    if not rows:
-        raise InputError("arms: there are none: give at least two")
-    names = [key for key in rows[0] if key != "name"]
-    refuse_reserved({"arm"}.intersection(names))  # a label leaves it out, so arms have no names
-    for number, row in enumerate(rows):
-        keys = [key for key in row if key != "name"]
-        if sorted(keys) != sorted(names) or not names:
+    def value(found: re.Match[str]) -> str:
+        if found[1] not in entry:
             raise InputError(
-                f"arms: entry {number} has parameters {keys}, the first has {names}: "
-                f"all need the same"
+                f"arms: name has a field {found[0]}, but an arm has only {', '.join(entry)}"
             )
-        if "name" in row:
-            require_text(row["name"], f"arms: name of entry {number}")
-    values = [
-        [_named(exact_number, row[name], f"arms: {name} of entry {k}") for name in names]
-        for k, row in enumerate(rows)
-    ]
-    named = [str(row.get("name") or label) for row, label in zip(rows, labels(rows), strict=True)]
-    return names, named, np.array(values)
+        return written(entry[found[1]], "g")
 
-
-def _refuse_chosen(environment: dict[str, float], names: list[str]) -> None:
-    for name in environment:
-        if name in names:
-            raise InputError(
-                f"environment: {name!r} is a parameter of the arms too: leave it to one of them"
-            )
-        if name in NAMES:
-            raise InputError(f"environment: a parameter cannot be called {name!r}: rename it")
-
-
-def _read_perturbations(given: Perturbations, folder: Path) -> list[Row]:
-    if given.box is not None:
-        return corners(given.box)
-    if given.csv is not None:
-        entries = _read_entries(folder / given.csv, "perturbations.csv")
-        return rows_from(_numbers_where_all_are(entries), "perturbations.csv")
-    if given.rows is not None:
-        return rows_from(given.rows, "perturbations")
-    return [Row("none", {})]
-
-
-def _refuse_strangers(rows: list[Row], names: list[str], arm_names: list[str]) -> None:
-    """Every row changes parameters that there are, of an arm that there is."""
-    arms = set(arm_names)
-    for number, row in enumerate(rows):
-        unknown = [key for key in row.offsets if key not in names]
-        if unknown:
-            raise InputError(
-                f"perturbations: entry {number} changes {unknown[0]!r}, which no arm "
-                f"has, nor the environment: the parameters are {names}"
-            )
-        if row.arm is not None and row.arm not in arms:
-            raise InputError(
-                f"perturbations: entry {number} is for arm {row.arm!r}: the arms are "
-                f"{arm_names[:10]}"
-            )
-
-
-def _named(read: Callable[[Any], float], value: Any, what: str) -> float:
-    """What `read` makes of the value; an error says what it was."""
-    try:
-        return read(value)
-    except InputError as error:
-        raise InputError(f"{what}: {error}") from None
+    return {"name": FIELD.sub(value, name)} | entry
 
 
 def _read_entries(path: Path, what: str) -> list[dict[str, Any]]:
     """Rows of a CSV as dictionaries of texts, without the fields that are blank."""
-    from surefoot.tables import read_fields
-
     try:
         header, rows = read_fields(path)
     except InputError as error:
@@ -272,14 +191,27 @@ def _read_entries(path: Path, what: str) -> list[dict[str, Any]]:
     ]
 
 
-def _numbers_where_all_are(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Columns that hold numbers alone as numbers; where percentages are, all stay as written."""
-    for key in {key for entry in entries for key in entry} - set(NAMES):
+def _typed_entries(entries: list[dict[str, Any]], what: str) -> list[dict[str, Any]]:
+    """Entries of arms, with numbers, truth values and words in the place of their texts."""
+    for key in {key: None for entry in entries for key in entry if key != "name"}:
+        owners = [number for number, entry in enumerate(entries) if key in entry]
         try:
-            values = [number_from_text(entry[key]) if key in entry else None for entry in entries]
+            values = typed([entries[number][key] for number in owners])
+        except InputError as error:
+            raise InputError(f"{what}: {key}: {error}") from None
+        for number, value in zip(owners, values, strict=True):
+            entries[number][key] = value
+    return entries
+
+
+def _numbers_where_all_are(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Columns that hold numbers or truth values alone as such; others stay as they are written."""
+    for key in {key for entry in entries for key in entry} - set(NO_PARAMETERS):
+        owners = [entry for entry in entries if key in entry]
+        try:
+            values = typed([entry[key] for entry in owners])
         except InputError:
             continue
-        for entry, value in zip(entries, values, strict=True):
-            if value is not None:
-                entry[key] = value
+        for entry, value in zip(owners, values, strict=True):
+            entry[key] = value
     return entries

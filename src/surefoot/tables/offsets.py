@@ -3,65 +3,79 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from surefoot.arrays import Array
+from surefoot.categories import Reader, Value
 from surefoot.errors import InputError
 from surefoot.literals import exact_number, number_from_text
-
-NAMES = ("name", "arm")  # keys of an entry that are no parameters
+from surefoot.tables.labels import NO_PARAMETERS, labels, parameters_of
 
 
 @dataclass(frozen=True)
 class Row:
-    """A named row of offsets, for one arm or (None) for all."""
+    """A named row of offsets, for one arm or (None) for all.
+
+    Attributes:
+        place: where it was written, for messages.
+    """
 
     name: str
-    offsets: dict[str, float | str]
+    offsets: dict[str, Value]
     arm: str | None = None
+    place: str = "perturbations"
 
 
-def read_offset(value: Any) -> tuple[float, bool]:
-    """The number, and whether it is relative to the arm's own value."""
+class Change(NamedTuple):
+    """What a row does to a parameter: the number is added, as a share of the arm's own value if it
+    is relative, or takes its place.
+    """
+
+    number: float = 0.0
+    relative: bool = False
+    replaces: bool = False
+
+
+UNCHANGED = Change()
+
+
+def read_offset(value: Any) -> Change:
+    """What an offset does to a number."""
     try:
         if not isinstance(value, str):
-            return exact_number(value), False
+            return Change(exact_number(value))
         written = value.strip()
         if written.endswith("%"):
-            return number_from_text(written.removesuffix("%")) / 100, True
-        return number_from_text(written), False
+            return Change(number_from_text(written.removesuffix("%")) / 100, relative=True)
+        return Change(number_from_text(written))
     except InputError as error:
         raise InputError(
             f"{value!r:.60} is no offset: write a number, or a percentage such as '-10%' ({error})"
         ) from None
 
 
-def rows_from(entries: Sequence[dict[str, Any]], where: str) -> list[Row]:
+def rows_from(entries: Sequence[Mapping[str, Any]], where: str) -> list[Row]:
     """Rows from dictionaries with the keys `name`, `arm` and parameters."""
     for number, entry in enumerate(entries):
-        for key, value in entry.items():
-            if key in NAMES:
-                require_text(value, f"{where}: {key} of entry {number}")
-                continue
-            try:
-                read_offset(value)
-            except InputError as error:
-                raise InputError(f"{where}: in entry {number}, {key}: {error}") from None
+        for key in NO_PARAMETERS:
+            if key in entry:
+                require_text(entry[key], f"{where}: {key} of entry {number}")
+    places = [f"{where}: in entry {number}" for number in range(len(entries))]
     return [
-        Row(entry.get("name") or label or "none", _parameters(entry), entry.get("arm"))
-        for entry, label in zip(entries, labels(entries), strict=True)
+        Row(entry.get("name") or label or "none", parameters_of(entry), entry.get("arm"), place)
+        for entry, label, place in zip(entries, labels(entries), places, strict=True)
     ]
 
 
-def corners(box: dict[str, float | str]) -> list[Row]:
+def corners(box: Mapping[str, float | str]) -> list[Row]:
     """The corners of a box: enough for linear rewards, which are worst at one of them."""
-    sides: list[list[tuple[str, float | str]]] = []
+    sides: list[list[tuple[str, Value]]] = []
     for name, radius in box.items():
-        number, relative = read_offset(radius)
+        number, relative, _ = read_offset(radius)
         if number < 0:
             raise InputError(f"perturbations.box: {name} is {radius!r}: a half-width must be ≥ 0")
         far: float | str = str(radius).strip().removeprefix("+") if relative else number
@@ -69,14 +83,9 @@ def corners(box: dict[str, float | str]) -> list[Row]:
         sides.append([(name, near), (name, far)] if number else [(name, 0.0)])
     found = [dict(corner) for corner in itertools.product(*sides)]
     return [
-        Row(label or "none", corner) for corner, label in zip(found, labels(found), strict=True)
+        Row(label or "none", corner, place="perturbations.box")
+        for corner, label in zip(found, labels(found), strict=True)
     ]
-
-
-def labels(entries: Sequence[dict[str, Any]]) -> list[str]:
-    """A name for each entry from its parameters, with as many digits as tell them apart."""
-    short = [_label(entry, "g") for entry in entries]
-    return short if len(set(short)) == len(short) else [_label(entry, "") for entry in entries]
 
 
 def require_text(value: Any, what: str) -> None:
@@ -90,26 +99,29 @@ class OffsetTable:
 
     Attributes:
         rows: all rows, in the order in which they were given.
+
+    Args:
+        readers: of all parameters by name; those of categories learn words that no arm has.
     """
 
-    def __init__(self, rows: Sequence[Row], parameters: Sequence[str]) -> None:
+    def __init__(self, rows: Sequence[Row], readers: Mapping[str, Reader]) -> None:
         self.rows = rows
         self._for_all: list[int] = []
         self._for_arm: dict[str, list[int]] = {}
         for number, row in enumerate(rows):
             own = self._for_all if row.arm is None else self._for_arm.setdefault(row.arm, [])
             own.append(number)
-        read = [[read_offset(row.offsets.get(name, 0.0)) for name in parameters] for row in rows]
-        shape = (len(rows), len(parameters))
-        self._numbers = np.array([[n for n, _ in row] for row in read]).reshape(shape)
-        self._relative = np.array([[r for _, r in row] for row in read], dtype=bool).reshape(shape)
+        changes = [[_change(row, name, readers[name]) for name in readers] for row in rows]
+        parts = np.array(changes, dtype=np.float64).reshape(len(rows), len(readers), len(UNCHANGED))
+        self._numbers = parts[..., 0]
+        self._relative, self._replaces = parts[..., 1] > 0, parts[..., 2] > 0
 
     def n_pairs(self, n_arms: int) -> int:
         """How many pairs that many arms have in all."""
         return n_arms * len(self._for_all) + sum(map(len, self._for_arm.values()))
 
-    def of(self, arm: str, values: Array) -> tuple[Array, list[str]]:
-        """(n_perturbations, n_parameters) what is added to this arm's values, and the names."""
+    def pairs_of(self, arm: str, values: Array) -> tuple[Array, list[str]]:
+        """(n_perturbations, n_parameters) the perturbed values of this arm, and their names."""
         own = sorted(self._for_all + self._for_arm.get(arm, []))
         if not own:
             raise InputError(
@@ -123,7 +135,8 @@ class OffsetTable:
                 "give each perturbation of an arm its own name"
             )
         numbers = self._numbers[own]
-        return np.where(self._relative[own], numbers * values, numbers), names
+        added = values + np.where(self._relative[own], numbers * values, numbers)
+        return np.where(self._replaces[own], numbers, added), names
 
 
 def first_repeated(names: Iterable[str]) -> str | None:
@@ -136,13 +149,13 @@ def first_repeated(names: Iterable[str]) -> str | None:
     return None
 
 
-def _parameters(entry: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in entry.items() if key not in NAMES}
-
-
-def _label(entry: dict[str, Any], style: str) -> str:
-    return ", ".join(f"{key}={_show(value, style)}" for key, value in _parameters(entry).items())
-
-
-def _show(value: Any, style: str) -> str:
-    return value if isinstance(value, str) else f"{float(value):{style}}"
+def _change(row: Row, name: str, reader: Reader) -> Change:
+    if name not in row.offsets:
+        return UNCHANGED
+    value = row.offsets[name]
+    try:
+        if reader.category is None:
+            return read_offset(value)
+        return Change(reader.number(value), replaces=True)
+    except InputError as error:
+        raise InputError(f"{row.place}, {name}: {error}") from None

@@ -56,12 +56,12 @@ def test_features_are_passed_on() -> None:
         (pd.DataFrame({"arm": [], "x": []}), "0 rows and 1 parameter columns"),
         (
             pd.DataFrame({"arm": ["a", "b"], "x": [1.0, "two"]}),
-            "column 'x': 'two' is not a number",
+            "column 'x', row 1: 'two' is not a number",
         ),
         (pd.DataFrame({"arm": ["a", None], "x": [1.0, 2.0]}), "row 1 has no arm"),
         (
             pd.DataFrame({"arm": ["a", "b"], "x": [1.0, np.nan]}),
-            "column 'x': nan is not a finite number",
+            "column 'x', row 1: nan is not a finite number",
         ),
     ],
 )
@@ -111,8 +111,10 @@ def test_names_that_look_like_nothing_are_names(tmp_path: Path) -> None:
     ("rows", "message"),
     [
         ("a,p,1_000", "column 'x': '1_000' is not a number"),
-        ("a,p,true", "column 'x': 'true' is not a number"),
-        ("a,p,NA", "column 'x': 'NA' is not a number"),
+        ("a,p,1\nb,p,true", "column 'x': 'true' is not a number"),
+        ("a,p,true\nb,p,1", "column 'x', row 1: '1' is neither true nor false"),
+        ("a,p,NA", "column 'x', row 0: 'NA' is neither a number nor a word"),
+        ("a,p,good\nb,p,1", "column 'x', row 1: '1' is neither a number nor a word"),
         ("a,p,", "column 'x': '' is not a number"),
         ("a,p,1e400", "column 'x': '1e400' is not a finite number"),
         ("a,p,9007199254740993", "more digits than a number can hold.*become 9007199254740992"),

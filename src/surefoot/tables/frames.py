@@ -1,9 +1,8 @@
-"""Problems as tables: pandas frames and CSV files."""
+"""Problems as pandas frames, and the CSV files that hold them."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from surefoot.arrays import IntArray
+from surefoot.categories import Reader, typed
 from surefoot.errors import InputError
-from surefoot.literals import exact_number, number_from_text
+from surefoot.tables.fields import read_fields
 
 if TYPE_CHECKING:
     from surefoot.features import Function
@@ -27,8 +27,8 @@ def problem_to_frame(problem: RobustProblem) -> pd.DataFrame:
         "arm": [problem.arm_names[a] for a in problem.arm_of_pair],
         "perturbation": problem.perturbation_names,
     }
-    for name, values in zip(problem.parameter_names, problem.parameters.T, strict=True):
-        columns[name] = values
+    for number, name in enumerate(problem.parameter_names):
+        columns[name] = problem.coding.column(problem.parameters, number)
     return pd.DataFrame(columns)
 
 
@@ -47,7 +47,11 @@ def problem_from_frame(frame: pd.DataFrame, features: str | Function) -> RobustP
             f"the table has {len(frame)} rows and {len(names)} parameter columns: "
             f"give at least one of each"
         )
-    values = [_numbers(frame[name].tolist(), name, exact_number) for name in names]
+    columns = {str(name): frame[name].tolist() for name in names}
+    readers = {name: Reader(values[0]) for name, values in columns.items()}
+    numbers = [
+        readers[name].read(values, f"column {name!r}, row") for name, values in columns.items()
+    ]
     owners = frame["arm"].mask(frame["arm"].map(lambda arm: isinstance(arm, str) and not arm))
     codes, arms = pd.factorize(owners)
     if (codes < 0).any():
@@ -56,21 +60,16 @@ def problem_from_frame(frame: pd.DataFrame, features: str | Function) -> RobustP
     if labels is not None:
         _refuse_repeated(codes, [str(arm) for arm in arms], labels)
     return RobustProblem.from_pairs(
-        np.column_stack(values),
+        np.column_stack(numbers),
         codes,
         features=features,
         arm_names=[str(arm) for arm in arms],
         perturbation_names=labels,
-        parameter_names=[str(name) for name in names],
+        parameter_names=list(columns),
+        categories={
+            name: reader.category for name, reader in readers.items() if reader.category is not None
+        },
     )
-
-
-def _numbers(values: Iterable[Any], name: str, read: Callable[[Any], float]) -> list[float]:
-    """A parameter's values; what is not exactly a number is shown."""
-    try:
-        return [read(value) for value in values]
-    except InputError as error:
-        raise InputError(f"column {name!r}: {error}") from None
 
 
 def _refuse_repeated(codes: IntArray, arms: list[str], labels: list[str]) -> None:
@@ -91,49 +90,15 @@ def read_csv(path: str | Path) -> pd.DataFrame:
     Names are names: an arm called 1 is not called 1.0, and one called NA or None is an arm.
     """
     header, rows = read_fields(Path(path))
-    columns: dict[str, Sequence[object]] = {}
+    columns: dict[str, Sequence[Any]] = {}
     for number, name in enumerate(header):
         fields = [row[number] for row in rows]
-        columns[name] = fields if name in NAMES else _numbers(fields, name, number_from_text)
-    return pd.DataFrame(columns, columns=header)
+        columns[name] = fields if name in NAMES else _typed(fields, name)
+    return pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in columns.items()})
 
 
-def read_fields(path: Path) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows of a CSV, every field as it is written; lines left empty are skipped.
-
-    A table that is not rectangular is refused: a field too many or too few shifts the others.
-    """
-    if not path.is_file():
-        raise InputError(f"there is no file {str(path)!r}: give the path of a CSV table")
-    header: list[str] = []
-    rows: list[list[str]] = []
+def _typed(fields: list[str], name: str) -> list[Any]:
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, strict=True)
-            for row in reader:
-                if not row:
-                    continue
-                if not header:
-                    header = _distinct(row)
-                elif len(row) != len(header):
-                    raise InputError(
-                        f"line {reader.line_num} has {len(row)} fields, the header {len(header)}"
-                    )
-                else:
-                    rows.append(row)
-        if not header:
-            raise InputError("it is empty")
-    except (csv.Error, UnicodeDecodeError, OSError, InputError) as error:
-        raise InputError(
-            f"{str(path)!r} is not a CSV table in UTF-8 ({error}): give comma-separated columns "
-            "with a header, and quotes round a field that holds a comma"
-        ) from None
-    return header, rows
-
-
-def _distinct(header: list[str]) -> list[str]:
-    names = [name.strip() for name in header]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"the column {twice!r} stands twice")
-    return names
+        return typed(fields)
+    except InputError as error:
+        raise InputError(f"column {name!r}: {error}") from None

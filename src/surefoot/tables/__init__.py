@@ -1,0 +1,1 @@
+"""Problems as tables: pandas frames, CSV files, and lists of named values."""
