@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 KERNELS := $(VENV)/.compiled
 WORKERS ?= 2
 
-.PHONY: demo test lint unit chaos bench docs clean chromium
+.PHONY: demo test lint unit chaos bench docs clean chromium ngspice
 
 demo: $(READY)
 	$(BIN)/surefoot bolus 'adult#001' --out results
@@ -23,7 +23,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-unit: $(KERNELS) chromium
+unit: $(KERNELS) chromium ngspice
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 # Kills, torn and crafted files, mutated input, signals, clusters and load: a quarter of an hour.
@@ -43,6 +43,13 @@ chromium:
 	       && echo "installing Chromium for the browser tests" \
 	       && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
 	  || { echo "no Chromium, and no right to install it: the browser tests will be skipped"; [ -z "$$CI" ]; }
+
+ngspice:
+	@command -v ngspice >/dev/null 2>&1 \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 \
+	       && echo "installing ngspice for an example" \
+	       && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq ngspice >/dev/null; } \
+	  || { echo "no ngspice, and no right to install it: its example will be skipped"; [ -z "$$CI" ]; }
 
 # Python's own compilation is left to the first import: most of what is installed is never imported
 $(READY): pyproject.toml constraints.txt

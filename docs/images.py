@@ -1,7 +1,10 @@
-"""Draw the pictures of the README and the docs: `python docs/images.py`."""
+"""Draw the pictures of the README and the docs: `python docs/images.py`, and `… gallery`."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -9,11 +12,13 @@ import numpy as np
 import vl_convert
 
 import surefoot as sf
-from surefoot.charts import evidence_chart
+from surefoot.charts import arms_chart, evidence_chart
 from surefoot.commands import init
 from surefoot.study.config import StudyConfig
 
 IMAGES = Path(__file__).parent / "images"
+EXAMPLES = Path(__file__).parent.parent / "examples"
+GALLERY = ("inventory", "pendulum", "queue", "circuit")
 
 
 def controllers() -> sf.RobustProblem:
@@ -39,5 +44,20 @@ def evidence() -> None:
     (IMAGES / "evidence.png").write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=1.5))
 
 
+def gallery() -> None:
+    """The worst case of each arm in every example that runs by itself: `python docs/images.py
+    gallery`.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        examples = shutil.copytree(EXAMPLES, Path(folder) / "examples")
+        for name in GALLERY:
+            command = [sys.executable, "-m", "surefoot", "run", "--quiet", f"{name}.toml"]
+            subprocess.run(command, cwd=examples, check=True)
+            with sf.StudyReader(examples / f"{name}.db") as reader:
+                chart = arms_chart(reader.result, sign=reader.sign, title=reader.result.sentence)
+            svg = vl_convert.vegalite_to_svg(chart.properties(width=420).to_dict())
+            (IMAGES / f"gallery-{name}.svg").write_text(svg)
+
+
 if __name__ == "__main__":
-    evidence()
+    {"evidence": evidence, "gallery": gallery}[sys.argv[1] if sys.argv[1:] else "evidence"]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from tests.documents import ROOT
 
 EXAMPLES = ROOT / "examples"
 STUDIES = {"inventory": "usual", "pendulum": "firm", "queue": "service=4"}
+BIAS = "lower=7000"  # of the amplifier; 6000 and 8000 are within its tolerance
 
 
 @pytest.fixture
@@ -45,6 +47,22 @@ def test_a_study_finds_the_best_worst_case(name: str, best: str, folder: Path) -
     output = _run(folder, "surefoot", "run", "--quiet", "--processes", "1", f"{name}.toml")
     assert output.startswith(f"{best} has the best worst case")
     assert "95 % confidence" in output
+
+
+def test_a_circuit_across_its_corners(folder: Path) -> None:
+    if shutil.which("ngspice") is None and not os.environ.get("CI"):
+        pytest.skip("ngspice is not installed: apt-get install ngspice")
+    output = _run(folder, "surefoot", "run", "--quiet", "circuit.toml")
+    assert output.startswith(f"{BIAS} has the best worst case to within 1, with 95 % confidence")
+
+
+def test_every_example_is_in_the_gallery_with_its_picture() -> None:
+    text = (ROOT / "docs" / "gallery.md").read_text()
+    for path in EXAMPLES.glob("*.toml"):
+        assert f"examples/{path.name}" in text
+    pictures = re.findall(r"\(images/(gallery-[^)]+)\)", text)
+    assert len(pictures) >= len(STUDIES) + 1
+    assert all((ROOT / "docs" / "images" / name).exists() for name in pictures)
 
 
 def test_the_quickstart(folder: Path) -> None:

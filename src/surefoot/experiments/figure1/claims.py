@@ -95,16 +95,15 @@ def _runs(runs: pd.DataFrame) -> int:
 
 
 def _ratios(runs: pd.DataFrame, one: Contender, other: Contender) -> pd.DataFrame:
-    """One row per size: the ratio of mean samples, and its standard error by propagation of
-    relative ones; the two contenders' noise is taken for independent.
+    """One row per size: the ratio of mean samples, and its standard error to first order. Runs are
+    taken in pairs, for both contenders meet the same instances.
     """
-    means, errors = (
-        [_of(runs, who).groupby("size")["samples"].agg(how) for who in (one, other)]
-        for how in ("mean", "sem")
-    )
-    ratio = means[0] / means[1]
-    relative = np.sqrt(sum((error / mean) ** 2 for error, mean in zip(errors, means, strict=True)))
-    return pd.DataFrame({"ratio": ratio, "error": ratio * relative})
+    samples = [
+        _of(runs, who).pivot(index="run", columns="size", values="samples") for who in (one, other)
+    ]
+    shares = [table / table.mean() for table in samples]
+    ratio = samples[0].mean() / samples[1].mean()
+    return pd.DataFrame({"ratio": ratio, "error": ratio * (shares[0] - shares[1]).sem()})
 
 
 def _clear(ratios: pd.DataFrame, most: float) -> bool:
