@@ -149,6 +149,16 @@ def test_every_command_is_described() -> None:
     assert not [name for name in COMMANDS if f"surefoot {name}" not in text]
 
 
+def test_every_test_that_the_proof_names_is_there() -> None:
+    named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs" / "prime.md").read_text()))
+    sources = (path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    there = {
+        name for text in sources for name in re.findall(r"^def (test_\w+)\(", text, re.MULTILINE)
+    }
+    assert len(named) > 20
+    assert not named - there
+
+
 def test_every_reason_to_stop_is_described() -> None:
     text = (ROOT / "docs" / "guides" / "certificate.md").read_text()
     certified = {True: "yes", False: "no"}

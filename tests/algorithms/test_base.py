@@ -45,6 +45,6 @@ def test_a_rejected_model_is_not_certified_unless_the_user_says_so() -> None:
     assert rejected.reason is StopReason.MODEL_REJECTED
     assert not rejected.certified
     assert rejected.model_check.rejected
-    assert "linear model rejected" in repr(rejected)
+    assert "model rejected" in repr(rejected)
     assert bent_run(on_misfit="ignore").certified
     assert bent_run(confidence="paper").certified
