@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.waiting import PATIENCE
+
 # what an installed `surefoot` does; it says so when Python is up and our first instruction is next
 PROGRAM = (
     "import sys\n"
@@ -51,9 +53,9 @@ class Command:
         """Press Ctrl-C, and wait for the end."""
         os.killpg(self.pid, signal.SIGINT)
         pressed = time.monotonic()
-        code = self._process.wait(timeout=60)
+        code = self._process.wait(timeout=PATIENCE)
         seconds = time.monotonic() - pressed
-        _, words = self._process.communicate(timeout=60)
+        _, words = self._process.communicate(timeout=PATIENCE)
         return Ending(code, words, seconds)
 
 

@@ -20,6 +20,7 @@ from surefoot import __version__, cli, compiled
 from surefoot.commands import init
 from surefoot.study import StudyReader
 from surefoot.study.config import StudyConfig
+from tests.waiting import PATIENCE
 
 BY_HAND = """
 delta = 0.05
@@ -429,12 +430,12 @@ def test_an_interrupt_leaves_a_study_that_goes_on(
     Path("study.toml").write_text(text + 'simulator.python = "model:simulate"\nbudget = 200\n')
     command = [sys.executable, "-c", "from surefoot.cli import main; main()", "run", "study.toml"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not told():
         assert time.monotonic() < deadline
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "(`surefoot run study.toml`)" in errors
     assert "Traceback" not in errors

@@ -14,6 +14,7 @@ import pytest
 
 from surefoot.processes import ONE_THREAD, ProcessPool
 from tests import process_jobs
+from tests.waiting import PATIENCE
 
 
 @pytest.mark.parametrize("start", ["spawn", "fork"])
@@ -75,7 +76,7 @@ def test_stopping_does_not_wait_for_what_is_running() -> None:
     process = psutil.Process(pool.submit(os.getpid).result())
     pool.submit(process_jobs.sleep_long)
     pool.stop()
-    process.wait(timeout=10)
+    process.wait(timeout=PATIENCE)
 
 
 def test_processes_die_with_their_driver() -> None:
@@ -90,8 +91,12 @@ def test_processes_die_with_their_driver() -> None:
         "    os._exit(0)\n"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
     )
     assert ended.stderr == ""  # nothing is said to have leaked
     if psutil.pid_exists(int(ended.stdout)):
-        psutil.Process(int(ended.stdout)).wait(timeout=20)
+        psutil.Process(int(ended.stdout)).wait(timeout=PATIENCE)

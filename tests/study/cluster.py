@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, Self
 
+from tests.waiting import PATIENCE
+
 ROOT = Path(__file__).parent.parent.parent
 SOURCES = ROOT / "src"
 
@@ -57,7 +59,7 @@ class Cluster:
 
         client = Client(self.address, set_as_default=False)
         if self.workers:
-            client.wait_for_workers(len(self.workers), timeout=60)
+            client.wait_for_workers(len(self.workers), timeout=PATIENCE)
         return client
 
     def __enter__(self) -> Self:
@@ -90,7 +92,7 @@ class Cluster:
 
     def _address_in(self, scheduler: subprocess.Popen[bytes]) -> str:
         log = self._folder / "scheduler-0.log"
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and scheduler.poll() is None:
             found = re.search(r"tcp://127\.0\.0\.1:\d+", log.read_text())
             if found:

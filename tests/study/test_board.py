@@ -14,7 +14,8 @@ from surefoot.progress import Snapshot
 from surefoot.study.board import Board, begins, ends
 from surefoot.study.reader import Status
 from tests.study import toys
-from tests.study.toys import MARK, read_toy, toy_study, wait_for
+from tests.study.toys import MARK, read_toy, toy_study
+from tests.waiting import wait_for
 
 
 def test_a_process_without_a_board_says_nothing() -> None:

@@ -20,7 +20,8 @@ from surefoot.study import StudyPaused
 from surefoot.study.executors import dask_client
 from tests.study import toys
 from tests.study.cluster import SOURCES, Cluster
-from tests.study.toys import MARK, same_result, toy_study, wait_for
+from tests.study.toys import MARK, same_result, toy_study
+from tests.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).parent.parent.parent
 OLDER = "import surefoot; surefoot.__version__ = '0.0.9'"
@@ -128,7 +129,7 @@ def test_a_scheduler_that_goes_ends_the_run_with_a_sentence(
     )
     wait_for((tmp_path / "mark").exists)
     cluster.scheduler.send_signal(signal.SIGKILL)
-    _, errors = driver.communicate(timeout=60)
+    _, errors = driver.communicate(timeout=PATIENCE)
     assert driver.returncode == 2, errors
     assert f"the Dask scheduler at {cluster.address} is gone" in errors
     assert "run the study again" in errors

@@ -22,6 +22,7 @@ from surefoot.study.executors import SerialExecutor, is_loss
 from tests.study import toys
 from tests.study.cluster import ROOT, SOURCES, Cluster
 from tests.study.toys import open_toy, read_toy, rewards_of, same_result, toy_study
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +128,7 @@ def test_a_cluster_may_lose_a_worker_and_gain_another(tmp_path: Path, cluster: C
         disturber.start()
         result = study.run(toys.slow, client, retries=0)
         disturber.join()
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=PATIENCE)
     assert same_result(result, expected)
     assert rewards_of(path) == rewards_of(tmp_path / "straight.db")
 

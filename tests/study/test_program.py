@@ -16,7 +16,7 @@ import pytest
 
 from surefoot.study.program import run_program
 from tests.study.cluster import Cluster
-from tests.study.toys import wait_for
+from tests.waiting import PATIENCE, pending_interrupt, wait_for
 
 # Starts a child, one in a session of its own and one that has lost its parent too; writes their
 # numbers to a file, which appears under its name when it is complete; then does what is asked.
@@ -106,7 +106,7 @@ def test_everything_it_started_ends_with_its_time_limit(families: Path) -> None:
 def test_programs_end_with_their_driver(families: Path, executor: str, number: int) -> None:
     driver = start_driver(families, executor)
     driver.send_signal(number)
-    driver.communicate(timeout=30)
+    driver.communicate(timeout=PATIENCE)
     wait_for(lambda: everybody_is_gone(families))
 
 
@@ -114,7 +114,7 @@ def test_programs_on_a_cluster_end_with_their_driver(families: Path) -> None:
     with Cluster(families, workers=1) as cluster:
         driver = start_driver(families, cluster.address)
         driver.kill()
-        driver.communicate(timeout=30)
+        driver.communicate(timeout=PATIENCE)
         wait_for(lambda: everybody_is_gone(families))
         assert cluster.workers[0].poll() is None
 
@@ -127,7 +127,7 @@ def test_programs_end_with_a_second_interrupt(families: Path, executor: str) -> 
     # two that come at the same time are one to Python: the second must be a second one
     wait_for(lambda: not pending_interrupt(driver.pid))
     driver.send_signal(signal.SIGINT)
-    output, errors = driver.communicate(timeout=30)
+    output, errors = driver.communicate(timeout=PATIENCE)
     assert "without waiting" in output, errors
     wait_for(lambda: everybody_is_gone(families))
 
@@ -144,13 +144,6 @@ def start_driver(folder: Path, executor: str) -> subprocess.Popen[str]:
     wait_for(lambda: len(numbers_in(folder)) >= 4 or driver.poll() is not None)
     assert driver.poll() is None, driver.communicate()
     return driver
-
-
-def pending_interrupt(process: int) -> bool:
-    """Whether the kernel still holds an interrupt for it."""
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    masks = [int(line.split()[1], 16) for line in lines if line.startswith(("ShdPnd", "SigPnd"))]
-    return any(mask >> (signal.SIGINT - 1) & 1 for mask in masks)
 
 
 def test_many_threads_run_programs(tmp_path: Path) -> None:

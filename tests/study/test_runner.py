@@ -26,8 +26,8 @@ from tests.study.toys import (
     rewards_of,
     same_result,
     toy_study,
-    wait_for,
 )
+from tests.waiting import PATIENCE, pending_interrupt, wait_for
 
 
 @pytest.fixture
@@ -358,7 +358,7 @@ def test_one_interrupt_waits_for_what_is_running(
     process = start_driver(path, "slow", executor)
     wait_for(lambda: stored(path) > 0)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: driver and workers alike
-    output, errors = process.communicate(timeout=30)
+    output, errors = process.communicate(timeout=PATIENCE)
     assert "run the study again to go on" in output, errors
     assert "Traceback" not in errors
     assert 0 < stored(path) < long_undisturbed.samples
@@ -370,10 +370,10 @@ def test_a_second_interrupt_does_not_wait(path: Path, long_undisturbed: Result) 
     process = start_driver(path, "takes_forever", "None")
     wait_for(Path(os.environ[toys.MARK]).exists)
     process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
+    wait_for(lambda: not pending_interrupt(process.pid))
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=20)
+    output, errors = process.communicate(timeout=PATIENCE)
     assert "without waiting" in output, errors
     with open_toy(path, ROUNDS) as study:
         assert same_result(study.run(toys.linear, "serial"), long_undisturbed)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -18,6 +17,7 @@ from surefoot import Gaussian, RobustProblem
 from surefoot.algorithms import Algorithm, Result, StopReason
 from surefoot.statistics import Counts, Outcome
 from surefoot.study import Pull, Study, StudyReader
+from tests.waiting import wait_for
 
 THETA = np.array([1.0, 0.5, -0.3])
 # names a file through which a simulator remembers, over processes, that it has failed
@@ -90,13 +90,6 @@ def same_result(one: Result, other: Result) -> bool:
         and one.pair_widths.tobytes() == other.pair_widths.tobytes()
         and len(one.history) == len(other.history)
     )
-
-
-def wait_for(event: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not event():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def linear(pull: Pull) -> float:

@@ -13,7 +13,7 @@ from surefoot import EstimatedSimulator, Gaussian, InputError, RobustProblem, Se
 from surefoot.algorithms import algorithm_from
 from surefoot.experiments.macroreplication import macroreplicate, replicate
 from surefoot.study.description import Description
-from tests.study.toys import wait_for
+from tests.waiting import wait_for
 
 MEANS = np.array([1.0, 1.2, 0.0, 3.0, -1.0, 0.5])
 PROBLEM = RobustProblem.from_pairs(np.eye(6), [0, 0, 1, 1, 2, 2], arm_names=["a", "b", "c"])

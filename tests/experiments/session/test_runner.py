@@ -18,6 +18,7 @@ from surefoot.experiments.session.runner import Job, Session, Stopped
 from surefoot.progress import JobsSnapshot
 from tests.experiments.session import toy_jobs
 from tests.study.cluster import Cluster
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 
@@ -147,7 +148,7 @@ def test_an_interrupt_keeps_what_is_finished(
     while finished(out) < 4 and process.poll() is None:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
-    _, words = process.communicate(timeout=60)
+    _, words = process.communicate(timeout=PATIENCE)
     assert process.returncode == code
     sentence = r"interrupted\. (\d+) jobs are finished and kept, \d+ are left: the same command.*\n"
     said = re.fullmatch(prefix + sentence, words)

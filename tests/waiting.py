@@ -1,0 +1,25 @@
+"""Waiting for an event, not for a clock; limits are for what never comes."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+PATIENCE = 240.0  # seconds; on a busy machine a process may take a minute to begin
+
+
+def wait_for(event: Callable[[], bool]) -> None:
+    """Return when it has happened."""
+    deadline = time.monotonic() + PATIENCE
+    while not event():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def pending_interrupt(process: int) -> bool:
+    """Whether the kernel still holds an interrupt for it."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    masks = [int(line.split()[1], 16) for line in lines if line.startswith(("ShdPnd", "SigPnd"))]
+    return any(mask >> (signal.SIGINT - 1) & 1 for mask in masks)
