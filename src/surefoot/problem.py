@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from surefoot.arrays import Array, IntArray
+from surefoot.arrays import Array
 from surefoot.categories import Categories, Coding, Value
 from surefoot.errors import InputError
 from surefoot.features import FeatureMap, Function, feature_map, map_from_file
@@ -19,7 +19,6 @@ from surefoot.grouping import (
     Names,
     arm_numbers,
     box_corners,
-    finite,
     grouped_by_arm,
     joined,
     matrix,
@@ -29,7 +28,7 @@ from surefoot.grouping import (
     refuse_twin_arms,
     require_memory,
 )
-from surefoot.groups import Groups
+from surefoot.linear_rewards import LinearRewards
 from surefoot.portable import Portable, from_json
 from surefoot.span import basis_of
 
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 INNER = 1  # values between the ends, without which every value is at one
 
 
-class RobustProblem(Groups):
+class RobustProblem(LinearRewards):
     """A finite list of arms, each with a finite list of perturbations; a pair is z = x − y.
 
     All pairs stand in one array grouped by arm: arm `a` owns `pairs[offsets[a]:offsets[a + 1]]`.
@@ -197,43 +196,6 @@ class RobustProblem(Groups):
         """The name of the feature map; "custom" for a function of the caller's own."""
         return self.feature_map.kind
 
-    @property
-    def dimension(self) -> int:
-        """The rank of the features: how many numbers have to be learnt."""
-        return int(self.pairs.shape[1])
-
-    def pair_means(self, theta: ArrayLike) -> Array:
-        """(n_pairs,) mean rewards under θ, given for the features or for their reduced basis."""
-        parameter = finite(theta, "theta")
-        if parameter.shape == (self.features.shape[1],):
-            return np.asarray(self.features @ parameter)
-        if parameter.shape == (self.dimension,):
-            return np.asarray(self.pairs @ parameter)
-        raise InputError(
-            f"theta has shape {parameter.shape}, but the features have {self.features.shape[1]} "
-            f"columns (rank {self.dimension}): give one number per column"
-        )
-
-    def robust_values(self, theta: ArrayLike) -> Array:
-        """(n_arms,) each arm's mean reward under its worst perturbation."""
-        return self.worst_of(self.pair_means(theta))
-
-    def worst_pairs(self, theta: ArrayLike) -> IntArray:
-        """(n_arms,) the pair at which each arm is worst under θ."""
-        return self.worst_pairs_of(self.pair_means(theta))
-
-    def best_arm(self, theta: ArrayLike) -> int:
-        """The arm whose worst case is best under θ; the first of several."""
-        return int(np.argmax(self.robust_values(theta)))
-
-    def robust_gaps(self, theta: ArrayLike) -> Array:
-        """(n_arms,) how far each robust value is below the best; for the best, above the second."""
-        values = self.robust_values(theta)
-        best = int(np.argmax(values))
-        gaps = np.asarray(values[best] - values)
-        gaps[best] = np.delete(gaps, best).min() if self.n_arms > 1 else np.inf
-        return gaps
-
     def edges_of(self, arm: int) -> list[str]:
         """The parameters of which the arm has the smallest or the largest value, where arms are all
         combinations of values: beyond them may be a better one.
@@ -250,11 +212,6 @@ class RobustProblem(Groups):
             and len(own) >= INNER + 2
             and value in (own[0], own[-1])
         ]
-
-    def reduced(self, theta: ArrayLike) -> Array:
-        """(dimension,) the θ of the reduced basis with the same mean rewards."""
-        solution, *_ = np.linalg.lstsq(self.pairs, self.pair_means(theta), rcond=None)
-        return np.asarray(solution)
 
     def describe_pair(self, pair: int) -> dict[str, Any]:
         """One pair in words: names and parameters."""
