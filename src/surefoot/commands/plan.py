@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from surefoot.study.plan import Cost, Spread
     from surefoot.study.prospect import Prospect
 
+FOREVER = 1e9  # seconds
 OWN_PAIRS, OWN_PULLS = 8, 10  # of a pilot that the plan makes itself
 
 
@@ -52,6 +53,10 @@ def command(
     limit: Annotated[
         float, typer.Option("--time", min=0.0, help="Seconds to simulate for: more runs.")
     ] = 8.0,
+    runs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Simulate exactly this many studies, however long it takes."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Say how many pulls and hours to expect, for a range of gaps between the best two arms."""
@@ -74,7 +79,8 @@ def command(
     tried = _pilot(config, pilot, try_out)
     algorithm = config.values.algorithm.build()
     prospect = Prospect(problem, config.settings, algorithm, tried, workers, compare)
-    effort = Effort(limit, progress=NoProgress() if quiet else progress_for(sys.stderr))
+    shown = NoProgress() if quiet else progress_for(sys.stderr)
+    effort = Effort(limit, progress=shown) if runs is None else Effort(FOREVER, runs, shown)
     costs = expected_costs(prospect, gap or GAPS, effort)
     if seconds is None:
         seconds = 1.0 if tried is None else tried.seconds
