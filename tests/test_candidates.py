@@ -109,3 +109,6 @@ def test_categories_stay_as_they_are() -> None:
     found = from_optuna(Study(Trial(0, 1, kind="a", on=True), Trial(1, 2, kind="b", on=False)))
     assert isinstance(found, Candidates)
     assert found.arms[1] == {"name": "trial 1", "kind": "b", "on": False}
+    problem = found.problem([{"name": "as found"}, {"name": "off", "on": False}])
+    assert problem.values_of(0) == {"kind": "a", "on": True}
+    assert problem.values_of(1) == {"kind": "a", "on": False}

@@ -16,7 +16,7 @@ import pytest
 
 from surefoot.algorithms import ALGORITHMS, StopReason
 from surefoot.cli import COMMANDS
-from tests.algorithms import test_conformance
+from surefoot.testing import AlgorithmSuite
 from tests.browser import PHONE, Watched, launched
 from tests.documents import PAGES, ROOT, Output, page_module, run_page
 
@@ -49,14 +49,10 @@ def test_a_page_runs_and_prints_what_it_shows(path: Path, page: types.ModuleType
     )
 
 
-def _of_one_name(function: Any) -> bool:
-    return list(inspect.signature(function).parameters) == ["name"]
-
-
 SUITE = [
     name
-    for name, function in vars(test_conformance).items()
-    if name.startswith("test_") and _of_one_name(function)
+    for name, function in inspect.getmembers(AlgorithmSuite, inspect.isfunction)
+    if name.startswith("test_") and list(inspect.signature(function).parameters) == ["self"]
 ]
 
 
@@ -76,7 +72,11 @@ def own_algorithm() -> Any:
 
 @pytest.mark.parametrize("test", SUITE)
 def test_the_algorithm_that_the_docs_write_passes_the_suite(test: str, own_algorithm: Any) -> None:
-    getattr(test_conformance, test)("doubling")
+    class Suite(AlgorithmSuite):
+        def make(self, instance: object) -> Any:
+            return own_algorithm()
+
+    getattr(Suite(), test)()
 
 
 def test_the_suite_is_found() -> None:

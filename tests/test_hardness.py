@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot.errors import InputError
-from surefoot.hardness import binary_divergence, complexity, tie_divergence
+from surefoot.experiments.instances import random_robust
+from surefoot.hardness import binary_divergence, complexity, likelihood_ratio, tie_divergence
 from surefoot.problem import RobustProblem
 from tests.design.references import (
     block_rows,
@@ -226,3 +227,12 @@ def test_ties_and_single_arms_are_explained():
 def test_a_probability_is_needed(delta):
     with pytest.raises(InputError, match="not a probability between 0 and 1"):
         binary_divergence(delta)
+
+
+def test_the_likelihood_ratio_of_the_best_design_is_half_the_inverse_hardness() -> None:
+    problem, theta = random_robust(5, 4, 3)
+    found = complexity(problem, theta)
+    ratio = likelihood_ratio(problem, theta, 100 * found.allocation, scales=2.0)
+    assert ratio == pytest.approx(100 / (2 * 4 * found.exact), rel=1e-6)
+    with pytest.raises(InputError, match="one number ≥ 0 for each of the 20 pairs"):
+        likelihood_ratio(problem, theta, [1.0])

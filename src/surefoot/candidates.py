@@ -16,7 +16,7 @@ from surefoot.errors import InputError
 from surefoot.literals import number_from_text
 from surefoot.problem import RobustProblem
 from surefoot.study.space import Arms, Perturbations, build_problem
-from surefoot.tables import read_fields
+from surefoot.tables.fields import read_fields
 
 Direction = Literal["minimize", "maximize"]
 OPTUNA_PREFIX = "params_"
@@ -41,7 +41,7 @@ class Candidates:
     def problem(
         self,
         perturbations: Sequence[Mapping[str, Any]] = ({"name": "none"},),
-        environment: Mapping[str, float] | None = None,
+        environment: Mapping[str, Any] | None = None,
         features: str = "linear",
     ) -> RobustProblem:
         """The problem of choosing among them when things go wrong.

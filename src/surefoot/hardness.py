@@ -11,10 +11,13 @@ from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array
 from surefoot.confidence import probability
+from surefoot.design.likelihood import squared_distances
 from surefoot.design.separation import exact_separation, hulls_meet, paper_separation
 from surefoot.design.types import Design
 from surefoot.errors import InputError
+from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
+from surefoot.whitening import whiten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -215,6 +218,39 @@ def _best_and_gap(problem: RobustProblem, theta: ArrayLike) -> tuple[int, float]
             "give a theta with one best arm"
         )
     return best, float(gaps[best])
+
+
+def likelihood_ratio(
+    problem: RobustProblem,
+    theta: ArrayLike,
+    counts: ArrayLike,
+    scales: ArrayLike = 1.0,
+    leader: int | None = None,
+) -> float:
+    """The generalised likelihood ratio of pulls: ½ min ‖θ' − θ‖²_A over all θ' under which another
+    arm beats the leader.
+
+    At the least-squares estimate it is the logarithm of how much more likely the rewards are under
+    it than under any such θ' (Gaussian noise). At the true θ, with counts n λ, it is n times half
+    of 1/H of the design λ: at best n/(2 H*).
+
+    Args:
+        theta: one number per feature.
+        counts: (n_pairs,) pulls of each pair, or the shares of a design.
+        scales: of the noise, one number or one per pair.
+        leader: by default the best arm under θ.
+    """
+    pulls = np.asarray(counts, dtype=np.float64)
+    if pulls.shape != (problem.n_pairs,) or not (pulls >= 0).all():
+        raise InputError(
+            f"counts have shape {pulls.shape}: give one number ≥ 0 for each of the "
+            f"{problem.n_pairs} pairs"
+        )
+    noise = Gaussian(scales).scales(problem.n_pairs)
+    pairs, rows = whiten(problem.pairs, problem.pairs / noise[:, None])
+    arm = problem.best_arm(theta) if leader is None else leader
+    means, seen = problem.pair_means(theta), (rows.T * pulls) @ rows
+    return 0.5 * float(squared_distances(pairs, problem.offsets, means, seen, arm).min())
 
 
 def binary_divergence(delta: float) -> float:

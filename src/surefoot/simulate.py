@@ -40,6 +40,7 @@ def identify(
     guide: Any = None,
     common_random_numbers: bool | Literal["auto"] = False,
     objective: Literal["certify", "guess"] = "certify",
+    parallel: int = 1,
 ) -> Result:
     """Find the arm with the best worst case, pulling the simulator phase by phase."""
     settings = Settings(
@@ -53,6 +54,7 @@ def identify(
         guide=guide,
         common_random_numbers=common_random_numbers,
         objective=objective,
+        parallel=parallel,
     )
     run = algorithm_from(algorithm).start(problem, settings)
     while phase := run.next_phase():

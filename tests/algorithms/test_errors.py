@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from surefoot.algorithms import PEERS
+from surefoot.testing import error_test
 from tests.algorithms.families import CERTIFYING, FAMILIES, NAMES, made_for, settings_for
-from tests.statistical import error_test
 
 
 @pytest.mark.statistical

@@ -20,9 +20,9 @@ from surefoot.hardness import complexity
 from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
+from surefoot.testing import error_test
 from tests.algorithms.families import settings_for
 from tests.algorithms.quantifiers import beats
-from tests.statistical import error_test
 
 
 def test_the_number_of_pulls_does_not_depend_on_the_rewards() -> None:

@@ -11,9 +11,9 @@ from surefoot.experiments.instances import classic, irrelevant_dimensions, rando
 from surefoot.fitting import information
 from surefoot.noise import SubGaussian
 from surefoot.simulate import LinearSimulator
+from surefoot.testing import error_test
 from tests.algorithms.families import FAMILIES, settings_for
 from tests.algorithms.quantifiers import beats
-from tests.statistical import error_test
 
 
 def test_it_stops_at_the_first_look_at_which_the_rule_holds() -> None:

@@ -14,9 +14,9 @@ from surefoot.fitting import information
 from surefoot.noise import Gaussian, SubGaussian
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
+from surefoot.testing import error_test
 from tests.algorithms.families import FAMILIES, settings_for
 from tests.algorithms.quantifiers import beats
-from tests.statistical import error_test
 
 
 def misleading() -> Instance:

@@ -25,7 +25,7 @@ from surefoot.guides import (
     checked,
     guide_from,
 )
-from tests.statistical import LEVEL
+from surefoot.testing import LEVEL
 
 ALL: dict[str, Callable[[], Guide]] = dict(GUIDES.items()) | {
     "forest": lambda: Regressor(RandomForestRegressor(n_estimators=5, random_state=0)),

@@ -72,8 +72,8 @@ def test_common_random_numbers_save_what_the_pilot_says() -> None:
 def test_workers_shorten_the_rounds_and_not_the_pulls() -> None:
     (alone,), (many,) = (costs(prospect(workers=count), (0.5,)) for count in (1, 20))
     assert alone.pulls == many.pulls
-    assert alone.rounds.mean == alone.pulls["prime"].mean
-    assert many.rounds.mean < alone.rounds.mean / 4
+    assert alone.rounds["prime"].mean == alone.pulls["prime"].mean
+    assert many.rounds["prime"].mean < alone.rounds["prime"].mean / 4
 
 
 def test_it_stops_before_its_time_is_up_and_says_how_far_it_came() -> None:
@@ -125,3 +125,12 @@ def test_the_pairs_own_hardness_is_left_out_where_it_would_take_too_long() -> No
     assert math.isnan(cost.hardness)
     assert cost.pulls["prime"].runs == 1
     assert np.isfinite(cost.pulls["prime"].mean)
+
+
+def test_parallel_phases_cost_pulls_and_save_time() -> None:
+    settings = sf.Settings(delta=0.05, noise=sf.Gaussian(), trust="pairs", parallel=64)
+    (cost,) = costs(prospect(settings, workers=64), (0.2,), 4)
+    wide, narrow = "prime", "prime, parallel 1"
+    assert list(cost.pulls) == [wide, narrow]
+    assert cost.rounds[wide].mean < cost.rounds[narrow].mean / 1.5
+    assert cost.pulls[wide].mean < 4 * cost.pulls[narrow].mean

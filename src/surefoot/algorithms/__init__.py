@@ -47,6 +47,7 @@ ALGORITHMS = {
     "oracle": ("oracle", "Oracle"),
     "stableopt": ("stableopt", "StableOpt"),
     "robust-lingape": ("robust_lingape", "RobustLinGapE"),
+    "robust-track-and-stop": ("robust_track_and_stop", "RobustTrackAndStop"),
     "uniform": ("uniform", "Uniform"),
     **PEERS,
 }

@@ -45,6 +45,7 @@ class Algorithm(ABC):
     supports_tolerance: ClassVar[bool] = False
     needs_model: ClassVar[bool] = True
     can_guess: ClassVar[bool] = False
+    keeps_workers_busy: ClassVar[bool] = False
 
     problem: RobustProblem
     settings: Settings

@@ -46,6 +46,11 @@ def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
             f'{name} needs the noise scale: give Gaussian(scale), or use "prime", which can do '
             "without"
         )
+    if settings.parallel > 1 and not algorithm.keeps_workers_busy:
+        raise InputError(
+            f'{name} has phases of its own sizes: leave parallel at 1, or use "prime", which can '
+            "make them larger"
+        )
     if algorithm.needs_model and settings.trust == "pairs":
         raise InputError(
             f'{name} relies on the linear model: give trust="model", or use "prime", which can do '

@@ -12,6 +12,7 @@ from surefoot.noise import USAGE, Noise
 
 SMALLEST_DELTA = 1e-12  # a quadrature that misses 1e-17 of a walk still resolves what looks spend
 LARGEST_SCALE = 1e75  # fourth powers and their inverses are finite
+MOST_PARALLEL = 1_000_000
 MOST_PULLS = 2**53  # numbers of pulls are exact as floats, and fit a study file
 
 
@@ -35,6 +36,8 @@ class Settings:
             or "auto", which decides phase by phase.
         objective: "certify" stops when it is sure. "guess" spends the whole budget so that the best
             guess is most likely right, unless it is sure before.
+        parallel: pulls of a phase at least, so that this many workers are kept busy. It is part of
+            the question: the answer never depends on how many workers there really are.
     """
 
     delta: float
@@ -47,6 +50,7 @@ class Settings:
     guide: Any = None
     common_random_numbers: bool | Literal["auto"] = False
     objective: Literal["certify", "guess"] = "certify"
+    parallel: int = 1
 
     def __post_init__(self) -> None:
         """Check everything, and keep plain numbers: study files hold nothing else."""
@@ -62,6 +66,7 @@ class Settings:
                 f'confidence={self.confidence!r} is not known: choose "valid" or "paper"'
             )
         self._set(tolerance=_tolerance(self.tolerance), budget=_budget(self.budget))
+        self._set(parallel=_parallel(self.parallel))
         if self.on_misfit not in ("reject", "ignore"):
             raise InputError(
                 f'on_misfit={self.on_misfit!r} is not known: choose "reject" or "ignore"'
@@ -137,6 +142,18 @@ def _budget(given: Any) -> int | None:
         raise InputError(
             f"budget={_shortened(given)} must be a whole number of pulls from 0 to "
             f"{MOST_PULLS:,}, or None for no limit"
+        )
+    return int(number)
+
+
+def _parallel(given: Any) -> int:
+    try:
+        number = exact_number(given)
+    except InputError:
+        number = 0.0
+    if number != int(number) or not 1 <= number <= MOST_PARALLEL:
+        raise InputError(
+            f"parallel={given!r:.60} must be a whole number of workers from 1 to {MOST_PARALLEL:,}"
         )
     return int(number)
 

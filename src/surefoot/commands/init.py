@@ -26,6 +26,7 @@ delta = 0.05                # the answer may be wrong with this probability
 # noise = {{ kind = "bounded", low = 0, high = 1 }}   # success rates, and other rewards in a range
 # features = "quadratic"    # what guides the search: "linear" (if left out), "quadratic", "tabular"
 # trust = "model"           # let the answer rest on it too: fewer pulls, but it must fit
+# parallel = 64             # phases that keep this many workers busy: more pulls, less time
 # common_random_numbers = "auto"   # if all that is random comes from pull.rng() or pull.seed
 
 # The arms: configurations to choose among. One of list, grid and csv:

@@ -39,7 +39,14 @@ def command(
             show_default=False,
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Pulls that run at the same time.")] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Pulls that run at the same time; default: `parallel` of the study.",
+            show_default=False,
+        ),
+    ] = None,
     gap: Annotated[
         list[float] | None,
         typer.Option(
@@ -78,6 +85,7 @@ def command(
     )
     tried = _pilot(config, pilot, try_out)
     algorithm = config.values.algorithm.build()
+    workers = workers or config.settings.parallel
     prospect = Prospect(problem, config.settings, algorithm, tried, workers, compare)
     shown = NoProgress() if quiet else progress_for(sys.stderr)
     effort = Effort(limit, progress=shown) if runs is None else Effort(FOREVER, runs, shown)
@@ -108,17 +116,20 @@ def _print(prospect: Prospect, costs: list[Cost], seconds: float) -> None:
     from surefoot.progress import duration
 
     names = list(costs[0].pulls)
+    timed = names[: 2 if prospect.settings.parallel > 1 else 1]
     in_unit = ["gap"] if prospect.knows_unit else []
-    headings = [name.replace("-", "-\n") for name in names]
-    table = Table("gap /\nnoise", *in_unit, "hardness\nH*", "lower\nbound", *headings, "time")
+    headings = [name.replace("-", "-\n").replace(", ", "\n") for name in names]
+    times = [f"time,\n{name.rpartition(', ')[2]}" if len(timed) > 1 else "time" for name in timed]
+    table = Table("gap /\nnoise", *in_unit, "hardness\nH*", "lower\nbound", *headings, *times)
     for cost in costs:
+        took = [cost.rounds[name].mean * seconds for name in timed]
         table.add_row(
             f"{cost.gap:g}",
             *([f"{cost.gap * prospect.typical:.3g}"] if in_unit else []),
             _number(cost.hardness),
             _number(cost.lower_bound),
             *(_spread(cost.pulls[name]) for name in names),
-            "" if cost.rounds.mean != cost.rounds.mean else duration(cost.rounds.mean * seconds),
+            *("" if each != each else duration(each) for each in took),
         )
     print_table(table)
     runs = [spread.runs for cost in costs for spread in cost.pulls.values()]
@@ -137,7 +148,7 @@ def _spread(spread: Spread) -> str:
     if spread.unanswered == spread.runs:
         return "no answer"
     without = f"\n{spread.unanswered} without answer" if spread.unanswered else ""
-    return f"{spread.mean:.4g}\n{spread.low:.3g} to {spread.high:.3g}{without}"
+    return f"{spread.mean:,.0f}\n{spread.low:,.0f} to {spread.high:,.0f}{without}"
 
 
 def _words(prospect: Prospect, runs: int) -> list[str]:
@@ -158,6 +169,11 @@ def _words(prospect: Prospect, runs: int) -> list[str]:
         )
     else:
         said.append("A tolerance or a budget bounds the cost when arms are nearly equal.")
+    if settings.parallel > 1:
+        said.append(
+            f"Times are for {prospect.workers} workers, which wait at the end of each phase: with "
+            f"parallel = {settings.parallel} phases are larger and fewer."
+        )
     if settings.noise.limits:
         said.append("Rewards with a range are simulated as normal ones.")
     if prospect.compare and left_out(prospect.problem):

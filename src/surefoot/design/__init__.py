@@ -1,6 +1,7 @@
 """Designs: how to share pulls among pairs, each with a proven bound on how good it is."""
 
 from surefoot.design.g_optimal import g_design, g_optimal
+from surefoot.design.likelihood import squared_distances
 from surefoot.design.robust_xy import robust_xy, robust_xy_design, xy_optimal
 from surefoot.design.rounding import round_design, rounding_minimum
 from surefoot.design.separation import exact_separation, paper_separation
@@ -16,5 +17,6 @@ __all__ = [
     "robust_xy_design",
     "round_design",
     "rounding_minimum",
+    "squared_distances",
     "xy_optimal",
 ]

@@ -184,7 +184,7 @@ class StudyConfig:
             now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         if "noise" not in values.model_fields_set:
             del now["noise"]
-        for key in ("trust", "guide", "common_random_numbers"):
+        for key in ("trust", "guide", "common_random_numbers", "parallel"):
             if key in values.model_fields_set:
                 now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         for key in ("on_identical", "seed"):
@@ -229,6 +229,7 @@ def _settings(values: Config, noise: Noise) -> Settings:
         trust=values.trust or _trust_of(values.algorithm.build()),
         guide=values.guide,
         common_random_numbers=values.common_random_numbers,
+        parallel=values.parallel,
     )
 
 

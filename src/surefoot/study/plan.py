@@ -58,15 +58,15 @@ class Cost(NamedTuple):
         lower_bound: no algorithm with this confidence needs fewer pulls on average; NaN with a
             tolerance, where that is not so.
         pulls: by the name of the algorithm.
-        rounds: of the study's own algorithm, likewise: pulls that follow one another, where as
-            many as there are workers run at the same time.
+        rounds: likewise: pulls that follow one another, where as many as there are workers run at
+            the same time.
     """
 
     gap: float
     hardness: float
     lower_bound: float
     pulls: dict[str, Spread]
-    rounds: Spread
+    rounds: dict[str, Spread]
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class _Simulation:
         self.pulls: dict[tuple[float, str], list[float]] = {
             (gap, name): [] for gap in gaps for name in self.contestants
         }
-        self.rounds: dict[float, list[float]] = {gap: [] for gap in gaps}
+        self.rounds = {key: list[float]() for key in self.pulls}
         self.hardness: list[Complexity | None] = []
         self.begun = effort.clock()
 
@@ -132,12 +132,11 @@ class _Simulation:
             for name, child in zip(
                 self.contestants, stream.spawn(len(self.contestants)), strict=True
             ):
-                if self._elapsed > self.effort.seconds and self.rounds[self.gaps[0]]:
+                if self._elapsed > self.effort.seconds and self.rounds[self.gaps[0], name]:
                     return
                 pulls, rounds = _simulated(prospect, self.contestants[name], gap * theta, child)
                 self.pulls[gap, name].append(pulls)
-                if name == prospect.algorithm.name:
-                    self.rounds[gap].append(rounds)
+                self.rounds[gap, name].append(rounds)
                 self._show()
 
     @property
@@ -160,7 +159,7 @@ class _Simulation:
             float(exact) / gap**2,
             math.nan if eased else float(bound) / gap**2,
             {name: Spread.of(self.pulls[gap, name]) for name in self.contestants},
-            Spread.of(self.rounds[gap]),
+            {name: Spread.of(self.rounds[gap, name]) for name in self.contestants},
         )
 
 

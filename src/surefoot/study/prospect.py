@@ -75,6 +75,9 @@ class Prospect:
     def contestants(self) -> dict[str, tuple[Algorithm, Settings]]:
         """What is simulated, by name: the study's own algorithm first."""
         own = {self.algorithm.name: (self.algorithm, self._simulated())}
+        if self.settings.parallel > 1:
+            small = replace(self._simulated(), parallel=1)
+            own[f"{self.algorithm.name}, parallel 1"] = (self.algorithm, small)
         if not self.compare or self.settings.trust == "pairs":
             return own
         known = Settings(delta=self.settings.delta, noise=Gaussian(self.scales), on_misfit="ignore")

@@ -159,6 +159,7 @@ class Config(Section):
     trust: Literal["model", "pairs"] | None = None
     guide: str | None = None
     common_random_numbers: Annotated[bool | Literal["auto"], PlainValidator(_shared)] = False
+    parallel: Annotated[Whole, Field(ge=1)] = 1
     arms: Arms
     perturbations: Perturbations = Perturbations()
     environment: dict[str, Entry] = Field(default_factory=dict)

@@ -49,6 +49,7 @@ class Study:
         guide: str | None = None,
         common_random_numbers: bool | Literal["auto"] = False,
         objective: Literal["certify", "guess"] = "certify",
+        parallel: int = 1,
         on_identical: OnIdentical = "refuse",
         direction: Direction = "maximize",
         seed: int | None = None,
@@ -64,6 +65,8 @@ class Study:
             common_random_numbers: True: pulls of different pairs share `pull.rng()` and
                 `pull.seed`, so that differences vary less; "auto": where past phases show that it
                 pays. Simulators must use them for all that is random.
+            parallel: phases have at least this many pulls, so that so many workers are busy; it
+                costs pulls and saves time, and is the same on any number of workers.
             on_identical: "refuse" ends a study whose pulls of a pair all give the same reward, to
                 the last bit, as those of a fixed seed do; "accept" is for simulators without noise.
             direction: "minimize" looks for the smallest worst case, which is then the largest over
@@ -84,6 +87,7 @@ class Study:
             guide=guide,
             common_random_numbers=common_random_numbers,
             objective=objective,
+            parallel=parallel,
         )
         return cls.begin(
             path,

@@ -12,7 +12,7 @@ from surefoot.algorithms import Algorithm, Result
 from surefoot.noise import Gaussian, Noise
 from surefoot.problem import RobustProblem
 from surefoot.simulate import Family, LinearSimulator, identify
-from tests.statistical import ErrorTest
+from surefoot.testing import ErrorTest
 
 
 def table(means: ArrayLike) -> tuple[RobustProblem, np.ndarray]:

@@ -10,8 +10,8 @@ import surefoot as sf
 from surefoot.algorithms.prime import Prime, Tuning
 from surefoot.algorithms.prime.allocation import Allocation, Allocator
 from surefoot.experiments.instances import near_tie, random_robust
+from surefoot.testing import LEVEL, error_test
 from tests.algorithms.families import FAMILIES
-from tests.statistical import LEVEL, error_test
 
 MODELS = {
     "known": (sf.Gaussian(1.0), "gaussian"),

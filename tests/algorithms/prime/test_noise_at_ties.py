@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import surefoot as sf
-from tests.statistical import LEVEL
+from surefoot.testing import LEVEL
 
 DELTA, RUNS, BUDGET = 0.1, 40, 220
 TABULAR = sf.RobustProblem.from_pairs(np.eye(6), np.repeat(np.arange(3), 2))

@@ -40,6 +40,7 @@ class Prime(Algorithm):
     supports_tolerance: ClassVar[bool] = True
     needs_model: ClassVar[bool] = False
     can_guess: ClassVar[bool] = True
+    keeps_workers_busy: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.tuning, Mapping):  # from a configuration file

@@ -38,6 +38,7 @@ class ModelledCourse(Course):
         self.unit = max(tuning.unit_per_dimension * dimension, dimension + tuning.least_replicates)
         if self.batched:
             self.unit = max(self.unit, round(tuning.batched_unit * dimension))
+        self.unit = max(self.unit, settings.parallel)
         self.elimination = Elimination(problem.offsets, settings.tolerance)
         scales = settings.noise.scales(problem.n_pairs)
         self.spread = g_weights(problem, scales, tuning.spread_tolerance)
@@ -84,7 +85,7 @@ class ModelledCourse(Course):
         """Pulls in all directions, a few that check the model: they choose, but do not count."""
         dimension = self.problem.dimension
         wanted = self.tuning.pilot_per_dimension * dimension * (2 if self.batched else 1)
-        counts = round_design(self.spread, int(min(wanted, remaining)))
+        counts = round_design(self.spread, int(min(max(wanted, self.settings.parallel), remaining)))
         return counts + check_pulls(counts, int(min(dimension + 1, remaining - counts.sum())))
 
     def _rank(self) -> None:
@@ -111,7 +112,7 @@ class ModelledCourse(Course):
         least = (
             1 if self.settings.noise.known else self.problem.dimension + self.tuning.least_freedom
         )
-        pulls = int(min(max(allocation.pulls, least), remaining))
+        pulls = int(min(max(allocation.pulls, least, self.settings.parallel), remaining))
         if pulls < least:
             return None
         counts = self.rounding.counts(allocation._replace(pulls=pulls), tally.counts, self.units)

@@ -105,13 +105,15 @@ class DirectCourse(Course):
         view = opinion(self.guess, self.problem.offsets, alive, tally.samples)
         if view.best.max() >= tuning.pilot_sure:
             return None
-        pulls = int(min(max(tuning.pilot_share * tally.samples, tuning.pilot_least), remaining))
+        wanted = max(tuning.pilot_share * tally.samples, tuning.pilot_least, self._busy)
+        pulls = int(min(wanted, remaining))
         if self._may_share and self.common.own_share < PAYS and pulls >= 2:
             return _round_of_blocks(view.interest, pulls)
         return Layout(in_proportion(view.interest, pulls))
 
     def _first_pulls(self, remaining: float) -> Layout:
-        pairs, pulls = self.guide.first_pairs(self.problem), self.tuning.pilot_pulls
+        pairs = self.guide.first_pairs(self.problem)
+        pulls = max(self.tuning.pilot_pulls, -(-self._busy // len(pairs)))
         counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
         if pulls * len(pairs) <= remaining:
             counts[pairs] = pulls
@@ -122,6 +124,11 @@ class DirectCourse(Course):
         return Layout(counts)
 
     @property
+    def _busy(self) -> int:
+        """Pulls that a phase should have for workers' sake: fixed before any data."""
+        return self.settings.parallel
+
+    @property
     def _may_share(self) -> bool:
         return bool(self.settings.common_random_numbers)
 
@@ -130,7 +137,9 @@ class DirectCourse(Course):
         tuning = self.tuning
         contest, held = self._next_contest()
         least = self.judge.least_pulls(contest)
-        pace = max(tuning.pair_pulls, (tuning.pair_growth - 1) * self.per_pair, float(least))
+        growing = (tuning.pair_growth - 1) * self.per_pair
+        busy = self._busy / len(contest.pairs)
+        pace = max(tuning.pair_pulls, growing, float(least), busy)
         pace = min(pace, remaining / len(contest.pairs))
         if pace < least:
             return None

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from surefoot.algorithms import Algorithm, Result
 from surefoot.experiments.instances import Instance
 from surefoot.noise import Gaussian, Noise
+from surefoot.proportions import Proportion
 from surefoot.simulate import Family, LinearSimulator, identify
 
 # a right algorithm fails a test with at most this probability; the seeds are fixed, so only once
@@ -41,7 +41,7 @@ class ErrorTest:
     @property
     def p_value(self) -> float:
         """P(at least this many errors) if each run errs with probability δ: exact, binomial."""
-        return float(stats.binom.sf(self.errors - 1, self.runs, self.delta))
+        return Proportion(self.errors, self.runs).excess(self.delta)
 
     @property
     def rejected(self) -> bool:

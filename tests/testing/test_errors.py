@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from surefoot.experiments.instances import near_tie
-from tests.statistical import LEVEL, ErrorTest, error_test
+from surefoot.testing import LEVEL, ErrorTest, error_test
 
 
 def test_p_value_is_the_binomial_tail() -> None:

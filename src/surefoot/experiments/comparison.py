@@ -1,0 +1,177 @@
+"""Algorithms side by side: many runs on every instance, as a table and as a chart."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from surefoot.algorithms import Algorithm, Settings, algorithm_from
+from surefoot.errors import InputError
+from surefoot.experiments.instances import Instance
+from surefoot.experiments.session.runner import Job, Session, opened
+from surefoot.noise import Gaussian
+from surefoot.proportions import Proportion
+from surefoot.simulate import LinearSimulator
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+RUNS = 20
+Choice = str | Algorithm | Callable[[Instance], Algorithm]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What came of the runs.
+
+    Attributes:
+        runs: one row per run: instance, algorithm, run, samples, certified, correct, good (within
+            the tolerance), seconds.
+        settings: what all were asked for.
+    """
+
+    runs: pd.DataFrame
+    settings: Settings
+
+    def summary(self) -> pd.DataFrame:
+        """One row per instance and algorithm: mean samples with their standard error, what 10 and
+        90 % of the runs took, false certificates with their exact interval.
+        """
+        import pandas as pd
+
+        rows = [
+            {"instance": instance, "algorithm": algorithm, **_summed(group)}
+            for (instance, algorithm), group in self.runs.groupby(
+                ["instance", "algorithm"], sort=False
+            )
+        ]
+        return pd.DataFrame(rows)
+
+    def chart(self) -> alt.LayerChart:
+        """Mean samples with standard errors, one group per instance."""
+        from surefoot.charts import samples_chart
+
+        table = self.summary()
+        bars = table.assign(
+            policy=self.settings.confidence,
+            low=table["mean"] - table["error"],
+            high=table["mean"] + table["error"],
+        )
+        return samples_chart(bars, "instance")
+
+
+def compare(
+    algorithms: Iterable[str] | Mapping[str, Choice],
+    instances: Mapping[str, Instance],
+    runs: int = RUNS,
+    *,
+    session: Session | None = None,
+    true_noise: Any = 1.0,
+    **settings: Any,
+) -> Comparison:
+    """Run every algorithm on every instance; run k of all of them has the same noise stream.
+
+    Args:
+        algorithms: names, or by label a name, an instance or a function of the instance, such as
+            `{"oracle": lambda instance: sf.Oracle(theta=instance[1])}`; "oracle" by name is told θ.
+        instances: by label, each a problem and its true θ; see `surefoot.experiments.instances` and
+            `surefoot.experiments.peer_instances`.
+        runs: of each, unless a session says it.
+        session: seed, processes, progress, and the folder in which what is finished is kept until
+            all is: the same call goes on with the rest.
+        true_noise: standard deviation of the Gaussian rewards, one number or one per pair.
+        settings: as of `identify`; by default delta is 0.05, the noise Gaussian with scale 1, and
+            misfit is ignored, since the model is right.
+    """
+    usual: dict[str, Any] = {"delta": 0.05, "noise": Gaussian(1.0), "on_misfit": "ignore"}
+    asked = Settings(**(usual | settings))
+    choices = dict(algorithms) if isinstance(algorithms, Mapping) else {a: a for a in algorithms}
+    if not choices or not instances:
+        raise InputError("there is nothing to compare: give one algorithm and one instance or more")
+    made = {
+        (place, label): _made(choice, instance)
+        for place, instance in instances.items()
+        for label, choice in choices.items()
+    }
+    for (place, _), algorithm in made.items():
+        algorithm.start(instances[place][0], asked)  # refuses what cannot work before any run
+    with opened(session, runs) as work:
+        jobs = [
+            Job(
+                f"{place}/{label}/{run}",
+                (algorithm, instances[place], asked, true_noise, (work.seed, run)),
+            )
+            for (place, label), algorithm in made.items()
+            for run in range(work.runs)
+        ]
+        whole = hashlib.sha256(pickle.dumps((made, dict(instances), asked, true_noise)))
+        found = work.map("compare", _run, jobs, {"asked": whole.hexdigest()})
+    return Comparison(_frame(jobs, found), asked)
+
+
+def _made(choice: Choice, instance: Instance) -> Algorithm:
+    if isinstance(choice, str):
+        return algorithm_from(choice, **({"theta": instance[1]} if choice == "oracle" else {}))
+    return choice if isinstance(choice, Algorithm) else choice(instance)
+
+
+def _run(
+    algorithm: Algorithm,
+    instance: Instance,
+    settings: Settings,
+    true_noise: Any,
+    seed: tuple[int, int],
+) -> dict[str, Any]:
+    """One run, as a journal keeps it."""
+    (problem, theta), (root, number) = instance, seed
+    source = np.random.SeedSequence(root, spawn_key=(number,))
+    simulator = LinearSimulator(problem, theta, true_noise, seed=source)
+    begun = time.perf_counter()
+    run = algorithm.start(problem, settings)
+    while phase := run.next_phase():
+        run.update(simulator.pull(phase))
+    result, values = run.result, problem.robust_values(theta)
+    return {
+        "run": number,
+        "samples": int(result.samples),
+        "certified": bool(result.certified),
+        "correct": bool(result.arm == problem.best_arm(theta)),
+        "good": bool(values[result.arm] >= values.max() - settings.tolerance),
+        "seconds": time.perf_counter() - begun,
+    }
+
+
+def _frame(jobs: list[Job], found: list[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    labels = [job.key.rsplit("/", 1)[0].rsplit("/", 1) for job in jobs]
+    rows = [
+        {"instance": place, "algorithm": label, **row}
+        for (place, label), row in zip(labels, found, strict=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _summed(group: pd.DataFrame) -> dict[str, Any]:
+    samples, count = group["samples"].to_numpy(), len(group)
+    wrong = Proportion(int((group["certified"] & ~group["good"]).sum()), count)
+    low, high = np.quantile(samples, [0.1, 0.9])
+    return {
+        "runs": count,
+        "mean": float(samples.mean()),
+        "error": float(samples.std(ddof=1) / np.sqrt(count)) if count > 1 else 0.0,
+        "tenth": float(low),
+        "nine_tenths": float(high),
+        "certified": int(group["certified"].sum()),
+        "wrong": wrong.count,
+        "wrong_at_least": wrong.interval()[0],
+        "wrong_at_most": wrong.interval()[1],
+        "seconds": float(group["seconds"].mean()),
+    }
