@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 from scipy import stats
 
 from surefoot import boundaries
-from surefoot.algorithms.prime.schedule import continuation, first_schedule
-from surefoot.algorithms.prime.tuning import Tuning
+from surefoot.algorithms.prime.schedule import closed, continuation, first_schedule
+from surefoot.algorithms.prime.tuning import TESTED_LOOKS, Tuning
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian, SubGaussian
 
@@ -51,6 +52,11 @@ def test_the_mixture_is_better_than_a_union_over_the_looks() -> None:
 
 @pytest.mark.parametrize("delta", [0.001, 0.05, 0.15, 0.2, 0.3, 0.6, 0.95])
 def test_phases_that_measure_nothing_cannot_raise_the_crossing_probability(delta: float) -> None:
+    for looks in TESTED_LOOKS if delta <= boundaries.LARGE_DELTA else ():  # above: solved for it
+        shorter = first_schedule(delta, Gaussian(1.0), replace(TUNING, looks=looks))
+        steps = tuple(shorter.weights.tolist())
+        worst = boundaries.worst_crossing_probability(steps, shorter.boundary)
+        assert worst <= 0.98 * delta * (1 + 1e-6)
     first = first_schedule(delta, Gaussian(1.0), TUNING)
     later = continuation(1, float(first.sizes.sum()), delta, Gaussian(1.0), TUNING)
     for planned, level in ((first, 0.98 * delta), (later, 0.01 * delta)):
@@ -111,3 +117,25 @@ def test_the_schedule_shipped_is_the_one_that_is_tested_at_every_delta() -> None
     assert Tuning.of_version_0_1().has_tested_boundary
     assert Tuning(hope=0.5).has_tested_boundary
     assert not Tuning(growth=1.13).has_tested_boundary
+
+
+def test_looks_close_at_the_first_tested_number_that_reaches_far_enough() -> None:
+    ends = {looks: float(first_schedule(0.05, Gaussian(1.0), replace(TUNING, looks=looks))
+                         .sizes.sum()) for looks in TESTED_LOOKS}  # fmt: skip
+    for looks, end in ends.items():
+        assert closed(TUNING, 0.999 * end).looks == looks
+        assert closed(TUNING, 0.999 * end).has_tested_boundary
+    assert closed(TUNING, 0.1).looks == TESTED_LOOKS[0]
+    assert closed(TUNING, 1e12) == TUNING
+    assert closed(Tuning(looks=7), 1.0).looks == 7
+
+
+def test_fewer_looks_need_less_evidence() -> None:
+    levels = [
+        first_schedule(0.05, noise, replace(TUNING, looks=looks)).boundary.min()
+        for noise in (Gaussian(1.0), SubGaussian(1.0))
+        for looks in TESTED_LOOKS
+    ]
+    half = len(TESTED_LOOKS)
+    assert (np.diff(levels[:half]) > 0).all()
+    assert (np.diff(levels[half:]) > 0).all()

@@ -15,7 +15,7 @@ import surefoot as sf
 from surefoot.algorithms import algorithm_from, stored_algorithm
 from surefoot.algorithms.prime import Prime, Tuning, algorithm
 from surefoot.algorithms.prime.constants import COSTS_SAMPLES, ENTERS_BOUNDARY
-from surefoot.algorithms.prime.tuning import FLAT_GRID, VERSION_0_1
+from surefoot.algorithms.prime.tuning import FLAT_GRID, OPEN_ENDED, VERSION_0_1
 from surefoot.errors import InputError
 from surefoot.experiments.instances import random_robust
 from surefoot.study import Pull, Study
@@ -42,6 +42,7 @@ def test_every_constant_says_what_it_means_and_what_it_affects() -> None:
         "grid_middle",
         "grid_rise",
         "batched_growth",
+        "closing",
         "batched_looks",
         "batched_trust",
     }
@@ -112,7 +113,7 @@ def test_a_configuration_names_only_what_differs() -> None:
 def test_the_table_of_0_1_names_every_constant() -> None:
     # later constants are those of courses and batches that 0.1 did not have
     assert set(VERSION_0_1) < {constant.name for constant in fields(Tuning)}
-    assert Tuning.of_version_0_1() == Tuning(**VERSION_0_1, **FLAT_GRID)
+    assert Tuning.of_version_0_1() == Tuning(**VERSION_0_1, **FLAT_GRID, **OPEN_ENDED)
     assert Tuning.stored({"growth": 1.5}) == replace(Tuning.of_version_0_1(), growth=1.5)
 
 

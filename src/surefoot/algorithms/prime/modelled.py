@@ -14,7 +14,7 @@ from surefoot.algorithms.prime.course import Course, Layout
 from surefoot.algorithms.prime.elimination import Elimination
 from surefoot.algorithms.prime.finishing import whitened
 from surefoot.algorithms.prime.rounding import Rounding, check_pulls
-from surefoot.algorithms.prime.schedule import continuation, first_schedule
+from surefoot.algorithms.prime.schedule import closed, continuation, first_schedule
 from surefoot.algorithms.prime.statistic import PhaseTests
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.algorithms.settings import Settings
@@ -25,6 +25,8 @@ from surefoot.evidence.misfit import witness
 from surefoot.fitting import least_squares
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
+
+ROUGHLY = 2.0  # by how much a boundary's square exceeds twice the logarithm of 1/δ
 
 
 class ModelledCourse(Course):
@@ -143,12 +145,23 @@ class ModelledCourse(Course):
             self.look - 1, boundary, math.sqrt(float(self.schedule.variances[self.look]))
         )
 
+    @property
+    def _closed(self) -> Tuning:
+        """Constants without looks that a tolerance makes needless: known before any pull."""
+        tolerance, closing = self.settings.tolerance, self.tuning.closing
+        if not (tolerance > 0 and closing > 0 and self.settings.noise.known):
+            return self.tuning
+        reach = whitened(self.coordinates.pairs, self.coordinates.rows, self.spread)
+        furthest = 4 * float((reach * reach).sum(axis=1).max())  # ‖z' − z‖² of any two pairs
+        evidence = 2 * math.log(1 / self.settings.delta) + ROUGHLY
+        return closed(self.tuning, closing * evidence * furthest / tolerance**2 / self.unit)
+
     def _next_epoch(self) -> None:
         """Start a fresh walk on the looks planned for this epoch."""
         self.epoch += 1
         delta, noise, n_arms = self.settings.delta, self.settings.noise, self.problem.n_arms
         self.schedule = (
-            first_schedule(delta, noise, self.tuning)
+            first_schedule(delta, noise, self._closed)
             if self.epoch == 0
             else continuation(self.epoch, self.units, delta, noise, self.tuning)
         )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.prime.tuning import Tuning
+from surefoot.algorithms.prime.tuning import TESTED_LOOKS, Tuning
 from surefoot.arrays import Array
 from surefoot.boundaries import Weights, mixture, worst_crossing_probability
 from surefoot.errors import InputError
@@ -81,13 +81,26 @@ class Schedule:
 
 def first_schedule(delta: float, noise: Noise, tuning: Tuning) -> Schedule:
     """The looks that nearly every run ends within."""
+    sizes = _first_sizes(tuning)
+    weights = sizes * np.minimum(np.cumsum(sizes) / tuning.trust, 1.0)
+    steps = Steps(sizes, np.asarray(weights / weights[0]))
+    return _with_boundary(steps, tuning.first_epoch_share, delta, noise, tuning)
+
+
+def closed(tuning: Tuning, units: float) -> Tuning:
+    """The same with no looks after that many units, but for some that make a round number."""
+    reached = np.searchsorted(np.cumsum(_first_sizes(tuning)), units) + 1
+    enough = [looks for looks in TESTED_LOOKS if reached <= looks <= tuning.looks]
+    return replace(tuning, looks=enough[0]) if enough else tuning
+
+
+def _first_sizes(tuning: Tuning) -> Array:
+    """(n_looks,) phases of the first epoch, in units."""
     sizes = [1.0]
     while len(sizes) < tuning.looks:
         rising = min(1.0 + tuning.rise * (len(sizes) - 1), tuning.large)
         sizes.append(max((tuning.growth - 1) * sum(sizes), rising))
-    weights = np.array(sizes) * np.minimum(np.cumsum(sizes) / tuning.trust, 1.0)
-    steps = Steps(np.array(sizes), np.asarray(weights / weights[0]))
-    return _with_boundary(steps, tuning.first_epoch_share, delta, noise, tuning)
+    return np.array(sizes)
 
 
 def continuation(

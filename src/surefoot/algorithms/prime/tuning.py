@@ -72,6 +72,14 @@ class Tuning:
     )
     first_epoch_share: float = boundary(0.98, 0.01, 0.99, "share of δ that the first epoch spends")
 
+    closing: float = boundary(
+        1.0,
+        0,
+        1e6,
+        "with a tolerance and a known scale, looks end once that gap was pulled for this many "
+        "times as long as the G-optimal design needs for it; 0: they do not",
+    )
+
     unit_per_dimension: int = samples(5, 1, 10_000, "pulls of a unit for each dimension")
     least_replicates: int = samples(
         18, 0, 10_000, "pulls of a unit beyond the dimension at least, to check the model with"
@@ -189,7 +197,7 @@ class Tuning:
     @classmethod
     def stored(cls, constants: Mapping[str, Any]) -> Tuning:
         """The constants of a study file. What it does not name is as it was in version 0.1."""
-        return cls.given({**VERSION_0_1, **FLAT_GRID, **constants})
+        return cls.given({**VERSION_0_1, **FLAT_GRID, **OPEN_ENDED, **constants})
 
     @classmethod
     def given(cls, constants: Mapping[str, Any]) -> Tuning:
@@ -205,12 +213,15 @@ class Tuning:
 
     @property
     def has_tested_boundary(self) -> bool:
-        """Whether the schedule is that of version 0.1, which tests hold against an adversary at
-        every δ; any other is held against it when it is made. Clocks need no such test.
+        """Whether the schedule is that of version 0.1, to its end or to one of `TESTED_LOOKS`,
+        which tests hold against an adversary at every δ; any other is held against it when it is
+        made. Clocks need no such test.
         """
         entering = {f.name for f in fields(self) if f.metadata["effect"] == ENTERS_BOUNDARY}
-        planned = entering & VERSION_0_1.keys()
-        return all(getattr(self, name) == VERSION_0_1[name] for name in planned)
+        planned = (entering & VERSION_0_1.keys()) - {"looks"}
+        return self.looks in TESTED_LOOKS and all(
+            getattr(self, name) == VERSION_0_1[name] for name in planned
+        )
 
     @property
     def for_batches(self) -> Tuning:
@@ -249,8 +260,11 @@ class Tuning:
         )
 
 
+TESTED_LOOKS = (20, 30, 40, 50, 60, 70)
 # What clocks were like before their boundary had a shape.
 FLAT_GRID: Mapping[str, Any] = MappingProxyType({"grid_middle": 0, "grid_rise": 0.0})
+# What tolerances did to the looks then: nothing.
+OPEN_ENDED: Mapping[str, Any] = MappingProxyType({"closing": 0.0})
 VERSION_0_1: Mapping[str, Any] = MappingProxyType(
     {
         "looks": 70,
