@@ -13,8 +13,10 @@ from surefoot.algorithms import Settings
 from surefoot.algorithms.prime import Tuning
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian
+from surefoot.problem import RobustProblem
 from surefoot.study import Study
 from surefoot.study.config import StudyConfig
+from surefoot.study.pull import PullFactory
 
 BASE = """
 delta = 0.05
@@ -498,3 +500,123 @@ def test_what_no_arm_chooses_has_its_value_in_the_environment(tmp_path: Path) ->
 def test_mistakes_in_the_environment(tmp_path: Path, environment: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         use(tmp_path, BASE + ARMS + f"environment = {{ {environment} }}")
+
+
+MODELS = """
+delta = 0.05
+arms.grid = { model = ["tree", "linear"], scaled = [true, false] }
+environment = { noise = 0.1, sensor = "works", fixed = 1 }
+perturbations.list = [{ name = "usual" }, { name = "raw", noise = "50%", scaled = false },
+                      { name = "blind", sensor = "broken" }]
+"""
+
+
+def test_words_and_truth_values_are_parameters(tmp_path: Path) -> None:
+    config = configure(tmp_path, MODELS)
+    with config.open_study() as study:
+        pulls = {(pull.arm, pull.perturbation): pull for pull in study.ask()}
+    config.open_study().close()  # the same question again
+    raw = pulls["model=tree, scaled=true", "raw"]
+    given = {"model": "tree", "scaled": False, "sensor": "works", "fixed": 1.0}
+    assert raw.parameters == given | {"noise": pytest.approx(0.15)}
+    assert raw.nominal == given | {"scaled": True, "noise": 0.1}
+    with pytest.raises(InputError, match="arms, perturbations or features changed"):
+        configure(tmp_path, MODELS.replace('"linear"', '"forest"')).open_study()
+
+
+def test_words_in_tables(tmp_path: Path) -> None:
+    (tmp_path / "arms.csv").write_text("model,scaled,depth\ntree,true,1\nlinear,false,2\n")
+    (tmp_path / "p.csv").write_text("name,scaled,model,depth\nusual,,,\nother,false,svm,-50%\n")
+    text = 'delta = 0.05\narms.csv = "arms.csv"\nperturbations.csv = "p.csv"\n'
+    problem = configure(tmp_path, text).problem()
+    assert problem.values_of(1) == {"model": "svm", "scaled": False, "depth": 0.5}
+    assert problem.values_of(2) == {"model": "linear", "scaled": False, "depth": 2.0}
+
+
+def test_words_reach_a_command_as_they_are(tmp_path: Path) -> None:
+    text = MODELS + 'simulator.command = ["sh", "-c", "echo $1 $2 $3 >> seen; echo 1", "x", '
+    text += '"{model}", "{scaled}", "{nominal.scaled}"]\n'
+    config = configure(tmp_path, text)
+    problem = config.problem()
+    pull = PullFactory(problem, "abc", 1)(0, 0, 1)
+    assert config.simulator(problem)(pull) == 1.0
+    assert (tmp_path / "seen").read_text() == "tree false true\n"
+
+
+def test_arms_may_be_called_by_a_pattern(tmp_path: Path) -> None:
+    text = "delta = 0.05\narms.grid = { nurses = [2, 3], doctors = [4] }\n"
+    named = text + 'arms.name = "{nurses} nurses, {doctors} doctors"\n'
+    assert configure(tmp_path, text).problem().arm_names == ["nurses=2", "nurses=3"]
+    assert configure(tmp_path, named).problem().arm_names[0] == "2 nurses, 4 doctors"
+    with pytest.raises(InputError, match=r"name has a field \{cooks\}, but an arm has only nurses"):
+        configure(tmp_path, text + 'arms.name = "{cooks}"').problem()
+
+
+def test_a_study_whose_arms_have_their_long_names_goes_on(tmp_path: Path) -> None:
+    config = configure(tmp_path, "delta = 0.05\narms.grid = { a = [1, 2], b = [3] }\n")
+    told = config.problem().to_dict() | {"arm_names": ["a=1, b=3", "a=2, b=3"]}
+    del told["arms"]
+    Study.begin(config.file, RobustProblem.from_dict(told), config.settings).close()
+    with config.open_study() as study:
+        assert study.problem.arm_names[0] == "a=1, b=3"
+
+
+def test_features_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "my_features.py").write_text("def squares(rows):\n    return rows**2\nnine = 9\n")
+    text = "delta = 0.05\nfeatures = 'my_features:squares'" + ARMS
+    with configure(tmp_path, text).open_study() as study:
+        assert study.problem.features.tolist() == [[1.0, 4.0], [16.0, 0.25]]
+    configure(tmp_path, text).open_study().close()
+    for name, words in [
+        ("my_features:nine", "is a int, not a function"),
+        ("my_features:cubes", "has no 'cubes'"),
+        ("cubes", "it should be one of 'given', 'linear'"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            configure(tmp_path, text.replace("my_features:squares", name)).problem()
+
+
+def test_an_algorithm_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "my_algorithm.py").write_text(
+        "from surefoot import Uniform\n\nclass Mine(Uniform):\n    name = 'mine'\n\nclass No: ...\n"
+    )
+    text = BASE + "algorithm = 'my_algorithm:Mine'" + ARMS
+    config = configure(tmp_path, text)
+    with config.open_study() as study:
+        assert study.description.algorithm == "mine"
+    config.open_study().close()
+    with pytest.raises(InputError, match=r"algorithm 'mine' is not known: .* give it"):
+        configure(tmp_path, BASE + "algorithm = 'uniform'" + ARMS).open_study()
+    with pytest.raises(InputError, match=r"no subclass of surefoot\.Algorithm"):
+        configure(tmp_path, text.replace("Mine", "No"))
+
+
+def test_scales_have_names(tmp_path: Path) -> None:
+    noise = "noise = { kind = 'gaussian', scale = { 'brisk / none' = 3, others = 1 } }"
+    text = f"delta = 0.05\n{noise}\n" + ARMS
+    config = configure(tmp_path, text)
+    assert config.settings.noise.scales(2).tolist() == [1, 3]
+    config.open_study().close()
+    config.open_study().close()
+    (tmp_path / "scales.csv").write_text("arm,scale\ngentle,1\nbrisk,3\n")
+    table = text.replace(noise, "noise = { kind = 'gaussian', scale = 'scales.csv' }")
+    configure(tmp_path, table).open_study().close()
+    with pytest.raises(InputError, match="noise changed"):
+        configure(tmp_path, text.replace("others = 1", "others = 2")).open_study()
+    config.file.unlink()
+    by_position = text.replace("{ 'brisk / none' = 3, others = 1 }", "[1, 3]")
+    with pytest.raises(InputError, match=r"noise\.scale is a list: give scales by name"):
+        configure(tmp_path, by_position)
+    with pytest.raises(InputError, match=r"noise\.scale: there is no 'brusk'"):
+        configure(tmp_path, text.replace("brisk / none", "brusk"))
+
+
+def test_a_python_function_may_have_a_time_limit(tmp_path: Path) -> None:
+    (tmp_path / "slow_one.py").write_text(
+        "import time\n\ndef simulate(pull):\n    time.sleep(60)\n"
+    )
+    limited = ARMS + "simulator = { python = 'slow_one:simulate', time_limit = 0.1 }"
+    config = configure(tmp_path, BASE + limited)
+    problem = config.problem()
+    with pytest.raises(TimeoutError, match=r"time limit of 0\.1 s"):
+        config.simulator(problem)(PullFactory(problem, "abc", 1)(0, 0, 0))

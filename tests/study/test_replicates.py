@@ -116,3 +116,25 @@ def test_successes_that_are_nearly_certain_go_on(path: Path) -> None:
     with create(path, noise=SubGaussian(0.5), budget=500) as study:
         result = study.run(lambda pull: float(pull.rng().random() < 0.9999), "serial")
     assert result.reason is not sf.StopReason.IDENTICAL_REPLICATES
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_reward_that_ignores_the_perturbation_is_certified_for_what_it_is(
+    path: Path, shared: bool
+) -> None:
+    """All perturbations of an arm are equally bad then, and the arms can still be told apart."""
+    problem = sf.RobustProblem.from_lists(
+        [{"dose": dose} for dose in (1, 2, 3)], [{"name": "none"}, {"name": "more", "dose": 0.5}]
+    )
+    with Study.create(
+        *(path, problem),
+        delta=0.05,
+        noise=Gaussian(),
+        trust="pairs",
+        seed=3,
+        common_random_numbers=shared,
+    ) as study:
+        result = study.run(lambda pull: pull.nominal["dose"] + pull.rng().normal(), "serial")
+    assert result.certified
+    assert result.best_parameters == {"dose": 3.0}
+    assert result.pair_means[4] == pytest.approx(result.pair_means[5], abs=1.5)

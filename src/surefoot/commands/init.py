@@ -24,7 +24,9 @@ delta = 0.05                # the answer may be wrong with this probability
 # The answer rests on the rewards alone: nothing is assumed about how they depend on the parameters,
 # nor about how noisy they are. To say more, which may save pulls:
 # noise = {{ kind = "bounded", low = 0, high = 1 }}   # success rates, and other rewards in a range
+# noise = {{ kind = "gaussian", scale = {{ "arm / perturbation" = 2.0, others = 1.0 }} }}
 # features = "quadratic"    # what guides the search: "linear" (if left out), "quadratic", "tabular"
+# features = "module:function"   # or your own, from an array with a row per pair to another one
 # trust = "model"           # let the answer rest on it too: fewer pulls, but it must fit
 # parallel = 64             # phases that keep this many workers busy: more pulls, less time
 # common_random_numbers = "auto"   # if all that is random comes from pull.rng() or pull.seed
@@ -35,6 +37,7 @@ grid = {{ gain = [0.5, 1.0, 1.5, 2.0], delay = [0.0, 0.5] }}
 # grid = {{ gain = {{ from = 0.5, to = 2.0, steps = 4 }}, delay = [0.0, 0.5] }}
 # list = [{{ name = "calm", gain = 0.5, delay = 1 }}, {{ name = "brisk", gain = 2, delay = 0 }}]
 # csv = "arms.csv"          # a column for each parameter, and perhaps `name`
+# Values may be numbers, words in quotes, or true and false; a perturbation replaces the latter two.
 
 # Parameters that no arm chooses, as they are if nothing goes wrong:
 # [environment]

@@ -16,7 +16,7 @@ from types import FrameType
 from surefoot.errors import InputError
 from surefoot.study.pull import Pull
 
-GRACE = 2.0  # seconds for a function to end after it was told to
+GRACE = 1.0  # seconds for a function to end after it was told to
 
 
 @dataclass(frozen=True)

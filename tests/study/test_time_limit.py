@@ -1,0 +1,124 @@
+"""Python functions that take too long fail their pull, in every kind of worker."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot.errors import InputError
+from surefoot.noise import Gaussian
+from surefoot.study import Pull, Study, StudyPaused
+from surefoot.study.time_limit import TimeLimited
+from tests.study.toys import toy_problem
+
+PULL = Pull(0, "abc", 0, 0, "arm", "none", {"a": 1.0}, np.zeros(1), 5)
+LIMIT = 0.2
+
+
+def quick(pull: Pull) -> float:
+    return 1.0
+
+
+def asleep(pull: Pull) -> float:
+    time.sleep(60)
+    return 1.0
+
+
+def at_work(pull: Pull) -> float:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        pass
+    return 1.0
+
+
+def stubborn(pull: Pull) -> float:
+    """Goes on whatever it is told."""
+    end = time.monotonic() + 2 * LIMIT
+    while time.monotonic() < end:
+        with contextlib.suppress(TimeoutError):
+            time.sleep(0.01)
+    return 1.0
+
+
+def deaf(pull: Pull) -> float:
+    """Does not come back to Python for a long time."""
+    return float(np.linalg.svd(np.random.default_rng(0).normal(size=(6000, 6000)))[1][0])
+
+
+def test_what_is_quick_is_left_alone() -> None:
+    assert TimeLimited(quick, 60.0)(PULL) == 1.0
+
+
+@pytest.mark.parametrize("function", [asleep, at_work, stubborn])
+def test_what_is_slow_fails(function: object) -> None:
+    began = time.monotonic()
+    with pytest.raises(TimeoutError, match=r"longer than its time limit of 0\.2 s"):
+        TimeLimited(function, LIMIT)(PULL)  # type: ignore[arg-type]
+    assert time.monotonic() - began < 30
+
+
+def test_in_a_thread_it_fails_too() -> None:
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            TimeLimited(at_work, LIMIT)(PULL)
+        except TimeoutError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(30)
+    assert "time limit of 0.2 s" in str(errors[0])
+
+
+def test_a_timer_of_somebody_else_goes_on() -> None:
+    rang: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, frame: rang.append(number))
+    left = signal.setitimer(signal.ITIMER_REAL, 50.0)
+    try:
+        TimeLimited(quick, 1.0)(PULL)
+        assert 0 < signal.setitimer(signal.ITIMER_REAL, 0)[0] <= 50.0
+        signal.raise_signal(signal.SIGALRM)
+        assert rang == [signal.SIGALRM]
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, *left)
+
+
+def test_an_error_of_the_simulator_stays_what_it_is() -> None:
+    def fails(pull: Pull) -> float:
+        raise TimeoutError("the licence server does not answer")
+
+    with pytest.raises(TimeoutError, match="licence server"):
+        TimeLimited(fails, 60.0)(PULL)
+
+
+def test_a_limit_is_a_number_of_seconds() -> None:
+    with pytest.raises(InputError, match=r"time_limit=0\.0 must be a number of seconds above 0"):
+        TimeLimited(quick, 0.0)
+
+
+@pytest.mark.parametrize("executor", ["serial", 1])
+def test_a_study_pauses_and_says_why(tmp_path: Path, executor: object) -> None:
+    with (
+        Study.create(tmp_path / "slow.db", toy_problem(), delta=0.05, noise=Gaussian()) as study,
+        pytest.raises(StudyPaused, match=r"failed 1 times:\nTimeoutError: the simulator took"),
+    ):
+        study.run(TimeLimited(asleep, LIMIT), executor, retries=0)
+
+
+def test_a_worker_that_does_not_come_back_is_ended() -> None:
+    """Its pull is lost then, as with any worker that dies, and tried elsewhere."""
+    limited = TimeLimited(deaf, LIMIT)
+    worker = multiprocessing.get_context("spawn").Process(target=limited, args=(PULL,))
+    worker.start()
+    worker.join(120)
+    assert worker.exitcode == 1
