@@ -126,7 +126,7 @@ def run(name: str, budget: int, processes: int | None, folder: Path) -> sf.Resul
     else:
         study = sf.Study.create(
             file,
-            make_dosing(name).quadratic,  # features guide; the certificate does not rely on them
+            make_dosing(name).curved,  # features guide; the certificate does not rely on them
             delta=0.05,
             noise=sf.Gaussian(),
             trust="pairs",

@@ -82,7 +82,7 @@ def _template(top: int) -> alt.LayerChart:
 
 
 def _target(top: int) -> Any:
-    marks = [level for level in MARKED if level < top] + list(range(300, top + 1, 50))
+    marks = [level for level in MARKED if level <= top] + list(range(300, top + 1, 50))
     scale, axis = alt.Scale(domain=[0, top], nice=False), alt.Axis(values=marks)
     y = alt.Y("low:Q", title="glucose (mg/dL)", scale=scale, axis=axis)
     area = table("target").mark_rect(color=GREEN, opacity=0.14).encode(y=y, y2="high:Q")

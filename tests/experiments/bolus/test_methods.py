@@ -30,8 +30,12 @@ def test_every_method_chooses_and_stableopt_spends_what_rage_spent() -> None:
     for method in METHODS:
         result = results[method.label]
         assert (result.algorithm, result.settings.confidence) == (method.algorithm, method.policy)
-        kind = "given" if method.model == "linear" else method.model
-        assert result.problem.feature_kind == kind
+        problem = {
+            "linear": DOSING.linear,
+            "curved": DOSING.curved,
+            "tabular": DOSING.tabular,
+        }[method.model]
+        assert result.problem is problem
         if method.needs_scales:
             assert (result.settings.noise.scales(10) == SCALES).all()
         assert result.settings.trust == method.trust

@@ -38,6 +38,17 @@ def test_the_problem_of_the_paper() -> None:
     assert 2100 < (correction * insulin).max() <= 2200
 
 
+def test_a_guide_sees_doses_the_first_of_them_curved() -> None:
+    dosing = make_dosing(NAME)
+    level, carb, square, correction = dosing.curved.features.T
+    assert (level == 1).all()
+    assert (square == carb**2).all()
+    for dose, factor in ((carb, 3), (correction, 4)):
+        assert (dose.mean(), dose.std()) == pytest.approx((0, 1))
+        # the smaller the factor, the larger the dose
+        assert np.corrcoef(dose, 1 / dosing.linear.parameters[:, factor])[0, 1] > 0.999999
+
+
 def test_the_middle_arm_is_the_standard_calculator() -> None:
     dosing = make_dosing(NAME, n_arms=5)
     baseline = Calculator.baseline(NAME)

@@ -19,8 +19,8 @@ from surefoot.noise import Gaussian
 from surefoot.simulate import identify
 
 CALCULATOR = "Calculator"
-# a day that is much worse than most is rare: fewer blocks than this can easily be without one
-DIRECT = Tuning(pair_pulls=10)
+# what happens on one day in five, 14 blocks are without it with a probability below 0.05
+DIRECT = Tuning(pair_pulls=14)
 WORST_OF_ALL = "(worst pair of all)"  # no method: the most harmful error of the most harmful arm
 
 
@@ -31,7 +31,7 @@ class Method:
     Attributes:
         label: its row in the tables.
         algorithm: its name in surefoot.
-        model: "linear" (the paper's features), "quadratic" or "tabular" (nothing assumed).
+        model: "linear" (the paper's features), "curved" (a guide's) or "tabular" (nothing assumed).
         policy: the paper's rules to the letter, or the proved ones.
         trust: what a certificate relies on: the model, or the compared pairs alone. With a model,
             the noise scales of a pilot are needed too.
@@ -40,7 +40,7 @@ class Method:
 
     label: str
     algorithm: str
-    model: Literal["linear", "quadratic", "tabular"]
+    model: Literal["linear", "curved", "tabular"]
     policy: Literal["paper", "valid"]
     trust: Literal["model", "pairs"] = "model"
     shares: bool = False
@@ -54,8 +54,8 @@ ROBUST_RAGE = Method("Robust RAGE", "robust-rage", "linear", "paper")
 STABLEOPT = Method("StableOPT", "stableopt", "linear", "paper")
 PRIME_LINEAR = Method("PRIME, linear", "prime", "linear", "valid")
 PRIME_TABULAR = Method("PRIME, tabular", "prime", "tabular", "valid")
-PRIME_PAIRS = Method("PRIME, pairs", "prime", "quadratic", "valid", "pairs")
-PRIME_SHARED = Method("PRIME, pairs, shared noise", "prime", "quadratic", "valid", "pairs", True)
+PRIME_PAIRS = Method("PRIME, pairs", "prime", "curved", "valid", "pairs")
+PRIME_SHARED = Method("PRIME, pairs, shared noise", "prime", "curved", "valid", "pairs", True)
 # their places number the random streams: new ones go to the end
 METHODS = (STABLEOPT, ROBUST_RAGE, PRIME_LINEAR, PRIME_TABULAR, PRIME_PAIRS, PRIME_SHARED)
 LABELS = (CALCULATOR, *(method.label for method in METHODS))
@@ -110,7 +110,7 @@ def run_method(
     """
     problems = {
         "linear": dosing.linear,
-        "quadratic": dosing.quadratic,
+        "curved": dosing.curved,
         "tabular": dosing.tabular,
     }
     return identify(

@@ -38,20 +38,20 @@ DAYS = ("low", "high")
 
 @dataclass(frozen=True, eq=False)
 class Dosing:
-    """One patient's problem, with its pairs under the paper's linear model, curved and under none.
+    """One patient's problem, with its pairs under the paper's linear model, a guide's and none.
 
     Attributes:
         patient: who is simulated.
         linear: features lc, hc, TDI, CarbF, CorrF as in the paper; they span 4 dimensions, for lc
             and hc are constant.
-        quadratic: the same pairs, with the squares and products of these features too.
+        curved: the same pairs, with features for a guide: see `dose_features`.
         tabular: the same pairs, one feature each.
         reward: what a pull is worth.
     """
 
     patient: Patient
     linear: RobustProblem
-    quadratic: RobustProblem
+    curved: RobustProblem
     tabular: RobustProblem
     reward: Reward = RISK
 
@@ -105,7 +105,7 @@ def make_dosing(
     errors[..., 4] = arms[:, 4, None] - correction
     names = [f"TDI {value:.2f}" for value in insulin]
     labels = [[f"error {k + 1}" for k in range(n_perturbations)]] * n_arms
-    linear, quadratic, tabular = (
+    linear, curved, tabular = (
         RobustProblem(
             arms,
             list(errors),
@@ -114,9 +114,19 @@ def make_dosing(
             perturbation_names=labels,
             parameter_names=PARAMETERS,
         )
-        for features in ("given", "quadratic", "tabular")
+        for features in ("given", dose_features, "tabular")
     )
-    return Dosing(patient, linear, quadratic, tabular, reward)
+    return Dosing(patient, linear, curved, tabular, reward)
+
+
+def dose_features(parameters: Array) -> Array:
+    """(n_pairs, 4) what the reward depends on: insulin for a gram, its square, and for a mg/dL.
+
+    Both doses are centred, and divided by their standard deviations over the pairs. Too little
+    insulin is as bad as too much, so the reward is curved in the first.
+    """
+    carb, correction = ((dose - dose.mean()) / dose.std() for dose in 1 / parameters[:, 3:5].T)
+    return np.column_stack([np.ones(len(carb)), carb, carb**2, correction])
 
 
 PURPOSES = ("errors", "pilot", "truth", "identify", "evaluation", "profiles")
