@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +16,7 @@ import pytest
 
 from surefoot import cli, glucose
 from surefoot.experiments.bolus.problem import DISCLAIMER
+from surefoot.experiments.session.journal import Journal
 from surefoot.experiments.session.runner import Session
 from tests.experiments.bolus.test_experiment import here
 
@@ -98,6 +104,54 @@ def test_everyone_gets_a_page(
     table = pd.read_csv(tmp_path / "bolus-cohort.csv")
     assert table["patient"].tolist() == ["adult#007", "child#004"]
     assert table["pulls"].max() <= 400
+
+
+class Workers:
+    """Do jobs in this process, when they are submitted."""
+
+    def __init__(self) -> None:
+        self.jobs: list[str] = []
+
+    def submit_all(
+        self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]
+    ) -> list[Future[Any]]:
+        futures = []
+        for job in arguments:
+            future: Future[Any] = Future()
+            future.set_result(function(*job))
+            futures.append(future)
+            self.jobs.append(job[0])
+        return futures
+
+
+def test_an_interrupted_cohort_goes_on_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = tuple(glucose.find_patient(name) for name in ("child#004", "adult#007"))
+    workers, record = Workers(), Journal.record
+    monkeypatch.setattr(glucose, "all_patients", lambda: people)
+    monkeypatch.setattr(Session, "_started_workers", lambda self: workers)
+    monkeypatch.setattr(os, "_exit", sys.exit)  # which would end the tests too
+
+    def interrupted(self: Journal, key: str, result: Any) -> None:
+        record(self, key, result)
+        raise KeyboardInterrupt
+
+    broken, whole = tmp_path / "broken", tmp_path / "whole"
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "record", interrupted)
+        surefoot("--all", *SMALL, "--out", str(broken), "--quiet", code=130)
+    assert "1 jobs are finished and kept, 1 are left" in capsys.readouterr().err
+    assert not (broken / "bolus-cohort.html").exists()
+    workers.jobs.clear()
+    surefoot("--all", *SMALL, "--out", str(broken), "--quiet")
+    assert len(workers.jobs) == 1  # the other patient was kept
+    surefoot("--all", *SMALL, "--out", str(whole), "--quiet")
+    files = sorted(path.name for path in whole.iterdir())
+    assert files == sorted(path.name for path in broken.iterdir())
+    assert len(files) == 2 + 2 * 5
+    for name in files:
+        assert (broken / name).read_bytes() == (whole / name).read_bytes(), name
 
 
 @pytest.mark.parametrize("reward", ["time-in-range", "time-below", "risk-index"])

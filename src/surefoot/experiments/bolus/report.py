@@ -105,12 +105,16 @@ def table_rows(found: Recommendation) -> list[tuple[str, ...]]:
         worst = (
             f"{arm.worst_carb_factor:.2f}",
             f"{arm.worst_correction_factor:.2f}",
-            f"{arm.value:.2f}",
+            _reward(arm.value),
         )
         for case, cells in zip(CASES, (as_set, worst), strict=True):
             metrics = (f"{found.outcomes[method, case][metric]:.2f}" for metric in METRICS)
             rows.append((f"{label}, {ENDS[case]}", *cells, *metrics))
     return rows
+
+
+def _reward(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
 
 
 def fine_print(record: PatientRecord, plan: Plan) -> list[str]:
@@ -124,8 +128,8 @@ def fine_print(record: PatientRecord, plan: Plan) -> list[str]:
     )
     right = "the recommended one" if found.chosen.found else f"not arm {found.chosen.arm}"
     return [
-        f"Assumed: {noise.assumption}. No model of the rewards, no pilot, no noise level. "
-        "Settings that are compared may meet the same sensor noise.",
+        f"Assumed: {noise.assumption}. Settings are compared directly, on the same sensor noise: "
+        "no model, no noise level, no pilot beside the pulls counted here.",
         f"Truth, by {patient.truth_samples:,} pulls that the choice did not see: the best setting "
         f"is arm {patient.best} ({tie}), {right}.",
     ]
@@ -141,7 +145,7 @@ def write_report(advice: Advice, stage: Path, plan: Plan, command: str) -> str:
     found = Recommendation.of(advice.record)
     stem = found.name.replace("#", "-")
     frames = {name: pd.DataFrame(profile) for name, profile in advice.profiles.items()}
-    drawn = profile_drawings(frames)
+    drawn = profile_drawings({name.capitalize(): frame for name, frame in frames.items()})
     save(side_by_side(list(drawn.values()), f"{found.name}, virtual"), stage / f"{stem}-profiles")
     whole = pd.concat([frame.assign(setting=name) for name, frame in frames.items()])
     whole.to_csv(stage / f"{stem}-profiles.csv", index=False, lineterminator="\n")
@@ -156,11 +160,11 @@ def profile_drawings(frames: dict[str, pd.DataFrame]) -> dict[str, Drawing]:
     from surefoot.charts.glucose_profile import axis_top, profile_drawing
 
     top = axis_top(list(frames.values()))
-    return {name: profile_drawing(frame, name.capitalize(), top) for name, frame in frames.items()}
+    return {name: profile_drawing(frame, name, top) for name, frame in frames.items()}
 
 
 def _slug(name: str) -> str:
-    return name.replace(", ", "-").replace(" ", "-")
+    return name.lower().replace(", ", "-").replace(" ", "-")
 
 
 def _page(
@@ -217,7 +221,7 @@ def _arm_table(found: Recommendation, record: PatientRecord) -> dict[str, Any]:
                 str(row.arm),
                 f"{row.carb_factor:.2f}",
                 f"{row.correction_factor:.2f}",
-                f"{row.value:.2f}",
+                _reward(row.value),
             ),
             "chosen": row.arm == found.chosen.arm,
         }
