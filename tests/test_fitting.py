@@ -13,7 +13,7 @@ from surefoot.fitting import (
     lack_of_fit,
     least_squares,
 )
-from surefoot.simulate import LinearSimulator
+from surefoot.simulate import LinearSimulator, TableSimulator
 from surefoot.statistics import Outcome, Phase
 
 PROBLEM, THETA = random_robust(4, 3, 3)
@@ -192,3 +192,21 @@ class TestEqualVariances:
     def test_too_little_to_tell(self) -> None:
         assert equal_variances(np.array([4.0, 4.0]), np.array([3.0, 5.0])) is None
         assert equal_variances(np.array([20.0, 1.0]), np.array([3.0, 5.0])) is None
+
+
+def test_deviations_within_a_stated_misfit_are_no_lack_of_fit():
+    """At a corner of ±0.1 the plain test rejects; the p-value that allows for it is not small."""
+    rows, scales = np.column_stack([np.ones(8), np.linspace(-1, 1, 8)]), np.full(8, 0.5)
+    means = 0.1 * np.array([1, -1, -1, 1, 1, -1, -1, 1])
+    plain, stated = [], []
+    for seed in range(60):
+        simulator = TableSimulator(means, 0.5, seed)
+        outcome = simulator.pull(Phase(0, np.full(8, 400)))
+        plain.append(lack_of_fit(rows, scales, outcome, True))
+        stated.append(lack_of_fit(rows, scales, outcome, True, 0.1))
+    assert np.mean([test.against_scale < 0.05 for test in plain]) > 0.9
+    assert np.mean([test.against_scale < 0.05 for test in stated]) <= 0.05
+    assert np.mean([test.against_replicates < 0.05 for test in stated]) <= 0.05
+    assert [test.squares for test in plain] == [test.squares for test in stated]
+    smaller = [lack_of_fit(rows, scales, outcome, True, 0.01).against_scale]
+    assert smaller[0] < 0.05

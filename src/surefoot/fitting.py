@@ -88,7 +88,7 @@ class FitTest:
 
 
 def lack_of_fit(
-    rows: Array, scales: Array, outcome: Outcome, scales_known: bool = False
+    rows: Array, scales: Array, outcome: Outcome, scales_known: bool = False, misfit: float = 0.0
 ) -> FitTest:
     """Exact F test of the linear model in one phase (Gaussian noise, scales up to a factor).
 
@@ -98,6 +98,9 @@ def lack_of_fit(
 
     If Gaussian scales are known, the misfit itself is at most χ² and independent of the estimate
     too: phases with hardly any replicates can then refute the model.
+
+    Means that may be `misfit` from the model add at most `misfit` ‖√n / scale‖ to the length of the
+    residual. Only what is beyond that counts, and the p-value is no smaller than it is.
     """
     pulled = np.flatnonzero(outcome.counts)
     samples = int(outcome.counts.sum())
@@ -105,15 +108,18 @@ def lack_of_fit(
     solution, rank = _solve(design, target)
     fit_freedom, pure_freedom = len(pulled) - rank, samples - len(pulled)
     residual = target - design @ solution
-    misfit = float(residual @ residual)
-    pure = float((outcome.scatter / scales**2).sum())
+    squares, pure = float(residual @ residual), float((outcome.scatter / scales**2).sum())
+    beyond = squares
+    if misfit > 0:
+        stated = misfit * float(np.sqrt((outcome.counts / scales**2).sum()))
+        beyond = max(float(np.sqrt(squares)) - stated, 0.0) ** 2
     against_replicates = against_scale = None
     if fit_freedom > 0:
         against_replicates = _against_replicates(
-            misfit, fit_freedom, pure, pure_freedom, float(target @ target)
+            beyond, fit_freedom, pure, pure_freedom, float(target @ target)
         )
-        against_scale = float(special.chdtrc(fit_freedom, misfit)) if scales_known else None
-    return FitTest(against_replicates, samples, against_scale, misfit + pure, samples - rank)
+        against_scale = float(special.chdtrc(fit_freedom, beyond)) if scales_known else None
+    return FitTest(against_replicates, samples, against_scale, squares + pure, samples - rank)
 
 
 def _against_replicates(

@@ -43,6 +43,7 @@ class Algorithm(ABC):
     needs_scale: ClassVar[bool] = True
     has_paper_policy: ClassVar[bool] = True
     supports_tolerance: ClassVar[bool] = False
+    supports_misfit: ClassVar[bool] = False
     needs_model: ClassVar[bool] = True
     can_guess: ClassVar[bool] = False
     keeps_workers_busy: ClassVar[bool] = False

@@ -60,6 +60,8 @@ def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
         raise InputError(f'{name} is not an algorithm of the paper: it has only confidence="valid"')
     if settings.tolerance > 0 and not algorithm.supports_tolerance:
         raise InputError(f'{name} has no tolerance: leave it at 0, or use "prime"')
+    if settings.misfit > 0 and not algorithm.supports_misfit:
+        raise InputError(f'{name} takes its model as exact: leave misfit at 0, or use "prime"')
     if settings.objective == "guess" and not algorithm.can_guess:
         raise InputError(
             f'{name} does not spend a budget on a guess: use objective="certify", or "prime"'

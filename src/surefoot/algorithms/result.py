@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,13 @@ class Result:
     def __post_init__(self) -> None:
         if self.reason.contradicts:
             object.__setattr__(self, "attained_confidence", None)
+
+    @property
+    def misfit(self) -> float:
+        """How far from the linear model rewards may be for the answer to be right: what was stated,
+        or ∞ where only pairs were compared.
+        """
+        return math.inf if self.settings.trust == "pairs" else self.settings.misfit
 
     @property
     def arm_name(self) -> str:
@@ -144,10 +152,9 @@ class Result:
                 "" if self.settings.confidence == "valid" else " (the paper's rules, not proved)"
             )
             sure = f"{100 * (1 - delta):g} % confidence"
-            direct = ", by direct comparisons" if self.settings.trust == "pairs" else ""
             return (
                 f"{name} has the best worst case{near}, with {sure} after {self.samples} "
-                f"pulls{direct}{policy}."
+                f"pulls{self._covers}{policy}."
             )
         left = "1 arm is" if len(self.candidates) == 1 else f"{len(self.candidates)} arms are"
         attained = self.attained_confidence
@@ -156,6 +163,15 @@ class Result:
             f"{name} is the best guess after {self.samples} pulls{sure}, not certified; {left} "
             f"still possible."
         )
+
+    @property
+    def _covers(self) -> str:
+        """Which rewards a certificate is good for, as part of a sentence."""
+        if self.settings.trust == "pairs":
+            return ", by direct comparisons"
+        if not self.misfit:
+            return ""
+        return f", for all rewards whose means are within {self.misfit:g} of the model"
 
     def to_frame(self) -> pd.DataFrame:
         """One row per phase: pulls, leader, survivors, weakest evidence, boundary."""

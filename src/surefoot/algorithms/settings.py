@@ -28,6 +28,8 @@ class Settings:
         budget: no more pulls than this.
         on_misfit: "reject" withholds the certificate when the linear model is rejected; "ignore"
             does not.
+        misfit: how far the mean reward of a pair may be from the linear model, in the unit of the
+            rewards; the certificate holds for every such reward. 0: the model is exact.
         trust: "model": the certificate relies on the linear model. "pairs": on direct comparisons
             of pulled pairs alone; the model only guides.
         guide: who guesses the means under trust="pairs": a name, a `Guide`, a regressor, or None
@@ -46,6 +48,7 @@ class Settings:
     tolerance: float = 0.0
     budget: int | None = None
     on_misfit: Literal["reject", "ignore"] = "reject"
+    misfit: float = 0.0
     trust: Literal["model", "pairs"] = "model"
     guide: Any = None
     common_random_numbers: bool | Literal["auto"] = False
@@ -65,7 +68,11 @@ class Settings:
             raise InputError(
                 f'confidence={self.confidence!r} is not known: choose "valid" or "paper"'
             )
-        self._set(tolerance=_tolerance(self.tolerance), budget=_budget(self.budget))
+        self._set(
+            tolerance=_amount("tolerance", self.tolerance),
+            misfit=_amount("misfit", self.misfit),
+            budget=_budget(self.budget),
+        )
         self._set(parallel=_parallel(self.parallel))
         if self.on_misfit not in ("reject", "ignore"):
             raise InputError(
@@ -74,6 +81,11 @@ class Settings:
 
         if self.trust not in ("model", "pairs"):
             raise InputError(f'trust={self.trust!r} is not known: choose "model" or "pairs"')
+        if self.misfit > 0 and self.trust == "pairs":
+            raise InputError(
+                f'misfit={self.misfit:g} bounds how far a model is trusted: give trust="model"; '
+                'with trust="pairs" rewards may deviate from it by any amount'
+            )
         if self.guide is not None and self.trust != "pairs":
             raise InputError('a guide is for trust="pairs": with a model, the model is the guide')
         self._check_streams()
@@ -118,14 +130,15 @@ def usable_delta(given: Any) -> float:
     return number
 
 
-def _tolerance(given: Any) -> float:
+def _amount(name: str, given: Any) -> float:
+    """A number of rewards, none below zero."""
     try:
         number = exact_number(given)
     except InputError:
         number = -1.0
     if not 0 <= number <= LARGEST_SCALE:
         raise InputError(
-            f"tolerance={given!r:.60} must be a number ≥ 0, in the unit of the rewards, "
+            f"{name}={given!r:.60} must be a number ≥ 0, in the unit of the rewards, "
             f"and at most {LARGEST_SCALE:g}"
         )
     return number

@@ -100,14 +100,14 @@ class Tally:
         if self.settings.trust == "pairs" and (outcome.counts > 0).sum() <= self.rows.shape[1]:
             return []
         known = self.settings.noise.scales_are_deviations
-        return [lack_of_fit(self.rows, self.scales, outcome, known)]
+        return [lack_of_fit(self.rows, self.scales, outcome, known, self.settings.misfit)]
 
     def _stray_of(self, outcome: Outcome) -> list[FitTest]:
         """The same without any noise levels, where these are unknown and may differ."""
         noise = self.settings.noise
         if noise.evidence != "batches" or self.settings.common_random_numbers or not self.samples:
             return []
-        test = stray_test(self.problem.pairs, self.strayed, outcome)
+        test = stray_test(self.problem.pairs, self.strayed, outcome, self.settings.misfit)
         return [] if test is None else [test]
 
     @cached_property
@@ -204,8 +204,18 @@ class Tally:
         whitener = cholesky_whitener(information(self.rows, self.counts))
         if whitener is None or not math.isfinite(radius):
             return np.full(self.problem.n_pairs, np.inf)
-        lengths = np.linalg.norm(self.problem.pairs @ whitener.T, axis=1)
-        return np.asarray(float((scales / self.scales).max()) * radius * lengths)
+        whitened = self.problem.pairs @ whitener.T
+        lengths = np.linalg.norm(whitened, axis=1)
+        by_chance = float((scales / self.scales).max()) * radius * lengths
+        return np.asarray(by_chance + self._bias(whitened)) if self.settings.misfit else by_chance
+
+    def _bias(self, whitened: Array) -> Array:
+        """(n_pairs,) how far the fit may be from a pair's mean: the pair's own deviation from the
+        model, and what those of the pulled pairs do to the fit.
+        """
+        pulled = np.flatnonzero(self.counts)
+        weights = (whitened[pulled] * (self.counts[pulled] / self.scales[pulled] ** 2)[:, None]).T
+        return np.asarray(self.settings.misfit * (1 + np.abs(whitened @ weights).sum(axis=1)))
 
     def _own_widths(self, scales: Array) -> Array:
         """By each pair's own pulls: the self-normalised bound in one dimension, one per pair."""

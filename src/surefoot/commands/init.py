@@ -28,6 +28,7 @@ delta = 0.05                # the answer may be wrong with this probability
 # features = "quadratic"    # what guides the search: "linear" (if left out), "quadratic", "tabular"
 # features = "module:function"   # or your own, from an array with a row per pair to another one
 # trust = "model"           # let the answer rest on it too: fewer pulls, but it must fit
+# misfit = 0.05             # with trust = "model": means may be this far from it
 # parallel = 64             # phases that keep this many workers busy: more pulls, less time
 # common_random_numbers = "auto"   # if all that is random comes from pull.rng() or pull.seed
 

@@ -79,7 +79,7 @@ def witness(rows: Array, past: Strayed, used: IntArray, pulls: int) -> int | Non
     return int(np.argmax(np.where(spanned, worth, -np.inf)))
 
 
-def stray_test(rows: Array, past: Strayed, outcome: Outcome) -> FitTest | None:
+def stray_test(rows: Array, past: Strayed, outcome: Outcome, misfit: float = 0.0) -> FitTest | None:
     """Test the model in one phase, along the direction in which the past strays from it most.
 
     Both signs count unless the past is clear about it.
@@ -88,6 +88,7 @@ def stray_test(rows: Array, past: Strayed, outcome: Outcome) -> FitTest | None:
         rows: (n_pairs, dimension) features.
         past: before the phase; it chooses, and does not count.
         outcome: the phase, with its batches.
+        misfit: how far means may be from the model; it is taken off what is seen.
 
     Returns:
         The test; None where batches, or pairs beyond the dimension, are too few.
@@ -104,10 +105,12 @@ def stray_test(rows: Array, past: Strayed, outcome: Outcome) -> FitTest | None:
     largest = float(np.abs(outcome.sums[used] / outcome.counts[used]).max())
     if spread <= MODELLED * largest * float(np.abs(contrast).sum()):
         return None
-    t = np.sqrt(n_batches) * float(values.mean()) / spread
+    mean, stated = float(values.mean()), misfit * float(np.abs(contrast).sum())
     clear = float(contrast @ past.likely[used]) ** 2 > ONE_SIDED**2 * float(
         contrast**2 @ past.errors[used]
     )
+    beyond = mean - stated if clear else max(abs(mean) - stated, 0.0)
+    t = np.sqrt(n_batches) * beyond / spread
     p = special.stdtr(n_batches - 1, -t) if clear else 2 * special.stdtr(n_batches - 1, -abs(t))
     return FitTest(float(p), int(outcome.counts.sum()))
 

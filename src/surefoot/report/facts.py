@@ -141,6 +141,7 @@ def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fa
         Fact("tolerance", f"{settings.tolerance:g}"),
         Fact("budget", "none" if settings.budget is None else number(settings.budget)),
         Fact("on_misfit", settings.on_misfit),
+        Fact("misfit", f"{settings.misfit:g}"),
         Fact("algorithm", result.algorithm),
     ]
     return facts + (_study_facts(reader) if reader else [])

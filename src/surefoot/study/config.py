@@ -180,7 +180,7 @@ class StudyConfig:
             "algorithm": [asked.algorithm, options],
             "direction": asked.direction,
         }
-        for key in ("delta", "tolerance", "confidence", "on_misfit"):
+        for key in ("delta", "tolerance", "confidence", "on_misfit", "misfit"):
             now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         if "noise" not in values.model_fields_set:
             del now["noise"]
@@ -226,6 +226,7 @@ def _settings(values: Config, noise: Noise) -> Settings:
         tolerance=values.tolerance,
         budget=values.budget,
         on_misfit=values.on_misfit,
+        misfit=values.misfit,
         trust=values.trust or _trust_of(values.algorithm.build()),
         guide=values.guide,
         common_random_numbers=values.common_random_numbers,

@@ -91,6 +91,7 @@ class Prospect:
             settings,
             noise=Gaussian() if settings.noise.limits else settings.noise,
             tolerance=settings.tolerance if self.knows_unit else 0.0,
+            misfit=settings.misfit if self.knows_unit else 0.0,
             budget=None,
             objective="certify",
             on_misfit="ignore",

@@ -153,6 +153,7 @@ class Config(Section):
     budget: Annotated[Whole, Field(ge=0)] | None = None
     confidence: Literal["valid", "paper"] = "valid"
     on_misfit: Literal["reject", "ignore"] = "reject"
+    misfit: Annotated[Number, Field(ge=0)] = 0.0
     on_identical: Literal["refuse", "accept"] = "refuse"
     seed: Annotated[Whole, Field(ge=0)] | None = None
     noise: NoiseSection = NoiseSection(kind="gaussian")

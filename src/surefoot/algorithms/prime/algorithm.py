@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.prime.course import Course
 from surefoot.algorithms.prime.direct import direct_course
+from surefoot.algorithms.prime.misfit import MisfitCourse
 from surefoot.algorithms.prime.modelled import ModelledCourse
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.algorithms.reasons import StopReason
@@ -38,6 +39,7 @@ class Prime(Algorithm):
     needs_scale: ClassVar[bool] = False
     has_paper_policy: ClassVar[bool] = False
     supports_tolerance: ClassVar[bool] = True
+    supports_misfit: ClassVar[bool] = True
     needs_model: ClassVar[bool] = False
     can_guess: ClassVar[bool] = True
     keeps_workers_busy: ClassVar[bool] = True
@@ -100,6 +102,8 @@ class Prime(Algorithm):
     def _course(self) -> Course:
         if self.settings.trust == "pairs":
             return direct_course(self.problem, self.settings, self.tuning)
+        if self.settings.misfit > 0:
+            return MisfitCourse(self.problem, self.settings, self.tuning)
         return ModelledCourse(self.problem, self.settings, self.tuning)
 
     def _finished(self) -> StopReason | None:

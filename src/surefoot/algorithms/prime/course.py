@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 from surefoot.algorithms.prime.elimination import Elimination
+from surefoot.algorithms.prime.walks import Where
+from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
-from surefoot.arrays import IntArray
+from surefoot.arrays import Array, IntArray
 from surefoot.statistics import Counts, Outcome, Phase
 
 
@@ -17,6 +20,19 @@ class Layout(NamedTuple):
     counts: Counts
     batches: int = 0
     shared: bool = False
+
+
+class Tests(Protocol):
+    """What a phase will be used for, fixed before it is pulled."""
+
+    @property
+    def challenges(self) -> Sequence[Where]: ...
+
+    def add(self, challenger: int, arms: IntArray) -> None:
+        """Let a challenger be compared with these arms."""
+
+    def statistics(self, outcome: Outcome, settings: Settings) -> list[tuple[Array, Array | None]]:
+        """For each challenge T, and T eased by the tolerance: (n_own, n_arms_tested)."""
 
 
 class Course(ABC):

@@ -10,7 +10,7 @@ from surefoot.algorithms.designs import g_weights
 from surefoot.algorithms.prime.allocation import Allocator, Race
 from surefoot.algorithms.prime.batching import Batching
 from surefoot.algorithms.prime.coordinates import Past, coordinates_for
-from surefoot.algorithms.prime.course import Course, Layout
+from surefoot.algorithms.prime.course import Course, Layout, Tests
 from surefoot.algorithms.prime.elimination import Elimination
 from surefoot.algorithms.prime.finishing import whitened
 from surefoot.algorithms.prime.rounding import Rounding, check_pulls
@@ -47,7 +47,7 @@ class ModelledCourse(Course):
         self.weights = self.spread
         self._measure_in(scales)
         self.units, self.epoch = 0.0, -1
-        self.tests: PhaseTests | None = None
+        self.tests: Tests | None = None
         self.order = np.arange(problem.n_arms)
         self._next_epoch()
 
@@ -133,7 +133,7 @@ class ModelledCourse(Course):
         counts[pair] = layout.batches
         return layout._replace(counts=counts) if counts.sum() <= remaining else layout
 
-    def _look(self, outcome: Outcome, tests: PhaseTests) -> None:
+    def _look(self, outcome: Outcome, tests: Tests) -> None:
         root = math.sqrt(float(self.schedule.weights[self.look]))
         scored = tests.statistics(outcome, self.settings)
         for challenge, (plain, eased) in zip(tests.challenges, scored, strict=True):

@@ -1,0 +1,105 @@
+"""The course of a run whose model may be wrong, but by no more than a stated misfit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.algorithms.prime.allocation import Race
+from surefoot.algorithms.prime.batching import Batching
+from surefoot.algorithms.prime.course import Layout
+from surefoot.algorithms.prime.misfit.allocation import BiasedAllocator
+from surefoot.algorithms.prime.misfit.clearest import View
+from surefoot.algorithms.prime.misfit.evidence import BiasedTests
+from surefoot.algorithms.prime.misfit.predictors import Guess, guess
+from surefoot.algorithms.prime.modelled import ModelledCourse
+from surefoot.algorithms.prime.tuning import Tuning
+from surefoot.algorithms.settings import Settings
+from surefoot.algorithms.tally import Tally
+from surefoot.arrays import Array
+from surefoot.problem import RobustProblem
+from surefoot.statistics import Outcome, Phase
+
+UNIFORM = 1 / 3  # variance of a deviation that may be anything from −1 to 1
+
+
+class MisfitCourse(ModelledCourse):
+    """Every pair's mean is linear in its features up to ε: contrasts between the fit and the pairs
+    themselves, each paying for the bias that it may have.
+
+    Looks, boundary and elimination are those of a run that trusts its model.
+    """
+
+    def __init__(self, problem: RobustProblem, settings: Settings, tuning: Tuning) -> None:
+        super().__init__(problem, settings, tuning)
+        self.biased = BiasedAllocator(self.spread, self.tuning)
+
+    def next(self, tally: Tally, remaining: float) -> Layout | None:
+        if not tally.samples:
+            return Layout(self._pilot(remaining))
+        if self.look == len(self.schedule.sizes):
+            self._next_epoch()
+        view = self._view(tally)
+        layout = self._contrasting_layout(tally, view, remaining)
+        if layout is None:
+            return None
+        used = np.where(layout.counts >= max(layout.batches, 1), layout.counts, 0)
+        self.tests = BiasedTests(view, self.coordinates.pairs @ self.theta, used)
+        self.tests.add(int(self.order[0]), np.sort(self.order[1:]))
+        self.tests.add(int(self.order[1]), self.order[:1])
+        return layout
+
+    def learn(self, tally: Tally, phase: Phase, outcome: Outcome) -> None:
+        self.guess = self._guessed(tally)
+        super().learn(tally, phase, outcome)
+
+    def _rank(self) -> None:
+        """Put the survivors in order of their guessed worst cases."""
+        alive = np.flatnonzero(self.elimination.survivors)
+        values = self.problem.worst_of(self.guess.means)[alive]
+        self.order = alive[np.argsort(-values, kind="stable")]
+
+    def _guessed(self, tally: Tally) -> Guess:
+        """What all data so far say, as if deviations were anything from −ε to ε."""
+        pulled = np.flatnonzero(tally.counts)
+        variances = self._noise(tally)[pulled] / tally.counts[pulled]
+        deviation = UNIFORM * self.settings.misfit**2
+        return guess(self._points, pulled, variances, tally.averages[pulled], deviation)
+
+    def _view(self, tally: Tally) -> View:
+        return View(
+            self._points,
+            self.problem.offsets,
+            *self.guess,
+            self._noise(tally),
+            self.settings.misfit,
+        )
+
+    @property
+    def _points(self) -> Array:
+        """(n_pairs, dimension) the pairs in units in which the longest has length 1."""
+        return np.asarray(self.coordinates.pairs / self.coordinates.sizes.max())
+
+    def _contrasting_layout(self, tally: Tally, view: View, remaining: float) -> Layout | None:
+        """The pulls of the next phase; None if the budget does not allow it."""
+        held = self.elimination.walks.held_by(int(self.order[0]))
+        race = Race(int(self.order[0]), self.order[1:], held)
+        look = self.schedule.look(self.look, self.unit)
+        allocation = self.biased.allocate(view, race, look)
+        least = (
+            1 if self.settings.noise.known else self.problem.dimension + self.tuning.least_freedom
+        )
+        pulls = int(min(max(allocation.pulls, least), remaining))
+        if pulls < least:
+            return None
+        counts = self.rounding.counts(allocation._replace(pulls=pulls), tally.counts, self.units)
+        if not self.batched:
+            return Layout(counts)
+        return Batching(self.coordinates.rows, allocation.weights).layout(counts, remaining)
+
+    def _noise(self, tally: Tally) -> Array:
+        """(n_pairs,) variances of single pulls, as known or as data say; ones where they do not."""
+        scales, silent = tally.noise_scales, self.tuning.least_noise
+        if scales is None:
+            return np.ones(len(tally.counts))
+        size = float(np.abs(tally.sums / np.maximum(tally.counts, 1)).max())
+        return np.asarray(np.maximum(scales, silent * size or 1e-100) ** 2)

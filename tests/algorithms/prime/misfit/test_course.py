@@ -1,0 +1,117 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+import surefoot as sf
+from surefoot.simulate import TableSimulator
+from tests.algorithms.prime.misfit.worlds import MISFIT, RIVALS, parabola, worst_corner
+from tests.statistical import LEVEL
+
+DELTA, SCALE = 0.05, 0.3
+
+
+def runs(world, noise, n_runs, **options):
+    problem, means = world
+    for seed in range(n_runs):
+        simulator = TableSimulator(means, SCALE, np.random.SeedSequence((18, seed)))
+        yield sf.identify(problem, simulator, delta=DELTA, noise=noise, **options)
+
+
+def times_out(world, arm, noise, n_runs, **options):
+    found = runs(world, noise, n_runs, budget=500, on_misfit="ignore", **options)
+    return sum(arm not in result.candidates for result in found)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [sf.Gaussian(SCALE), sf.Gaussian(equal=True), sf.Gaussian(), sf.SubGaussian(SCALE)],
+    ids=["known", "equal", "unequal", "sub-gaussian"],
+)
+def test_at_the_worst_corner_a_tied_arm_is_seldom_eliminated(noise):
+    n_runs, world = 40, worst_corner()
+    out = times_out(world, RIVALS[1], noise, n_runs, misfit=MISFIT)
+    assert stats.binom.sf(out - 1, n_runs, DELTA) >= LEVEL
+
+
+def test_a_model_that_is_taken_as_exact_is_misled_there():
+    assert times_out(worst_corner(), RIVALS[1], sf.Gaussian(SCALE), 10) == 10
+
+
+def test_with_a_tolerance_too_a_worse_arm_is_seldom_returned():
+    """By a tolerance of half the misfit nothing is excused: arm 2 is 0.02 below arm 3 here."""
+    problem, means = worst_corner()
+    means = means + np.where(problem.arm_of_pair == RIVALS[0], -MISFIT, 0.0)
+    options = {"misfit": 2 * MISFIT, "tolerance": MISFIT / 2, "budget": 500}
+    wrong = sum(
+        result.certified and result.arm != RIVALS[1]
+        for result in runs((problem, means), sf.Gaussian(SCALE), 30, **options)
+    )
+    assert stats.binom.sf(wrong - 1, 30, DELTA) >= LEVEL
+
+
+def mean_pulls(n_runs, **options):
+    found = list(runs(parabola(), sf.Gaussian(SCALE), n_runs, budget=8_000, **options))
+    assert all(result.certified and result.arm == RIVALS[0] for result in found)
+    return np.mean([result.samples for result in found])
+
+
+def test_pulls_rise_from_those_of_the_model_to_those_of_direct_comparisons():
+    exact, slight, some, any_ = (mean_pulls(10, misfit=m) for m in (0.0, 1e-6, 0.005, 10.0))
+    assert slight < 1.5 * exact
+    assert exact < some < any_
+    assert any_ < 2 * mean_pulls(10, trust="pairs")
+
+
+def test_no_misfit_is_the_run_of_a_model_that_is_exact():
+    (plain,), (stated,) = (
+        list(runs(parabola(), sf.Gaussian(SCALE), 1, **options)) for options in ({}, {"misfit": 0})
+    )
+    assert [list(record.counts) for record in plain.history] == [
+        list(record.counts) for record in stated.history
+    ]
+
+
+def test_the_result_says_what_it_covers():
+    (result,) = runs(parabola(), sf.Gaussian(SCALE), 1, misfit=0.005)
+    assert result.misfit == 0.005
+    assert "means are within 0.005 of the model" in result.sentence
+    (direct,) = runs(parabola(), sf.Gaussian(SCALE), 1, trust="pairs", budget=50)
+    assert direct.misfit == np.inf
+
+
+def test_intervals_hold_the_means_of_every_reward_within_the_misfit():
+    problem, means = worst_corner()
+    for result in runs((problem, means), sf.Gaussian(SCALE), 5, misfit=MISFIT, budget=300):
+        assert (np.abs(result.pair_means - means) <= result.pair_widths).all()
+
+
+def test_rewards_within_the_misfit_are_not_held_against_the_model_and_others_are():
+    problem, means = worst_corner()
+    far = means + 0.3 * (-1.0) ** np.arange(problem.n_pairs)
+    options = {"misfit": MISFIT, "budget": 3000}
+    for result in runs((problem, means), sf.Gaussian(SCALE), 3, **options):
+        assert not result.model_check.rejected
+    (result,) = runs((problem, far), sf.Gaussian(SCALE), 1, **options)
+    assert result.model_check.rejected
+
+
+def test_rewards_far_from_zero_and_tiny_units_change_nothing():
+    problem, means = parabola()
+    tiny = sf.RobustProblem(problem.arms * 1e-6, [[[-1e-7], [1e-7]]] * 7, features="quadratic")
+    kept = []
+    for chosen, shift in ((problem, 0.0), (problem, 1e6), (tiny, 0.0)):
+        world = (chosen, means + shift)
+        kept.append([r.samples for r in runs(world, sf.Gaussian(SCALE), 2, misfit=0.005)])
+    assert kept[1] == kept[0] == kept[2]
+
+
+def test_only_prime_with_a_model_has_a_misfit():
+    problem, means = parabola()
+    simulator = TableSimulator(means, SCALE, 1)
+    known = {"delta": DELTA, "noise": sf.Gaussian(SCALE), "misfit": 0.1}
+    with pytest.raises(sf.InputError, match="takes its model as exact"):
+        sf.identify(problem, simulator, "robust-rage", **known)
+    with pytest.raises(sf.InputError, match='give trust="model"'):
+        sf.identify(problem, simulator, trust="pairs", **known)
+    with pytest.raises(sf.InputError, match=r"misfit=-1 must be a number ≥ 0"):
+        sf.identify(problem, simulator, **(known | {"misfit": -1}))
