@@ -93,29 +93,32 @@ class Case:
 
 
 def rows() -> Iterator[Row]:
-    with _pool() as pool:
-        yield from _parabola(pool)
-        yield from _slippage(pool)
-        yield from _smooth(pool)
-        yield from _games(pool)
+    from benchmarks import misfit  # which uses this module
+
+    with pool() as workers:
+        yield from _parabola(workers)
+        yield from misfit.rows_with(workers)
+        yield from _slippage(workers)
+        yield from _smooth(workers)
+        yield from _games(workers)
     yield from _speed()
 
 
-def _parabola(pool: ProcessPoolExecutor) -> Iterator[Row]:
+def _parabola(workers: ProcessPoolExecutor) -> Iterator[Row]:
     for told, noise in (("σ given", Gaussian(0.3)), ("nothing known", Gaussian())):
-        found = _runs(pool, Case(parabola, {"noise": noise}))
+        found = runs_of(workers, Case(parabola, {"noise": noise}))
         yield _row(f"the parabola of the guide on misfit, {told}", found, 2300)
 
 
-def _slippage(pool: ProcessPoolExecutor) -> Iterator[Row]:
+def _slippage(workers: ProcessPoolExecutor) -> Iterator[Row]:
     for name, target in TARGETS.items():
         case = Case(lambda seed, name=name: slippage(name), {"noise": Gaussian()})
-        yield _row(f"10 × 5 {name}, nothing known", _runs(pool, case), target)
+        yield _row(f"10 × 5 {name}, nothing known", runs_of(workers, case), target)
     for name in TARGETS:
         told = {"noise": Gaussian(), "tolerance": 0.999}
         zone = {"noise": Gaussian(), "algorithm": KnRsb(zone=1.0)}
         found, peer = (
-            _runs(pool, Case(lambda seed, name=name: slippage(name), options))
+            runs_of(workers, Case(lambda seed, name=name: slippage(name), options))
             for options in (told, zone)
         )
         mean, share = peer[0].mean(), 1.0 if "unequal" in name else 0.85
@@ -123,12 +126,12 @@ def _slippage(pool: ProcessPoolExecutor) -> Iterator[Row]:
         yield _row(work, found, share * mean)
 
 
-def _smooth(pool: ProcessPoolExecutor) -> Iterator[Row]:
+def _smooth(workers: ProcessPoolExecutor) -> Iterator[Row]:
     for size, target, runs in SMOOTH:
         options = {"noise": Gaussian(), "tolerance": 0.2, "budget": 500_000}
         worlds = [lambda seed, size=size: smooth(*size, seed)] * 3
         found = {
-            guide: _runs(pool, Case(world, options | {"guide": guide}), max(runs, 4))
+            guide: runs_of(workers, Case(world, options | {"guide": guide}), max(runs, 4))
             for guide, world in zip(("tabular", "trend", "gaussian-process"), worlds, strict=True)
         }
         tabular = found.pop("tabular")
@@ -143,13 +146,13 @@ def _smooth(pool: ProcessPoolExecutor) -> Iterator[Row]:
             )
 
 
-def _games(pool: ProcessPoolExecutor) -> Iterator[Row]:
+def _games(workers: ProcessPoolExecutor) -> Iterator[Row]:
     for delta in (0.1, 0.001):
         for name, means in GAMES.items():
             table = np.array(means)
             options = {"noise": Bounded(0, 1), "delta": delta}
             world = World(table, np.ones_like(table), family="bernoulli")
-            samples, _, wrong = _runs(pool, Case(lambda seed, world=world: world, options))
+            samples, _, wrong = runs_of(workers, Case(lambda seed, world=world: world, options))
             far = float((samples > 3 * np.median(samples)).mean())
             yield Row(
                 f"game {name}, δ = {delta:g}: runs above three times the median",
@@ -234,13 +237,15 @@ def _row(work: str, found: tuple[Array, Array, Array], target: float) -> Row:
     )
 
 
-def _runs(pool: ProcessPoolExecutor, case: Case, runs: int = RUNS) -> tuple[Array, Array, Array]:
+def runs_of(
+    workers: ProcessPoolExecutor, case: Case, runs: int = RUNS
+) -> tuple[Array, Array, Array]:
     """(n_runs,) samples, whether certified, whether wrong."""
     import cloudpickle
 
     packed = cloudpickle.dumps(case)
     seeds = [range(k, min(k + CHUNK, runs)) for k in range(0, runs, CHUNK)]
-    found = [row for chunk in pool.map(_chunk, [packed] * len(seeds), seeds) for row in chunk]
+    found = [row for chunk in workers.map(_chunk, [packed] * len(seeds), seeds) for row in chunk]
     samples, certified, wrong = (
         np.array(column, dtype=np.float64) for column in zip(*found, strict=True)
     )
@@ -254,7 +259,7 @@ def _chunk(packed: bytes, seeds: range) -> list[tuple[int, bool, bool]]:
     return [case.run(seed) for seed in seeds]
 
 
-def _pool() -> ProcessPoolExecutor:
+def pool() -> ProcessPoolExecutor:
     for variable in ONE_THREAD:
         os.environ.setdefault(variable, "1")
     return ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn"))

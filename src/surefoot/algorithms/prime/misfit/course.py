@@ -101,5 +101,7 @@ class MisfitCourse(ModelledCourse):
         scales, silent = tally.noise_scales, self.tuning.least_noise
         if scales is None:
             return np.ones(len(tally.counts))
+        if self.settings.noise.known:
+            return np.asarray(scales**2)
         size = float(np.abs(tally.sums / np.maximum(tally.counts, 1)).max())
         return np.asarray(np.maximum(scales, silent * size or 1e-100) ** 2)
