@@ -8,6 +8,7 @@ from surefoot.charts.bounds import bounds_chart, bounds_frame
 from surefoot.charts.evidence import evidence_chart, evidence_frame
 from surefoot.charts.glucose import glucose_curves
 from surefoot.charts.glucose_profile import glucose_profile
+from surefoot.charts.growth import growth_chart
 from surefoot.charts.pace import pace_chart
 from surefoot.charts.residuals import residuals_chart, residuals_frame
 from surefoot.charts.samples import samples_chart
@@ -24,6 +25,7 @@ __all__ = [
     "evidence_frame",
     "glucose_curves",
     "glucose_profile",
+    "growth_chart",
     "pace_chart",
     "residuals_chart",
     "residuals_frame",

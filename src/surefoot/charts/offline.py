@@ -38,6 +38,10 @@ class OfflinePanels(Offline, alt.ConcatChart):
     """Panels beside each other, shown without a network."""
 
 
+class OfflineFacets(Offline, alt.FacetChart):
+    """The same chart for each group, shown without a network."""
+
+
 def cell(spec: dict[str, Any]) -> str:
     """A chart as the output of a notebook's cell: all that it needs is in it."""
     place = f"surefoot-{uuid.uuid4().hex}"

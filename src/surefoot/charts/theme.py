@@ -8,7 +8,9 @@ from typing import Any
 
 import altair as alt
 
-from surefoot.charts.offline import OfflineLayers, OfflinePanels
+from surefoot.charts.offline import OfflineFacets, OfflineLayers, OfflinePanels
+
+OFFLINE = {alt.ConcatChart: OfflinePanels, alt.FacetChart: OfflineFacets}
 
 # Each has a contrast of 3 or more against both backgrounds below, so a chart needs no second set of
 # colours.
@@ -98,6 +100,6 @@ def config(palette: dict[str, str] = LIGHT) -> dict[str, Any]:
 
 def styled(chart: Any) -> alt.LayerChart:
     """The chart with the house's configuration, which notebooks show without a network."""
-    kind: Any = OfflinePanels if isinstance(chart, alt.ConcatChart) else OfflineLayers
+    kind: Any = OFFLINE.get(type(chart), OfflineLayers)
     finished: alt.LayerChart = kind.from_dict(chart.to_dict() | {"config": config()})
     return finished

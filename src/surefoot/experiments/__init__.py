@@ -12,6 +12,7 @@ EXPERIMENTS = {
     "unit-sphere": "surefoot.experiments.figure1.synthetic:unit_sphere",
     "why-rage": "surefoot.experiments.figure1.why_rage:why_rage",
     "bolus": "surefoot.experiments.bolus.experiment:bolus",
+    "peers": "surefoot.experiments.peers.experiment:peers",
 }
 
 # A name that stands for several experiments, run one after the other by the same workers.
