@@ -9,11 +9,13 @@ import numpy as np
 from scipy import special
 
 from surefoot.arrays import Array
+from surefoot.compiled import kernel
 from surefoot.errors import InputError
 from surefoot.statistics import Counts
 
 Threshold = Literal["proved", "heuristic"]
 NEWTON = 7  # steps, each of which about doubles the digits
+TINY = 1e-300  # stands for 0 where it is divided by, or its logarithm is multiplied by 0
 EXPONENT = 1.1  # of the pulls of a pair in the proved threshold
 
 
@@ -30,21 +32,27 @@ def hoeffding_bounds(means: Array, levels: Array) -> tuple[Array, Array]:
 
 def kl_bounds(means: Array, levels: Array) -> tuple[Array, Array]:
     """Lower and upper bounds q with kl(mean, q) = level, to rounding."""
-    both = _upper(np.concatenate([1 - means, means]), np.concatenate([levels, levels]))
-    return 1 - both[: len(means)], both[len(means) :]
+    return 1 - _upper(1 - means, levels), _upper(means, levels)
 
 
-def _upper(p: Array, level: Array) -> Array:
-    """The larger root, by Newton's method from above: kl is convex, so no step goes too far."""
-    p = np.clip(p, 0.0, 1.0)
-    entropy = special.entr(p) + special.entr(1 - p)
-    room = np.maximum(1 - p, 1e-300)
-    q = np.minimum(p + np.sqrt(level / 2), -np.expm1(-np.minimum((level + entropy) / room, 700)))
-    for _ in range(NEWTON):
-        q = np.minimum(np.maximum(q, 1e-15), 1 - 1e-15)
-        slope = np.maximum((q - p) / (q * (1 - q)), 1e-300)
-        q = np.maximum(q - np.maximum(kl(p, q) - level, 0.0) / slope, p)
-    return np.asarray(q)
+@kernel
+def _upper(means: Array, levels: Array) -> Array:
+    """The larger root of each, by Newton's method from above: kl is convex, so no step goes too
+    far.
+    """
+    found = np.empty(len(means))
+    for i in range(len(means)):
+        p, level = min(max(means[i], 0.0), 1.0), levels[i]
+        entropy = -p * math.log(max(p, TINY)) - (1 - p) * math.log(max(1 - p, TINY))
+        q = p + math.sqrt(level / 2)
+        q = min(q, -math.expm1(-min((level + entropy) / max(1 - p, TINY), 700.0)))
+        for _ in range(NEWTON):
+            q = min(max(q, 1e-15), 1 - 1e-15)
+            excess = -entropy - p * math.log(q) - (1 - p) * math.log1p(-q) - level
+            slope = max((q - p) / (q * (1 - q)), TINY)
+            q = max(q - max(excess, 0.0) / slope, p)
+        found[i] = q
+    return found
 
 
 def threshold(choice: Any) -> Threshold:

@@ -8,6 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from surefoot.algorithms.peers.fixed_budget import FixedBudget
+from surefoot.arrays import Array
+from surefoot.compiled import kernel
 from surefoot.statistics import Counts
 
 
@@ -35,17 +37,50 @@ class ROcba(FixedBudget):
         worst = self.problem.worst_pairs_of(means)
         own = np.arange(self.problem.n_pairs)[self.problem.pairs_of(self.leader)]
         rivals = np.delete(worst, self.leader)
-        squares = (means[own][:, None] - means[rivals][None, :]) ** 2
-        squares = np.where(means[own][:, None] > means[rivals][None, :], squares, 0.0)
+        ahead = np.maximum(means[own][:, None] - means[rivals][None, :], 0.0)
         counts = np.maximum(self.tally.counts, 1e-9).astype(np.float64)
         added = np.zeros(len(counts), dtype=np.int64)
-        for _ in range(pulls):
-            noise = variances / counts
-            rates = squares / (noise[own][:, None] + noise[rivals][None, :])
-            j, i = np.unravel_index(int(np.argmin(rates)), rates.shape)
-            strengths = counts**2 / variances
-            balance = strengths[rivals[rates.argmin(axis=0) == j]].sum()
-            chosen = own[j] if strengths[own[j]] < balance else rivals[i]
-            counts[chosen] += 1
-            added[chosen] += 1
+        added[own], added[rivals] = _spent(
+            ahead**2, counts[own], counts[rivals], variances[own], variances[rivals], pulls
+        )
         return added
+
+
+@kernel
+def _spent(
+    squares: Array,
+    own_counts: Array,
+    rival_counts: Array,
+    own_variances: Array,
+    rival_variances: Array,
+    pulls: int,
+) -> tuple[Counts, Counts]:
+    """Where so many pulls go, one after the other: to each pair of the best arm, to each rival.
+
+    Args:
+        squares: (n_own, n_rivals) squared differences of means.
+    """
+    n_own, n_rivals = squares.shape
+    to_own, to_rivals = np.zeros(n_own, dtype=np.int64), np.zeros(n_rivals, dtype=np.int64)
+    smallest, nearest = np.empty(n_rivals), np.zeros(n_rivals, dtype=np.int64)
+    for _ in range(pulls):
+        for i in range(n_rivals):
+            smallest[i] = np.inf
+            for j in range(n_own):
+                noise = own_variances[j] / own_counts[j] + rival_variances[i] / rival_counts[i]
+                rate = squares[j, i] / noise
+                if rate < smallest[i]:
+                    smallest[i], nearest[i] = rate, j
+        rival = np.argmin(smallest)
+        own = nearest[rival]
+        balance = 0.0
+        for i in range(n_rivals):
+            if nearest[i] == own:
+                balance += rival_counts[i] ** 2 / rival_variances[i]
+        if own_counts[own] ** 2 / own_variances[own] < balance:
+            own_counts[own] += 1
+            to_own[own] += 1
+        else:
+            rival_counts[rival] += 1
+            to_rivals[rival] += 1
+    return to_own, to_rivals
