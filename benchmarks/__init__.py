@@ -2,5 +2,14 @@
 
 from pathlib import Path
 
-NOT_BENCHMARKS = {"__init__", "__main__", "table", "frank_wolfe", "rewards", "contests"}
+NOT_BENCHMARKS = {
+    "__init__",
+    "__main__",
+    "contests",
+    "frank_wolfe",
+    "linear",
+    "rewards",
+    "simopt_models",
+    "table",
+}
 NAMES = sorted({path.stem for path in Path(__file__).parent.glob("*.py")} - NOT_BENCHMARKS)

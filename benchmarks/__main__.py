@@ -20,6 +20,8 @@ from rich.table import Table
 
 from benchmarks import NAMES
 
+VERDICTS = {True: "met", False: "MISSED", None: ""}
+
 
 def main(names: list[str]) -> None:
     names = [name.replace("-", "_") for name in names]
@@ -34,7 +36,7 @@ def main(names: list[str]) -> None:
         rows = []
         for row in importlib.import_module(f"benchmarks.{name}").rows():
             rows.append(asdict(row))
-            table.add_row(row.work, row.measured, row.target, "met" if row.met else "MISSED")
+            table.add_row(row.work, row.measured, row.target, VERDICTS[row.met])
         console.print(table)
         results[name] = rows
     out = Path("results")

@@ -1,4 +1,4 @@
-"""One row a claim: what was measured, the target, and whether it was met."""
+"""One row per claim: what was measured, the target, and whether it was met."""
 
 from __future__ import annotations
 
@@ -9,12 +9,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """A measured claim. A missed target stays in the table."""
+    """A measured claim. A missed target stays in the table.
+
+    Attributes:
+        work: what was done.
+        measured: what came of it.
+        target: what was asked for; nothing for what is shown beside others.
+        met: whether it was met; None where there is no target.
+    """
 
     work: str
     measured: str
-    target: str
-    met: bool
+    target: str = ""
+    met: bool | None = None
 
 
 def seconds(work: Callable[[], object], repeats: int = 5) -> float:
