@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -143,13 +144,13 @@ def markdown(table: pd.DataFrame) -> str:
     return markdown_table(lines) + "\n"
 
 
-def _cell(row: dict[str, Any]) -> str:
+def _cell(row: Mapping[Any, Any]) -> str:
     if row["label"] == BOUND:
         return short(row["mean"])
     return f"{short(row['mean'])} ± {short(row['error'])}"
 
 
-def _ratio(cells: dict[Any, dict[str, Any]]) -> float:
+def _ratio(cells: Mapping[Any, Mapping[Any, Any]]) -> float:
     peers = [row["mean"] for label, row in cells.items() if label not in (PRIME, BOUND)]
     return float(cells[PRIME]["mean"] / min(peers))
 
