@@ -1,4 +1,4 @@
-"""M-LUCB: maximin action identification by confidence bounds (Garivier, Kaufmann, Koolen, 2016)."""
+"""M-LUCB: max-min by confidence bounds, in the manner of Garivier, Kaufmann and Koolen (2016)."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class MLucb(Peer):
     tolerance.
 
     With threshold="proved" the bounds hold for rewards in an interval, whatever their law, and the
-    answer is certified. "heuristic" is the exploration rate of the literature's experiments,
-    log((log t + 1) / δ), without a proof; then it is not.
+    answer is certified; this threshold is ours. "heuristic" is the exploration rate of the
+    literature's experiments, log((log t + 1) / δ), without a proof; then it is not.
 
     Attributes:
         threshold: "proved" or "heuristic".

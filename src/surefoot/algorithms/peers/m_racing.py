@@ -1,4 +1,4 @@
-"""M-Racing: maximin action identification by elimination (Garivier, Kaufmann and Koolen, 2016)."""
+"""M-Racing: max-min by elimination, in the manner of Garivier, Kaufmann and Koolen (2016)."""
 
 from __future__ import annotations
 
