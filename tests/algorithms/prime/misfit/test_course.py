@@ -4,8 +4,8 @@ from scipy import stats
 
 import surefoot as sf
 from surefoot.simulate import TableSimulator
+from surefoot.testing import LEVEL
 from tests.algorithms.prime.misfit.worlds import MISFIT, RIVALS, parabola, worst_corner
-from tests.statistical import LEVEL
 
 DELTA, SCALE = 0.05, 0.3
 
