@@ -88,7 +88,7 @@ class MisfitCourse(ModelledCourse):
         least = (
             1 if self.settings.noise.known else self.problem.dimension + self.tuning.least_freedom
         )
-        pulls = int(min(max(allocation.pulls, least), remaining))
+        pulls = int(min(max(allocation.pulls, least, self.settings.parallel), remaining))
         if pulls < least:
             return None
         counts = self.rounding.counts(allocation._replace(pulls=pulls), tally.counts, self.units)
