@@ -561,3 +561,20 @@ def test_macroreplications_say_how_often_the_study_is_right(
     assert "right: 3 of 3, 100.0 % (29.2 to 100.0 %)" in output
     assert "certified and wrong: 0 of 3" in output
     assert len(pd.read_csv("runs.csv")) == 3
+
+
+def test_an_export_with_one_row_per_arm(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    surefoot("init")
+    text = Path("study.toml").read_text()
+    Path("study.toml").write_text(text.replace("# seed = 1 ", "seed = 1 "))
+    surefoot("run", "-q", "--processes", "1")
+    for name in ("arms.csv", "arms.parquet"):
+        surefoot("export", "--arms", "-o", name)
+    table = pd.read_csv("arms.csv")
+    assert len(table) == len(pd.read_parquet("arms.parquet")) == 8
+    best = table.iloc[0]
+    assert (best["gain"], best["delay"], best["kind"]) == (1.5, 0.0, "chosen")
+    assert (table["low"] <= table["value"]).all()
+    assert table["pulls"].sum() > 100
+    surefoot("export", "--arms", "-o", "arms.json", code=2)
+    assert "choose .csv, .parquet" in capsys.readouterr().err

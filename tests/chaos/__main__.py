@@ -14,13 +14,14 @@ import numpy as np
 from tests.chaos.clusters import clusters
 from tests.chaos.files import crafted, damaged
 from tests.chaos.inputs import configurations, tables
-from tests.chaos.kills import kills
+from tests.chaos.kills import Kills
 from tests.chaos.load import Load
 from tests.chaos.signals import Signals
 from tests.chaos.trial import Suite, Trial
+from tests.study.killed import KINDS
 
 SUITES = [
-    Suite("kills", 100, kills),
+    *(Suite(f"kills, {kind}", 100 if kind == "plain" else 50, Kills(kind)) for kind in KINDS),
     Suite("damaged files", 150, damaged),
     Suite("crafted files", 150, crafted),
     Suite("configurations", 2500, configurations),

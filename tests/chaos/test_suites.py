@@ -7,14 +7,15 @@ import pytest
 from tests.chaos.__main__ import SUITES, run_suite
 from tests.chaos.files import crafted, damaged
 from tests.chaos.inputs import configurations, tables
-from tests.chaos.kills import kills
+from tests.chaos.kills import Kills
 from tests.chaos.load import Load
 from tests.chaos.signals import Signals
 from tests.chaos.trial import Suite, apart, refused_or_done
+from tests.study.killed import KINDS
 
 # `tests/study/test_cluster.py` makes the trials of the clusters; whole ones take too long here
 SMALL = [
-    Suite("kills", 1, kills),
+    *(Suite(f"kills, {kind}", 2, Kills(kind)) for kind in KINDS),
     Suite("damaged files", 2, damaged),
     Suite("crafted files", 3, crafted),
     Suite("configurations", 150, configurations),

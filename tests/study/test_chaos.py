@@ -19,25 +19,26 @@ import pytest
 
 from surefoot.algorithms import Result
 from tests.study import toys
+from tests.study.killed import ROUNDS, SIZE
 from tests.study.toys import open_toy, rewards_of, same_result, toy_study
 
 KILLS = 30  # each followed by a torn write
-ROUNDS, SIZE = 12, 5
 
 # Loads everything once; then each line it reads starts a driver in a process of its own, whose
 # number it prints.
-NURSERY = f"""
+NURSERY = """
 import os, sys, tempfile
 from pathlib import Path
-from tests.study.toys import linear, open_toy, slow, toy_study
-with tempfile.TemporaryDirectory() as folder, toy_study(Path(folder) / "toy.db") as study:
-    study.run(linear, "serial")  # compiled code is loaded now, not in each driver
+from tests.study.killed import KINDS
+kind = KINDS[sys.argv[2]]
+with tempfile.TemporaryDirectory() as folder, kind.create(Path(folder) / "toy.db") as study:
+    study.run(kind.simulate, "serial")  # compiled code is loaded now, not in each driver
 for _ in sys.stdin:
     driver = os.fork()
     if driver == 0:
         os.setsid()
-        with open_toy(Path(sys.argv[1]), {ROUNDS}, {SIZE}) as study:
-            study.run(slow, 2)
+        with kind.open(Path(sys.argv[1])) as study:
+            study.run(kind.slowly, 2)
         os._exit(0)
     print(driver, flush=True)
     _, status = os.waitpid(driver, 0)
@@ -57,9 +58,9 @@ def undisturbed(
 class Nursery:
     """Starts drivers."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, kind: str = "plain") -> None:
         self._path = path
-        command = [sys.executable, "-c", NURSERY, str(path)]
+        command = [sys.executable, "-c", NURSERY, str(path), kind]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

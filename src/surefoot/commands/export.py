@@ -24,6 +24,9 @@ def command(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Its ending says how: .csv, .parquet or .json.")
     ] = Path("pulls.csv"),
+    arms: Annotated[
+        bool, typer.Option("--arms", help="One row per arm instead: .csv or .parquet.")
+    ] = False,
 ) -> None:
     """Write every pull with its pair, reward, times and errors, whole or not at all."""
     from surefoot.display import printable
@@ -31,13 +34,40 @@ def command(
     from surefoot.errors import InputError
     from surefoot.study import StudyReader
 
-    writers = {".csv": _write_csv, ".parquet": _write_parquet, ".json": _write_json}
+    of_pulls = {".csv": _write_csv, ".parquet": _write_parquet, ".json": _write_json}
+    writers = {".csv": _arms_csv, ".parquet": _arms_parquet} if arms else of_pulls
     if output.suffix not in writers:
         raise InputError(f"{output} ends in {output.suffix!r}: choose {', '.join(writers)}")
     with StudyReader(study_file(study)) as reader:
         with replaced_file(output) as draft:
             writers[output.suffix](reader, draft)
         print(f"{output}: {reader.status().told} rewards of {printable(reader.name)}")
+
+
+def _arms_csv(reader: StudyReader, output: Path) -> None:
+    from surefoot.display import spreadsheet_safe
+
+    spreadsheet_safe(_arms(reader)).to_csv(output, index=False)
+
+
+def _arms_parquet(reader: StudyReader, output: Path) -> None:
+    _arms(reader).to_parquet(output, index=False)
+
+
+def _arms(reader: StudyReader) -> pd.DataFrame:
+    """The best arm first: its parameters, its worst case as measured with an interval that holds
+    for all arms at once, its worst perturbation, its pulls and whether it is still possible.
+    """
+    from surefoot.charts import arms_frame
+
+    result = reader.result
+    table = arms_frame(result, reader.sign).drop(columns="label")
+    names = {name: place for place, name in enumerate(result.problem.arm_names)}
+    own = [result.problem.nominal_values(names[arm]) or {} for arm in table["arm"]]
+    for number, name in enumerate(dict.fromkeys(key for values in own for key in values)):
+        column = name if name not in table.columns else f"parameter_{name}"
+        table.insert(1 + number, column, [values.get(name) for values in own])
+    return table
 
 
 def _tables(reader: StudyReader) -> Iterator[pd.DataFrame]:
