@@ -61,17 +61,12 @@ class Study:
 
         Args:
             algorithm: a name, or an instance with options of its own.
-            guide: who guesses the means under trust="pairs": a name, or "module:attribute" for your
-                own, from a module that is imported; None for the default.
-            common_random_numbers: True: pulls of different pairs share `pull.rng()` and
-                `pull.seed`, so that differences vary less; "auto": where past phases show that it
-                pays. Simulators must use them for all that is random.
-            parallel: phases have at least this many pulls, so that so many workers are busy; it
-                costs pulls and saves time, and is the same on any number of workers.
+            guide: a name, or "module:attribute" of a module that is imported; None: the default.
+            common_random_numbers: simulators must then use `pull.rng()`, `pull.stream(k)` or
+                `pull.seed` for all that is random.
             on_identical: "refuse" ends a study whose pulls of a pair all give the same reward, to
                 the last bit, as those of a fixed seed do; "accept" is for simulators without noise.
-            direction: "minimize" looks for the smallest worst case, which is then the largest over
-                the perturbations.
+            direction: "minimize" looks for the smallest largest value over the perturbations.
             seed: of all the pulls' random streams; drawn afresh if None.
             name: shown in reports; the name of the file if None.
             configuration: kept with the study: what `surefoot run` was given.
@@ -129,9 +124,8 @@ class Study:
             on_identical=on_identical,
         )
         description.start(chosen)  # refuses what cannot work before there is a file
-        standing = Standing(
-            created=time.time(), configuration=configuration, state="running", message=None
-        )
+        now = time.time()
+        standing = Standing(created=now, configuration=configuration, state="running", message=None)
         entries = description.to_entries() | standing.model_dump()
         schema.make(Path(path), {key: json.dumps(value) for key, value in entries.items()})
         return cls.open(path, algorithm=chosen)
