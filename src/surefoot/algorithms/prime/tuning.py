@@ -1,8 +1,7 @@
 """PRIME's constants: what decides a plan, and so belongs to every study that was begun with it.
 
-Resuming a study is replaying it, so a constant that changes between two versions would make old
-studies come out otherwise. They are therefore stored with each study. A version that tunes better
-changes a default here and nothing else; it never touches `VERSION_0_1`.
+Resuming is replaying, so they are stored with each study. A version that tunes better changes a
+default here and nothing else; it never touches `VERSION_0_1`.
 """
 
 from __future__ import annotations
@@ -226,13 +225,8 @@ class Tuning:
     @property
     def for_batches(self) -> Tuning:
         """The same with fewer, larger phases: only these have enough pulls for many batches."""
-        return replace(
-            self,
-            growth=self.batched_growth,
-            looks=self.batched_looks,
-            trust=self.batched_trust,
-            strictness=0.0,
-        )
+        growth, looks, trust = self.batched_growth, self.batched_looks, self.batched_trust
+        return replace(self, growth=growth, looks=looks, trust=trust, strictness=0.0)
 
     @property
     def foresight(self) -> Foresight:
