@@ -18,7 +18,11 @@ from surefoot.study.config import StudyConfig
 
 IMAGES = Path(__file__).parent / "images"
 EXAMPLES = Path(__file__).parent.parent / "examples"
-GALLERY = ("inventory", "pendulum", "queue", "circuit")
+GALLERY = (
+    *("inventory.toml", "pendulum.toml", "queue.toml", "circuit.toml"),
+    *("clinic/study.toml", "cartpole/study.toml", "models/study.toml"),
+    "simopt_inventory/study.toml",
+)
 
 
 def controllers() -> sf.RobustProblem:
@@ -50,10 +54,11 @@ def gallery() -> None:
     """
     with tempfile.TemporaryDirectory() as folder:
         examples = shutil.copytree(EXAMPLES, Path(folder) / "examples")
-        for name in GALLERY:
-            command = [sys.executable, "-m", "surefoot", "run", "--quiet", f"{name}.toml"]
-            subprocess.run(command, cwd=examples, check=True)
-            with sf.StudyReader(examples / f"{name}.db") as reader:
+        for path in map(Path, sys.argv[2:] or GALLERY):
+            name = path.stem if path.parent == Path() else path.parent.name
+            command = [sys.executable, "-m", "surefoot", "run", "--quiet", path.name]
+            subprocess.run(command, cwd=examples / path.parent, check=True)
+            with sf.StudyReader((examples / path).with_suffix(".db")) as reader:
                 chart = arms_chart(reader.result, sign=reader.sign, title=reader.result.sentence)
             svg = vl_convert.vegalite_to_svg(chart.properties(width=420).to_dict())
             (IMAGES / f"gallery-{name}.svg").write_text(svg)
