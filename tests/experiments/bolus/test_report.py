@@ -69,6 +69,7 @@ def test_confidence_is_never_rounded_up() -> None:
     assert recommendation(attained=0.9678).confidence == "96.7 %"
     assert recommendation(attained=0.95).confidence == "95 %"
     assert recommendation(attained=None).confidence == "0 %"
+    assert recommendation(attained=1 - 1e-13).confidence == "99.9 %"
 
 
 @pytest.mark.parametrize(

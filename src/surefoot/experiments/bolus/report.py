@@ -86,9 +86,9 @@ class Recommendation:
 
     @property
     def confidence(self) -> str:
-        """How sure the data made the method, rounded down."""
+        """How sure the data made the method, rounded down; it is never quite sure."""
         attained = self.chosen.attained or 0.0
-        return f"{int(1000 * attained + 1e-9) / 10:g} %"
+        return f"{min(int(1000 * attained + 1e-9), 999) / 10:g} %"
 
 
 HEADS = ("setting", "CarbF", "CorrF", "worst reward", *METRIC_TITLES.values())
