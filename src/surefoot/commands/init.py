@@ -24,11 +24,10 @@ delta = 0.05                # the answer may be wrong with this probability
 # The answer rests on the rewards alone: nothing is assumed about how they depend on the parameters,
 # nor about how noisy they are. To say more, which may save pulls:
 # noise = {{ kind = "bounded", low = 0, high = 1 }}   # success rates, and other rewards in a range
-# noise = {{ kind = "gaussian", scale = {{ "arm / perturbation" = 2.0, others = 1.0 }} }}
+# noise = {{ kind = "gaussian", scale = {{ "weak motor" = 0.5, others = 0.4 }} }}
 # features = "quadratic"    # what guides the search: "linear" (if left out), "quadratic", "tabular"
-# features = "module:function"   # or your own, from an array with a row per pair to another one
 # trust = "model"           # let the answer rest on it too: fewer pulls, but it must fit
-# misfit = 0.05             # with trust = "model": means may be this far from it
+#   misfit = 0.05           # with trust = "model": means may be this far from it
 # parallel = 64             # phases that keep this many workers busy: more pulls, less time
 # common_random_numbers = "auto"   # if all that is random comes from pull.rng() or pull.seed
 
