@@ -140,7 +140,7 @@ def method_table(methods: pd.DataFrame) -> Any:
     """How the methods fared against the truth, for a terminal."""
     from rich.table import Table
 
-    from surefoot.experiments.bolus.tables import SHARES
+    from surefoot.experiments.bolus.tables import SHARES, share
 
     names = ("method", "rules", "pulls, all", "pilot", *SHARES.values(), "regret")
     table = Table(
@@ -149,7 +149,7 @@ def method_table(methods: pd.DataFrame) -> Any:
         title_justify="left",
     )
     for row in methods.to_dict("records"):
-        shares = (f"{100 * row[column]:.0f} %" for column in SHARES)
+        shares = (share(row[column]) for column in SHARES)
         regret = f"{row['regret']:.2f}, {row['regret_most']:.2f}"
         pulls = (f"{row[name]:,.0f}" for name in ("samples", "pilot"))
         table.add_row(str(row["method"]), str(row["rules"]), *pulls, *shares, regret)

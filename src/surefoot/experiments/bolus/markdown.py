@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from surefoot.experiments.bolus.evaluation import METRICS
-from surefoot.experiments.bolus.tables import COLUMNS, SHARES
+from surefoot.experiments.bolus.tables import COLUMNS, SHARES, share
 from surefoot.experiments.session.output import markdown_table
 
 if TYPE_CHECKING:
@@ -31,11 +31,7 @@ def markdown(
         truth,
         "**The paper's conclusions, in our figures**",
     ]
-    parts.append(
-        "\n".join(
-            f"- {'holds' if c.holds else 'does not hold'}: {c.text} ({c.numbers})" for c in claims
-        )
-    )
+    parts.append("\n".join(f"- {c.verdict}: {c.text} ({c.numbers})" for c in claims))
     return "\n\n".join(parts) + "\n"
 
 
@@ -66,7 +62,7 @@ def _methods(methods: pd.DataFrame) -> str:
     ]
     for row in methods.to_dict("records"):
         pulls = (f"{row[name]:,.0f}" for name in ("samples", "pilot", "samples_median"))
-        shares = (f"{100 * row[column]:.0f} %" for column in SHARES)
+        shares = (share(row[column]) for column in SHARES)
         regrets = (f"{row['regret']:.2f}", f"{row['regret_most']:.2f}")
         lines.append((str(row["method"]), str(row["rules"]), *pulls, *shares, *regrets))
     return markdown_table(lines)

@@ -4,6 +4,7 @@ truth.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from surefoot.experiments.bolus.methods import (
     ROBUST_RAGE,
     STABLEOPT,
     WORST_OF_ALL,
+    Method,
 )
 from surefoot.experiments.bolus.records import ArmFacts, Choice, FiveDays, PatientRecord
 from surefoot.experiments.session.publication import Claim
@@ -135,8 +137,8 @@ def method_summary(choices: pd.DataFrame) -> pd.DataFrame:
                 "samples_median": chosen["samples"].median(),
                 "pilot": chosen["pilot"].mean(),
                 "certified": chosen["certified"].mean(),
-                "model_rejected": chosen["model_rejected"].mean(),
-                "model_untestable": chosen["lack_of_fit"].isna().mean(),
+                "model_rejected": _if_trusted(method, chosen["model_rejected"]),
+                "model_untestable": _if_trusted(method, chosen["lack_of_fit"].isna()),
                 "found": chosen["found"].mean(),
                 "certified_wrong": (chosen["certified"] & ~chosen["found"]).mean(),
                 "regret": chosen["regret"].mean(),
@@ -144,6 +146,16 @@ def method_summary(choices: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def share(value: float) -> str:
+    """A share as readers see it; a dash where there is none."""
+    return "–" if math.isnan(value) else f"{100 * value:.0f} %"
+
+
+def _if_trusted(method: Method, shares: pd.Series[bool]) -> float:
+    """What tests of the model said, where a model is trusted; nothing where none is."""
+    return float(shares.mean()) if method.trust == "model" else math.nan
 
 
 def patient_summary(tables: Tables) -> pd.DataFrame:
