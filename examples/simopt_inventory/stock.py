@@ -16,7 +16,7 @@ def simulate(pull):
             "lead_mean": given["lead"],
         }
     )
-    streams = [MRG32k3a(ref_seed=tuple(pull.stream(k).integers(1, 2**31, 6))) for k in range(2)]
-    model.before_replicate(streams)
+    seeds = [tuple(pull.stream(k).integers(1, 2**31, 6).tolist()) for k in range(2)]
+    model.before_replicate([MRG32k3a(seed) for seed in seeds])
     responses, _ = model.replicate()
     return sum(responses[cost] for cost in COSTS)

@@ -12,7 +12,7 @@ import surefoot as sf
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.tally import Tally
 from surefoot.evidence.misfit import misfit_p_value
-from tests.statistical import LEVEL
+from surefoot.testing import LEVEL
 
 PROBLEM = sf.RobustProblem.from_pairs(np.eye(6), np.repeat(np.arange(3), 2))
 MEANS = np.array([1.0, 1.5, 0.0, 0.5, -1.0, 1.0])

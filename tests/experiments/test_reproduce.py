@@ -40,7 +40,7 @@ def test_all_writes_tables_figures_and_their_origin(
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (tmp_path / f"{name}.svg").read_text()
         assert "Robust RAGE" in (tmp_path / f"{name}.html").read_text()
-        assert (tmp_path / f"{name}-summary.md").read_text().count("\n") == 2 + 9
+        assert (tmp_path / f"{name}-summary.md").read_text().count("\n") == 2 + 10
         origin = json.loads((tmp_path / f"{name}.json").read_text())
         assert origin["command"] == "surefoot reproduce all --runs 2 --seed 4"
         assert origin["seed"] == 4

@@ -47,6 +47,7 @@ def past_strays(rows: Array, counts: Counts, sums: Array, variances: Array) -> S
         counts, sums: (n_pairs,) pulls before the phase, and their summed rewards.
         variances: (n_pairs,) of single pulls, as the past says.
     """
+    rows = _of_one_size(rows)
     seen, errors = np.flatnonzero(counts), variances / np.maximum(counts, 1)
     means, root = sums[seen] / counts[seen], 1 / np.sqrt(errors[seen])
     solution, *_ = np.linalg.lstsq(rows[seen] * root[:, None], means * root, rcond=None)
@@ -65,6 +66,7 @@ def witness(rows: Array, past: Strayed, used: IntArray, pulls: int) -> int | Non
     It is predicted by the others, and that many pulls of it would show a stray as large as past
     means leave possible. None where those used can test the model themselves, or no pair can.
     """
+    rows = _of_one_size(rows)
     inverse, rank = _inverse(rows[used], past.variances[used])
     if len(used) > rank:
         return None
@@ -97,7 +99,7 @@ def stray_test(rows: Array, past: Strayed, outcome: Outcome, misfit: float = 0.0
     used = np.flatnonzero(outcome.counts >= max(n_batches, 2))
     if n_batches < 2 or not len(used):
         return None
-    contrast = _contrast(rows[used], past, used, outcome.counts[used])
+    contrast = _contrast(_of_one_size(rows)[used], past, used, outcome.counts[used])
     if contrast is None:
         return None
     values = (spread_means(outcome, used) - past.fitted[used]) @ contrast
@@ -125,6 +127,12 @@ def misfit_p_value(tests: tuple[FitTest, ...]) -> float | None:
     p_values = [combine(list(tests[:k])) for k in phases]
     spent = [k * (k + 1) * p for k, p in zip(phases, p_values, strict=True) if p is not None]
     return min(1.0, min(spent)) if spent else None
+
+
+def _of_one_size(rows: Array) -> Array:
+    """Features whose units do not matter, for ranks are told by sizes."""
+    sizes = np.abs(rows).max(axis=0)
+    return np.asarray(rows / np.where(sizes > 0, sizes, 1.0))
 
 
 def _inverse(rows: Array, variances: Array) -> tuple[Array, int]:

@@ -10,7 +10,6 @@ import pytest
 
 import surefoot as sf
 from surefoot.algorithms.prime import Prime, Tuning
-from surefoot.algorithms.prime.tuning import VERSION_0_1
 from surefoot.experiments.instances import irrelevant_dimensions, random_robust, unit_sphere
 
 RUNS = json.loads((Path(__file__).parents[2] / "data" / "prime_runs.json").read_text())
@@ -46,7 +45,7 @@ def repeated(run: dict[str, Any]) -> dict[str, Any]:
     result = sf.identify(
         problem,
         sf.LinearSimulator(problem, theta, seed=run["seed"]),
-        Prime(tuning=Tuning(**{**VERSION_0_1, "looks": run.get("looks", 70)})),
+        Prime(tuning=Tuning.stored({"looks": run.get("looks", 70)})),
         delta=0.05,
         noise=NOISES[run["noise"]],
         tolerance=run["tolerance"],

@@ -45,7 +45,8 @@ def test_the_sidecar_says_where_it_comes_from(tmp_path: Path) -> None:
     origin = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
     assert list(origin) == ["command", "seed", "runs", "delta", "claims", "versions", "code"]
     assert (origin["command"], origin["seed"], origin["runs"]) == ("surefoot reproduce x", 7, 3)
-    assert origin["claims"] == [{"text": "it is so", "holds": True, "numbers": "1 against 2"}]
+    said = {"text": "it is so", "holds": True, "numbers": "1 against 2", "verdict": "holds"}
+    assert origin["claims"] == [{**said, "runs": None, "clear": True}]
     assert {"python", "surefoot", "numpy", "numba"} <= set(origin["versions"])
 
 
