@@ -21,7 +21,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 GALLERY = (
     *("inventory.toml", "pendulum.toml", "queue.toml", "circuit.toml"),
     *("clinic/study.toml", "cartpole/study.toml", "models/study.toml"),
-    "simopt_inventory/study.toml",
+    *("simopt_inventory/study.toml", "water/study.toml"),
 )
 
 

@@ -17,7 +17,7 @@ from surefoot.study.config import StudyConfig
 from tests.documents import ROOT
 from tests.truths import TRUTHS
 
-NAMES = ["cartpole", "clinic", "models", "simopt_inventory"]
+NAMES = ["cartpole", "clinic", "models", "simopt_inventory", "water"]
 MOST_LINES = 25
 CLEARLY = 2.0  # standard errors
 
