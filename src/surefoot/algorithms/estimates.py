@@ -8,6 +8,7 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.fitting import information
+from surefoot.groups import largest_of, members_of, smallest_of
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts
 from surefoot.whitening import whiten
@@ -37,7 +38,7 @@ class Estimates:
     @property
     def robust_values(self) -> Array:
         """(n_arms,) estimated robust values."""
-        return np.minimum.reduceat(self.means, self.offsets[:-1])
+        return smallest_of(self.means, self.offsets)
 
     @property
     def widths(self) -> Array:
@@ -49,8 +50,7 @@ class Estimates:
 
     def among(self, arms: IntArray) -> Estimates:
         """The same estimates, of these arms only."""
-        chosen = self._pairs_of(arms)
-        offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[arms])])
+        chosen, offsets = members_of(arms, self.offsets)
         return Estimates(offsets, self.means[chosen], self.located[chosen], self.unseen[chosen])
 
     def with_means(self, means: Array) -> Estimates:
@@ -79,15 +79,13 @@ class Estimates:
         The winner beats the loser at threshold c if this exceeds c: *every* pair of the winner is
         above *some* pair of the loser. It is −∞ where that needs a direction nobody measured.
         """
-        rows = self._pairs_of(winners)
-        sizes = np.diff(self.offsets)[winners]
+        rows, starts = members_of(winners, self.offsets)
         above_some = np.empty((len(rows), len(self.offsets) - 1))
         step = max(1, BLOCK // max(self.located.size + self.unseen.size, 1))
         for begin in range(0, len(rows), step):
             block = self._ratios(rows[begin : begin + step])
-            above_some[begin : begin + step] = np.maximum.reduceat(block, self.offsets[:-1], axis=1)
-        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        return np.minimum.reduceat(above_some, starts, axis=0)
+            above_some[begin : begin + step] = largest_of(block, self.offsets)
+        return smallest_of(above_some, starts, axis=0)
 
     def upper_gaps(self, rows: IntArray, radius: float) -> Array:
         """(n_rows, n_pairs) the largest (z' − z)ᵀθ in the ellipsoid, for z of the rows and any z'.
@@ -98,9 +96,6 @@ class Estimates:
         return np.where(
             errors > 0, self.means[None, :] - self.means[rows, None] + radius * errors, np.inf
         )
-
-    def _pairs_of(self, arms: IntArray) -> IntArray:
-        return np.concatenate([np.arange(self.offsets[a], self.offsets[a + 1]) for a in arms])
 
     def _ratios(self, rows: IntArray) -> Array:
         """(n_rows, n_pairs) standardised differences; 0 for equal pairs, −∞ for unmeasured ones."""

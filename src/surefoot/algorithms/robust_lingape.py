@@ -78,7 +78,7 @@ class RobustLinGapE(Algorithm):
         offsets = self.problem.offsets
         own = np.arange(offsets[self.leader], offsets[self.leader + 1])
         upper = estimates.upper_gaps(own, self.radius)
-        at_worst = np.minimum.reduceat(upper, offsets[:-1], axis=1)
+        at_worst = self.problem.worst_of(upper)
         at_worst[:, self.leader] = -np.inf
         at_worst[np.isposinf(at_worst)] = -np.inf
         row, rival = np.unravel_index(int(np.argmax(at_worst)), at_worst.shape)

@@ -15,6 +15,7 @@ from surefoot.design.solver.vertex_descent import descend
 from surefoot.design.solver.working_set import solve_certified
 from surefoot.design.types import Design
 from surefoot.errors import InputError
+from surefoot.groups import smallest_of
 from surefoot.whitening import whiten
 
 
@@ -87,7 +88,7 @@ def hulls_meet(pairs: Array, offsets: IntArray, theta: Array, leader: int) -> bo
         last = min(first + HULL_CHUNK, comparison.apexes.size * comparison.rivals.size)
         identities = np.arange(first, last)
         blocks = comparison.rows_of(identities)
-        doubtful = identities[np.minimum.reduceat(blocks.gaps, blocks.starts[:-1]) <= 0.0]
+        doubtful = identities[smallest_of(blocks.gaps, blocks.starts) <= 0.0]
         if apex_in_hull(comparison.rows_of(doubtful), whitener).any():
             return True
     return False
@@ -105,7 +106,7 @@ def _compare(
     n_arms = offsets.size - 1
     _check(pairs, theta, leader, rows, n_arms)
     values = pairs @ theta
-    arm = int(np.argmax(np.minimum.reduceat(values, offsets[:-1]))) if leader is None else leader
+    arm = int(np.argmax(smallest_of(values, offsets))) if leader is None else leader
     against = _rivals(n_arms, arm, rivals)
     coordinates, measured = whiten(pairs, pairs if rows is None else rows)
     apexes = np.arange(offsets[arm], offsets[arm + 1])

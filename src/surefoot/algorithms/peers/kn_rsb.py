@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from surefoot.algorithms.peers.base import Peer, positive, whole
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array, IntArray
+from surefoot.groups import largest_of, members_of, smallest_of
 from surefoot.statistics import Counts, Outcome
 
 
@@ -68,14 +69,13 @@ class KnRsb(Peer):
     def _beaten(self, arms: IntArray) -> NDArray[np.bool_]:
         """(n,) whether some other of these arms is ahead."""
         assert self.reach is not None
-        kept = np.isin(self.problem.arm_of_pair, arms)
-        begins = np.searchsorted(self.problem.arm_of_pair[kept], arms)
+        kept, offsets = members_of(arms, self.problem.offsets)
         sums, rounds = self.tally.sums[kept], float(self.tally.counts[kept][0])
         reach = self.reach[np.ix_(kept, kept)]
         needed = np.maximum(0.0, self._zone / 2 * (reach - rounds))  # W_ab(r)
         ahead = sums[:, None] - sums[None, :] - needed
-        of_one = np.maximum.reduceat(ahead, begins, axis=1)  # of one pair of the arm
-        by_all = np.minimum.reduceat(of_one, begins, axis=0)  # by all pairs of the other
+        of_one = largest_of(ahead, offsets)  # of one pair of the arm
+        by_all = smallest_of(of_one, offsets, axis=0)  # by all pairs of the other
         np.fill_diagonal(by_all, 0.0)
         return np.asarray((by_all > 0).any(axis=0))
 

@@ -18,6 +18,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.compiled import kernel
 from surefoot.design.solver.small_problem import Blocks
 from surefoot.errors import InputError
+from surefoot.groups import members_of
 
 CHUNK_ENTRIES = 4_000_000
 # gaps are differences of values: below this share of the largest value they are rounding errors
@@ -50,7 +51,7 @@ class Comparison:
     @cached_property
     def _members(self) -> tuple[IntArray, IntArray]:
         """Indices of the rivals' pairs, and where each rival's begin among them."""
-        return _ranges(self.offsets[self.rivals], self.offsets[self.rivals + 1])
+        return members_of(self.rivals, self.offsets)
 
     @cached_property
     def own_arm(self) -> IntArray:
@@ -100,7 +101,7 @@ class Comparison:
         """Every row of these blocks: the hull of the rival."""
         apexes, rivals = np.divmod(identities, self.rivals.size)
         arms = self.rivals[rivals]
-        members, starts = _ranges(self.offsets[arms], self.offsets[arms + 1])
+        members, starts = members_of(arms, self.offsets)
         repeats = np.diff(starts)
         rows = np.repeat(self.pairs[self.apexes[apexes]], repeats, axis=0) - self.pairs[members]
         gaps = np.repeat(self.apex_values[apexes], repeats) - self.rival_values[members]
@@ -143,7 +144,7 @@ def lowest_ratios(
 
 def equal_gaps(pairs: Array, offsets: IntArray, arms: IntArray) -> Comparison:
     """Every pair of the given arms against every other, all gaps 1: the robust XY criterion."""
-    apexes = _ranges(offsets[arms], offsets[arms + 1])[0]
+    apexes = members_of(arms, offsets)[0]
     ones, zeros = np.ones(apexes.size), np.zeros(len(pairs))
     return Comparison(pairs, offsets, apexes, arms, ones, zeros)
 
@@ -163,10 +164,3 @@ def chosen_arms(given: ArrayLike | None, n_arms: int, what: str) -> IntArray:
 def squared_lengths(rows: Array) -> Array:
     """(n_rows,) ‖row‖²."""
     return np.asarray(np.einsum("ij,ij->i", rows, rows))
-
-
-def _ranges(begins: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
-    """All indices in begins[k]:ends[k], and where each range starts among them."""
-    sizes = ends - begins
-    starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    return np.arange(starts[-1]) + np.repeat(begins - starts[:-1], sizes), starts

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from surefoot.arrays import Array, IntArray
 from surefoot.design.solver.comparison import Comparison, squared_lengths
 from surefoot.design.solver.small_problem import Blocks
+from surefoot.groups import largest_of, places_of_smallest, smallest_of
 
 HULL_CHUNK = 512
 EVERY_BLOCK = 1 << 60
@@ -88,10 +89,7 @@ class Vertices:
         ratios = np.divide(
             ratios, everything.gaps**2, out=np.full_like(ratios, np.inf), where=positive
         )
-        lowest = np.minimum.reduceat(ratios, everything.starts[:-1])
-        is_lowest = ratios == np.repeat(lowest, np.diff(everything.starts))
-        position = np.where(is_lowest, np.arange(ratios.size), ratios.size)
-        chosen = np.minimum.reduceat(position, everything.starts[:-1])
+        chosen = places_of_smallest(ratios, everything.starts)
         return Blocks(
             everything.rows[chosen], everything.gaps[chosen], np.arange(identities.size + 1)
         )
@@ -152,7 +150,7 @@ class Hulls:
         inside = np.zeros(new.size, dtype=np.bool_)
         if new.size:
             blocks = self.blocks(new, whitener)
-            doubtful = np.flatnonzero(np.minimum.reduceat(blocks.gaps, blocks.starts[:-1]) <= 0.0)
+            doubtful = np.flatnonzero(smallest_of(blocks.gaps, blocks.starts) <= 0.0)
             inside[doubtful] = apex_in_hull(self.blocks(new[doubtful], whitener), whitener)
         self._left_out = np.concatenate([self._left_out, new[inside]])
         self._strict = np.concatenate([self._strict, new[~inside]])
@@ -167,7 +165,7 @@ def apex_in_hull(blocks: Blocks, whitener: Array) -> NDArray[np.bool_]:
     if blocks.count == 0:
         return np.zeros(0, dtype=np.bool_)
     equal = Blocks(blocks.rows, np.ones(blocks.gaps.size), blocks.starts)
-    longest = np.maximum.reduceat(squared_lengths(blocks.rows @ whitener.T), blocks.starts[:-1])
+    longest = largest_of(squared_lengths(blocks.rows @ whitener.T), blocks.starts)
     return np.asarray(distances(equal, whitener) * longest > 1.0 / HULL_TOLERANCE)
 
 

@@ -20,6 +20,7 @@ from surefoot.algorithms.prime.outlook import Outlook, Standing
 from surefoot.algorithms.prime.schedule import Look
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array, IntArray
+from surefoot.groups import places_of_smallest
 
 TURNS = 4  # how often contrasts are chosen anew
 CLIMBS = 8  # updates of the shares for each of them
@@ -59,9 +60,7 @@ class BiasedAllocator:
         """
         wanted = (self.spread > 0) | (self.weights > LEAST)
         wanted[view.offsets[race.leader] : view.offsets[race.leader + 1]] = True
-        for arm in race.others:
-            first, last = view.offsets[arm], view.offsets[arm + 1]
-            wanted[first + int(np.argmin(view.means[first:last]))] = True
+        wanted[places_of_smallest(view.means, view.offsets)[race.others]] = True
         return np.flatnonzero(wanted)
 
     def _outlook(
