@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from surefoot.design import round_design, rounding_minimum
+from surefoot.design.rounding import by_remainders
 from surefoot.errors import InputError
 
 weights_lists = arrays(
@@ -79,3 +80,15 @@ def test_bad_numbers_are_refused():
         round_design([1.0], 1.5)
     with pytest.raises(InputError, match="above 0"):
         rounding_minimum([1.0], 0.0)
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 100, 12345])
+def test_remainders_add_up_and_stay_near_the_shares(n: int) -> None:
+    shares = np.random.default_rng(1).dirichlet(np.ones(9))
+    counts = by_remainders(n * shares, n)
+    assert counts.sum() == n
+    assert np.abs(counts - shares * n).max() < 1
+
+
+def test_the_largest_remainders_are_rounded_up() -> None:
+    assert by_remainders(np.array([1.2, 0.9, 2.5, 0.4]), 5).tolist() == [1, 1, 3, 0]

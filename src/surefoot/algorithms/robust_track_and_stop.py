@@ -26,7 +26,7 @@ from surefoot.algorithms.designs import g_weights
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array
 from surefoot.design.likelihood import squared_distances
-from surefoot.design.rounding import round_design
+from surefoot.design.rounding import by_remainders, round_design
 from surefoot.design.separation import exact_separation
 from surefoot.errors import InputError
 from surefoot.fitting import information
@@ -91,8 +91,4 @@ class RobustTrackAndStop(Algorithm):
     def _tracked(self, pulls: int) -> Counts:
         """That many pulls where the counts lag most behind what is wanted."""
         lag = np.maximum(self.wanted - self.tally.counts, 0.0)
-        exact = pulls * lag / lag.sum()
-        counts: Counts = np.floor(exact).astype(np.int64)
-        left = pulls - int(counts.sum())
-        counts[np.argsort(counts - exact, kind="stable")[:left]] += 1
-        return counts
+        return by_remainders(pulls * lag / lag.sum(), pulls)

@@ -1,4 +1,4 @@
-"""From shares to whole numbers of pulls: Pukelsheim's efficient rounding."""
+"""From shares to whole numbers of pulls: efficient rounding, and largest remainders."""
 
 from __future__ import annotations
 
@@ -51,6 +51,18 @@ def rounding_minimum(weights: ArrayLike, epsilon: float) -> int:
             f"epsilon is {epsilon}, but a rounding loss above 0 is needed: 0.1 is usual"
         )
     return math.ceil(2 * np.count_nonzero(_checked(weights)) / epsilon - 1e-9)
+
+
+def by_remainders(exact: Array, n: int) -> IntArray:
+    """Whole pulls, n in all, each rounded down but for those with the largest remainders.
+
+    Args:
+        exact: (n_pairs,) pulls that sum to n but for rounding.
+    """
+    counts = np.floor(exact).astype(np.int64)
+    left = n - int(counts.sum())
+    counts[np.argsort(counts - exact, kind="stable")[:left]] += 1
+    return counts
 
 
 def _apportion(shares: Array, n: int) -> IntArray:

@@ -46,3 +46,26 @@ def test_checks_go_to_pairs_that_were_left_out() -> None:
     assert counts.sum() == 2
     assert counts[[0, 2]].sum() == 0
     assert check_pulls(np.array([1, 1]), 5).sum() == 0
+
+
+def test_every_pair_that_a_fit_uses_is_in_every_batch() -> None:
+    rounding = Rounding(np.eye(3), np.full(3, 1 / 3), Tuning())
+    weights, counts = np.array([0.6, 0.4, 0.0]), np.array([40, 3, 1])
+    layout = rounding.in_batches(counts, weights, 1000)
+    assert (layout.counts >= layout.batches).all()  # two pairs alone would not span
+    assert np.array_equal(layout.tested, layout.counts)
+    assert layout.counts[0] == 40
+
+
+def test_a_pair_of_little_weight_does_without_batches() -> None:
+    rounding = Rounding(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.ones(3) / 3, Tuning())
+    layout = rounding.in_batches(np.array([40, 30, 1]), np.array([0.6, 0.4, 0.0]), 1000)
+    assert layout.tested.tolist() == [*layout.counts[:2], 0]
+    assert layout.counts.tolist() == [40, 30, 1]
+
+
+def test_no_more_pulls_than_remain_are_put_into_batches() -> None:
+    rounding = Rounding(np.eye(2), np.full(2, 0.5), Tuning())
+    layout = rounding.in_batches(np.array([6, 3]), np.array([0.6, 0.4]), 9)
+    assert layout.counts.tolist() == [6, 3]
+    assert layout.batches == 3

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from surefoot.algorithms.prime.elimination import Elimination
 from surefoot.algorithms.prime.walks import Where
 from surefoot.algorithms.settings import Settings
@@ -20,6 +22,11 @@ class Layout(NamedTuple):
     counts: Counts
     batches: int = 0
     shared: bool = False
+
+    @property
+    def tested(self) -> Counts:
+        """(n_pairs,) the counts of the pairs that are in every batch; 0 for the others."""
+        return np.where(self.counts >= max(self.batches, 1), self.counts, 0)
 
 
 class Tests(Protocol):

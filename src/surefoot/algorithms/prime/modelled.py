@@ -7,14 +7,13 @@ import math
 import numpy as np
 
 from surefoot.algorithms.designs import g_weights
-from surefoot.algorithms.prime.allocation import Allocator, Race
-from surefoot.algorithms.prime.batching import Batching
+from surefoot.algorithms.prime.allocation import Allocation, Allocator, Race
 from surefoot.algorithms.prime.coordinates import Past, coordinates_for
 from surefoot.algorithms.prime.course import Course, Layout, Tests
 from surefoot.algorithms.prime.elimination import Elimination
 from surefoot.algorithms.prime.finishing import whitened
 from surefoot.algorithms.prime.rounding import Rounding, check_pulls
-from surefoot.algorithms.prime.schedule import closed, continuation, first_schedule
+from surefoot.algorithms.prime.schedule import Look, closed, continuation, first_schedule
 from surefoot.algorithms.prime.statistic import PhaseTests
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.algorithms.settings import Settings
@@ -56,13 +55,10 @@ class ModelledCourse(Course):
             return Layout(self._pilot(remaining))
         if self.look == len(self.schedule.sizes):
             self._next_epoch()
-        seen = tally.counts.astype(np.float64)
-        past = Past(self.theta, whitened(self.coordinates.pairs, self.coordinates.rows, seen))
-        layout = self._layout(tally, past, remaining)
-        if layout is None:
+        chosen = self._choose(tally, remaining)
+        if chosen is None:
             return None
-        used = np.where(layout.counts >= max(layout.batches, 1), layout.counts, 0)
-        self.tests = PhaseTests(self.coordinates, used, past)
+        layout, self.tests = chosen
         self.tests.add(int(self.order[0]), np.sort(self.order[1:]))
         self.tests.add(int(self.order[1]), self.order[:1])
         return layout
@@ -90,10 +86,15 @@ class ModelledCourse(Course):
         counts = round_design(self.spread, int(min(max(wanted, self.settings.parallel), remaining)))
         return counts + check_pulls(counts, int(min(dimension + 1, remaining - counts.sum())))
 
+    @property
+    def _means(self) -> Array:
+        """(n_pairs,) what data so far say of the means."""
+        return np.asarray(self.coordinates.pairs @ self.theta)
+
     def _rank(self) -> None:
         """Put the survivors in order of their estimated worst cases."""
         alive = np.flatnonzero(self.elimination.survivors)
-        values = self.problem.worst_of(self.coordinates.pairs @ self.theta)[alive]
+        values = self.problem.worst_of(self._means)[alive]
         self.order: IntArray = alive[np.argsort(-values, kind="stable")]
 
     def _noise_scale(self, tally: Tally) -> float:
@@ -103,14 +104,32 @@ class ModelledCourse(Course):
         silent = self.tuning.least_noise * float(np.abs(self.coordinates.rows @ self.theta).max())
         return max(math.sqrt(tally.residual_variance), silent) or 1.0
 
-    def _layout(self, tally: Tally, past: Past, remaining: float) -> Layout | None:
-        """The pulls of the next phase; None if the budget does not allow it."""
+    def _choose(self, tally: Tally, remaining: float) -> tuple[Layout, Tests] | None:
+        """The next phase, and what it can test; None if the budget does not allow it."""
+        seen = tally.counts.astype(np.float64)
+        past = Past(self.theta, whitened(self.coordinates.pairs, self.coordinates.rows, seen))
         relative = past._replace(theta=past.theta / self._noise_scale(tally))
-        held = self.elimination.walks.held_by(int(self.order[0]))
-        race = Race(int(self.order[0]), self.order[1:], held)
-        look = self.schedule.look(self.look, self.unit)
-        allocation = self.allocator.allocate(relative, race, look)
+        allocation = self.allocator.allocate(relative, self._race, self._next_look)
         self.weights = allocation.weights
+        layout = self._laid_out(allocation, tally, remaining)
+        if layout is None:
+            return None
+        if self.batched:
+            layout = self._with_witness(layout, tally, remaining)
+        return layout, PhaseTests(self.coordinates, layout.tested, past)
+
+    @property
+    def _race(self) -> Race:
+        """The leader, who it has to beat, and how far it is."""
+        leader = int(self.order[0])
+        return Race(leader, self.order[1:], self.elimination.walks.held_by(leader))
+
+    @property
+    def _next_look(self) -> Look:
+        return self.schedule.look(self.look, self.unit)
+
+    def _laid_out(self, allocation: Allocation, tally: Tally, remaining: float) -> Layout | None:
+        """The allocation in whole pulls and batches; None if the budget does not allow it."""
         least = (
             1 if self.settings.noise.known else self.problem.dimension + self.tuning.least_freedom
         )
@@ -120,8 +139,7 @@ class ModelledCourse(Course):
         counts = self.rounding.counts(allocation._replace(pulls=pulls), tally.counts, self.units)
         if not self.batched:
             return Layout(counts)
-        layout = Batching(self.coordinates.rows, allocation.weights).layout(counts, remaining)
-        return self._with_witness(layout, tally, remaining)
+        return self.rounding.in_batches(counts, allocation.weights, remaining)
 
     def _with_witness(self, layout: Layout, tally: Tally, remaining: float) -> Layout:
         """A pair more in the batches where the model could not be tested without one."""

@@ -1,4 +1,4 @@
-"""From PRIME's weights to whole pulls, with some set aside to explore.
+"""From PRIME's weights to whole pulls: some are set aside to explore, some make batches whole.
 
 Nothing here bears on the guarantee either: whatever is chosen from past data is allowed.
 """
@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from surefoot.algorithms.prime.allocation import Allocation
+from surefoot.algorithms.prime.course import Layout
 from surefoot.algorithms.prime.finishing import exchanged
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array
@@ -18,6 +19,9 @@ from surefoot.statistics import Counts
 
 GOLDEN = 0.6180339887498949
 THOUSANDTHS = 1000.0  # pairs wanted alike to three decimals count as equals
+BATCHES = np.array([5, 6, 7, 8, 10, 12, 15, 20, 25, 30])  # how many there may be
+LOST = 0.9  # share of the information lost to m batches: this over m + 1
+NEEDED = 0.004  # share of the largest weight below which a pair does without batches
 
 
 class Rounding:
@@ -51,6 +55,25 @@ class Rounding:
                 main[support], aside[support], self.rows[support], target, self.tuning.effort
             )
         return main + aside
+
+    def in_batches(self, counts: Counts, weights: Array, remaining: float) -> Layout:
+        """The counts, raised to the number of batches that costs least in the end.
+
+        Every pair that a fit uses needs as many pulls as there are batches.
+
+        Args:
+            weights: (n_pairs,) what the design wants of each pair.
+        """
+        used = (weights > NEEDED * weights.max()) & (counts > 0)
+        if np.linalg.matrix_rank(self.rows[used]) < self.rows.shape[1]:
+            used = counts > 0
+        raised = [int(np.maximum(m - counts[used], 0).sum()) for m in BATCHES]
+        cost = (counts.sum() + np.array(raised)) / (1 - LOST / (BATCHES + 1))
+        n_batches = int(BATCHES[np.argmin(cost)])
+        raised_counts = np.where(used, np.maximum(counts, n_batches), counts)
+        if raised_counts.sum() > remaining:
+            return Layout(counts, max(int(counts[used].min()), 2))
+        return Layout(raised_counts, n_batches)
 
 
 def check_pulls(counts: Counts, pulls: int) -> Counts:

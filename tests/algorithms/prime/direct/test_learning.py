@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from surefoot.algorithms.prime.direct.learning import in_proportion, opinion
+from surefoot.algorithms.prime.direct.learning import opinion
 from surefoot.guides import Guess
 
 OFFSETS = np.array([0, 2, 4, 6])
@@ -43,11 +42,3 @@ def test_a_pair_of_which_little_is_known_is_of_interest() -> None:
     deviations = np.array([0.01, 0.01, 0.01, 3.0, 0.01, 0.01])
     view = opinion(Guess(MEANS, deviations), OFFSETS, ALIVE, 1)
     assert view.interest[3] > 0.05
-
-
-@pytest.mark.parametrize("pulls", [0, 1, 7, 100, 12345])
-def test_whole_pulls_add_up_and_are_near_their_shares(pulls: int) -> None:
-    shares = np.random.default_rng(1).dirichlet(np.ones(9))
-    counts = in_proportion(shares, pulls)
-    assert counts.sum() == pulls
-    assert np.abs(counts - shares * pulls).max() < 1

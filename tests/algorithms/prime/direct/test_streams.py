@@ -1,4 +1,4 @@
-"""Whether common random numbers pay."""
+"""Whether common random numbers pay, and what phases that shared them had in common."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 
 import surefoot as sf
 from surefoot.algorithms.prime.direct.contest import Contest
-from surefoot.algorithms.prime.direct.streams import Streams
-from surefoot.statistics import Phase
+from surefoot.algorithms.prime.direct.streams import CommonShifts, Streams
+from surefoot.statistics import Outcome, Phase
 
 CONTEST = Contest(0, np.arange(2), np.arange(2), np.array([1, 2]), np.array([2, 4]))
 PROBLEM = sf.RobustProblem.from_pairs(np.eye(6), np.repeat(np.arange(3), 2))
@@ -75,3 +75,34 @@ def test_a_run_decides_phase_by_phase(correlation: object, shared: bool) -> None
     assert phases[0].shared
     compared = [phase.shared for phase in phases[1:] if phase.batches]
     assert np.mean(compared) > 0.9 if shared else np.mean(compared) < 0.3
+
+
+def _moved_together(index: int, pairs: list[int], means: np.ndarray, shift: np.ndarray) -> Outcome:
+    """Noise that is the same for all pairs of a batch, and nothing else."""
+    counts, sums = np.zeros(len(means), dtype=np.int64), np.zeros((len(shift), len(means)))
+    counts[pairs] = len(shift)
+    sums[:, pairs] = means[pairs] + shift[:, None]
+    return Outcome(index, counts, sums.sum(axis=0), np.ones(len(means)), sums)
+
+
+def test_shifts_of_phases_leave_the_means() -> None:
+    means, generator = np.array([1.0, 2.0, 4.0, 8.0]), np.random.default_rng(3)
+    common, counts, sums = CommonShifts(), np.zeros(4), np.zeros(4)
+    for index, pairs in enumerate(([0, 1, 2, 3], [0, 1], [1, 2, 3], [0, 3])):
+        outcome = _moved_together(index, pairs, means, 5 * generator.standard_normal(6))
+        common.add(outcome)
+        counts, sums = counts + outcome.counts, sums + outcome.sums
+    plain, mended = sums / counts, common.taken_out(counts, sums)
+    assert np.ptp(plain - means) > 1
+    assert np.ptp(mended - means) < 0.1 * np.ptp(plain - means)
+    assert common.own_share == pytest.approx(0.01)  # all of the noise is common
+
+
+def test_independent_noise_has_nothing_in_common() -> None:
+    generator, common = np.random.default_rng(1), CommonShifts()
+    for index in range(20):
+        sums = generator.standard_normal((8, 5))
+        counts = np.full(5, 8)
+        common.add(Outcome(index, counts, sums.sum(axis=0), np.ones(5), sums))
+    assert common.own_share > 0.9
+    assert CommonShifts().own_share == 1.0

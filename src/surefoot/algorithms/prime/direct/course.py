@@ -10,17 +10,17 @@ from scipy import special
 
 from surefoot.algorithms.prime.course import Course, Layout
 from surefoot.algorithms.prime.direct.clocks import Forecast
-from surefoot.algorithms.prime.direct.common import CommonShifts
 from surefoot.algorithms.prime.direct.contest import Contest
 from surefoot.algorithms.prime.direct.judges import Judge, Outlook
-from surefoot.algorithms.prime.direct.learning import in_proportion, opinion
+from surefoot.algorithms.prime.direct.learning import opinion
 from surefoot.algorithms.prime.direct.shares import Comparisons, Need, climb, log_chance
-from surefoot.algorithms.prime.direct.streams import PAYS, Streams
+from surefoot.algorithms.prime.direct.streams import PAYS, CommonShifts, Streams
 from surefoot.algorithms.prime.elimination import Elimination
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
+from surefoot.design.rounding import by_remainders
 from surefoot.evidence.attained import Attained
 from surefoot.guides import Guide, Seen, checked
 from surefoot.problem import RobustProblem
@@ -109,7 +109,7 @@ class DirectCourse(Course):
         pulls = int(min(wanted, remaining))
         if self._may_share and self.common.own_share < PAYS and pulls >= 2:
             return _round_of_blocks(view.interest, pulls)
-        return Layout(in_proportion(view.interest, pulls))
+        return Layout(by_remainders(pulls * view.interest, pulls))
 
     def _first_pulls(self, remaining: float) -> Layout:
         pairs = self.guide.first_pairs(self.problem)
@@ -181,12 +181,7 @@ class DirectCourse(Course):
         z = (beaten - means) / spread
         density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
         worth = spread**2 * ((1 + z**2) * special.ndtr(z) + z * density) / self.seen.variances
-        best = np.maximum.reduceat(worth, self.problem.offsets[:-1])
-        chosen = np.flatnonzero(worth >= np.repeat(best, np.diff(self.problem.offsets)))
-        arms, first = np.unique(self.problem.arm_of_pair[chosen], return_index=True)
-        rivals = self.problem.offsets[:-1].copy()
-        rivals[arms] = chosen[first]
-        return rivals
+        return self.problem.worst_pairs_of(-worth)
 
     def _blocks(self, contest: Contest, pace: float) -> Layout:
         """Every pair as often as every other: differences within a block are what counts."""

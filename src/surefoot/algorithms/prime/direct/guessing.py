@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from surefoot.algorithms.prime.course import Layout
 from surefoot.algorithms.prime.direct.course import DirectCourse
-from surefoot.algorithms.prime.direct.learning import in_proportion, opinion
+from surefoot.algorithms.prime.direct.learning import opinion
 from surefoot.algorithms.tally import Tally
+from surefoot.design.rounding import by_remainders
 
 LEARNING = 0.8  # share of the budget that only serves the guess; the rest also counts as evidence
 
@@ -38,4 +39,4 @@ class GuessCourse(DirectCourse):
         tuning, alive = self.tuning, self.elimination.survivors
         view = opinion(self.guess, self.problem.offsets, alive, tally.samples)
         pulls = int(min(max(tuning.pilot_share * tally.samples, tuning.pilot_least), most))
-        return Layout(in_proportion(view.interest, pulls))
+        return Layout(by_remainders(pulls * view.interest, pulls))

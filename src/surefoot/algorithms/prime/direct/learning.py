@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.arrays import Array, IntArray
+from surefoot.groups import smallest_of
 from surefoot.guides import Guess
 
 DRAWS = 200
@@ -35,7 +36,7 @@ def opinion(guess: Guess, offsets: IntArray, alive: NDArray[np.bool_], seed: int
     draws = int(np.clip(MOST_NUMBERS // n_pairs, 16, DRAWS))
     generator = np.random.default_rng(np.random.SeedSequence((n_pairs, seed)))
     means = guess.means + guess.deviations * generator.standard_normal((draws, n_pairs))
-    values = np.where(alive, np.minimum.reduceat(means, offsets[:-1], axis=1), -np.inf)
+    values = np.where(alive, smallest_of(means, offsets), -np.inf)
     best, interest = np.zeros(n_arms), np.zeros(n_pairs)
     arm_of_pair = np.repeat(np.arange(n_arms), np.diff(offsets))
     for place in range(min(2, int(alive.sum()))):
@@ -46,12 +47,3 @@ def opinion(guess: Guess, offsets: IntArray, alive: NDArray[np.bool_], seed: int
         interest += np.bincount(own.argmin(axis=1), minlength=n_pairs)
         values[np.arange(draws), chosen] = -np.inf
     return Opinion(best, interest / interest.sum())
-
-
-def in_proportion(shares: Array, pulls: int) -> IntArray:
-    """Whole pulls as near to these shares as rounding to the largest remainders allows."""
-    exact = shares * pulls
-    counts = np.floor(exact).astype(np.int64)
-    left = pulls - int(counts.sum())
-    counts[np.argsort(counts - exact, kind="stable")[:left]] += 1
-    return counts

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.algorithms.prime.allocation import Race
-from surefoot.algorithms.prime.batching import Batching
-from surefoot.algorithms.prime.course import Layout
+from surefoot.algorithms.prime.course import Layout, Tests
 from surefoot.algorithms.prime.misfit.allocation import BiasedAllocator
 from surefoot.algorithms.prime.misfit.clearest import View
 from surefoot.algorithms.prime.misfit.evidence import BiasedTests
@@ -33,30 +31,22 @@ class MisfitCourse(ModelledCourse):
         super().__init__(problem, settings, tuning)
         self.biased = BiasedAllocator(self.spread, self.tuning)
 
-    def next(self, tally: Tally, remaining: float) -> Layout | None:
-        if not tally.samples:
-            return Layout(self._pilot(remaining))
-        if self.look == len(self.schedule.sizes):
-            self._next_epoch()
-        view = self._view(tally)
-        layout = self._contrasting_layout(tally, view, remaining)
-        if layout is None:
-            return None
-        used = np.where(layout.counts >= max(layout.batches, 1), layout.counts, 0)
-        self.tests = BiasedTests(view, self.coordinates.pairs @ self.theta, used)
-        self.tests.add(int(self.order[0]), np.sort(self.order[1:]))
-        self.tests.add(int(self.order[1]), self.order[:1])
-        return layout
-
     def learn(self, tally: Tally, phase: Phase, outcome: Outcome) -> None:
         self.guess = self._guessed(tally)
         super().learn(tally, phase, outcome)
 
-    def _rank(self) -> None:
-        """Put the survivors in order of their guessed worst cases."""
-        alive = np.flatnonzero(self.elimination.survivors)
-        values = self.problem.worst_of(self.guess.means)[alive]
-        self.order = alive[np.argsort(-values, kind="stable")]
+    def _choose(self, tally: Tally, remaining: float) -> tuple[Layout, Tests] | None:
+        view = self._view(tally)
+        allocation = self.biased.allocate(view, self._race, self._next_look)
+        layout = self._laid_out(allocation, tally, remaining)
+        if layout is None:
+            return None
+        fit = self.coordinates.pairs @ self.theta
+        return layout, BiasedTests(view, fit, layout.tested)
+
+    @property
+    def _means(self) -> Array:
+        return self.guess.means
 
     def _guessed(self, tally: Tally) -> Guess:
         """What all data so far say, as if deviations were anything from −ε to ε."""
@@ -78,23 +68,6 @@ class MisfitCourse(ModelledCourse):
     def _points(self) -> Array:
         """(n_pairs, dimension) the pairs in units in which the longest has length 1."""
         return np.asarray(self.coordinates.pairs / self.coordinates.sizes.max())
-
-    def _contrasting_layout(self, tally: Tally, view: View, remaining: float) -> Layout | None:
-        """The pulls of the next phase; None if the budget does not allow it."""
-        held = self.elimination.walks.held_by(int(self.order[0]))
-        race = Race(int(self.order[0]), self.order[1:], held)
-        look = self.schedule.look(self.look, self.unit)
-        allocation = self.biased.allocate(view, race, look)
-        least = (
-            1 if self.settings.noise.known else self.problem.dimension + self.tuning.least_freedom
-        )
-        pulls = int(min(max(allocation.pulls, least, self.settings.parallel), remaining))
-        if pulls < least:
-            return None
-        counts = self.rounding.counts(allocation._replace(pulls=pulls), tally.counts, self.units)
-        if not self.batched:
-            return Layout(counts)
-        return Batching(self.coordinates.rows, allocation.weights).layout(counts, remaining)
 
     def _noise(self, tally: Tally) -> Array:
         """(n_pairs,) variances of single pulls, as known or as data say; ones where they do not."""
