@@ -11,7 +11,7 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.compiled import kernel
-from surefoot.design.solver.block_distance import nearest, workspace
+from surefoot.design.solver.block_distance import Workspace, nearest, workspace
 
 # squared distance between two points, as a share of their squared sizes, that is rounding
 SAME = 1e-18
@@ -58,15 +58,34 @@ class RivalPoints(NamedTuple):
     behind: Array
 
 
+class Room(NamedTuple):
+    """Room to work in: one entry for each pair of the largest arm.
+
+    Attributes:
+        rows: (most, width) differences that are measured, ahead and behind.
+        gaps: (most,) their estimated gaps; scaled: the same, the clearest at 1.
+        members: (most,) the pairs they lead to.
+        shares: (most,) how much each counts in the point.
+        work: for the active-set method.
+    """
+
+    rows: Array
+    gaps: Array
+    scaled: Array
+    members: IntArray
+    shares: Array
+    work: Workspace
+
+
 def rival_points(prospect: Prospect, challenger: int, arms: IntArray) -> RivalPoints:
     """The clearest point of each of these arms, for each of the challenger's pairs."""
     own = np.arange(prospect.offsets[challenger], prospect.offsets[challenger + 1])
     shape = (len(own), len(arms))
     found = RivalPoints(
-        np.empty((*shape, prospect.carried.shape[1])),
-        np.empty(shape),
-        np.empty(shape),
-        np.empty(shape),
+        np.zeros((*shape, prospect.carried.shape[1])),
+        np.zeros(shape),
+        np.zeros(shape),
+        np.zeros(shape),
     )
     clearest_points(prospect, own, arms, found)
     return found
@@ -78,69 +97,85 @@ def clearest_points(prospect: Prospect, own: IntArray, arms: IntArray, found: Ri
 
     Distance counts what pulls to come will measure and how well the gap is known: a point that
     looks best only because its gap is a guess would be beaten less clearly than hoped.
+
+    Args:
+        found: zeros, in whose place the points are written.
     """
-    measured, means, offsets, carried = (
-        prospect.measured,
-        prospect.means,
-        prospect.offsets,
-        prospect.carried,
-    )
-    differences, gaps = found.differences, found.gaps
-    rank = measured.shape[1]
-    width = rank + prospect.past.shape[1]
-    most = np.int64(1)
+    most, width = np.int64(1), prospect.measured.shape[1] + prospect.past.shape[1]
     for arm in arms:
-        most = max(most, offsets[arm + 1] - offsets[arm])
-    rows, beaten, scaled, shares = (
+        most = max(most, prospect.offsets[arm + 1] - prospect.offsets[arm])
+    room = Room(
         np.empty((most, width)),
         np.empty(most),
         np.empty(most),
+        np.empty(most, dtype=np.int64),
         np.empty(most),
+        workspace(width),
     )
-    members, work = np.empty(most, dtype=np.int64), workspace(width)
-    point = work.u
     for k in range(len(own)):
         for a in range(len(arms)):
-            differences[k, a], gaps[k, a] = 0.0, 0.0
-            found.ahead[k, a], found.behind[k, a] = 0.0, 0.0
-            count, best, clearest = np.int64(0), np.int64(-1), -np.inf
-            for other in range(offsets[arms[a]], offsets[arms[a] + 1]):
-                length = _difference(prospect, own[k], other, rows[count])
-                if length == 0.0:
-                    continue
-                members[count], beaten[count] = other, means[own[k]] - means[other]
-                if beaten[count] > clearest * length:
-                    clearest, best = beaten[count] / length, count
-                count += 1
-            if count == 0:
-                continue
-            shares[:count] = 0.0
-            if count > 1 and clearest > 0.0:
-                # the best vertex at gap 1: the active-set method works at this scale
-                for j in range(count):
-                    scaled[j] = beaten[j] / clearest
-                nearest(rows[:count], scaled[:count], shares[:count], work)
-            else:
-                shares[best] = 1.0
-            total = 0.0
-            for j in range(count):
-                total += shares[j]
-            point[:] = 0.0
-            for j in range(count):
-                if shares[j] == 0.0:
-                    continue
-                share = shares[j] / total
-                gaps[k, a] += share * beaten[j]
-                for c in range(carried.shape[1]):
-                    differences[k, a, c] += share * (carried[own[k], c] - carried[members[j], c])
-                for c in range(width):
-                    point[c] += share * rows[j, c]
-            ahead, behind = 0.0, 0.0
-            for c in range(rank):
-                ahead += point[c] * point[c]
-            for c in range(rank, width):
-                behind += point[c] * point[c]
-            found.ahead[k, a], found.behind[k, a] = np.sqrt(ahead), np.sqrt(behind)
+            count = _clearest_shares(prospect, own[k], arms[a], room)
+            if count > 0:
+                _write_point(prospect, own[k], room, count, found, (k, a))
+
+
+@kernel
+def _clearest_shares(prospect: Prospect, pair: int, arm: int, room: Room) -> int:
+    """Choose the shares of the arm's pairs in the point; return how many pairs are measured."""
+    means, rows, gaps, shares = prospect.means, room.rows, room.gaps, room.shares
+    count, best, clearest = np.int64(0), np.int64(-1), -np.inf
+    for other in range(prospect.offsets[arm], prospect.offsets[arm + 1]):
+        length = _difference(prospect, pair, other, rows[count])
+        if length == 0.0:
+            continue
+        room.members[count], gaps[count] = other, means[pair] - means[other]
+        if gaps[count] > clearest * length:
+            clearest, best = gaps[count] / length, count
+        count += 1
+    if count == 0:
+        return 0
+    shares[:count] = 0.0
+    if count > 1 and clearest > 0.0:
+        # the best vertex at gap 1: the active-set method works at this scale
+        for j in range(count):
+            room.scaled[j] = gaps[j] / clearest
+        nearest(rows[:count], room.scaled[:count], shares[:count], room.work)
+    else:
+        shares[best] = 1.0
+    return int(count)
+
+
+@kernel
+def _write_point(
+    prospect: Prospect,
+    pair: int,
+    room: Room,
+    count: int,
+    found: RivalPoints,
+    place: tuple[int, int],
+) -> None:
+    """Write the pair less the point with these shares: its difference, gap and lengths."""
+    k, a = place
+    carried, rank, point = prospect.carried, prospect.measured.shape[1], room.work.u
+    total = 0.0
+    for j in range(count):
+        total += room.shares[j]
+    point[:] = 0.0
+    for j in range(count):
+        if room.shares[j] == 0.0:
+            continue
+        share = room.shares[j] / total
+        found.gaps[k, a] += share * room.gaps[j]
+        for c in range(carried.shape[1]):
+            found.differences[k, a, c] += share * (carried[pair, c] - carried[room.members[j], c])
+        for c in range(len(point)):
+            point[c] += share * room.rows[j, c]
+    ahead, behind = 0.0, 0.0
+    for c in range(rank):
+        ahead += point[c] * point[c]
+    for c in range(rank, len(point)):
+        behind += point[c] * point[c]
+    found.ahead[k, a], found.behind[k, a] = np.sqrt(ahead), np.sqrt(behind)
 
 
 @kernel

@@ -231,44 +231,58 @@ def solve_blocks(
     Returns:
         The number of basis rows written.
     """
-    dimension = rows.shape[1]
     largest = 1
     for k in range(starts.size - 1):
         largest = max(largest, starts[k + 1] - starts[k])
-    work = workspace(dimension)
-    passive, u = work.passive, work.u
-    distance, epsilon = solved.distance, solved.epsilon
+    work = workspace(rows.shape[1])
     scaled = np.empty(largest)
     written = np.int64(0)
     for k in range(starts.size - 1):
-        begin, end = starts[k], starts[k + 1]
-        vertex = np.inf
-        for j in range(begin, end):
-            if gaps[j] > 0.0:
-                length = 0.0
-                for c in range(dimension):
-                    length += rows[j, c] * rows[j, c]
-                vertex = min(vertex, length / (gaps[j] * gaps[j]))
+        block, own = rows[starts[k] : starts[k + 1]], gaps[starts[k] : starts[k + 1]]
+        vertex = _nearest_row(block, own)
         if vertex == np.inf or vertex == 0.0:
-            distance[k] = 0.0 if vertex == np.inf else np.inf
-            epsilon[k, :] = 0.0
+            solved.distance[k] = 0.0 if vertex == np.inf else np.inf
+            solved.epsilon[k, :] = 0.0
             continue
         unit = np.sqrt(vertex)
-        for j in range(begin, end):
-            scaled[j - begin] = gaps[j] * unit
-        y = multipliers[begin:end]
-        count = nearest(rows[begin:end], scaled, y, work)
-        total, squared = 0.0, 0.0
-        for i in range(count):
-            total += y[passive[i]] * gaps[begin + passive[i]]
-        for c in range(dimension):
-            squared += u[c] * u[c]
-        for j in range(begin, end):
-            y[j - begin] /= total
-        distance[k] = total * total / squared if squared > 0.0 else np.inf
-        for c in range(dimension):
-            epsilon[k, c] = u[c] * total / squared if squared > 0.0 else 0.0
-        if squared > 0.0 and count > 1:
-            u /= np.sqrt(squared)
-            written = _complement(rows[begin:end], count, work, solved, written, k)
+        for j in range(own.size):
+            scaled[j] = own[j] * unit
+        y = multipliers[starts[k] : starts[k + 1]]
+        count = nearest(block, scaled, y, work)
+        if _write_optimum(own, count, y, work, solved, k) and count > 1:
+            written = _complement(block, count, work, solved, written, k)
     return int(written)
+
+
+@kernel
+def _nearest_row(rows: Array, gaps: Array) -> float:
+    """The smallest ‖v‖² / gap² of a row with a positive gap; ∞ if there is none."""
+    smallest = np.inf
+    for j in range(gaps.size):
+        if gaps[j] > 0.0:
+            length = 0.0
+            for c in range(rows.shape[1]):
+                length += rows[j, c] * rows[j, c]
+            smallest = min(smallest, length / (gaps[j] * gaps[j]))
+    return smallest
+
+
+@kernel
+def _write_optimum(
+    gaps: Array, count: int, y: Array, work: Workspace, solved: Solved, block: int
+) -> bool:
+    """Write distance and ε, scale y to gaps·y = 1 and u to length 1; False if u is 0."""
+    passive, u, epsilon = work.passive, work.u, solved.epsilon
+    total, squared = 0.0, 0.0
+    for i in range(count):
+        total += y[passive[i]] * gaps[passive[i]]
+    for c in range(u.size):
+        squared += u[c] * u[c]
+    for j in range(y.size):
+        y[j] /= total
+    solved.distance[block] = total * total / squared if squared > 0.0 else np.inf
+    for c in range(u.size):
+        epsilon[block, c] = u[c] * total / squared if squared > 0.0 else 0.0
+    if squared > 0.0:
+        u /= np.sqrt(squared)
+    return bool(squared > 0.0)
