@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-import jinja2
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -207,12 +206,6 @@ async def _slow_page(request: Request, error: TooSlow) -> Response:
 
 
 def _render(template: str, status_code: int = 200, **values: Any) -> Response:
-    return HTMLResponse(_environment().get_template(template).render(values), status_code)
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    """As for reports, whose tables are at hand, with the pages of the dashboard."""
-    packages = ("surefoot.dashboard", "surefoot.report")
-    loaders = [jinja2.PackageLoader(package, "templates") for package in packages]
-    return environment().overlay(loader=jinja2.ChoiceLoader(loaders))
+    return HTMLResponse(
+        environment("surefoot.dashboard").get_template(template).render(values), status_code
+    )

@@ -52,7 +52,6 @@ def study_page(reader: StudyReader) -> str:
 def _page(result: Result, sign: int, title: str, state: str, **more: Any) -> str:
     hardness = estimated_hardness(result)
     drawn = drawings(result, sign, hardness)
-    style, vega, charts = assets.style(), assets.vega_script(), assets.charts_script()
     values = {
         "title": title,
         "state": state,
@@ -61,17 +60,29 @@ def _page(result: Result, sign: int, title: str, state: str, **more: Any) -> str
         "arms": arm_rows(arms_frame(result, sign)),
         "settings": settings_facts(result),
         "figures": {name: DESCRIPTIONS[name] for name in drawn},
-        "payload": safe_json(
-            {
-                "configs": configurations(),
-                "charts": {name: drawing.spec() for name, drawing in drawn.items()},
-            }
-        ),
-        "style": style,
-        "scripts": [vega, charts],
-        "policy": content_policy(style, vega, charts),
     }
-    return environment().get_template("report.html").render(values | more)
+    specs = {name: drawing.spec() for name, drawing in drawn.items()}
+    return standalone(environment().get_template("report.html"), specs, values | more)
+
+
+def standalone(
+    template: jinja2.Template, specs: dict[str, Any], values: dict[str, Any], style: str = ""
+) -> str:
+    """A page with its charts, its style and all that draws them in it.
+
+    Args:
+        template: one that extends `standalone.html`.
+        specs: the charts by name.
+        style: in addition to that of all pages.
+    """
+    style, scripts = assets.style() + style, [assets.vega_script(), assets.charts_script()]
+    return template.render(
+        values,
+        payload=safe_json({"configs": configurations(), "charts": specs}),
+        style=style,
+        scripts=scripts,
+        policy=content_policy(style, *scripts),
+    )
 
 
 def content_policy(style: str, *scripts: str) -> str:
@@ -84,12 +95,13 @@ def content_policy(style: str, *scripts: str) -> str:
 
 
 @cache
-def environment() -> jinja2.Environment:
-    """Templates in which every value is escaped."""
+def environment(*packages: str) -> jinja2.Environment:
+    """Templates of these packages and of reports, in which every value is escaped."""
     import jinja2
 
+    folders = [jinja2.PackageLoader(name, "templates") for name in (*packages, "surefoot.report")]
     return jinja2.Environment(
-        loader=jinja2.PackageLoader("surefoot.report", "templates"),
+        loader=jinja2.ChoiceLoader(folders),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
     )

@@ -122,10 +122,10 @@ def write_cohort(advices: Sequence[Advice], stage: Path, plan: Plan, command: st
         sentence=summary(rows),
         heads=HEADS,
         rows=[(_cells(row), link) for row, link in zip(rows, pages, strict=True)],
-        figures=[
-            (chart, f"Glucose profile of {row['patient']}, recommended, worst error")
+        figures={
+            chart: f"Glucose profile of {row['patient']}, recommended, worst error"
             for chart, row in zip(specs, rows, strict=True)
-        ],
+        },
         command=command,
     )
     page.write_text(text, encoding="utf-8")

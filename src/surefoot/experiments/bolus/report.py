@@ -5,7 +5,6 @@ look with both.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +17,10 @@ from surefoot.experiments.bolus.patient import Plan
 from surefoot.experiments.bolus.problem import DISCLAIMER
 from surefoot.experiments.bolus.records import Advice, ArmFacts, Choice, PatientRecord
 from surefoot.experiments.bolus.rewards import find_reward
-from surefoot.report import assets
-from surefoot.report.drawings import DESCRIPTIONS, configurations, safe_json
-from surefoot.report.page import content_policy, environment
+from surefoot.report.drawings import DESCRIPTIONS
+from surefoot.report.page import environment, standalone
 
 if TYPE_CHECKING:
-    import jinja2
-
     from surefoot.charts.drawing import Drawing
 
 STYLE = Path(__file__).parent / "templates" / "patient.css"
@@ -184,8 +180,8 @@ def _page(
         sentence=found.sentence(plan),
         confidence=found.confidence,
         reward=reward.title,
-        profiles=[(name, f"Ambulatory glucose profile: {name}") for name in profiles],
-        charts=[(name, DESCRIPTIONS[name]) for name in advice.charts],
+        profiles={name: f"Ambulatory glucose profile: {name}" for name in profiles},
+        charts={name: DESCRIPTIONS[name] for name in advice.charts},
         tables=[_outcome_table(found, record), _arm_table(found, record)],
         fine_print=fine_print(record, plan),
         command=command,
@@ -194,15 +190,8 @@ def _page(
 
 def rendered(template: str, specs: dict[str, Any], **values: Any) -> str:
     """A page of its own with these charts in it."""
-    style = assets.style() + STYLE.read_text(encoding="utf-8")
-    scripts = [assets.vega_script(), assets.charts_script()]
-    return _template(template).render(
-        values,
-        payload=safe_json({"configs": configurations(), "charts": specs}),
-        style=style,
-        scripts=scripts,
-        policy=content_policy(style, *scripts),
-    )
+    page = environment("surefoot.experiments.bolus").get_template(template)
+    return standalone(page, specs, values, STYLE.read_text(encoding="utf-8"))
 
 
 def _outcome_table(found: Recommendation, record: PatientRecord) -> dict[str, Any]:
@@ -229,11 +218,3 @@ def _arm_table(found: Recommendation, record: PatientRecord) -> dict[str, Any]:
     ]
     heads = ("setting", "arm", "CarbF", "CorrF", "true worst reward")
     return {"caption": "All settings, by exhaustive simulation", "heads": heads, "rows": rows}
-
-
-@cache
-def _template(name: str) -> jinja2.Template:
-    import jinja2
-
-    loader = jinja2.PackageLoader("surefoot.experiments.bolus", "templates")
-    return environment().overlay(loader=loader).get_template(name)
