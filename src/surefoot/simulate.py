@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,13 @@ from surefoot.statistics import Counts, Outcome, Phase
 
 Family = Literal["gaussian", "uniform", "rademacher", "bernoulli"]
 LARGE = 10_000
+
+
+class Shape(TypedDict, total=False):
+    """What noise is like, beside its size: see `TableSimulator`."""
+
+    family: Family
+    correlation: ArrayLike
 
 
 class Simulator(Protocol):
@@ -155,7 +162,8 @@ class LinearSimulator(TableSimulator):
     Args:
         problem: whose pairs are pulled.
         theta: for the features, or for the problem's reduced basis.
-        noise, seed, family, correlation: as for a `TableSimulator`.
+        noise, seed: as for a `TableSimulator`.
+        shape: `family` and `correlation`, as for a `TableSimulator`.
     """
 
     def __init__(
@@ -164,10 +172,9 @@ class LinearSimulator(TableSimulator):
         theta: ArrayLike,
         noise: ArrayLike = 1.0,
         seed: int | np.random.SeedSequence | None = None,
-        family: Family = "gaussian",
-        correlation: ArrayLike = 0.0,
+        **shape: Unpack[Shape],
     ) -> None:
-        super().__init__(problem.pair_means(theta), noise, seed, family, correlation)
+        super().__init__(problem.pair_means(theta), noise, seed, **shape)
 
 
 def _common_parts(correlation: ArrayLike, n_pairs: int) -> Array:

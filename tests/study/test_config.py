@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from surefoot.algorithms import Settings
 from surefoot.algorithms.prime import Tuning
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian
@@ -459,8 +459,7 @@ def test_a_study_of_0_1_0_goes_on_with_its_old_configuration(tmp_path: Path, noi
     """There an unknown scale meant equal variances, and the model was always trusted."""
     config = configure(tmp_path, f"delta = 0.05\n{noise}\n" + ARMS)
     old = Gaussian(equal=True) if config.settings.noise.evidence == "batches" else Gaussian(1.0)
-    settings = Settings(delta=0.05, noise=old)
-    Study.begin(config.file, config.problem(), settings).close()
+    Study.create(config.file, config.problem(), delta=0.05, noise=old).close()
     with config.open_study() as study:
         assert study.description.settings.trust == "model"
         assert study.description.settings.noise.to_dict() == old.to_dict()
@@ -556,7 +555,8 @@ def test_a_study_whose_arms_have_their_long_names_goes_on(tmp_path: Path) -> Non
     config = configure(tmp_path, "delta = 0.05\narms.grid = { a = [1, 2], b = [3] }\n")
     told = config.problem().to_dict() | {"arm_names": ["a=1, b=3", "a=2, b=3"]}
     del told["arms"]
-    Study.begin(config.file, RobustProblem.from_dict(told), config.settings).close()
+    description = replace(config.description(), problem=RobustProblem.from_dict(told))
+    Study.begin(config.file, description, config.values.algorithm.build()).close()
     with config.open_study() as study:
         assert study.problem.arm_names[0] == "a=1, b=3"
 

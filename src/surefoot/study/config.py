@@ -147,17 +147,11 @@ class StudyConfig:
         )
 
     def _create(self) -> Study:
-        values = self.values
         return Study.begin(
             self.file,
-            self.problem(),
-            self.settings,
-            values.algorithm.build(),
-            on_identical=values.on_identical,
-            direction=values.direction,
-            seed=values.seed,
-            name=values.name,
-            configuration={"file": str(self.path), "text": self.path.read_text(encoding="utf-8")},
+            self.description(),
+            self.values.algorithm.build(),
+            {"file": str(self.path), "text": self.path.read_text(encoding="utf-8")},
         )
 
     def _refuse_changes(self, study: Study) -> None:

@@ -7,7 +7,7 @@ import pickle
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Any, Self
 
@@ -32,6 +32,23 @@ LONGEST_REST = 5.0
 Chunk = list[Pull]
 
 
+@dataclass(frozen=True)
+class Limits:
+    """How many pulls may be handed out at a time, and how often a failed one is tried again."""
+
+    max_in_flight: int | None
+    retries: int
+
+    def __post_init__(self) -> None:
+        if self.max_in_flight is not None and self.max_in_flight < 1:
+            raise InputError(
+                f"max_in_flight={self.max_in_flight!r} leaves nothing to do: give 1 or more, or "
+                "None"
+            )
+        if self.retries < 0:
+            raise InputError(f"retries={self.retries!r} must be a whole number ≥ 0")
+
+
 class Runner:
     """One call of `Study.run`."""
 
@@ -40,25 +57,17 @@ class Runner:
         ledger: Ledger,
         simulator: Callable[[Pull], float],
         executor: Any,
-        max_in_flight: int | None,
-        retries: int,
+        limits: Limits,
         progress: Progress | None,
     ) -> None:
         if not callable(simulator):
             raise InputError(
                 f"the simulator {simulator!r:.80} cannot be called: give a function of a pull"
             )
-        if max_in_flight is not None and max_in_flight < 1:
-            raise InputError(
-                f"max_in_flight={max_in_flight!r} leaves nothing to do: give 1 or more, or None"
-            )
-        if retries < 0:
-            raise InputError(f"retries={retries!r} must be a whole number ≥ 0")
-        self._ledger, self._simulator, self._retries = ledger, simulator, retries
-        self._limit = max_in_flight
-        self._workers = workers_from(executor, max_in_flight)
+        self._ledger, self._simulator, self._limits = ledger, simulator, limits
+        self._workers = workers_from(executor, limits.max_in_flight)
         if hasattr(simulator, "check"):
-            alone = max_in_flight == 1 or self._workers.one_at_a_time
+            alone = limits.max_in_flight == 1 or self._workers.one_at_a_time
             simulator.check(ledger.description.problem, alone=alone)
         self._answers: SimpleQueue[Any] = SimpleQueue()
         self._flying: dict[Any, tuple[Chunk, float]] = {}  # and when they were handed out
@@ -167,7 +176,7 @@ class Runner:
     def _keep(self, reports: list[Report], pulls: dict[int, Pull]) -> None:
         failed = [report for report in reports if report.reward is None]
         self._failures.update(report.id for report in failed)
-        hopeless = [report for report in failed if self._failures[report.id] > self._retries]
+        hopeless = [report for report in failed if self._failures[report.id] > self._limits.retries]
         self._ledger.record(reports, hopeless[0].id if hopeless else None)
         self._again.extend(pulls[report.id] for report in failed)
         if failed:
@@ -218,7 +227,8 @@ class Runner:
             self._pause_for(pull, what, text)
 
     def _next_chunk(self) -> Chunk:
-        room = CHUNK_LIMIT if self._limit is None else self._limit - self._in_flight()
+        most = self._limits.max_in_flight
+        room = CHUNK_LIMIT if most is None else most - self._in_flight()
         if room < 1 or self._danger_is_flying():
             return []
         while self._again:

@@ -86,33 +86,6 @@ class Study:
             objective=objective,
             parallel=parallel,
         )
-        return cls.begin(
-            path,
-            problem,
-            settings,
-            algorithm,
-            on_identical=on_identical,
-            direction=direction,
-            seed=seed,
-            name=name,
-            configuration=configuration,
-        )
-
-    @classmethod
-    def begin(
-        cls,
-        path: str | os.PathLike[str],
-        problem: RobustProblem,
-        settings: Settings,
-        algorithm: str | Algorithm = "prime",
-        *,
-        on_identical: OnIdentical = "refuse",
-        direction: Direction = "maximize",
-        seed: int | None = None,
-        name: str | None = None,
-        configuration: dict[str, Any] | None = None,
-    ) -> Study:
-        """Make a new study file from settings that are made already; the rest as for `create`."""
         chosen = algorithm_from(algorithm)
         description = Description.fresh(
             name or Path(path).stem,
@@ -123,12 +96,23 @@ class Study:
             seed=seed,
             on_identical=on_identical,
         )
-        description.start(chosen)  # refuses what cannot work before there is a file
+        return cls.begin(path, description, chosen, configuration)
+
+    @classmethod
+    def begin(
+        cls,
+        path: str | os.PathLike[str],
+        description: Description,
+        algorithm: Algorithm,
+        configuration: dict[str, Any] | None = None,
+    ) -> Study:
+        """Make a new study file from a description that is made already; the rest as `create`."""
+        description.start(algorithm)  # refuses what cannot work before there is a file
         now = time.time()
         standing = Standing(created=now, configuration=configuration, state="running", message=None)
         entries = description.to_entries() | standing.model_dump()
         schema.make(Path(path), {key: json.dumps(value) for key, value in entries.items()})
-        return cls.open(path, algorithm=chosen)
+        return cls.open(path, algorithm=algorithm)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, algorithm: Algorithm | None = None) -> Study:
@@ -271,9 +255,10 @@ class Study:
             StudyInterrupted: SIGINT; the study is in order. A second SIGINT does not wait for
                 running pulls.
         """
-        from surefoot.study.runner import Runner
+        from surefoot.study.runner import Limits, Runner
 
-        with Runner(self._ledger, simulator, executor, max_in_flight, retries, progress) as runner:
+        limits = Limits(max_in_flight, retries)
+        with Runner(self._ledger, simulator, executor, limits, progress) as runner:
             return runner.run()
 
     def change_budget(self, budget: int | None) -> None:

@@ -43,7 +43,7 @@ def solved(
     delta: float = 0.05,
     **settings: Any,
 ) -> Result:
-    simulator = LinearSimulator(*instance, scale, seed, family, correlation)
+    simulator = LinearSimulator(*instance, scale, seed, family=family, correlation=correlation)
     noise = Gaussian() if noise is None else noise
     return identify(
         instance[0], simulator, algorithm, delta=delta, noise=noise, trust="pairs", **settings
