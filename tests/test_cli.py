@@ -363,7 +363,7 @@ def test_an_export_that_breaks_off_leaves_what_was_there(
     def breaks_off(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("surefoot.commands.export._records", breaks_off)
+    monkeypatch.setattr("surefoot.study.StudyReader.pulls", breaks_off)
     with pytest.raises(MemoryError):
         cli.main(["export", "-o", "out.json"])
     assert Path("out.json").read_text() == "yesterday's"

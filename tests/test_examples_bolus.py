@@ -88,7 +88,7 @@ def test_stock_simglucose_agrees_where_the_sensor_does_not_matter(
 
 def _bypass_pandas(example: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same arithmetic ten times faster: tests/glucose holds the two ways equal to the bit."""
-    from tests.glucose.reference import _without_pandas
+    from tests.glucose.reference import without_pandas
 
     stock = example.T1DSimEnv
     seeds: list[int] = []
@@ -99,7 +99,7 @@ def _bypass_pandas(example: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None
         return sensor(name, seed=seed)
 
     def quick(patient: Any, monitor: Any, pump: Any, scenario: Any) -> Any:
-        return stock(*_without_pandas(patient, monitor, pump, seeds[-1]), scenario)
+        return stock(*without_pandas(patient, monitor, pump, seeds[-1]), scenario)
 
     monkeypatch.setattr(example.CGMSensor, "withName", with_name)
     monkeypatch.setattr(example, "T1DSimEnv", quick)

@@ -56,9 +56,15 @@ def imported(source: str) -> Iterator[str]:
             )
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "surefoot":
             inside = (node.module or "").split(".")[1:]
-            homes = {name: home.split(".")[1] for name, home in surefoot._HOMES.items()}
-            names = [homes.get(alias.name, alias.name) for alias in node.names]
-            yield from inside[:1] or [name for name in names if name != "__version__"]
+            names = [alias.name for alias in node.names if alias.name != "__version__"]
+            yield from inside[:1] or [home_of(name) for name in names]
+
+
+def home_of(name: str) -> str:
+    """The room of what `from surefoot import name` gives: itself, or where the name is made."""
+    if name not in surefoot.__all__:
+        return name
+    return str(getattr(surefoot, name).__module__.split(".")[1])
 
 
 def touches(source: str) -> list[str]:

@@ -9,10 +9,8 @@ from surefoot.algorithms.robust_lingape import RobustLinGapE
 from surefoot.confidence import self_normalised_radius
 from surefoot.experiments.instances import classic, irrelevant_dimensions, random_robust
 from surefoot.fitting import information
-from surefoot.noise import SubGaussian
 from surefoot.simulate import LinearSimulator
-from surefoot.testing import error_test
-from tests.algorithms.families import FAMILIES, settings_for
+from tests.algorithms.families import settings_for
 from tests.algorithms.quantifiers import beats
 
 
@@ -60,15 +58,3 @@ def test_batches_grow_with_the_data() -> None:
         run.update(simulator.pull(phase))
     totals = [record.total for record in run.history]
     assert all(after - before == np.ceil(0.5 * before) for before, after in pairwise(totals))
-
-
-@pytest.mark.statistical
-def test_errors_stay_within_delta_with_rademacher_noise() -> None:
-    test = error_test(
-        lambda _: "robust-lingape",
-        FAMILIES["unit sphere"](),
-        noise=SubGaussian(1.0),
-        family="rademacher",
-    )
-    assert test.certified == test.runs
-    assert not test.rejected

@@ -2,6 +2,7 @@ import contextlib
 import shutil
 import sqlite3
 import threading
+import time
 
 import pytest
 
@@ -9,8 +10,9 @@ from surefoot import StudyReader
 from surefoot.dashboard import watch as module
 from surefoot.dashboard.watch import Watch
 from surefoot.dashboard.words import fields
+from surefoot.study.pull import Report
 from tests.dashboard.studies import create, finished_study, linear, paused_study
-from tests.study.toys import same_result
+from tests.study.toys import open_ledger, same_result
 
 
 @pytest.fixture(autouse=True)
@@ -71,20 +73,26 @@ def test_hardness_is_worked_out_once_and_only_at_the_end(tmp_path, monkeypatch):
     assert len(calls) == 1
 
 
-def test_it_reads_and_holds_nothing(tmp_path):
+def test_it_reads_and_holds_nothing(tmp_path, monkeypatch):
     """A writer may even empty its log, which waits for every reader that is in the middle of
     something.
     """
     path = tmp_path / "study.db"
-    with create(path) as study:
+    create(path).close()
+    with open_ledger(path) as ledger:
+        opened, connect = [], sqlite3.connect
+        monkeypatch.setattr(
+            sqlite3, "connect", lambda *a, **k: opened.append(connect(*a, **k)) or opened[-1]
+        )
         watch = Watch(path)
-        study.tell_many([(pull.id, linear(pull)) for pull in study.ask()])
-        watch.snapshot()
+        ledger.record([Report(0, 1.5, None, None, time.time())])
+        assert watch.snapshot().status.told == 1
         watch.failures()
-        whole = study._ledger.storage.checkpoint(patience=0)
-        assert whole
-    with pytest.raises(Exception, match=r"readonly|read-only"):
-        watch._reader._storage._connection.execute("DELETE FROM pulls")
+        assert ledger.storage.checkpoint(patience=0)
+    assert opened
+    for connection in opened:
+        with pytest.raises(Exception, match=r"readonly|read-only"):
+            connection.execute("DELETE FROM pulls")
 
 
 def test_a_writer_at_full_speed_ends_as_if_nobody_watched(tmp_path):

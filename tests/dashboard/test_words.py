@@ -4,6 +4,7 @@ from surefoot.dashboard.watch import Watch
 from surefoot.dashboard.words import details, fields
 from surefoot.study.storage import Running
 from tests.dashboard.studies import create, finished_study, linear
+from tests.study.toys import open_ledger
 
 
 def test_a_running_study_says_how_far_it_is(tmp_path):
@@ -11,22 +12,24 @@ def test_a_running_study_says_how_far_it_is(tmp_path):
     with create(path) as study:
         pulls = study.ask()
         study.tell_many([(pull.id, linear(pull)) for pull in pulls])
-        study._ledger.forecast()
+        last, problem = study.result.history[-1], study.problem
+    with open_ledger(path) as ledger:
+        ledger.forecast()
         said = fields(Watch(path).snapshot())
-        last = study.result.history[-1]
-        assert said["leader"] == study.problem.arm_names[last.leader]
-        assert said["survivors"] == f"{last.survivors.sum()} of {study.problem.n_arms}"
-        assert said["told"] == str(len(pulls))
-        assert 0 < said["done"] < 1
-        assert said["left"] != "–"
+    assert said["leader"] == problem.arm_names[last.leader]
+    assert said["survivors"] == f"{last.survivors.sum()} of {problem.n_arms}"
+    assert said["told"] == str(len(pulls))
+    assert 0 < said["done"] < 1
+    assert said["left"] != "–"
 
 
 def test_what_runs_is_named_with_its_worker_the_longest_first(tmp_path):
     path = tmp_path / "study.db"
-    with create(path) as study:
+    create(path).close()
+    with open_ledger(path) as ledger:
         began = time.mktime((2026, 5, 4, 13, 2, 1, 0, 0, -1))
         workers = ["node 7", None, "node 8", "node 9"]
-        study._ledger.storage.set_running(
+        ledger.set_running(
             [Running(number, began + number, worker) for number, worker in enumerate(workers)]
         )
         said = fields(Watch(path).snapshot())

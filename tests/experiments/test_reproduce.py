@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pkgutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,6 @@ import pandas as pd
 import pytest
 
 from surefoot import cli
-from surefoot.commands import reproduce
 from surefoot.experiments import EXPERIMENTS, GROUPS
 from surefoot.experiments.figure1 import synthetic
 from surefoot.experiments.session.runner import Interrupted, Session, Stopped
@@ -85,7 +85,7 @@ def test_what_stops_early_ends_with_its_message(
     def stopping(session: Session) -> None:
         raise stop
 
-    monkeypatch.setattr(reproduce, "_function", lambda name: stopping)
+    monkeypatch.setattr(EXPERIMENTS["unit-sphere"].replace(":", "."), stopping)
     monkeypatch.setattr(os, "_exit", sys.exit)  # which would end the tests too
     surefoot("unit-sphere", "--out", str(tmp_path), code=code)
     assert capsys.readouterr().err == f"surefoot: {stop}\n"
@@ -93,7 +93,7 @@ def test_what_stops_early_ends_with_its_message(
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_registered_experiment_is_a_function(name: str) -> None:
-    assert callable(reproduce._function(name))
+    assert callable(pkgutil.resolve_name(EXPERIMENTS[name]))
 
 
 def test_groups_hold_experiments() -> None:

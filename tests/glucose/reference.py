@@ -82,7 +82,7 @@ def run(
         InsulinPump.withName("Insulet"),
     )
     if not stock:
-        patient, monitor, pump = _without_pandas(patient, monitor, pump, seed)
+        patient, monitor, pump = without_pandas(patient, monitor, pump, seed)
     env = T1DSimEnv(patient, monitor, pump, CustomScenario(start_time=start, scenario=meals))
     SimObj(env, controller, timedelta(minutes=scenario.horizon), animate=False).simulate()
     return Trace(
@@ -97,7 +97,7 @@ def calculator_for(name: str, scale: float = 1.0, reading: str = "cgm") -> Paper
     return PaperCalculator(patient.basal, scale * 500 / daily, scale * 1800 / daily, reading)
 
 
-def _without_pandas(patient, monitor, pump, seed):
+def without_pandas(patient, monitor, pump, seed):
     class Figures(SimpleNamespace):
         def __getitem__(self, key):
             return getattr(self, key)

@@ -65,10 +65,10 @@ def test_a_hopeless_pull_pauses_the_study_and_is_named(
     path: Path, undisturbed: Any, simulator: Any, words: str, executor: Any
 ) -> None:
     with toy_study(path) as study:
+        pull = study.ask()[5]
         with pytest.raises(StudyPaused, match=words) as paused:
             study.run(simulator, executor, retries=1)
         message = str(paused.value)
-        pull = study._ledger.pull(5)
         assert paused.value.pull == 5
         assert "pull 5" in message
         assert "failed 2 times" in message
@@ -96,9 +96,10 @@ def test_a_paused_study_goes_on_in_the_same_process(path: Path, undisturbed: Any
 
 def test_a_failed_pull_can_be_told_by_hand(path: Path, undisturbed: Any) -> None:
     with toy_study(path) as study:
+        fifth = study.ask()[5]
         with pytest.raises(StudyPaused):
             study.run(toys.always_fails_at_5, "serial", retries=0)
-        study.tell(5, toys.linear(study._ledger.pull(5)))
+        study.tell(5, toys.linear(fifth))
         assert study.state == "running"
         assert same_result(study.run(toys.always_fails_at_5, "serial"), undisturbed[0])
 

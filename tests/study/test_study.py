@@ -11,6 +11,7 @@ import pytest
 import surefoot as sf
 from surefoot.errors import InputError
 from surefoot.study import Study, StudyFileError
+from surefoot.study.pull import PullFactory
 from tests.study.toys import (
     Rounds,
     linear,
@@ -69,7 +70,7 @@ def test_the_result_is_that_of_the_algorithm_alone(path: Path) -> None:
     """
     with toy_study(path) as study:
         result = finish(study).result
-        make = study._ledger._make_pull
+        make = PullFactory(study.problem, study.id, study.description.seed)
     run = Rounds().start(toy_problem(), sf.Settings(delta=0.05, noise=sf.Gaussian(1.0)))
     number = 0
     stored = rewards_of(path)

@@ -4,9 +4,11 @@ to every bit.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -17,6 +19,8 @@ from surefoot import Gaussian, RobustProblem
 from surefoot.algorithms import Algorithm, Result, StopReason
 from surefoot.statistics import Counts, Outcome
 from surefoot.study import Pull, Study, StudyReader
+from surefoot.study.ledger import Ledger
+from surefoot.study.storage import WriteStorage
 from tests.waiting import wait_for
 
 THETA = np.array([1.0, 0.5, -0.3])
@@ -71,6 +75,16 @@ def open_toy(path: Path, rounds: int = 3, size: int = 2) -> Study:
 
 def read_toy(path: Path, rounds: int = 3, size: int = 2) -> StudyReader:
     return StudyReader(path, algorithm=Rounds(rounds, size))
+
+
+@contextlib.contextmanager
+def open_ledger(path: Path, algorithm: Algorithm | None = None) -> Iterator[Ledger]:
+    """What stands behind a study: for what no user does."""
+    storage = WriteStorage(path)
+    try:
+        yield Ledger(storage, algorithm)
+    finally:
+        storage.close()
 
 
 def rewards_of(path: Path) -> list[tuple[int, int, float]]:

@@ -4,11 +4,11 @@ claims.
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -47,7 +47,7 @@ def command(
     )
     with running(session):
         for name in names:
-            _function(name)(session)
+            pkgutil.resolve_name(EXPERIMENTS[name])(session)
 
 
 def _chosen(experiment: str) -> tuple[str, ...]:
@@ -58,8 +58,3 @@ def _chosen(experiment: str) -> tuple[str, ...]:
             f"there is no experiment {experiment!r}: choose {', '.join([*EXPERIMENTS, *GROUPS])}"
         )
     return GROUPS.get(experiment, (experiment,))
-
-
-def _function(name: str) -> Any:
-    module, function = EXPERIMENTS[name].split(":")
-    return getattr(importlib.import_module(module), function)

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from surefoot.algorithms import Algorithm, StopReason
+from surefoot.algorithms import StopReason
 from surefoot.algorithms.peers import MKlLucb, MLucb
 from surefoot.errors import InputError
 from surefoot.noise import Bounded
 from surefoot.simulate import LinearSimulator
 from tests.algorithms.families import settings_for
-from tests.algorithms.peers.games import errors, solved, table
+from tests.algorithms.peers.games import solved, table
 
 GAME = [[0.7, 0.9], [0.3, 0.6], [0.5, 0.2]]
 
@@ -68,21 +68,3 @@ def test_a_tolerance_saves_pulls_and_is_said() -> None:
 def test_an_unknown_threshold_is_refused() -> None:
     with pytest.raises(InputError, match='choose "proved" or "heuristic"'):
         solved(MLucb(threshold="bold"), table(GAME), noise=Bounded(0, 1))  # type: ignore[arg-type]
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("algorithm", [MLucb(growth=1.0), MKlLucb(growth=1.0)])
-def test_errors_stay_within_delta(algorithm: Algorithm) -> None:
-    test = errors(
-        lambda seed: solved(
-            algorithm,
-            table([[0.5, 0.7], [0.35, 0.45]]),
-            seed=seed,
-            family="bernoulli",
-            noise=Bounded(0, 1),
-            delta=0.2,
-        ),
-        0,
-        200,
-    )
-    assert not test.rejected

@@ -3,14 +3,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
 from surefoot.algorithms import StopReason
 from surefoot.algorithms.peers import MRacing
-from surefoot.noise import Bounded
 from surefoot.simulate import LinearSimulator
 from tests.algorithms.families import settings_for
-from tests.algorithms.peers.games import errors, solved, table
+from tests.algorithms.peers.games import table
 
 GAME = [[0.6, 0.9], [0.3, 0.6], [0.5, 0.1]]
 
@@ -48,20 +46,3 @@ def test_each_round_is_that_of_the_definition() -> None:
         }
     assert list(left) == [0]
     assert run.result.reason is StopReason.HEURISTIC
-
-
-@pytest.mark.statistical
-def test_errors_stay_within_delta() -> None:
-    test = errors(
-        lambda seed: solved(
-            MRacing(growth=0.5),
-            table([[0.5, 0.7], [0.35, 0.45]]),
-            seed=seed,
-            family="bernoulli",
-            noise=Bounded(0, 1),
-            delta=0.2,
-        ),
-        0,
-        300,
-    )
-    assert not test.rejected

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from surefoot import EstimatedSimulator, Gaussian, InputError, RobustProblem, Session, Settings
-from surefoot.algorithms import algorithm_from
+from surefoot.algorithms import Result, algorithm_from
 from surefoot.experiments.macroreplication import macroreplicate, replicate
+from surefoot.experiments.session import runner
 from surefoot.study.description import Description
 from tests.waiting import wait_for
 
@@ -39,19 +40,19 @@ def test_the_same_seed_gives_the_same_runs_and_what_is_finished_is_not_run_again
     session = Session(runs=3, out=tmp_path, processes=1)
     done: list[int] = []
 
-    def stopped_in_the_third(*arguments: object) -> dict[str, object]:
+    def stopped_in_the_third(*arguments: Any) -> Result:
         done.append(len(done))
         if len(done) == 3:
             wait_for(lambda: kept(tmp_path) == 2)
             raise OSError("the machine was switched off")
         return once(*arguments)
 
-    once = replicate._run
-    monkeypatch.setattr(Session, "_started_workers", lambda self: Here())
-    monkeypatch.setattr(replicate, "_run", stopped_in_the_third)
+    once = replicate.rehearse
+    monkeypatch.setattr(runner, "Processes", lambda count: Here())
+    monkeypatch.setattr(replicate, "rehearse", stopped_in_the_third)
     with pytest.raises(OSError, match="switched off"):
         macroreplicate(description(), simulator, session)
-    monkeypatch.setattr(replicate, "_run", lambda *given: done.append(9) or once(*given))
+    monkeypatch.setattr(replicate, "rehearse", lambda *given: done.append(9) or once(*given))
     more = macroreplicate(description(), simulator, Session(runs=5, out=tmp_path))
     assert done == [0, 1, 2, 9, 9, 9]
     assert list(tmp_path.iterdir()) == []

@@ -25,11 +25,11 @@ from surefoot.experiments.session.runner import Session
 
 def test_a_row_is_replayed_from_its_seed() -> None:
     rows = run_once("SC2", 3, 1, 7)
-    contest, problem = experiment._same_for_all_runs("SC2", 3)
+    contest = experiment.contest_of("SC2", 3)
     assert [row["label"] for row in rows] == [contender.label for contender in CONTENDERS]
     for contender, row in zip(CONTENDERS, rows, strict=True):
         seed = np.random.SeedSequence(7, spawn_key=(NUMBER, 1, 3, 1))
-        assert row.items() >= asdict(contender.run(contest, problem, seed)).items()
+        assert row.items() >= asdict(contender.run(contest, contest.problem(), seed)).items()
     assert {row["samples"] for row in run_once("SC2", 3, 2, 7)} != {row["samples"] for row in rows}
 
 

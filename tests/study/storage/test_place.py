@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from surefoot.study import Pull, StudyFileError, StudyReader
-from tests.study.toys import Rounds, linear, open_toy, rewards_of, same_result, toy_study
+from tests.study.toys import (
+    Rounds,
+    linear,
+    open_ledger,
+    open_toy,
+    rewards_of,
+    same_result,
+    toy_study,
+)
 
 
 @pytest.fixture
@@ -89,11 +97,11 @@ def test_a_second_rescue_does_not_replace_the_first(path: Path) -> None:
 
 def test_somebody_who_asks_how_far_it_is_hears_of_it(path: Path) -> None:
     """The runner asks several times a second, whether or not a reward comes."""
-    study = toy_study(path)
-    path.unlink()
-    with pytest.raises(StudyFileError, match="saved in"):
-        study._ledger.snapshot(0, None, None)
-    study.close()
+    toy_study(path).close()
+    with open_ledger(path, Rounds()) as ledger:
+        path.unlink()
+        with pytest.raises(StudyFileError, match="saved in"):
+            ledger.snapshot(0, None, None)
 
 
 def test_a_log_that_was_left_behind_does_not_get_into_a_new_study(path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.study import Study, StudyFileError, StudyReader
-from surefoot.study.storage import schema
+from surefoot.study.storage import WriteStorage, schema
 from tests.study.make_fixture import TOLD
 from tests.study.toys import Rounds, linear, open_toy, read_toy, rewards_of, same_result, toy_study
 
@@ -127,24 +127,33 @@ def test_a_disk_that_refuses_to_write(path: Path) -> None:
     assert [reward for *_, reward in rewards_of(path)[:2]] == [1.0, 3.0]
 
 
-def test_a_full_disk_while_running(path: Path, tmp_path: Path) -> None:
+def test_a_full_disk_while_running(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with toy_study(tmp_path / "straight.db", size=50) as study:
         expected = study.run(linear, "serial")
-    with toy_study(path, size=50) as study:
-        pages = study._ledger.storage._connection.execute("PRAGMA page_count").fetchone()[0]
-        # now the disk is full
-        study._ledger.storage._connection.execute(f"PRAGMA max_page_count = {pages + 4}")
+    toy_study(path, size=50).close()
+    opened, connect = [], sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *a, **k: opened.append(connect(*a, **k)) or opened[-1]
+    )
+    with open_toy(path, size=50) as study:
+        disk = opened[-1]
+        pages = disk.execute("PRAGMA page_count").fetchone()[0]
+        disk.execute(f"PRAGMA max_page_count = {pages + 4}")  # now the disk is full
         with pytest.raises(StudyFileError, match="the disk is full: free some space"):
             study.run(linear, "serial")
         stored = study.told
-        study._ledger.storage._connection.execute("PRAGMA max_page_count = 1000000")
+        disk.execute("PRAGMA max_page_count = 1000000")
     assert 0 < stored < expected.samples
     with open_toy(path, size=50) as study:
         assert study.told == stored
         assert same_result(study.run(linear, "serial"), expected)
 
 
-def test_a_disk_that_fills_at_the_end_of_a_phase(path: Path, tmp_path: Path) -> None:
+def test_a_disk_that_fills_at_the_end_of_a_phase(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The last reward is stored, what follows from it is not: the same object goes on once there is
     space.
     """
@@ -153,17 +162,16 @@ def test_a_disk_that_fills_at_the_end_of_a_phase(path: Path, tmp_path: Path) -> 
     with toy_study(path) as study:
         pulls = study.ask(16)
         study.tell_many([(pull.id, linear(pull)) for pull in pulls[:-1]])
-        storage = study._ledger.storage
-        # fails with a TypeError
-        finish_phase, storage.finish_phase = (
-            storage.finish_phase,
-            storage.last_reward,
-        )
-        with pytest.raises(TypeError):
-            study.tell(15, linear(pulls[-1]))
-        storage.finish_phase = finish_phase
+        with monkeypatch.context() as full:
+            full.setattr(WriteStorage, "finish_phase", _refuses)
+            with pytest.raises(StudyFileError, match="the disk is full"):
+                study.tell(15, linear(pulls[-1]))
         assert study.told == 16
         assert same_result(study.run(linear, "serial"), expected)
+
+
+def _refuses(*_: object) -> None:
+    raise StudyFileError("the disk is full")
 
 
 def test_creation_is_all_or_nothing(path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from surefoot.errors import InputError
 from surefoot.study.storage import Running
-from tests.study.toys import linear, open_toy, read_toy, rewards_of, toy_study
+from tests.study.toys import Rounds, linear, open_ledger, read_toy, rewards_of, toy_study
 
 OLD_FILE = Path(__file__).parents[2] / "data" / "study_v1.db"
 
@@ -20,10 +20,11 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_what_is_running_is_told_while_the_study_is_open(path: Path) -> None:
-    with toy_study(path) as study, read_toy(path) as reader:
-        study._ledger.set_running([Running(3, 17.0, "process 5"), Running(4, 16.0, None)])
+    toy_study(path).close()
+    with open_ledger(path, Rounds()) as ledger, read_toy(path) as reader:
+        ledger.set_running([Running(3, 17.0, "process 5"), Running(4, 16.0, None)])
         assert reader.status().running == [Running(4, 16.0, None), Running(3, 17.0, "process 5")]
-        study._ledger.set_running([Running(4, 16.0, None)])
+        ledger.set_running([Running(4, 16.0, None)])
         assert reader.status().running == [Running(4, 16.0, None)]
     with read_toy(path) as reader:
         assert reader.status().running == []
@@ -69,8 +70,8 @@ def test_a_file_of_format_1_becomes_one_of_format_2_when_it_is_written_to(path: 
     with read_toy(path) as reader:
         assert reader.status().running == []
         assert len(reader.corrections()) == 0
-        with open_toy(path) as study:
-            study._ledger.set_running([Running(21, 1.0, "process 5")])
+        with open_ledger(path, Rounds()) as ledger:
+            ledger.set_running([Running(21, 1.0, "process 5")])
             assert reader.status().running == [Running(21, 1.0, "process 5")]
 
 
@@ -84,8 +85,9 @@ def test_rewards_whose_squares_overflow_are_refused(path: Path, reward: float) -
 
 
 def test_half_a_character_in_a_message_can_be_stored(path: Path) -> None:
-    with toy_study(path) as study:
-        study._ledger.record_losses([0], "lost: \ud800")
-        study._ledger.pause("half \ud800")
+    toy_study(path).close()
+    with open_ledger(path, Rounds()) as ledger:
+        ledger.record_losses([0], "lost: \ud800")
+        ledger.pause("half \ud800")
     with read_toy(path) as reader:
         assert reader.failures()["error"].tolist() == ["lost: \\ud800"]

@@ -103,7 +103,7 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
         label=BOUND,
         runs=0,
         mean=[
-            lower_bound(_contest(kind, int(size)), TOLERANCE)
+            lower_bound(contest_of(kind, int(size)), TOLERANCE)
             for kind, size in cells.itertuples(index=False)
         ],
         error=0.0,
@@ -155,7 +155,8 @@ def _ratio(cells: Mapping[Any, Mapping[Any, Any]]) -> float:
     return float(cells[PRIME]["mean"] / min(peers))
 
 
-def _contest(kind: Kind, size: int) -> Contest:
+def contest_of(kind: Kind, size: int) -> Contest:
+    """One cell: a configuration with this many arms."""
     means, scales = mean_rewards(kind, size, N_OWN), equal_scales(size, N_OWN)
     return Contest(f"{kind}, {size} × {N_OWN}", means, scales, delta=DELTA)
 
@@ -163,7 +164,7 @@ def _contest(kind: Kind, size: int) -> Contest:
 @functools.cache
 def _same_for_all_runs(kind: Kind, size: int) -> tuple[Contest, RobustProblem]:
     """One problem per process, so that its designs are remembered from run to run."""
-    contest = _contest(kind, size)
+    contest = contest_of(kind, size)
     return contest, contest.problem()
 
 
