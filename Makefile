@@ -7,6 +7,8 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 KERNELS := $(VENV)/.compiled
 WORKERS ?= 2
+# a machine may say that no compiled Python is to be kept: then every process compiles all it imports
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint unit chaos bench docs clean chromium ngspice
 

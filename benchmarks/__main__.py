@@ -28,7 +28,7 @@ def main(names: list[str]) -> None:
     unknown = set(names) - set(NAMES)
     if unknown:
         sys.exit(f"unknown benchmark {sorted(unknown)}: choose among {', '.join(NAMES)}")
-    console, results = Console(width=150), {}
+    console, progress = Console(width=150), Console(stderr=True, width=150, highlight=False)
     for name in names or NAMES:
         table = Table(title=name, title_justify="left")
         for column in ("work", "measured", "target", ""):
@@ -37,11 +37,18 @@ def main(names: list[str]) -> None:
         for row in importlib.import_module(f"benchmarks.{name}").rows():
             rows.append(asdict(row))
             table.add_row(row.work, row.measured, row.target, VERDICTS[row.met])
+            # long benchmarks show what they have
+            progress.print(f"{row.work}: {row.measured} {VERDICTS[row.met]}", markup=False)
         console.print(table)
-        results[name] = rows
-    out = Path("results")
-    out.mkdir(exist_ok=True)
-    (out / "benchmarks.json").write_text(json.dumps(results, indent=1))
+        _keep(name, rows)
+
+
+def _keep(name: str, rows: list[dict[str, object]]) -> None:
+    """Beside the last rows of the other benchmarks."""
+    out = Path("results") / "benchmarks.json"
+    out.parent.mkdir(exist_ok=True)
+    results = json.loads(out.read_text()) if out.exists() else {}
+    out.write_text(json.dumps(results | {name: rows}, indent=1))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -51,20 +52,40 @@ class Command:
 
     def interrupt(self) -> Ending:
         """Press Ctrl-C, and wait for the end."""
+        queued = _queued(self.pid)
         os.killpg(self.pid, signal.SIGINT)
         pressed = time.monotonic()
-        code = self._process.wait(timeout=PATIENCE)
-        seconds = time.monotonic() - pressed
+        with _handle(self.pid) as ended:
+            assert select.select([ended], [], [], PATIENCE)[0]
+            seconds = time.monotonic() - pressed
+            queued = _queued(self.pid) - queued  # while it is not reaped
         _, words = self._process.communicate(timeout=PATIENCE)
-        return Ending(code, words, seconds)
+        return Ending(self._process.returncode, words, seconds - queued)
 
 
 class Ending(NamedTuple):
-    """How a command ended, and how long after the interrupt."""
+    """How a command ended, and how long after the interrupt, without the time that it stood in line
+    for a processor: how many others there are is no merit or fault of the command.
+    """
 
     code: int
     words: str
     seconds: float
+
+
+def _queued(process: int) -> float:
+    """Seconds that it was ready and had no processor."""
+    return int(Path(f"/proc/{process}/schedstat").read_text().split()[1]) / 1e9
+
+
+@contextlib.contextmanager
+def _handle(process: int) -> Iterator[int]:
+    """A file descriptor that can be read once the process has ended."""
+    handle = os.pidfd_open(process)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager

@@ -47,6 +47,8 @@ def made_for(name: str, instance: Instance) -> Algorithm:
         options |= {"step": 20}
     if name in COINS:
         options = {"growth": 4.0}
+    if name == "robust-track-and-stop":
+        options = {"growth": 3.0}  # a design for each look is what it spends its time on
     return algorithm_from(name, **options)
 
 
