@@ -131,8 +131,12 @@ class TestResultFile:
             python("pass", folder=str(tmp_path), file="out.txt")(make_pull())
 
     @pytest.mark.parametrize("executor", [2, "threads"])
-    def test_two_pulls_at_a_time_need_two_files(self, tmp_path: Path, executor: Any) -> None:
-        simulator = python("pass", folder=str(tmp_path), file="out.txt")
+    @pytest.mark.parametrize("file", ["out.txt", "{arm}-{perturbation}.txt", "{seed}.txt"])
+    def test_two_pulls_at_a_time_need_two_files(
+        self, tmp_path: Path, executor: Any, file: str
+    ) -> None:
+        """Pulls of one pair differ in their seeds, but those of a block may share one."""
+        simulator = python("pass", folder=str(tmp_path), file=file)
         with (
             toy_study(tmp_path / "toy.db") as study,
             ThreadPoolExecutor(2) as threads,

@@ -88,7 +88,8 @@ class CommandSimulator:
         if "perturbation" in owned:
             for name in problem.perturbation_names:
                 _part_of_a_name(name)
-        if self.file and not alone and not owned & {"id", "seed"}:
+        # a seed is not enough: pulls that share random numbers have the same one
+        if self.file and not alone and "id" not in owned:
             raise InputError(
                 f"file = {self.file!r} would be the same for pulls that run at the same time, so "
                 'that one reads the result of another: give each its own, with folder = "runs/{id}"'
