@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +21,7 @@ from surefoot import __version__, cli, compiled
 from surefoot.commands import init
 from surefoot.study import StudyReader
 from surefoot.study.config import StudyConfig
+from surefoot.study.storage import Running
 from tests.waiting import PATIENCE
 
 BY_HAND = """
@@ -289,6 +291,27 @@ def test_a_wrong_tell_changes_nothing(
         assert reader.status().told == 0
 
 
+def test_a_row_whose_fields_have_moved_is_refused_though_it_is_as_long_as_the_others(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its quotes are lost and its empty last field too: the seed stands where the reward should."""
+    arms = 'arms.list = [{ name = "low, slow", dose = 1.0 }, { name = "high, fast", dose = 3.0 }]'
+    Path("study.toml").write_text(BY_HAND.replace("arms.grid = { dose = [1.0, 3.0] }", arms))
+    surefoot("ask", "-n", "1", "--csv")
+    asked = capsys.readouterr().out
+    assert '"low, slow"' in asked or '"high, fast"' in asked
+    Path("moved.csv").write_text(asked.replace('"', "").removesuffix(",\n") + "\n")
+    Path("right.csv").write_text(asked.removesuffix("\n") + "1.5\n")
+    surefoot("tell", "moved.csv", code=2)
+    assert "its fields have moved. Nothing was stored" in capsys.readouterr().err
+    surefoot("tell", "right.csv")
+    surefoot("tell", "--correct", "moved.csv", code=2)
+    assert "its fields have moved. Nothing was stored" in capsys.readouterr().err
+    with StudyReader("study.db") as reader:
+        assert reader.pulls()["reward"].dropna().tolist() == [1.5]
+        assert len(reader.corrections()) == 0
+
+
 def test_a_mistyped_reward_is_corrected_with_a_trace(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -390,6 +413,31 @@ def test_an_export_of_many_pulls_is_whole(
     )
 
 
+def test_an_export_takes_no_more_memory_for_more_pulls(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefoot.commands.export.AT_A_TIME", 500)
+    for name, budget in (("warm", 100), ("small", 2000), ("large", 8000)):
+        Path(f"{name}.toml").write_text(
+            BY_HAND.replace("robust-static", "uniform").replace("0.1", "100.0")
+            + f"budget = {budget}\n"
+        )
+        with StudyConfig(Path(f"{name}.toml")).open_study() as study:
+            study.run(lambda pull: pull.parameters["dose"] + pull.rng().normal(), "serial")
+
+    def peak(name: str, ending: str) -> int:
+        tracemalloc.start()
+        try:
+            surefoot("export", f"{name}.db", "-o", f"{name}{ending}")
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    for ending in (".json", ".csv", ".parquet"):
+        peak("warm", ending)  # what is imported and compiled counts once
+        assert peak("large", ending) < 1.5 * peak("small", ending)
+
+
 def test_a_program_that_ignores_the_seed_is_not_certified(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -404,6 +452,29 @@ def test_a_program_that_ignores_the_seed_is_not_certified(
     Path("study.toml").write_text(declared + BY_HAND + f"simulator = {{ command = {command} }}\n")
     surefoot("run", "study.toml", "-q", "--processes", "1")
     assert "dose=3 has the best worst case" in capsys.readouterr().out
+
+
+def test_programs_that_would_read_each_others_results_are_refused_before_anything_is_spent(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulator = 'simulator = { command = ["sh", "-c", "echo {dose} > out.txt"], file = "out.txt" }'
+    Path("study.toml").write_text(BY_HAND + simulator + "\n")
+    surefoot("run", "study.toml", "-q", "--processes", "2", code=2)
+    assert 'give each its own, with folder = "runs/{id}"' in capsys.readouterr().err
+    assert told() == 0
+    assert not Path("out.txt").exists()
+
+
+def test_what_is_running_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("study.toml").write_text(BY_HAND)
+    with StudyConfig(Path("study.toml")).open_study() as study:
+        began = time.time() - 7200
+        study._ledger.set_running([Running(3, began, "node 7"), Running(4, began + 60, None)])
+        surefoot("status")
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "running pull 3 for 2.0 h on node 7 running pull 4 for" in shown
+        surefoot("status", "--json")
+        assert json.loads(capsys.readouterr().out)["running"][0]["worker"] == "node 7"
 
 
 def test_a_pause_says_how_to_go_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

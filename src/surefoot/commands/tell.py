@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from surefoot.study import Study
 
 Rewards = list[tuple[int, float]]
+Row = dict[str, str]
 
 
 def command(
@@ -33,8 +34,10 @@ def command(
     """Store rewards, all or none; rows without a reward are left for later."""
     from surefoot.display import printable
 
-    rewards, identifier = _read(results)
+    rows = _read(results)
+    rewards, identifier = [_reward(results, row) for row in rows], _study_of(results, rows)
     with open_study(study) as opened:
+        _refuse_shifted(opened, results, rows)
         store = _correct if correct else _tell
         store(opened, rewards, identifier)
         print(printable(opened.result.sentence))
@@ -52,8 +55,8 @@ def _correct(study: Study, rewards: Rewards, identifier: str | None) -> None:
     print(f"{len(rewards)} rewards corrected; what they were is kept.", end=" ")
 
 
-def _read(path: Path) -> tuple[Rewards, str | None]:
-    """Pulls with their rewards, and the study they were asked for if the file says so."""
+def _read(path: Path) -> list[Row]:
+    """The rows that have a reward."""
     from surefoot.errors import InputError
     from surefoot.tables.fields import read_fields
 
@@ -61,13 +64,36 @@ def _read(path: Path) -> tuple[Rewards, str | None]:
     if not {"pull", "reward"} <= set(columns):
         raise InputError(f"{path} has columns {columns}: it needs `pull` and `reward`")
     rows = [dict(zip(columns, row, strict=True)) for row in fields]
-    filled = [row for row in rows if row["reward"].strip()]
-    studies = {row["study"] for row in filled if row.get("study")}
+    return [row for row in rows if row["reward"].strip()]
+
+
+def _study_of(path: Path, rows: list[Row]) -> str | None:
+    """The study that the pulls were asked for, if the file says so."""
+    from surefoot.errors import InputError
+
+    studies = {row["study"] for row in rows if row.get("study")}
     if len(studies) > 1:
         raise InputError(
             f"{path} holds rewards of several studies, {sorted(studies)}: tell each its own"
         )
-    return [_reward(path, row) for row in filled], studies.pop() if studies else None
+    return studies.pop() if studies else None
+
+
+def _refuse_shifted(study: Study, path: Path, rows: list[Row]) -> None:
+    """Refuse a row whose seed is not its pull's.
+
+    A name that lost its quotes, or a decimal comma, moves what follows by one field; where the
+    last field was left out, the row is as long as before, and its seed stands for the reward.
+    """
+    from surefoot.errors import InputError
+
+    for row in rows:
+        pull, seed = study.pull(int(float(row["pull"]))), row.get("seed", "").strip()
+        if pull is not None and seed and seed != str(pull.seed):
+            raise InputError(
+                f"{path}: pull {pull.id} has the seed {pull.seed}, but its row says {seed!r:.40}: "
+                "the row is of another pull, or its fields have moved. Nothing was stored"
+            )
 
 
 def _reward(path: Path, row: dict[str, str]) -> tuple[int, float]:

@@ -79,6 +79,11 @@ class Ledger:
         assert phase is not None
         return self._make_pull(number, phase.stored.index, phase.pair(number), phase.block(number))
 
+    def holds(self, number: int) -> bool:
+        """Whether this pull belongs to the current phase."""
+        phase = self._phase
+        return phase is not None and (phase.needs(number) or phase.has(number))
+
     def needs(self, number: int) -> bool:
         """Whether this pull belongs to the current phase and has no reward yet."""
         return self._phase is not None and self._phase.needs(number)

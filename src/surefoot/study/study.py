@@ -179,8 +179,7 @@ class Study:
         out again after reopening.
 
         Args:
-            remember: note on disk what is handed out, and leave out what was so handed out before,
-                by any process.
+            remember: note on disk what is handed out, and leave out what was so handed out before.
         """
         ledger = self._ledger
         with ledger.mutex:
@@ -192,17 +191,17 @@ class Study:
         return pulls
 
     def pulls(self) -> Iterator[Pull]:
-        """Hand out pulls as they are taken, phase after phase.
-
-        It ends when the study does, or where a phase was not told to its end before the next pull
-        is taken.
-        """
+        """Hand out pulls phase after phase; it ends with the study, or with a phase left untold."""
         while pulls := self.ask():
             yield from pulls
 
     def outstanding(self) -> list[Pull]:
         """Pulls that a remembering `ask` handed out and whose rewards are not told yet."""
         return [self._ledger.pull(number) for number in sorted(self._ledger.storage.asked())]
+
+    def pull(self, number: int) -> Pull | None:
+        """A pull of the current phase by its number; None if it is of another."""
+        return self._ledger.pull(number) if self._ledger.holds(number) else None
 
     def tell(self, pull: int | Pull, reward: float, *, study: str | None = None) -> bool:
         """Store the reward of a pull, as measured. False, with a warning, if it has one already.
