@@ -52,8 +52,13 @@ class Command:
 
     def interrupt(self) -> Ending:
         """Press Ctrl-C, and wait for the end."""
+        return self.ended_by(signal.SIGINT)
+
+    def ended_by(self, number: signal.Signals) -> Ending:
+        """Send a signal, Ctrl-C to the whole group as a terminal does, and wait for the end."""
         queued = _queued(self.pid)
-        os.killpg(self.pid, signal.SIGINT)
+        send = os.killpg if number == signal.SIGINT else os.kill
+        send(self.pid, number)
         pressed = time.monotonic()
         with _handle(self.pid) as ended:
             assert select.select([ended], [], [], PATIENCE)[0]

@@ -1,4 +1,6 @@
-"""A Dask cluster whose workers and scheduler are killed while a study runs on it."""
+"""A Dask cluster whose workers and scheduler are killed while a study of any kind runs on it: the
+study ends as it would have here, at once or after it is run again.
+"""
 
 from __future__ import annotations
 
@@ -13,109 +15,144 @@ from pathlib import Path
 import numpy as np
 
 from surefoot.study import StudyReader
+from surefoot.study.config import StudyConfig
 from tests.chaos.trial import Trial
 from tests.study.cluster import ROOT, Cluster
 
-CONFIGURATION = """
+ASKED = """
 delta = 0.05
-noise = { kind = "gaussian", scale = 100.0 }
-arms.grid = { dose = [1.0, 3.0] }
 seed = 5
 budget = 400
-algorithm = "uniform"
-simulator.python = "tests.chaos.clusters:simulate"
+simulator.python = "tests.chaos.clusters:simulate_slowly"
 """
+KINDS = {
+    "plain": 'algorithm = "uniform"\nnoise = { kind = "gaussian", scale = 100.0 }\n'
+    "arms.grid = { dose = [1.0, 3.0] }",
+    "common random numbers": "common_random_numbers = true\narms.grid = { dose = [1.0, 1.01] }\n"
+    'perturbations.list = [{ name = "none" }, { name = "less", dose = -0.01 }]',
+    "bounded": 'noise = { kind = "bounded", low = -9, high = 9 }\n'
+    "arms.grid = { dose = [1.0, 1.01] }",
+    "categories": 'arms.grid = { dose = [1.0, 1.01], kind = ["plain", "fancy"] }\n'
+    'perturbations.list = [{ name = "none" }, { name = "plain", kind = "plain" }]',
+}
 WAIT = 300.0  # seconds for anything, on a machine that is busy
 
 
 def simulate(pull: object) -> float:
+    values = pull.parameters  # type: ignore[attr-defined]
+    noise = np.clip(pull.rng().normal(), -7, 7)  # type: ignore[attr-defined]
+    return float(values["dose"] + 0.001 * (values.get("kind") == "fancy") + noise)
+
+
+def simulate_slowly(pull: object) -> float:
     time.sleep(0.02)
-    return float(pull.parameters["dose"] + pull.rng().normal())  # type: ignore[attr-defined]
+    return simulate(pull)
 
 
 def clusters(count: int, folder: Path, generator: np.random.Generator) -> Iterator[Trial]:
     """In turn: a worker is killed and another takes its place; the scheduler is killed."""
     for number in range(count):
-        own = folder / f"cluster-{number}"
-        own.mkdir()
-        (own / "study.toml").write_text(CONFIGURATION)
+        kind = list(KINDS)[number // 2 % len(KINDS)]
+        calm, own = _study(folder / f"calm-{number}", kind), _study(folder / f"own-{number}", kind)
+        expected = _rewards_at_the_end(calm)
         told = int(generator.integers(1, 200))
-        if number % 2 == 0:
-            yield Trial(f"a worker killed after {told} pulls", _worker_killed(own, told))
-        else:
-            yield Trial(f"the scheduler killed after {told} pulls", _scheduler_killed(own, told))
+        lost, harm = [("a worker", _worker_killed), ("the scheduler", _scheduler_killed)][
+            number % 2
+        ]
+        broken = harm(own, told)
+        if not broken and _rewards_at_the_end(own) != expected:
+            broken = "another end"
+        yield Trial(f"{kind}: {lost} killed after {told} pulls", broken)
+
+
+def _study(folder: Path, kind: str) -> Path:
+    folder.mkdir()
+    (folder / "study.toml").write_text(ASKED + KINDS[kind])
+    return folder
+
+
+def _rewards_at_the_end(folder: Path) -> list[tuple[int, int, float]]:
+    """All rewards of the study, which goes on to its end here if it has not come to it."""
+    with StudyConfig(folder / "study.toml").open_study() as study:
+        study.run(simulate, "serial")
+    with StudyReader(folder / "study.db") as reader:
+        table = reader.pulls()[["id", "pair", "reward"]]
+    return list(table.itertuples(index=False, name=None))
 
 
 def _worker_killed(folder: Path, told: int) -> str | None:
-    with Cluster(folder) as cluster:
-        driver = _driver(folder, cluster.address)
-        try:
-            if not _wait_for(folder, told, driver):
-                return f"no pulls came: {_said(driver)}"
-            os.kill(cluster.workers[0].pid, signal.SIGKILL)
-            cluster.add_worker()
-            driver.wait(timeout=WAIT)
-        except subprocess.TimeoutExpired:
-            return "the study did not go on"
-        finally:
-            driver.kill()
-        said = _said(driver)
-    if driver.returncode:
-        return f"exit code {driver.returncode}: {said}"
-    return None if "BUDGET" in said else f"another end: {said}"
+    with Cluster(folder) as cluster, _Driver(folder, cluster.address) as driver:
+        if not driver.has_told(told):
+            return f"no pulls came: {driver.said}"
+        os.kill(cluster.workers[0].pid, signal.SIGKILL)
+        cluster.add_worker()
+        code = driver.ends()
+    if code is None:
+        return "the study did not go on"
+    if code:
+        return f"exit code {code}: {driver.said}"
+    return None if "BUDGET" in driver.said else f"another end: {driver.said}"
 
 
 def _scheduler_killed(folder: Path, told: int) -> str | None:
-    with Cluster(folder) as cluster:
-        driver = _driver(folder, cluster.address)
+    with Cluster(folder) as cluster, _Driver(folder, cluster.address) as driver:
+        if not driver.has_told(told):
+            return f"no pulls came: {driver.said}"
+        os.kill(cluster.scheduler.pid, signal.SIGKILL)
+        code = driver.ends()
+    if code is None:
+        return "the driver waits for ever"
+    if "Traceback" in driver.said:
+        return f"a traceback: {driver.said}"
+    if code == 0 or "surefoot:" not in driver.said:
+        return f"no sentence, exit code {code}: {driver.said}"
+    return None if driver.told >= told else "rewards were lost"
+
+
+class _Driver:
+    """`surefoot run` on a cluster."""
+
+    def __init__(self, folder: Path, address: str) -> None:
+        self._folder, self._log = folder, folder / "driver.log"
+        program = [sys.executable, "-c", "from surefoot.cli import main; main()"]
+        paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [*program, "run", "study.toml", "--dask", address],
+                cwd=folder,
+                env=os.environ | {"PYTHONPATH": paths},
+                stdout=log,
+                stderr=log,
+            )
+
+    def __enter__(self) -> _Driver:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    @property
+    def said(self) -> str:
+        return self._log.read_text()[-1500:]
+
+    @property
+    def told(self) -> int:
+        if not (self._folder / "study.db").exists():
+            return 0
+        with StudyReader(self._folder / "study.db") as reader:
+            return reader.status().told
+
+    def has_told(self, wanted: int) -> bool:
+        """Whether so many rewards have come, sooner or later."""
+        end = time.monotonic() + WAIT
+        while self.told < wanted and time.monotonic() < end and self._process.poll() is None:
+            time.sleep(0.05)
+        return self.told >= wanted
+
+    def ends(self) -> int | None:
+        """The exit code; None if it does not end."""
         try:
-            if not _wait_for(folder, told, driver):
-                return f"no pulls came: {_said(driver)}"
-            os.kill(cluster.scheduler.pid, signal.SIGKILL)
-            driver.wait(timeout=WAIT)
+            return self._process.wait(timeout=WAIT)
         except subprocess.TimeoutExpired:
-            return "the driver waits for ever"
-        finally:
-            driver.kill()
-        said = _said(driver)
-    if "Traceback" in said:
-        return f"a traceback: {said}"
-    if driver.returncode == 0 or "surefoot:" not in said:
-        return f"no sentence, exit code {driver.returncode}: {said}"
-    return None if _told(folder) >= told else "rewards were lost"
-
-
-def _driver(folder: Path, address: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", "from surefoot.cli import main; main()", "run", "study.toml"]
-    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    with (folder / "driver.log").open("wb") as log:
-        process = subprocess.Popen(
-            [*command, "--dask", address],
-            cwd=folder,
-            env=os.environ | {"PYTHONPATH": paths},
-            stdout=log,
-            stderr=log,
-        )
-    process.args = [str(folder / "driver.log")]
-    return process
-
-
-def _said(driver: subprocess.Popen[bytes]) -> str:
-    assert isinstance(driver.args, list)
-    return Path(str(driver.args[0])).read_text()[-1500:]
-
-
-def _wait_for(folder: Path, told: int, driver: subprocess.Popen[bytes]) -> bool:
-    end = time.monotonic() + WAIT
-    while time.monotonic() < end and driver.poll() is None:
-        if _told(folder) >= told:
-            return True
-        time.sleep(0.05)
-    return _told(folder) >= told
-
-
-def _told(folder: Path) -> int:
-    if not (folder / "study.db").exists():
-        return 0
-    with StudyReader(folder / "study.db") as reader:
-        return reader.status().told
+            return None

@@ -29,7 +29,7 @@ class Load:
     """How much there is of it.
 
     Attributes:
-        half_sent: the most requests that are begun and never ended; a quarter of it is the least.
+        half_sent: the most requests that are begun and never ended; five sixths are the least.
         readers: how many ask for a page at once, half of them for that of the bad file.
     """
 
@@ -40,7 +40,7 @@ class Load:
         good, bad = finished_study(folder / "good.db"), finished_study(folder / "bad.db")
         _make_endless(bad)
         for number in range(count):
-            half_sent = int(generator.integers(self.half_sent // 4, self.half_sent))
+            half_sent = int(generator.integers(5 * self.half_sent // 6, self.half_sent))
             with server(folder, good, bad, "--no-token") as shown:
                 broken = _try(shown, half_sent, self.readers // 2)
                 broken = broken or _too_much_said(shown)

@@ -1,14 +1,11 @@
 """`surefoot run` is sent a signal at a random moment of its start: it ends at once, says how to go
-on, and loses nothing.
+on, and loses nothing; and the study goes on to the same end.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
+import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,12 +13,16 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot.errors import InputError
+from surefoot.interrupts import EXIT_CODE
 from surefoot.study import StudyReader
+from surefoot.study.config import StudyConfig
 from tests.chaos.trial import Trial
+from tests.commands_in_processes import Command, Ending
 
 CONFIGURATION = """
 delta = 0.05
+seed = 5
+budget = 20000
 noise = { kind = "gaussian", scale = 1000.0 }
 arms.grid = { dose = [1.0, 3.0, 5.0] }
 algorithm = "uniform"
@@ -34,62 +35,78 @@ def simulate(pull):
     time.sleep(0.01)
     return pull.parameters["dose"] + pull.rng().normal()
 """
+RUN = ("run", "study.toml", "--quiet", "--processes", "2")
+SENTENCE = r"surefoot: (interrupted.*the same command goes on|stopped after \d+ pulls; run .*)\n"
 PATIENCE = 10.0  # seconds from the signal to the end, on a machine that is busy
-COMMAND = [sys.executable, "-c", "from surefoot.cli import main; main()", "run", "study.toml"]
 
 
 @dataclass(frozen=True)
 class Signals:
-    """Each trial is one signal.
+    """Each trial is one signal; the last says how the study ended.
 
     Attributes:
-        latest: seconds after the start.
+        latest: in parts of the time until the first reward of an undisturbed start.
     """
 
     latest: float
 
     def __call__(self, count: int, folder: Path, generator: np.random.Generator) -> Iterator[Trial]:
-        (folder / "study.toml").write_text(CONFIGURATION)
-        (folder / "slow.py").write_text(SIMULATOR)
+        calm = _rewards(_study(folder / "calm"))
+        disturbed = _study(folder / "disturbed")
+        start_up = _seconds_until_a_reward(disturbed)
         for number in range(count):
             sent = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP][number % 3]
-            seconds = float(generator.uniform(0.0, self.latest))
-            yield Trial(f"{sent.name} after {seconds:.2f} s", _interrupted(folder, sent, seconds))
+            seconds = start_up * float(generator.uniform(0.0, self.latest))
+            broken = _disturb(disturbed, sent, seconds)
+            yield Trial(f"{sent.name} after {seconds:.2f} s", broken)
+        yield Trial("the end", None if _rewards(disturbed) == calm else "another end")
 
 
-def _interrupted(folder: Path, sent: signal.Signals, seconds: float) -> str | None:
-    before = _told(folder)
-    process = subprocess.Popen(
-        COMMAND,
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        time.sleep(seconds)
-        os.kill(process.pid, sent)
-        _, errors = process.communicate(timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
+def _study(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "study.toml").write_text(CONFIGURATION)
+    (folder / "slow.py").write_text(SIMULATOR)
+    return folder
+
+
+def _seconds_until_a_reward(folder: Path) -> float:
+    command = Command(folder, *RUN)
+    while not _told(folder):
+        time.sleep(0.01)
+    seconds = time.monotonic() - command.begun
+    command.interrupt()
+    return seconds
+
+
+def _disturb(folder: Path, sent: signal.Signals, seconds: float) -> str | None:
+    before, command = _told(folder), Command(folder, *RUN)
+    time.sleep(max(0.0, command.begun + seconds - time.monotonic()))
+    ending = command.ended_by(sent)
+    if ending.seconds > PATIENCE:
         return f"it still ran {PATIENCE:g} s after the signal"
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-    if "Traceback" in errors:
-        return f"a traceback: {errors[-800:]}"
-    if process.returncode == 0:
-        return "it went on to a normal end"
-    if _told(folder) < before:
-        return "rewards were lost"
-    return None
+    if not _is_right(ending, sent):
+        return f"exit code {ending.code}: {ending.words[-800:]!r}"
+    return "rewards were lost" if _told(folder) < before else None
+
+
+def _is_right(ending: Ending, sent: signal.Signals) -> bool:
+    """One sentence on Ctrl-C; whoever sends another signal wants no words."""
+    if sent == signal.SIGINT:
+        return ending.code == EXIT_CODE and re.fullmatch(SENTENCE, ending.words) is not None
+    return ending.code == -sent and ending.words == ""
 
 
 def _told(folder: Path) -> int:
-    path = folder / "study.db"
-    if not path.exists():
+    if not (folder / "study.db").exists():
         return 0
-    with contextlib.suppress(InputError), StudyReader(path) as reader:
+    with StudyReader(folder / "study.db") as reader:
         return reader.status().told
-    return 0
+
+
+def _rewards(folder: Path) -> list[tuple[int, int, float]]:
+    """All rewards of the study, which goes on to its end first, without the waiting."""
+    with StudyConfig(folder / "study.toml").open_study() as study:
+        study.run(lambda pull: pull.parameters["dose"] + pull.rng().normal(), "serial")
+    with StudyReader(folder / "study.db") as reader:
+        table = reader.pulls()[["id", "pair", "reward"]]
+    return list(table.itertuples(index=False, name=None))

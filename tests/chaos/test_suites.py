@@ -20,7 +20,7 @@ SMALL = [
     Suite("crafted files", 3, crafted),
     Suite("configurations", 150, configurations),
     Suite("tables", 150, tables),
-    Suite("signals at the start", 1, Signals(latest=0.5)),
+    Suite("signals at the start", 1, Signals(latest=1.0)),
     Suite("dashboard under load", 1, Load(half_sent=20, readers=4)),
 ]
 
