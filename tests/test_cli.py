@@ -22,6 +22,7 @@ from surefoot.commands import init
 from surefoot.study import StudyReader
 from surefoot.study.config import StudyConfig
 from surefoot.study.storage import Running
+from tests.study.toys import open_ledger
 from tests.waiting import PATIENCE
 
 BY_HAND = """
@@ -467,9 +468,10 @@ def test_programs_that_would_read_each_others_results_are_refused_before_anythin
 
 def test_what_is_running_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("study.toml").write_text(BY_HAND)
-    with StudyConfig(Path("study.toml")).open_study() as study:
+    StudyConfig(Path("study.toml")).open_study().close()
+    with open_ledger(Path("study.db")) as ledger:
         began = time.time() - 7200
-        study._ledger.set_running([Running(3, began, "node 7"), Running(4, began + 60, None)])
+        ledger.set_running([Running(3, began, "node 7"), Running(4, began + 60, None)])
         surefoot("status")
         shown = " ".join(capsys.readouterr().out.split())
         assert "running pull 3 for 2.0 h on node 7 running pull 4 for" in shown

@@ -1,9 +1,12 @@
+import shutil
+
 import httpx
 import pytest
 
+from surefoot import StudyReader
 from surefoot.cli import main
 from tests.dashboard.server import server
-from tests.dashboard.studies import create
+from tests.dashboard.studies import create, linear
 
 TOKEN = "a-token-that-nobody-guesses"
 
@@ -52,3 +55,20 @@ def test_a_thousand_half_sent_requests_keep_nobody_out_and_fill_no_log(tmp_path,
             connection.close()
         assert httpx.get(f"{shown.address}/").status_code == 200
         assert 0 < shown.messages.read_text().count("Invalid HTTP request") < 10
+
+
+def test_while_it_is_open_a_study_that_ends_leaves_all_of_it_in_its_one_file(tmp_path):
+    path, copy = tmp_path / "study.db", tmp_path / "copy.db"
+    with create(path) as study, server(tmp_path, path, "--no-token") as shown:
+        page = f"{shown.address}/study/1"
+        assert httpx.get(page, timeout=60).status_code == 200
+        study.tell_many([(pull.id, linear(pull)) for pull in study.ask()])
+        assert httpx.get(page, timeout=60).status_code == 200
+        study.run(linear, "serial")
+        told = study.told
+        study.close()
+        shutil.copyfile(path, copy)
+        assert shown.process.poll() is None
+    with StudyReader(copy) as reader:
+        assert reader.status().told == told
+        assert reader.result.certified

@@ -123,11 +123,18 @@ def test_a_writer_at_full_speed_ends_as_if_nobody_watched(tmp_path):
         assert same_result(one.result, other.result)
 
 
-def test_a_certificate_that_does_not_follow_from_the_rewards_is_not_shown(tmp_path):
+EDITS = {
+    "rewards": "UPDATE pulls SET reward = -reward",
+    "note": 'UPDATE phases SET summary = replace(summary, \'"arm": "\', \'"arm": "not \')',
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_certificate_that_does_not_follow_from_the_rewards_is_not_shown(tmp_path, edit):
     path = finished_study(tmp_path / "study.db")
     assert fields(Watch(path).snapshot())["certified"]
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE pulls SET reward = -reward")
+        assert connection.execute(EDITS[edit]).rowcount > 0
         connection.commit()
     said = fields(Watch(path).snapshot())
     assert not said["certified"]

@@ -102,6 +102,15 @@ def test_what_counts_as_repetition(noise: Noise, rewards: list[list[float]], ref
     assert phases(noise, *rewards) is refused
 
 
+def test_two_repetitions_are_no_ground_for_a_certificate() -> None:
+    replicates = Replicates(2, CONTINUOUS)
+    found = []
+    for pair, reward in [(0, 0.5), (1, 0.7), (0, 0.5), (1, 0.7), (1, 0.8)]:
+        replicates.add(np.array([pair]), np.array([reward]))
+        found.append((replicates.no_ground_for_certificate, replicates.refused))
+    assert found == [*[(False, False)] * 3, (True, False), (False, False)]
+
+
 def test_counts_must_repeat_more_often() -> None:
     def refused(repeats: int) -> bool:
         replicates = Replicates(3, SubGaussian(5.0))

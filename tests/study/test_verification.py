@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import surefoot as sf
+from surefoot import cli
 from surefoot.report import study_page
 from surefoot.study import StudyReader, verification
 from surefoot.study.replay import Run
@@ -51,14 +52,17 @@ def edit_notes(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -
     connection.close()
 
 
-def another_arm(note: dict[str, Any]) -> dict[str, Any]:
-    other = "1" if note["arm"] != "1" else "2"
-    return note | {
-        "arm": other,
-        "leader": other,
-        "candidates": [other],
-        "sentence": note["sentence"].replace(note["arm"], other, 1),
-    }
+def name_another_arm(path: Path) -> None:
+    """Let the notes say that an arm is best which is not."""
+    with StudyReader(path) as reader:
+        names = reader.problem.arm_names
+
+    def change(note: dict[str, Any]) -> dict[str, Any]:
+        other = next(name for name in names if name != note["arm"])
+        sentence = note["sentence"].replace(note["arm"], other, 1)
+        return note | {"arm": other, "leader": other, "candidates": [other], "sentence": sentence}
+
+    edit_notes(path, change)
 
 
 def not_certified(path: Path) -> None:
@@ -78,17 +82,22 @@ def test_a_study_that_nobody_touched_is_certified(path: Path) -> None:
 
 
 def test_an_edited_note_is_noticed(path: Path) -> None:
-    with StudyReader(path) as reader:
-        names = reader.problem.arm_names
-    edit_notes(
-        path,
-        lambda note: (
-            another_arm(note) | {"arm": names[1], "leader": names[1], "candidates": [names[1]]}
-            if note["arm"] != names[1]
-            else another_arm(note)
-        ),
-    )
+    name_another_arm(path)
     not_certified(path)
+
+
+def test_the_command_line_does_not_believe_an_edited_note(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def shown() -> str:
+        with pytest.raises(SystemExit):
+            cli.main(["status", str(path)])
+        return " ".join(capsys.readouterr().out.split())
+
+    assert "with 95 % confidence" in shown()
+    name_another_arm(path)
+    assert "with 95 % confidence" not in shown()
+    assert "NOT_VERIFIED" in shown()
 
 
 def test_an_edited_sentence_is_noticed(path: Path) -> None:

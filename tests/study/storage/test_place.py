@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from surefoot.study import Pull, StudyFileError, StudyReader
-from tests.study.toys import (
-    Rounds,
-    linear,
-    open_ledger,
-    open_toy,
-    rewards_of,
-    same_result,
-    toy_study,
-)
+from tests.study.toys import Rounds, linear, open_toy, rewards_of, same_result, toy_study
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -95,13 +90,32 @@ def test_a_second_rescue_does_not_replace_the_first(path: Path) -> None:
     assert rewards_of(path.with_name("toy.rescued-2.db"))[0][2] == 2.0
 
 
-def test_somebody_who_asks_how_far_it_is_hears_of_it(path: Path) -> None:
-    """The runner asks several times a second, whether or not a reward comes."""
-    toy_study(path).close()
-    with open_ledger(path, Rounds()) as ledger:
+def test_it_is_noticed_while_no_reward_comes(path: Path) -> None:
+    """Pulls that take hours do not put it off: it is looked at several times a second."""
+    begun, go_on, removed = threading.Event(), threading.Event(), []
+
+    def waits(pull: Pull) -> float:
+        if pull.id >= 5:
+            begun.set()
+            go_on.wait(PATIENCE)
+        return linear(pull)
+
+    def remove() -> None:
+        begun.wait(PATIENCE)
         path.unlink()
-        with pytest.raises(StudyFileError, match="saved in"):
-            ledger.snapshot(0, None, None)
+        removed.append(time.monotonic())
+
+    thread = threading.Thread(target=remove)
+    thread.start()
+    try:
+        with toy_study(path) as study, pytest.raises(StudyFileError, match="saved in"):
+            study.run(waits, "threads")
+        assert time.monotonic() - removed[0] < 10  # a second, on a machine with nothing else to do
+    finally:
+        go_on.set()
+        thread.join()
+    with StudyReader(rescued(path), algorithm=Rounds()) as reader:
+        assert reader.status().state == "running"
 
 
 def test_a_log_that_was_left_behind_does_not_get_into_a_new_study(path: Path) -> None:

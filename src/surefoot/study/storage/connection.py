@@ -2,7 +2,8 @@
 
 A study file may come from anywhere, so SQLite is told to trust nothing in it: functions named by
 its schema are not called, sizes of cells are checked, and a query that takes more steps than the
-file has bytes to justify is stopped.
+file has bytes to justify is stopped. (Its defensive mode restricts statements, not files: what a
+file could bring of its own, triggers and virtual tables, schema.py refuses.)
 """
 
 from __future__ import annotations
