@@ -22,6 +22,7 @@ from surefoot.commands import init
 from surefoot.study import StudyReader
 from surefoot.study.config import StudyConfig
 from surefoot.study.storage import Running
+from tests.dashboard.studies import grid_study
 from tests.study.toys import open_ledger
 from tests.waiting import PATIENCE
 
@@ -88,6 +89,15 @@ def test_the_example_runs_as_it_is(folder: Path, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out in output
     surefoot("status")
     assert "finished" in capsys.readouterr().out
+
+
+def test_the_status_points_out_a_winner_at_the_end_of_its_grid(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    surefoot("status", str(grid_study(folder / "grid.db", best=1.0)))
+    assert "gain=1 is at the end of the values of gain" in capsys.readouterr().out
+    surefoot("status", "--json", "grid.db")
+    assert "a better one may lie beyond" in json.loads(capsys.readouterr().out)["edge"]
 
 
 def test_every_option_that_the_example_shows_in_a_comment_works(folder: Path) -> None:

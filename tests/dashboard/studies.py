@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 
-from surefoot import Gaussian, Study
+from surefoot import Gaussian, RobustProblem, Study
 from surefoot.study import Pull, StudyPaused
 from tests.charts.results import wings
 
@@ -32,6 +32,16 @@ def create(path: Path, **options: object) -> Study:
 def finished_study(path: Path, **options: object) -> Path:
     with create(path, **options) as study:
         study.run(linear, "serial")
+    return path
+
+
+def grid_study(path: Path, best: float) -> Path:
+    """Gains of 1, 2 and 3 were tried, and the given one is best."""
+    problem = RobustProblem.from_lists([{"gain": gain} for gain in (1.0, 2.0, 3.0)])
+    with Study.create(path, problem, delta=0.05, noise=Gaussian(), trust="pairs", seed=1) as study:
+        study.run(
+            lambda pull: pull.rng().normal() - 5 * abs(pull.parameters["gain"] - best), "serial"
+        )
     return path
 
 

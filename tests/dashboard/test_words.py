@@ -3,7 +3,7 @@ import time
 from surefoot.dashboard.watch import Watch
 from surefoot.dashboard.words import details, fields
 from surefoot.study.storage import Running
-from tests.dashboard.studies import create, finished_study, linear
+from tests.dashboard.studies import create, finished_study, grid_study, linear
 from tests.study.toys import open_ledger
 
 
@@ -57,3 +57,9 @@ def test_a_missing_study_has_words_but_no_numbers(tmp_path):
     assert (said["seen"], said["told"], said["done"]) == (False, "–", None)
     assert "gone.db" in said["message"]
     assert details(watch, watch.snapshot())["charts"] == {}
+
+
+def test_a_winner_at_the_end_of_its_grid_is_pointed_out(tmp_path):
+    said = fields(Watch(grid_study(tmp_path / "end.db", best=3.0)).snapshot())
+    assert "gain=3 is at the end of the values of gain that were tried" in said["edge"]
+    assert not fields(Watch(grid_study(tmp_path / "inner.db", best=2.0)).snapshot())["edge"]

@@ -8,6 +8,7 @@ from surefoot.cli import main
 from surefoot.report import result_page, study_page
 from surefoot.report.drawings import safe_json
 from tests.charts.results import EVIL, finished, fresh, wings
+from tests.dashboard.studies import grid_study
 
 
 def payload_of(page):
@@ -96,3 +97,9 @@ def test_the_command_writes_one_file(study_file, tmp_path, capsys, monkeypatch):
     assert "has the best worst case" in capsys.readouterr().out
     assert "</html>" in (tmp_path / "out" / "answer.html").read_text(encoding="utf-8")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["answer.html"]
+
+
+@pytest.mark.parametrize(("best", "warnings"), [(3.0, 1), (2.0, 0)])
+def test_a_winner_at_the_end_of_its_grid_is_pointed_out_once(tmp_path, best, warnings):
+    with StudyReader(grid_study(tmp_path / "grid.db", best)) as reader:
+        assert study_page(reader).count("is at the end of the values of gain") == warnings

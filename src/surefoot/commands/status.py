@@ -66,6 +66,8 @@ def _print(reader: StudyReader, status: Status) -> None:
         )
         table.add_row("left", f"about {status.expected_left:.3g} pulls{hours}")
     table.add_row("answer", status.sentence or "none yet")
+    if status.edge:
+        table.add_row("mind", status.edge)
     if status.reason and not status.certified:
         table.add_row("why", status.reason)
     if status.message and status.state == "paused":

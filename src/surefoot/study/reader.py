@@ -46,6 +46,7 @@ class Status:
         phase, phase_pulls, phase_told: the phase being pulled.
         survivors, leader, candidates, certified, sentence: after the last complete phase.
         reason: why it is over, and what to do; None while it is not.
+        edge: a warning if the answer is at the end of its grid; None while it is not over.
         expected_left: pulls still needed if the estimates are right.
         pulls_per_minute: over the last 200 rewards.
         last_reward: when it came, in seconds since 1970.
@@ -68,6 +69,7 @@ class Status:
     certified: bool
     sentence: str | None
     reason: str | None
+    edge: str | None
     expected_left: float | None
     pulls_per_minute: float | None
     last_reward: float | None
@@ -167,6 +169,7 @@ class StudyReader:
             certified=answer.certified if answer else False,
             sentence=answer.sentence if answer else known.guess if known else None,
             reason=f"{answer.reason.name}: {answer.reason.value}" if answer else None,
+            edge=answer.edge if answer else None,
             expected_left=left_now(
                 known.expected_left if known else None, counts.phase_pulls, counts.phase_told
             ),
