@@ -23,31 +23,48 @@ NOISES = {
     "unknown": sf.Gaussian(equal=True),
     "sub-gaussian": sf.SubGaussian(1.0),
 }
+# Many designs are equally good there, and each search begins where the last one ended: what the
+# last bit decides grows from phase to phase, until after six to nine of them it is a pull.
+SENSITIVE = [
+    ("irrelevant dimensions", "unknown", 1),
+    ("irrelevant dimensions", "sub-gaussian", 2),
+    ("irrelevant dimensions", "sub-gaussian", 3),
+]
+NUDGES = (1e-14, 1e-13, 1e-12)
 
 
-@pytest.mark.parametrize(("family", "noise"), sorted({(r["family"], r["noise"]) for r in RUNS}))
+def named(run: dict[str, Any]) -> tuple[str, str, int]:
+    return run["family"], run["noise"], run["seed"]
+
+
+@pytest.mark.parametrize(("family", "noise"), sorted({named(run)[:2] for run in RUNS}))
 def test_runs_are_those_of_0_1_0(family: str, noise: str) -> None:
-    """With known noise every run; else half of them at the least.
-
-    Processors round in different ways. Where the noise is not known, the irrelevant dimensions take
-    some sixty phases, and one last bit may decide in one of them; a change of the algorithm changes
-    nearly all runs.
-    """
-    chosen = [run for run in RUNS if (run["family"], run["noise"]) == (family, noise)]
-    again = [repeated(run) for run in chosen]
-    same = sum(new == old for new, old in zip(again, chosen, strict=True))
-    assert same >= (len(chosen) if noise == "known" else len(chosen) / 2), again
+    chosen = [run for run in RUNS if named(run)[:2] == (family, noise)]
+    steady = [run for run in chosen if named(run) not in SENSITIVE]
+    assert noise != "known" or steady == chosen
+    for run in steady:
+        result = repeated(run)
+        found = {"arm": result.arm, "samples": result.samples, "phases": len(result.history)}
+        assert run | found == run
 
 
-def repeated(run: dict[str, Any]) -> dict[str, Any]:
-    """The run once more, with what it ends in now."""
+@pytest.mark.parametrize("name", SENSITIVE, ids=lambda name: f"{name[1]} {name[2]}")
+def test_no_digit_of_a_sensitive_run_can_be_promised(name: tuple[str, str, int]) -> None:
+    """A nudge of the rewards far below their noise gives other pulls; the answer stays."""
+    (run,) = (run for run in RUNS if named(run) == name)
+    plain, *nudged = (repeated(run, nudge) for nudge in (0.0, *NUDGES))
+    assert any(result.samples != plain.samples for result in nudged)
+    assert all(result.certified and result.arm == run["arm"] for result in (plain, *nudged))
+
+
+def repeated(run: dict[str, Any], nudge: float = 0.0) -> sf.Result:
+    """The run once more, with mean rewards that are larger by this share."""
     problem, theta = FAMILIES[run["family"]](run["size"])
-    result = sf.identify(
+    return sf.identify(
         problem,
-        sf.LinearSimulator(problem, theta, seed=run["seed"]),
+        sf.LinearSimulator(problem, (1 + nudge) * theta, seed=run["seed"]),
         Prime(tuning=Tuning.stored({"looks": run.get("looks", 70)})),
         delta=0.05,
         noise=NOISES[run["noise"]],
         tolerance=run["tolerance"],
     )
-    return run | {"arm": result.arm, "samples": result.samples, "phases": len(result.history)}
