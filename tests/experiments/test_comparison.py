@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
 
 import pytest
 
 import surefoot as sf
-from surefoot.experiments.instances import classic, random_robust
+from surefoot.experiments.instances import Instance, classic, random_robust
 from surefoot.experiments.peer_instances import slippage
+from surefoot.experiments.session import journal
+from surefoot.experiments.session.runner import Interrupted
+from surefoot.progress import JobProgress, JobsSnapshot, NoProgress
 
 INSTANCES = {"random/4": random_robust(4, 3, 3, gap=0.5), "classic": classic(3, 0.5)}
 
@@ -36,3 +41,44 @@ def test_what_cannot_work_is_refused_before_any_run() -> None:
         sf.compare([], INSTANCES)
     with pytest.raises(sf.InputError, match="relies on the linear model"):
         sf.compare(["robust-rage"], {"SC": slippage(3, 2)}, trust="pairs")
+
+
+class StoppedAfter:
+    """Progress that presses Ctrl-C after a number of jobs."""
+
+    def __init__(self, jobs: float) -> None:
+        self.jobs, self.seen = jobs, list[JobsSnapshot]()
+
+    def update(self, snapshot: JobsSnapshot) -> None:
+        self.seen.append(snapshot)
+        if snapshot.done >= self.jobs:
+            raise KeyboardInterrupt
+
+    def close(self) -> None: ...
+
+
+def test_the_same_call_goes_on_after_an_interrupt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "code_digest", lambda: "the same")
+    algorithms, stopping = ["prime", "robust-static"], StoppedAfter(3)
+    with pytest.raises(Interrupted, match="3 jobs are finished and kept, 5 are left"):
+        sf.compare(algorithms, few(), session=session(tmp_path, stopping))
+    (unfinished,) = tmp_path.glob(f"{journal.FOLDER}/*.jsonl")
+    kept = [json.loads(line)[1]["seconds"] for line in unfinished.read_text().splitlines()]
+    going_on = StoppedAfter(math.inf)
+    found = sf.compare(algorithms, few(), session=session(tmp_path, going_on))
+    assert going_on.seen[0].done == len(kept) == 3
+    assert set(kept) < set(found.runs["seconds"])  # a run made again would have taken another time
+    whole = sf.compare(algorithms, few(), session=session(tmp_path / "whole", NoProgress()))
+    assert found.runs["samples"].tolist() == whole.runs["samples"].tolist()
+    assert not unfinished.exists()
+
+
+def few() -> dict[str, Instance]:
+    """An instance, made anew as by another program."""
+    return {"random/4": random_robust(4, 3, 3, gap=0.5)}
+
+
+def session(folder: Path, progress: JobProgress) -> sf.Session:
+    return sf.Session(runs=4, out=folder, processes=1, progress=progress)

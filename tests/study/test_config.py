@@ -620,3 +620,16 @@ def test_a_python_function_may_have_a_time_limit(tmp_path: Path) -> None:
     problem = config.problem()
     with pytest.raises(TimeoutError, match=r"time limit of 0\.1 s"):
         config.simulator(problem)(PullFactory(problem, "abc", 1)(0, 0, 0))
+
+
+def test_a_misfit_is_part_of_the_question(tmp_path: Path) -> None:
+    trusted = BASE + 'trust = "model"\nmisfit = 0.25\n' + ARMS
+    config = configure(tmp_path, trusted)
+    assert config.settings.misfit == 0.25
+    with config.open_study() as study:
+        result = study.run(lambda pull: 5 * pull.parameters["gain"] + pull.rng().normal(), "serial")
+    assert "for all rewards whose means are within 0.25 of the model" in result.sentence
+    with pytest.raises(InputError, match="misfit"):
+        configure(tmp_path, trusted.replace("0.25", "0.5")).open_study()
+    with pytest.raises(InputError, match='give trust="model"'):
+        _ = configure(tmp_path, BASE + "misfit = 0.25\n" + ARMS).settings

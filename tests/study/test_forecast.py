@@ -68,3 +68,26 @@ def test_a_trusted_model_knows_the_tolerance_too() -> None:
 @pytest.mark.parametrize("tolerance", [0.0, 2.0])
 def test_at_the_end_nothing_is_left(tolerance: float) -> None:
     assert forecasts(tolerance)[-1] == (0.0, 0)
+
+
+def halfway(misfit: float, seed: int) -> tuple[float, int]:
+    """In the middle of a run on a parabola: what is forecast, and what was left."""
+    arms = np.linspace(0.2, 1.4, 7)[:, None]
+    problem = sf.RobustProblem(arms, [[[-0.1], [0.1]]] * 7, features="quadratic")
+    x = problem.parameters[:, 0]
+    theta, *_ = np.linalg.lstsq(problem.pairs, 2.0 * x - 1.5 * x**2, rcond=None)
+    simulator = sf.LinearSimulator(problem, theta, 0.3, seed=seed)
+    settings = sf.Settings(delta=0.05, noise=sf.Gaussian(0.3), misfit=misfit)
+    run, said = sf.Prime().start(problem, settings), []
+    while phase := run.next_phase():
+        run.update(simulator.pull(phase))
+        said.append((expected_left(run), run.samples))
+    forecast, at = said[len(said) // 2]
+    assert forecast is not None
+    return forecast, run.samples - at
+
+
+def test_a_misfit_makes_it_larger_and_of_the_right_size() -> None:
+    exact, covered = ([halfway(misfit, seed) for seed in range(1, 6)] for misfit in (0.0, 0.02))
+    assert np.median([f for f, _ in covered]) > 2 * np.median([f for f, _ in exact])
+    assert 1 / 3 < np.median([(f + 1) / (left + 1) for f, left in covered]) < 3

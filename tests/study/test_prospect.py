@@ -60,3 +60,11 @@ def test_random_parameters_have_a_robust_gap_of_one() -> None:
     problem = toy_problem()
     theta = unit_gap_theta(problem, np.random.default_rng(3))
     assert problem.robust_gaps(theta).min() == pytest.approx(1)
+
+
+def test_a_misfit_counts_where_the_unit_is_known() -> None:
+    problem, prime = toy_problem(), algorithm_from("prime")
+    for noise, misfit in ((sf.Gaussian(1.0), 0.1), (sf.Gaussian(), 0.0)):
+        settings = sf.Settings(delta=0.05, noise=noise, misfit=0.1)
+        simulated = Prospect(problem, settings, prime).contestants()["prime"][1]
+        assert simulated.misfit == misfit

@@ -21,10 +21,10 @@ def expected_left(run: Algorithm) -> float | None:
 
     Evidence grows with the square root of the pulls: n pulls at a characteristic time H give √(n /
     H), and the run stops where that reaches its boundary c. So where the hardest rival has evidence
-    e so far, (c² − e²) H pulls are missing. A tolerance is as good as that much of a lead, and
-    rivals that it has settled cost nothing.
+    e so far, (c² − e²) H pulls are missing. A tolerance is as good as that much of a lead, a misfit
+    takes some of it away, and rivals that are settled cost nothing.
     """
-    direct = run.settings.trust == "pairs"
+    direct = run.settings.trust == "pairs" or run.settings.misfit > 0
     largest = LARGEST_DIRECT if direct else LARGEST
     if run.problem.n_pairs > largest or not run.history or not run.survivors[run.leader]:
         return None
@@ -33,16 +33,37 @@ def expected_left(run: Algorithm) -> float | None:
         return 0.0
     try:
         with np.errstate(all="ignore"):
-            hardness = (_own_hardness if direct else _hardness)(run, rivals)
+            hardness = _hardness_of(run, rivals)
     except (InputError, np.linalg.LinAlgError):
         return None
     left = _lacking(run) * hardness
     return left if math.isfinite(left) else None
 
 
-def _hardness(run: Algorithm, rivals: IntArray) -> float:
-    """Pulls per unit of squared evidence, by the linear model."""
-    problem, tally, lead = run.problem, run.tally, run.settings.tolerance
+def _hardness_of(run: Algorithm, rivals: IntArray) -> float:
+    """Pulls per unit of squared evidence, by what the run may rely on."""
+    if run.settings.trust == "pairs":
+        return _own_hardness(run, rivals)
+    if not run.settings.misfit:
+        return _hardness(run, rivals, run.settings.tolerance)
+    return _hardness_with_misfit(run, rivals)
+
+
+def _hardness_with_misfit(run: Algorithm, rivals: IntArray) -> float:
+    """The model's, for gaps less what the misfit may add to both pairs of a comparison, or the
+    pairs' own, which pay nothing for it: a run takes what says more.
+    """
+    own = _own_hardness(run, rivals)
+    try:
+        lead = run.settings.tolerance - 2 * run.settings.misfit
+        return float(np.nanmin([own, _hardness(run, rivals, lead)]))
+    except InputError:  # no gap is left
+        return own
+
+
+def _hardness(run: Algorithm, rivals: IntArray, lead: float) -> float:
+    """The linear model's."""
+    problem, tally = run.problem, run.tally
     instance = (problem.pairs, problem.offsets, tally.estimate, run.leader, rivals)
     design = exact_separation(*instance, rows=tally.rows, tolerance=TOLERANCE, lead=lead)
     variance = tally.relative_variance
@@ -50,7 +71,7 @@ def _hardness(run: Algorithm, rivals: IntArray) -> float:
 
 
 def _own_hardness(run: Algorithm, rivals: IntArray) -> float:
-    """The same by the pairs' own means and noise."""
+    """That of the pairs' own means and noise."""
     problem, tally, lead = run.problem, run.tally, run.settings.tolerance
     scales, own = tally.noise_scales, np.eye(problem.n_pairs)
     if scales is None:
