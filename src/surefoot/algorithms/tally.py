@@ -104,8 +104,10 @@ class Tally:
 
     def _stray_of(self, outcome: Outcome) -> list[FitTest]:
         """The same without any noise levels, where these are unknown and may differ."""
-        noise = self.settings.noise
+        noise, (n_pairs, dimension) = self.settings.noise, self.problem.pairs.shape
         if noise.evidence != "batches" or self.settings.common_random_numbers or not self.samples:
+            return []
+        if dimension == n_pairs:  # nothing can stray
             return []
         test = stray_test(self.problem.pairs, self.strayed, outcome, self.settings.misfit)
         return [] if test is None else [test]

@@ -83,8 +83,8 @@ def test_clocks_that_ran_down_ask_for_nothing() -> None:
     for _ in range(4):
         judge.weigh(CONTEST, OUTLOOK, phase, outcome)
     assert judge.exhausted.tolist() == [False, True, True]
-    missing = judge.missing(CONTEST, np.zeros((1, 2)), OUTLOOK)(1.0)
-    assert missing.evidence.tolist() == [[0, 0]]
+    missing = judge.missing(CONTEST, np.zeros((1, 2)), OUTLOOK, np.array([1.0, 4.0]))
+    assert missing.evidence.tolist() == [[[0, 0]]] * 2
     assert not judge.weigh(CONTEST, OUTLOOK, phase, outcome).plain.any()
 
 

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from surefoot.algorithms.prime.direct.shares import Comparisons, Need, climb, log_chance
+from surefoot.algorithms.prime.direct.shares import (
+    Comparisons,
+    Need,
+    climb,
+    first_hope,
+    log_chance,
+)
 
 # two pairs of a leader (0, 1) against three rivals (2, 3, 4); one is close, one is noisy
 FIRST, SECOND = np.array([0, 0, 0, 1, 1, 1]), np.array([2, 3, 4, 2, 3, 4])
@@ -28,6 +34,18 @@ def test_the_chance_is_that_of_the_formula() -> None:
     signal = GAPS * np.sqrt(need.pulls / variances)
     expected = special.log_ndtr((signal - 2.5) / 1.2).sum()
     assert np.isclose(log_chance(COMPARISONS, need, EVEN), expected, rtol=1e-6)
+
+
+def test_the_horizon_is_the_first_with_hope_or_the_best() -> None:
+    pulls = np.array([100.0, 400.0, 1600.0, 6400.0])
+    need = NEEDS["scores"]
+    rows = (np.tile(kind, (4, 1)) for kind in (need.evidence, need.wealth, need.spreads))
+    needs = Need(pulls, need.slope, *rows)
+    chances = [log_chance(COMPARISONS, need._replace(pulls=n), EVEN) for n in pulls]
+    assert chances == sorted(chances)
+    between = (chances[1] + chances[2]) / 2
+    assert first_hope(COMPARISONS, needs, EVEN, between) == 2
+    assert first_hope(COMPARISONS, needs, EVEN, 0.0) == 3
 
 
 @pytest.mark.parametrize("kind", NEEDS)

@@ -70,10 +70,16 @@ class Clocks:
         """(n_tested,) by how much their clocks would advance for that much information."""
         return np.asarray(self.grid.times[self._next(arms, forecast)] - self.times[arms])
 
-    def advance(self, arms: IntArray, forecast: Forecast) -> None:
-        """Let the clocks of these arms go on, in proportion to the information."""
+    def advance(self, arms: IntArray, forecast: Forecast) -> Array:
+        """Let the clocks of these arms go on, in proportion to the information.
+
+        Returns:
+            (n_tested,) by how much they did.
+        """
+        before = self.times[arms]
         self.place[arms] = self._next(arms, forecast)
         self._information[arms] += forecast.information
+        return np.asarray(self.times[arms] - before)
 
     def _next(self, arms: IntArray, forecast: Forecast) -> IntArray:
         """(n_tested,) the point nearest to where a clock should be, one step further at least."""

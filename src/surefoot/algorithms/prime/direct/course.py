@@ -13,7 +13,7 @@ from surefoot.algorithms.prime.direct.clocks import Forecast
 from surefoot.algorithms.prime.direct.contest import Contest
 from surefoot.algorithms.prime.direct.judges import Judge, Outlook
 from surefoot.algorithms.prime.direct.learning import opinion
-from surefoot.algorithms.prime.direct.shares import Comparisons, Need, climb, log_chance
+from surefoot.algorithms.prime.direct.shares import Comparisons, Need, climb, first_hope
 from surefoot.algorithms.prime.direct.streams import PAYS, CommonShifts, Streams
 from surefoot.algorithms.prime.elimination import Elimination
 from surefoot.algorithms.prime.tuning import Tuning
@@ -224,24 +224,14 @@ class DirectCourse(Course):
             np.stack([noise[contest.own[own]], noise[contest.rivals[tested]]]),
         )
         shares = np.full(n_compared, 1 / n_compared)
-        missing = self.judge.missing(contest, held, outlook)
-        best, most = None, -math.inf
-        for ahead in np.geomspace(1.0, tuning.furthest, tuning.pair_horizons):
-            slope, evidence, wealth = missing(ahead)
-            doubtful = 1 + tuning.doubt * ahead * outlook.doubts**2 / outlook.variances
-            need = Need(
-                ahead * pace * n_compared,
-                slope,
-                evidence[open_],
-                wealth[open_],
-                np.sqrt(doubtful)[open_],
-            )
-            chance = log_chance(comparisons, need, shares)
-            if best is None or chance > most:
-                best, most = need, chance
-            if chance >= math.log(tuning.hope):
-                break
-        climb(comparisons, best, shares)
+        ahead = np.geomspace(1.0, tuning.furthest, tuning.pair_horizons)
+        slope, evidence, wealth = self.judge.missing(contest, held, outlook, ahead)
+        doubtful = 1 + tuning.doubt * ahead[:, None, None] * outlook.doubts**2 / outlook.variances
+        rows = [np.ascontiguousarray(kind[:, open_]) for kind in (evidence, wealth, doubtful)]
+        needs = Need(ahead * pace * n_compared, slope, rows[0], rows[1], np.sqrt(rows[2]))
+        k = first_hope(comparisons, needs, shares, math.log(tuning.hope))
+        need = Need(needs.pulls[k], slope, needs.evidence[k], needs.wealth[k], needs.spreads[k])
+        climb(comparisons, need, shares)
         shares = np.maximum(shares, tuning.least_share / n_compared)
         return np.asarray(shares / shares.sum())
 

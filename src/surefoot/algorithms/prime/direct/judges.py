@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -39,7 +38,9 @@ class Outlook(NamedTuple):
 
 
 class Missing(NamedTuple):
-    """Evidence that comparisons still need, in the terms of `shares.Need`."""
+    """Evidence that comparisons still need, in the terms of `shares.Need`: (n_horizons, n_own,
+    n_tested), or what gives that.
+    """
 
     slope: float
     evidence: Array
@@ -87,10 +88,8 @@ class Judge(ABC):
         """(n_arms,) whether no more looks are planned for an arm."""
 
     @abstractmethod
-    def missing(
-        self, contest: Contest, held: Array, outlook: Outlook
-    ) -> Callable[[float], Missing]:
-        """What (n_own, n_tested) `held` lacks, after some number of phases like the next one."""
+    def missing(self, contest: Contest, held: Array, outlook: Outlook, ahead: Array) -> Missing:
+        """What (n_own, n_tested) `held` lacks, after (n_horizons,) phases like the next one."""
 
     @abstractmethod
     def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
@@ -133,25 +132,18 @@ class NormalJudge(Judge):
     def exhausted(self) -> NDArray[np.bool_]:
         return self.clocks.run_down
 
-    def missing(
-        self, contest: Contest, held: Array, outlook: Outlook
-    ) -> Callable[[float], Missing]:
-        step = self.clocks.steps(contest.arms, outlook.forecast)
-        time, nothing = self.clocks.times[contest.arms], np.zeros_like(held)
-        logs = np.log(self.grid.times)
-
-        def after(ahead: float) -> Missing:
-            then = time + ahead * step
-            level = np.interp(np.log(then), logs, self.grid.boundary) * np.sqrt(then)
-            # a clock that has run down stands still: nothing is to be planned for its arm
-            root = np.where(step > 0, np.sqrt(ahead * step), np.inf)
-            return Missing(1.0, (level - held) / root, nothing)
-
-        return after
+    def missing(self, contest: Contest, held: Array, outlook: Outlook, ahead: Array) -> Missing:
+        grid, step = self.grid, self.clocks.steps(contest.arms, outlook.forecast)
+        passing = ahead[:, None] * step
+        then = self.clocks.times[contest.arms] + passing
+        level = np.interp(np.log(then), np.log(grid.times), grid.boundary) * np.sqrt(then)
+        # a clock that has run down stands still: nothing is to be planned for its arm
+        root = np.where(step > 0, np.sqrt(passing), np.inf)
+        evidence = (level[:, None] - held) / root[:, None]
+        return Missing(1.0, evidence, np.zeros_like(evidence))
 
     def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
-        root = np.sqrt(self.clocks.steps(contest.arms, outlook.forecast))
-        self.clocks.advance(contest.arms, outlook.forecast)
+        root = np.sqrt(self.clocks.advance(contest.arms, outlook.forecast))
         plain, eased = self.scores(contest, phase, outcome)
         return Verdicts(root * plain, root * eased)
 
@@ -195,9 +187,10 @@ class StudentJudge(NormalJudge):
         values = contest.values(outcome, whole=phase.shared)
         layout = contest.layout(outcome.counts, phase.batches)
         caution = self.shapes.add(contest, values, layout)
-        return Verdicts(
-            student_scores(values, 0.0, caution), student_scores(values, self.tolerance, caution)
-        )
+        plain = student_scores(values, 0.0, caution)
+        if not self.tolerance:
+            return Verdicts(plain, plain)
+        return Verdicts(plain, student_scores(values, self.tolerance, caution))
 
     def skewness(self, challenger: int) -> float | None:
         found = self.shapes.skewness(challenger).ravel()
@@ -242,11 +235,10 @@ class BettingJudge(Judge):
     def exhausted(self) -> NDArray[np.bool_]:
         return np.zeros(self._n_arms, dtype=bool)
 
-    def missing(
-        self, contest: Contest, held: Array, outlook: Outlook
-    ) -> Callable[[float], Missing]:
-        lacking = Missing(0.5, np.zeros_like(held), np.maximum(self._level - held, 1e-3))
-        return lambda ahead: lacking
+    def missing(self, contest: Contest, held: Array, outlook: Outlook, ahead: Array) -> Missing:
+        shape = (len(ahead), *held.shape)
+        lacking = np.maximum(self._level - held, 1e-3)
+        return Missing(0.5, np.zeros(shape), np.broadcast_to(lacking, shape))
 
     def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
         values = contest.values(outcome, whole=True)

@@ -55,6 +55,27 @@ class Need(NamedTuple):
 
 
 @kernel
+def first_hope(comparisons: Comparisons, needs: Need, shares: Array, enough: float) -> int:
+    """The first horizon, of several, at which the log-probability that all are settled is enough;
+    the one with the largest if none is.
+
+    Args:
+        needs: as `Need`, with a row for each horizon.
+    """
+    best, most = 0, -math.inf
+    for k in range(len(needs.pulls)):
+        need = Need(
+            needs.pulls[k], needs.slope, needs.evidence[k], needs.wealth[k], needs.spreads[k]
+        )
+        chance = log_chance(comparisons, need, shares)
+        if chance > most:
+            best, most = k, chance
+        if chance >= enough:
+            break
+    return best
+
+
+@kernel
 def log_chance(comparisons: Comparisons, need: Need, shares: Array) -> float:
     """Log-probability that all are settled, as if they were independent."""
     total = 0.0
