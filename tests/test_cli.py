@@ -152,10 +152,13 @@ def test_a_plan_is_made_before_anything_is_spent(
     surefoot("plan", "study.toml", "--gap", "1", "--gap", "0.5", "--seconds-per-pull", "3600")
     output = capsys.readouterr().out
     assert "8 arms, 32 pairs" in output
-    assert "rank 3" in output
-    assert "static" not in output  # it relies on a model, and the study does not
+    assert "features" not in output  # the study relies on no model
+    assert "static" not in output
     assert "days" in output
     assert not Path("study.db").exists()
+    Path("study.toml").write_text('trust = "model"\n' + Path("study.toml").read_text())
+    surefoot("plan", "study.toml", "--gap", "2", "--runs", "1", "-q")
+    assert "3 features of rank 3" in capsys.readouterr().out
 
 
 def test_a_plan_with_a_pilot_knows_the_tolerance(
@@ -655,6 +658,7 @@ def test_an_export_with_one_row_per_arm(folder: Path, capsys: pytest.CaptureFixt
         surefoot("export", "--arms", "-o", name)
     table = pd.read_csv("arms.csv")
     assert len(table) == len(pd.read_parquet("arms.parquet")) == 8
+    assert "arms.csv: 8 arms of a controller" in capsys.readouterr().out
     best = table.iloc[0]
     assert (best["gain"], best["delay"], best["kind"]) == (1.5, 0.0, "chosen")
     assert (table["low"] <= table["value"]).all()

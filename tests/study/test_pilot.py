@@ -39,6 +39,10 @@ def test_common_random_numbers_are_suggested_where_they_help() -> None:
     assert any("common_random_numbers" in words for words in found.suggestions)
 
 
+def test_noise_that_is_all_shared_leaves_no_variance_and_not_less() -> None:
+    assert 0 <= pilot(lambda pull: pull.rng().normal(), pulls=10).shared_variance < 1e-12
+
+
 def test_success_rates_are_recognised() -> None:
     found = pilot(lambda pull: float(own(pull) > 0), pulls=10)
     assert 'kind = "bounded", low = 0, high = 1' in found.suggestions[0]

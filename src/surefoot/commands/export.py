@@ -41,7 +41,8 @@ def command(
     with StudyReader(study_file(study)) as reader:
         with replaced_file(output) as draft:
             writers[output.suffix](reader, draft)
-        print(f"{output}: {reader.status().told} rewards of {printable(reader.name)}")
+        written = f"{reader.problem.n_arms} arms" if arms else f"{reader.status().told} rewards"
+        print(f"{output}: {written} of {printable(reader.name)}")
 
 
 def _arms_csv(reader: StudyReader, output: Path) -> None:

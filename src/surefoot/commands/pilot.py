@@ -41,7 +41,7 @@ def command(
     print(f"noise: largest to smallest {found.ratio:.3g}, skewness {found.skewness:.2g}")
     print(
         "common random numbers: differences have "
-        f"{found.shared_variance:.2g} of the variance that they have without"
+        f"{100 * found.shared_variance:.3g} % of the variance that they have without"
     )
     if output is not None:
         with replaced_file(output) as draft:

@@ -11,6 +11,7 @@ import typer
 from surefoot.commands.terminal import print_table
 
 if TYPE_CHECKING:
+    from surefoot.problem import RobustProblem
     from surefoot.study.config import StudyConfig
     from surefoot.study.pilot import Pilot
     from surefoot.study.plan import Cost, Spread
@@ -79,10 +80,7 @@ def command(
         )
     config = StudyConfig(study)
     problem = config.problem()
-    print(
-        f"{problem.n_arms} arms, {problem.n_pairs} pairs of an arm and a perturbation, "
-        f"{problem.features.shape[1]} features of rank {problem.dimension}"
-    )
+    print(_size(problem, config.settings.trust))
     tried = _pilot(config, pilot, try_out)
     algorithm = config.values.algorithm.build()
     workers = workers or config.settings.parallel
@@ -93,6 +91,14 @@ def command(
     if seconds is None:
         seconds = 1.0 if tried is None else tried.seconds
     _print(prospect, costs, seconds)
+
+
+def _size(problem: RobustProblem, trust: str) -> str:
+    """How large the problem is; features count only where a model is trusted."""
+    pairs = f"{problem.n_arms} arms, {problem.n_pairs} pairs of an arm and a perturbation"
+    if trust == "pairs":
+        return pairs
+    return f"{pairs}, {problem.features.shape[1]} features of rank {problem.dimension}"
 
 
 def _pilot(config: StudyConfig, file: Path | None, try_out: bool) -> Pilot | None:
@@ -138,7 +144,9 @@ def _print(prospect: Prospect, costs: list[Cost], seconds: float) -> None:
 
 
 def _number(value: float) -> str:
-    return "–" if value != value else f"{value:.3g}"
+    if value != value:
+        return "–"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _spread(spread: Spread) -> str:

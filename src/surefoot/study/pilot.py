@@ -70,7 +70,7 @@ class Pilot:
         own = np.diag(covariance)
         above = np.triu_indices(len(own), 1)
         alone = (own[:, None] + own)[above]
-        together = alone - 2 * covariance[above]
+        together = np.maximum(alone - 2 * covariance[above], 0.0)  # below it is rounding
         used = alone > 0
         return float((together[used] / alone[used]).mean()) if used.any() else math.nan
 
