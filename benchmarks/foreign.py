@@ -1,0 +1,78 @@
+"""Simulators that were not written for surefoot: what the examples cost as they stand, and what
+they would cost in the manner of version 0.1, with tabular features, one unknown noise level and no
+common random numbers.
+
+`SUREFOOT_BENCH_RUNS=1 python -m benchmarks foreign` takes one seed, for a first look.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.table import Row
+from surefoot.algorithms import Result
+from surefoot.processes import ProcessPool
+from surefoot.study.config import StudyConfig
+
+RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "5"))
+PROCESSES = int(os.environ.get("SUREFOOT_BENCH_PROCESSES", "2"))
+EXAMPLES = Path(__file__).parent.parent / "examples"
+NAMES = ("clinic", "cartpole", "models", "simopt_inventory")
+AS_BEFORE = (
+    'features = "tabular"',
+    'trust = "model"',
+    'noise = { kind = "gaussian", equal = true }',
+    'on_misfit = "ignore"',
+    "common_random_numbers = false",
+    "budget = 50000",
+)
+
+
+def rows() -> Iterator[Row]:
+    pool = ProcessPool(PROCESSES)
+    jobs = [(name, seed, before) for name in NAMES for before in (False, True) for seed in _seeds()]
+    futures = {job: pool.submit(_pulls, *job) for job in jobs}
+    for name in NAMES:
+        now, before = (
+            np.array([futures[name, seed, manner].result() for seed in _seeds()], dtype=float)
+            for manner in (False, True)
+        )
+        ratio = now.mean() / before.mean()
+        yield Row(
+            f"examples/{name}: pulls as it stands / in the manner of 0.1",
+            f"{ratio:.2f} ({now.mean():,.0f} / {before.mean():,.0f}, {RUNS} seeds)",
+            "≤ 0.5",
+            bool(ratio <= 0.5),
+        )
+
+
+def _seeds() -> range:
+    return range(1, RUNS + 1)
+
+
+def _pulls(name: str, seed: int, as_before: bool) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(shutil.copytree(EXAMPLES / name, Path(folder) / name)) / "study.toml"
+        said = (f"seed = {seed}", *(AS_BEFORE if as_before else ()))
+        path.write_text(_with(path.read_text(encoding="utf-8"), said), encoding="utf-8")
+        return _run(path).samples
+
+
+def _with(text: str, said: tuple[str, ...]) -> str:
+    """A configuration with other lines before its first section."""
+    keys = {line.split(" = ")[0] for line in said}
+    top, *sections = text.split("\n[", 1)
+    kept = [line for line in top.splitlines() if line.split(" = ")[0] not in keys]
+    return "\n[".join(("\n".join((*said, *kept)), *sections))
+
+
+def _run(path: Path) -> Result:
+    config = StudyConfig(path)
+    with config.open_study() as study:
+        return study.run(config.simulator(study.problem), "serial")
