@@ -14,8 +14,7 @@ import pytest
 import surefoot as sf
 from surefoot.algorithms import algorithm_from, stored_algorithm
 from surefoot.algorithms.prime import Prime, Tuning, algorithm
-from surefoot.algorithms.prime.constants import COSTS_SAMPLES, ENTERS_BOUNDARY
-from surefoot.algorithms.prime.tuning import FLAT_GRID, OPEN_ENDED, VERSION_0_1
+from surefoot.algorithms.prime.constants import COSTS_SAMPLES, ENTERS_BOUNDARY, UNNAMED, VERSION_0_1
 from surefoot.errors import InputError
 from surefoot.experiments.instances import random_robust
 from surefoot.study import Pull, Study
@@ -43,6 +42,8 @@ def test_every_constant_says_what_it_means_and_what_it_affects() -> None:
         "grid_rise",
         "batched_growth",
         "closing",
+        "closing_margin",
+        "grid_spent",
         "batched_looks",
         "batched_trust",
     }
@@ -113,7 +114,7 @@ def test_a_configuration_names_only_what_differs() -> None:
 def test_the_table_of_0_1_names_every_constant() -> None:
     # later constants are those of courses and batches that 0.1 did not have
     assert set(VERSION_0_1) < {constant.name for constant in fields(Tuning)}
-    assert Tuning.of_version_0_1() == Tuning(**VERSION_0_1, **FLAT_GRID, **OPEN_ENDED)
+    assert Tuning.of_version_0_1() == Tuning(**VERSION_0_1, **UNNAMED)
     assert Tuning.stored({"growth": 1.5}) == replace(Tuning.of_version_0_1(), growth=1.5)
 
 

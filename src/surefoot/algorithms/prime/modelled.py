@@ -25,8 +25,6 @@ from surefoot.fitting import least_squares
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
 
-ROUGHLY = 2.0  # by how much a boundary's square exceeds twice the logarithm of 1/δ
-
 
 class ModelledCourse(Course):
     """Every pair's mean is linear in its features, and every pull says something about all."""
@@ -171,7 +169,7 @@ class ModelledCourse(Course):
             return self.tuning
         reach = whitened(self.coordinates.pairs, self.coordinates.rows, self.spread)
         furthest = 4 * float((reach * reach).sum(axis=1).max())  # ‖z' − z‖² of any two pairs
-        evidence = 2 * math.log(1 / self.settings.delta) + ROUGHLY
+        evidence = 2 * math.log(1 / self.settings.delta) + self.tuning.closing_margin
         return closed(self.tuning, closing * evidence * furthest / tolerance**2 / self.unit)
 
     def _next_epoch(self) -> None:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from surefoot.algorithms.prime.constants import Foresight
 from surefoot.algorithms.prime.finishing import Rivals
 from surefoot.algorithms.prime.finishing.kernels import log_normal, settling_score
 from surefoot.algorithms.prime.schedule import Look
-from surefoot.algorithms.prime.tuning import Foresight
 from surefoot.arrays import Array, IntArray
 from surefoot.compiled import kernel
 

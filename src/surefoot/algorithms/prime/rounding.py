@@ -19,9 +19,6 @@ from surefoot.statistics import Counts
 
 GOLDEN = 0.6180339887498949
 THOUSANDTHS = 1000.0  # pairs wanted alike to three decimals count as equals
-BATCHES = np.array([5, 6, 7, 8, 10, 12, 15, 20, 25, 30])  # how many there may be
-LOST = 0.9  # share of the information lost to m batches: this over m + 1
-NEEDED = 0.004  # share of the largest weight below which a pair does without batches
 
 
 class Rounding:
@@ -64,12 +61,13 @@ class Rounding:
         Args:
             weights: (n_pairs,) what the design wants of each pair.
         """
-        used = (weights > NEEDED * weights.max()) & (counts > 0)
+        choices = np.array(self.tuning.batch_choices, dtype=np.int64)
+        used = (weights > self.tuning.batch_weight * weights.max()) & (counts > 0)
         if np.linalg.matrix_rank(self.rows[used]) < self.rows.shape[1]:
             used = counts > 0
-        raised = [int(np.maximum(m - counts[used], 0).sum()) for m in BATCHES]
-        cost = (counts.sum() + np.array(raised)) / (1 - LOST / (BATCHES + 1))
-        n_batches = int(BATCHES[np.argmin(cost)])
+        raised = [int(np.maximum(m - counts[used], 0).sum()) for m in choices]
+        cost = (counts.sum() + np.array(raised)) / (1 - self.tuning.batch_loss / (choices + 1))
+        n_batches = int(choices[np.argmin(cost)])
         raised_counts = np.where(used, np.maximum(counts, n_batches), counts)
         if raised_counts.sum() > remaining:
             return Layout(counts, max(int(counts[used].min()), 2))

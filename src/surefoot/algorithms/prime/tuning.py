@@ -1,7 +1,7 @@
 """PRIME's constants: what decides a plan, and so belongs to every study that was begun with it.
 
 Resuming is replaying, so they are stored with each study. A version that tunes better changes a
-default here and nothing else; it never touches `VERSION_0_1`.
+default here and nothing else; it never touches `VERSION_0_1` or `UNNAMED`.
 """
 
 from __future__ import annotations
@@ -9,39 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from surefoot.algorithms.prime.constants import ENTERS_BOUNDARY, boundary, samples, suitable
-from surefoot.arrays import Array
+from surefoot.algorithms.prime.constants import (
+    ENTERS_BOUNDARY,
+    UNNAMED,
+    VERSION_0_1,
+    Effort,
+    Foresight,
+    boundary,
+    samples,
+    suitable,
+)
 from surefoot.errors import InputError
-
-
-class Foresight(NamedTuple):
-    """The constants of the outlook as compiled code takes them; the sentences are in `Tuning`."""
-
-    most_rivals: int
-    hope: float
-    ahead: Array
-    furthest: float
-    doubt: float
-    sizes: Array
-    patience: float
-    feeble: float
-
-
-class Effort(NamedTuple):
-    """The constants of the search for a design, likewise."""
-
-    tolerance: float
-    rounds: int
-    in_use: float
-    priced_in: int
-    promising: float
-    exchanges: int
-    worthwhile: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +59,9 @@ class Tuning:
         1e6,
         "with a tolerance and a known scale, looks end once that gap was pulled for this many "
         "times as long as the G-optimal design needs for it; 0: they do not",
+    )
+    closing_margin: float = boundary(
+        2.0, 0, 1e6, "by how much c² is then taken to exceed twice the logarithm of 1/δ"
     )
 
     unit_per_dimension: int = samples(5, 1, 10_000, "pulls of a unit for each dimension")
@@ -142,6 +127,9 @@ class Tuning:
     grid_rise: float = boundary(
         1.0, 0, 10, "rise of the squared boundary away from the middle, for each factor e of time"
     )
+    grid_spent: float = boundary(
+        0.999, 0.5, 0.999, "share of δ that clocks spend by planned steps: smaller ones may add"
+    )
     pilot_pulls: int = samples(3, 2, 10_000, "pulls of each of a guide's first pairs")
     pilot_sure: float = samples(
         0.7, 0, 1, "chance that the guessed leader is best, at which a pilot ends"
@@ -193,10 +181,49 @@ class Tuning:
         """The constants of version 0.1, whose study files do not hold them."""
         return cls.stored({})
 
+    draws: int = samples(200, 16, 10_000, "draws from a guess that say who may be best")
+    guess_share: float = samples(
+        0.8, 0, 1, "share of a budget that serves a guess alone; the rest is evidence as well"
+    )
+    streams_kept: int = samples(12, 1, 10_000, "phases that say whether shared streams pay")
+    streams_pay: float = samples(
+        0.95, 0, 1, "variance of differences at which they do, in that of independent streams"
+    )
+    streams_silent: int = samples(
+        5, 2, 10_000, "batches without any difference that are taken for silence, not for chance"
+    )
+    least_own: float = samples(0.01, 1e-6, 1, "share of the variance that is never common to all")
+
+    batch_choices: tuple[float, ...] = samples(
+        (5, 6, 7, 8, 10, 12, 15, 20, 25, 30), 2, 10_000, "how many batches a phase may have"
+    )
+    batch_loss: float = samples(0.9, 0, 2, "what m batches lose of the information, times m + 1")
+    batch_weight: float = samples(
+        0.004, 0, 1, "share of the largest weight below which a pair does without batches"
+    )
+
+    misfit_own: tuple[float, ...] = samples(
+        (0.0, 0.01, 0.03, 0.1, 0.3, 0.7, 1.0),
+        0,
+        1,
+        "shares of a pair's own residual that contrasts try, from the fit to direct differences",
+    )
+    misfit_turns: int = samples(4, 1, 1000, "how often contrasts are chosen for new pulls")
+    misfit_climbs: int = samples(8, 1, 1000, "steps towards better pulls for given contrasts")
+    misfit_afresh: float = samples(
+        0.05, 1e-6, 1, "share of the pulls that begin on all candidates: none is ruled out"
+    )
+    misfit_slight: float = samples(
+        0.3, 0, 100, "gap that is planned for at least, in its own standard deviations"
+    )
+    misfit_hopeless: float = samples(
+        0.5, 0, 100, "standard deviations that a gap may seem below zero and be worth a try"
+    )
+
     @classmethod
     def stored(cls, constants: Mapping[str, Any]) -> Tuning:
         """The constants of a study file. What it does not name is as it was in version 0.1."""
-        return cls.given({**VERSION_0_1, **FLAT_GRID, **OPEN_ENDED, **constants})
+        return cls.given({**VERSION_0_1, **UNNAMED, **constants})
 
     @classmethod
     def given(cls, constants: Mapping[str, Any]) -> Tuning:
@@ -255,43 +282,3 @@ class Tuning:
 
 
 TESTED_LOOKS = (20, 30, 40, 50, 60, 70)
-# What clocks were like before their boundary had a shape.
-FLAT_GRID: Mapping[str, Any] = MappingProxyType({"grid_middle": 0, "grid_rise": 0.0})
-# What tolerances did to the looks then: nothing.
-OPEN_ENDED: Mapping[str, Any] = MappingProxyType({"closing": 0.0})
-VERSION_0_1: Mapping[str, Any] = MappingProxyType(
-    {
-        "looks": 70,
-        "growth": 1.12,
-        "rise": 0.25,
-        "large": 2.0,
-        "trust": 12.0,
-        "strict": 4.0,
-        "strictness": 2.0,
-        "first_epoch_share": 0.98,
-        "unit_per_dimension": 5,
-        "least_replicates": 18,
-        "pilot_per_dimension": 2,
-        "spread_tolerance": 0.02,
-        "least_noise": 1e-6,
-        "least_freedom": 10,
-        "most_rivals": 40,
-        "hope": 0.6,
-        "horizons": 24,
-        "furthest": 1000.0,
-        "doubt": 0.3,
-        "sizes": (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5),
-        "patience": 0.7,
-        "feeble": 0.2,
-        "exploration": 0.04,
-        "explored": 30.0,
-        "checks": 2,
-        "exchanges": 6,
-        "worthwhile": 1.5,
-        "design_tolerance": 0.01,
-        "rounds": 3,
-        "in_use": 0.02,
-        "priced_in": 30,
-        "promising": 0.4,
-    }
-)

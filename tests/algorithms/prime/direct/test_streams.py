@@ -17,14 +17,14 @@ AGAINST = np.where(PROBLEM.arm_of_pair == 0, 1.0, -1.0)
 
 def _after(correlation: object, phases: int = 6) -> Streams:
     simulator = sf.LinearSimulator(PROBLEM, np.zeros(6), seed=1, correlation=correlation)  # type: ignore[arg-type]
-    streams = Streams(6)
+    streams = Streams(6, sf.Tuning())
     for index in range(phases):
         streams.add(simulator.pull(Phase(index, np.full(6, 12), 6, shared=True)))
     return streams
 
 
 def test_the_first_phase_tries_it() -> None:
-    assert Streams(6).pay(CONTEST)
+    assert Streams(6, sf.Tuning()).pay(CONTEST)
 
 
 @pytest.mark.parametrize("correlation", [0.9, 0.5])
@@ -87,7 +87,7 @@ def _moved_together(index: int, pairs: list[int], means: np.ndarray, shift: np.n
 
 def test_shifts_of_phases_leave_the_means() -> None:
     means, generator = np.array([1.0, 2.0, 4.0, 8.0]), np.random.default_rng(3)
-    common, counts, sums = CommonShifts(), np.zeros(4), np.zeros(4)
+    common, counts, sums = CommonShifts(sf.Tuning()), np.zeros(4), np.zeros(4)
     for index, pairs in enumerate(([0, 1, 2, 3], [0, 1], [1, 2, 3], [0, 3])):
         outcome = _moved_together(index, pairs, means, 5 * generator.standard_normal(6))
         common.add(outcome)
@@ -99,10 +99,10 @@ def test_shifts_of_phases_leave_the_means() -> None:
 
 
 def test_independent_noise_has_nothing_in_common() -> None:
-    generator, common = np.random.default_rng(1), CommonShifts()
+    generator, common = np.random.default_rng(1), CommonShifts(sf.Tuning())
     for index in range(20):
         sums = generator.standard_normal((8, 5))
         counts = np.full(5, 8)
         common.add(Outcome(index, counts, sums.sum(axis=0), np.ones(5), sums))
     assert common.own_share > 0.9
-    assert CommonShifts().own_share == 1.0
+    assert CommonShifts(sf.Tuning()).own_share == 1.0

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from surefoot.algorithms.prime.misfit.clearest import View
 from surefoot.algorithms.prime.misfit.contrasts import Choices, to_be_pulled
 from surefoot.algorithms.prime.misfit.predictors import guess
+from tests.algorithms.prime.misfit.worlds import OWN
 
 
 def drawn(seed, misfit, n_arms=4, n_own=3, dimension=3):
@@ -17,7 +18,7 @@ def drawn(seed, misfit, n_arms=4, n_own=3, dimension=3):
     averages = pairs @ generator.normal(size=dimension) + generator.normal(size=len(pairs))
     offsets = np.arange(0, len(pairs) + 1, n_own)
     known = guess(pairs, np.arange(len(pairs)), noise / counts, averages, misfit**2 / 3)
-    return generator, View(pairs, offsets, *known, noise, misfit)
+    return generator, View(pairs, offsets, *known, noise, misfit, OWN, 0.5)
 
 
 def chosen(seed, misfit, n_pulled):

@@ -8,7 +8,7 @@ from surefoot.algorithms.prime.misfit.evidence import BiasedTests
 from surefoot.algorithms.prime.misfit.predictors import guess
 from surefoot.algorithms.settings import Settings
 from surefoot.simulate import TableSimulator
-from tests.algorithms.prime.misfit.worlds import MISFIT, RIVALS, parabola, worst_corner
+from tests.algorithms.prime.misfit.worlds import MISFIT, OWN, RIVALS, parabola, worst_corner
 
 NOISES = [sf.Gaussian(0.3), sf.Gaussian(equal=True), sf.Gaussian()]
 
@@ -20,7 +20,7 @@ def scores(noise, n_phases):
     everything, single = np.arange(problem.n_pairs), np.full(problem.n_pairs, 0.09)
     fit = parabola()[1]  # what past data seemed to say
     known = guess(pairs, everything, single / 40, fit, MISFIT**2 / 3)
-    view = View(pairs, problem.offsets, *known, single, MISFIT)
+    view = View(pairs, problem.offsets, *known, single, MISFIT, OWN, 0.5)
     counts = np.full(problem.n_pairs, 12)
     settings = Settings(delta=0.05, noise=noise, misfit=MISFIT)
     simulator = TableSimulator(means, 0.3, 7)

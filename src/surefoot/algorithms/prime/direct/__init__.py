@@ -37,9 +37,6 @@ JUDGES: dict[str, type[NormalJudge]] = {
     "batches": StudentJudge,
 }
 
-# Of δ, by the planned steps: where scales are upper bounds, smaller ones might cross a little more.
-SPENT = 0.999
-
 
 def direct_course(problem: RobustProblem, settings: Settings, tuning: Tuning) -> DirectCourse:
     """The course that the settings ask for: by their noise, guide and objective."""
@@ -55,7 +52,8 @@ def _judge(problem: RobustProblem, settings: Settings, tuning: Tuning) -> tuple[
         wealth = BettingJudge(2 * noise.scales(1)[0], n_arms, settings.delta, settings.tolerance)
         return wealth, WealthAttained(n_arms, 1.0)
     steps = _steps(tuning.grid_growth, tuning.grid_points)
-    shape, delta = _shape(tuning), SPENT * settings.delta
+    # where scales are upper bounds, steps smaller than planned might cross a little more
+    shape, delta = _shape(tuning), tuning.grid_spent * settings.delta
     grid = Grid(np.cumsum(steps), noise.boundary(steps, delta, shape))
     scales = noise.scales(problem.n_pairs)
     judge = JUDGES[noise.evidence](grid, np.diff(problem.offsets), scales, settings.tolerance)

@@ -12,9 +12,9 @@ from surefoot.algorithms.prime.course import Course, Layout
 from surefoot.algorithms.prime.direct.clocks import Forecast
 from surefoot.algorithms.prime.direct.contest import Contest
 from surefoot.algorithms.prime.direct.judges import Judge, Outlook
-from surefoot.algorithms.prime.direct.learning import opinion
+from surefoot.algorithms.prime.direct.learning import Draws, Opinion, opinion
 from surefoot.algorithms.prime.direct.shares import Comparisons, Need, climb, first_hope
-from surefoot.algorithms.prime.direct.streams import PAYS, CommonShifts, Streams
+from surefoot.algorithms.prime.direct.streams import CommonShifts, Streams
 from surefoot.algorithms.prime.elimination import Elimination
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.algorithms.settings import Settings
@@ -46,7 +46,7 @@ class DirectCourse(Course):
         self.elimination = Elimination(problem.offsets, settings.tolerance)
         self.elimination.begin(attained)
         self.order = np.arange(problem.n_arms)
-        self.streams, self.common = Streams(problem.n_pairs), CommonShifts()
+        self.streams, self.common = Streams(problem.n_pairs, tuning), CommonShifts(tuning)
         self.per_pair = 0.0  # pulls of a compared pair, in all phases that count
         self.first_pulls: int | None = None
         self.contest: Contest | None = None
@@ -101,15 +101,19 @@ class DirectCourse(Course):
         most = max(tuning.pilot_most * self.first_pulls, tuning.pilot_pulls * self.problem.n_pairs)
         if self.per_pair or tally.samples >= most:
             return None
-        alive = self.elimination.survivors
-        view = opinion(self.guess, self.problem.offsets, alive, tally.samples)
+        view = self._opinion(tally)
         if view.best.max() >= tuning.pilot_sure:
             return None
         wanted = max(tuning.pilot_share * tally.samples, tuning.pilot_least, self._busy)
         pulls = int(min(wanted, remaining))
-        if self._may_share and self.common.own_share < PAYS and pulls >= 2:
+        if self._may_share and self.common.own_share < tuning.streams_pay and pulls >= 2:
             return _round_of_blocks(view.interest, pulls)
         return Layout(by_remainders(pulls * view.interest, pulls))
+
+    def _opinion(self, tally: Tally) -> Opinion:
+        """Who may be best, by draws that depend on how much was pulled."""
+        alive, draws = self.elimination.survivors, self.tuning.draws
+        return opinion(self.guess, self.problem.offsets, alive, Draws(draws, tally.samples))
 
     def _first_pulls(self, remaining: float) -> Layout:
         pairs = self.guide.first_pairs(self.problem)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from surefoot.algorithms.prime.course import Layout
 from surefoot.algorithms.prime.direct.course import DirectCourse
-from surefoot.algorithms.prime.direct.learning import opinion
 from surefoot.algorithms.tally import Tally
 from surefoot.design.rounding import by_remainders
-
-LEARNING = 0.8  # share of the budget that only serves the guess; the rest also counts as evidence
 
 
 class GuessCourse(DirectCourse):
@@ -24,7 +21,7 @@ class GuessCourse(DirectCourse):
         self.contest = None
         if self.first_pulls is None:
             return self._first_pulls(remaining)
-        learning = int(LEARNING * (tally.samples + remaining)) - tally.samples
+        learning = int(self.tuning.guess_share * (tally.samples + remaining)) - tally.samples
         if learning >= 1:
             return self._learn_more(tally, learning)
         compared = None if super().exhausted else self._compare(remaining)
@@ -36,7 +33,6 @@ class GuessCourse(DirectCourse):
         return False
 
     def _learn_more(self, tally: Tally, most: int) -> Layout:
-        tuning, alive = self.tuning, self.elimination.survivors
-        view = opinion(self.guess, self.problem.offsets, alive, tally.samples)
+        tuning, view = self.tuning, self._opinion(tally)
         pulls = int(min(max(tuning.pilot_share * tally.samples, tuning.pilot_least), most))
         return Layout(by_remainders(pulls * view.interest, pulls))

@@ -14,8 +14,14 @@ from surefoot.arrays import Array, IntArray
 from surefoot.groups import smallest_of
 from surefoot.guides import Guess
 
-DRAWS = 200
 MOST_NUMBERS = 4_000_000  # drawn at once
+
+
+class Draws(NamedTuple):
+    """How many draws, at most, and the seed that they follow from."""
+
+    number: int
+    seed: int
 
 
 class Opinion(NamedTuple):
@@ -30,11 +36,11 @@ class Opinion(NamedTuple):
     interest: Array
 
 
-def opinion(guess: Guess, offsets: IntArray, alive: NDArray[np.bool_], seed: int) -> Opinion:
+def opinion(guess: Guess, offsets: IntArray, alive: NDArray[np.bool_], wanted: Draws) -> Opinion:
     """Draw means as the guess says, and see who is best. The same seed gives the same answer."""
     n_arms, n_pairs = len(offsets) - 1, len(guess.means)
-    draws = int(np.clip(MOST_NUMBERS // n_pairs, 16, DRAWS))
-    generator = np.random.default_rng(np.random.SeedSequence((n_pairs, seed)))
+    draws = int(np.clip(MOST_NUMBERS // n_pairs, 16, wanted.number))
+    generator = np.random.default_rng(np.random.SeedSequence((n_pairs, wanted.seed)))
     means = guess.means + guess.deviations * generator.standard_normal((draws, n_pairs))
     values = np.where(alive, smallest_of(means, offsets), -np.inf)
     best, interest = np.zeros(n_arms), np.zeros(n_pairs)

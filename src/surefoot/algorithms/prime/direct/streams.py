@@ -12,24 +12,21 @@ from collections import deque
 import numpy as np
 
 from surefoot.algorithms.prime.direct.contest import Contest
+from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array, IntArray
 from surefoot.evidence.batches import batch_means
 from surefoot.statistics import Outcome
 
-REMEMBERED = 12  # phases
-PAYS = 0.95  # variance of differences under shared streams, in that of independent ones
-SILENT = 1e-18  # the same, where rounding is all that is left of it
-ENOUGH = 5  # batches that tell silence from chance, where rewards are whole numbers
+SILENT = 1e-18  # variance of differences, in that of independent streams: it is rounding
 ROUNDS = 8  # of fitting pairs and phases in turn
-LEAST = 0.01  # share of the variance that is never taken to be common
 
 
 class Streams:
     """Batches of the last phases with shared streams."""
 
-    def __init__(self, n_pairs: int) -> None:
-        self._n_pairs = n_pairs
-        self._phases: deque[tuple[IntArray, Array]] = deque(maxlen=REMEMBERED)
+    def __init__(self, n_pairs: int, tuning: Tuning) -> None:
+        self._n_pairs, self._tuning = n_pairs, tuning
+        self._phases: deque[tuple[IntArray, Array]] = deque(maxlen=tuning.streams_kept)
 
     def add(self, outcome: Outcome) -> None:
         """Remember a phase with shared streams."""
@@ -53,7 +50,7 @@ class Streams:
             alone += (second**2).sum(axis=0).sum() * first.shape[1]
             apart += float(alone)
             together += float(alone - 2 * (first.sum(axis=1) * second.sum(axis=1)).sum())
-        return together <= PAYS * apart or apart == 0.0
+        return together <= self._tuning.streams_pay * apart or apart == 0.0
 
     def silent(self, contest: Contest) -> bool:
         """Whether a difference did not vary at all, though both rewards did: where noise is the
@@ -68,13 +65,14 @@ class Streams:
             alone += np.nansum(own**2 + rivals**2, axis=0)
             batches += np.isfinite(own - rivals).sum(axis=0)
         nothing_left = (together <= SILENT * alone) & (alone > 0)
-        return bool((nothing_left & (batches >= ENOUGH)).any())
+        return bool((nothing_left & (batches >= self._tuning.streams_silent)).any())
 
 
 class CommonShifts:
     """Sums of the phases that shared streams, and how much of their noise was common."""
 
-    def __init__(self) -> None:
+    def __init__(self, tuning: Tuning) -> None:
+        self._least = tuning.least_own
         self._counts: list[Array] = []
         self._sums: list[Array] = []
         self._squares = np.zeros(2)  # left after the batches' own means, and in all
@@ -96,7 +94,7 @@ class CommonShifts:
     def own_share(self) -> float:
         """The share of the variance that pairs do not have in common."""
         left, all_ = self._squares
-        return float(np.clip(left / all_, LEAST, 1.0)) if all_ > 0 else 1.0
+        return float(np.clip(left / all_, self._least, 1.0)) if all_ > 0 else 1.0
 
     def taken_out(self, counts: Array, sums: Array) -> Array:
         """(n_pairs,) means of all pulls so far, without the shifts of the phases that shared."""

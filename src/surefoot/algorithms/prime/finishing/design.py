@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from surefoot.algorithms.prime.constants import Effort
 from surefoot.algorithms.prime.finishing.kernels import (
     Rivals,
     factorise_information,
@@ -19,7 +20,6 @@ from surefoot.algorithms.prime.finishing.kernels import (
     whiten,
 )
 from surefoot.algorithms.prime.finishing.search import exchange, improve
-from surefoot.algorithms.prime.tuning import Effort
 from surefoot.arrays import Array, IntArray
 
 __all__ = ["Rivals", "appraised", "exchanged", "finishing_design", "whitened"]

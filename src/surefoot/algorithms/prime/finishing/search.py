@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from surefoot.algorithms.prime.constants import Effort
 from surefoot.algorithms.prime.finishing.kernels import (
     FLAT,
     REORDERED,
@@ -20,7 +21,6 @@ from surefoot.algorithms.prime.finishing.kernels import (
     factorise,
     gradient_at,
 )
-from surefoot.algorithms.prime.tuning import Effort
 from surefoot.arrays import Array, IntArray
 from surefoot.compiled import kernel
 

@@ -22,11 +22,7 @@ from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array, IntArray
 from surefoot.groups import places_of_smallest
 
-TURNS = 4  # how often contrasts are chosen anew
-CLIMBS = 8  # updates of the shares for each of them
-AFRESH = 0.05  # share of the pulls that begin on all candidates: none is ruled out
 LEAST = 1e-9
-SLIGHT = 0.3  # gap that is planned for at least, in its own standard deviations
 
 
 class BiasedAllocator:
@@ -34,21 +30,22 @@ class BiasedAllocator:
 
     def __init__(self, spread: Array, tuning: Tuning) -> None:
         """Begin with the (n_pairs,) weights of λ^G."""
-        self.spread, self.weights, self.foresight = spread, spread, tuning.foresight
+        self.spread, self.weights, self.tuning = spread, spread, tuning
 
     def allocate(self, view: View, race: Race, look: Look) -> Allocation:
         """Weights and pulls of the next phase."""
         candidates = self._candidates(view, race)
         shares = self.weights[candidates] + 1e-12
-        shares = (1 - AFRESH) * shares / shares.sum() + AFRESH / len(candidates)
+        afresh = self.tuning.misfit_afresh
+        shares = (1 - afresh) * shares / shares.sum() + afresh / len(candidates)
         noise = view.noise[candidates]
-        for _ in range(TURNS):
+        for _ in range(self.tuning.misfit_turns):
             outlook = self._outlook(view, candidates, shares, race, look)
             if outlook is None:
                 return Allocation(self.spread, round(look.size), None)
             horizon = outlook.horizon()
             pressing = outlook.most_pressing(horizon)
-            shares = climbed(pressing.rivals(horizon), noise, shares)
+            shares = climbed(pressing.rivals(horizon), noise, shares, self.tuning.misfit_climbs)
         self.weights = np.zeros(len(self.spread))
         self.weights[candidates] = shares
         lengths = _lengths(pressing.standing.directions, noise, shares)
@@ -69,28 +66,28 @@ class BiasedAllocator:
         """What can be expected of contrasts chosen for these shares; None if nothing is open."""
         pulled = to_be_pulled(view, candidates, shares * look.size)
         contrasts = Choices(view, pulled).against(race.leader, race.others)
-        standing = _standing(view, candidates, contrasts, race)
+        standing = _standing(contrasts, race, self.tuning.misfit_slight)
         standing = standing._replace(
             lengths=_lengths(standing.directions, view.noise[candidates], shares)
         )
         open_ = np.flatnonzero(np.isfinite(standing.held) & (standing.lengths > 0))
-        return Outlook(standing.take(open_), look, self.foresight) if len(open_) else None
+        return Outlook(standing.take(open_), look, self.tuning.foresight) if len(open_) else None
 
 
-def _standing(view: View, candidates: IntArray, contrasts: Contrasts, race: Race) -> Standing:
+def _standing(contrasts: Contrasts, race: Race, slight: float) -> Standing:
     """How the leader stands by these contrasts; lengths are those of the last design's shares."""
-    directions = contrasts.weights.reshape(-1, len(candidates))
+    directions = contrasts.weights.reshape(-1, contrasts.weights.shape[2])
     doubts = contrasts.doubts.ravel()
     return Standing(
         directions,
-        np.maximum(contrasts.gaps.ravel(), SLIGHT * doubts + 1e-300),
+        np.maximum(contrasts.gaps.ravel(), slight * doubts + 1e-300),
         doubts,
         np.ones(len(directions)),
         race.held[race.others].T.ravel(),
     )
 
 
-def climbed(rivals: Rivals, noise: Array, shares: Array) -> Array:
+def climbed(rivals: Rivals, noise: Array, shares: Array, steps: int) -> Array:
     """(n_candidates,) shares under which all rivals are likelier settled.
 
     Args:
@@ -99,7 +96,7 @@ def climbed(rivals: Rivals, noise: Array, shares: Array) -> Array:
         shares: (n_candidates,) where to begin.
     """
     squares = rivals.directions**2 * noise
-    for _ in range(CLIMBS):
+    for _ in range(steps):
         lengths = np.sqrt((squares / shares).sum(axis=1))
         signal = math.sqrt(rivals.pulls) * rivals.gaps / lengths
         score = (signal - rivals.needs) / rivals.spreads

@@ -15,8 +15,6 @@ from surefoot.arrays import Array, IntArray
 from surefoot.compiled import kernel
 from surefoot.design.solver.block_distance import nearest, workspace
 
-HOPELESS = 0.5  # standard deviations that a gap may seem below zero and be worth a try
-
 
 class View(NamedTuple):
     """What is known before a phase.
@@ -30,6 +28,8 @@ class View(NamedTuple):
         alone: (n_pairs,) variances that each pair has for itself.
         noise: (n_pairs,) variances of single pulls.
         misfit: ε.
+        own: (n_tried,) shares of a pair's own residual that contrasts try.
+        hopeless: standard deviations that a gap may seem below zero and be worth a try.
     """
 
     pairs: Array
@@ -39,6 +39,8 @@ class View(NamedTuple):
     alone: Array
     noise: Array
     misfit: float
+    own: Array
+    hopeless: float
 
 
 class Pulled(NamedTuple):
@@ -157,7 +159,8 @@ def _single(
         room.found[other - first] = 1.0
         bias = size_of_bias(pulled, offer, pair, first, room.found[: last - first])
         gap = offer.expected[pair] - offer.expected[other] - view.misfit * bias
-        room.hopes[count] = _hope(gap, _doubt(view, pulled, offer, pair, other))
+        doubt = _doubt(view, pulled, offer, pair, other)
+        room.hopes[count] = _hope(gap, doubt, view.hopeless)
         if room.hopes[count] == 0.0:
             continue
         room.members[count] = other - first
@@ -190,12 +193,12 @@ def _mixture(room: Room, count: int, size: int, clear: float) -> float:
 
 
 @kernel
-def _hope(gap: float, spread: float) -> float:
+def _hope(gap: float, spread: float, hopeless: float) -> float:
     """Root mean square of what a normal gap is above zero; 0 where that is hardly possible.
 
     A contrast is worth trying for what it may show: data so far may well have missed the gap.
     """
-    if gap <= -HOPELESS * spread:
+    if gap <= -hopeless * spread:
         return 0.0
     if spread <= 1e-9 * gap:
         return gap

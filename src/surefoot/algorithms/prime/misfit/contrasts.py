@@ -22,9 +22,6 @@ from surefoot.algorithms.prime.misfit.clearest import (
 from surefoot.algorithms.prime.misfit.predictors import predictor
 from surefoot.arrays import Array, IntArray
 
-# shares of a pair's own residual, from the linear fit to the direct difference
-OWN = (0.0, 0.01, 0.03, 0.1, 0.3, 0.7, 1.0)
-
 
 class Contrasts(NamedTuple):
     """A challenger's pairs z' against some arms.
@@ -57,7 +54,7 @@ class Choices:
     def __init__(self, view: View, pulled: Pulled) -> None:
         self.view, self.pulled = view, pulled
         self.offers = []
-        for own in OWN:
+        for own in view.own:
             weights, hidden = predictor(view.pairs, pulled.pairs, pulled.variances, own)
             known = weights @ view.means[pulled.pairs], weights @ view.located[pulled.pairs]
             self.offers.append(Offer(weights, hidden, *known))

@@ -62,6 +62,8 @@ class MisfitCourse(ModelledCourse):
             *self.guess,
             self._noise(tally),
             self.settings.misfit,
+            np.array(self.tuning.misfit_own),
+            self.tuning.misfit_hopeless,
         )
 
     @property
