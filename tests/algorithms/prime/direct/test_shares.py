@@ -9,6 +9,7 @@ from scipy import optimize, special
 from surefoot.algorithms.prime.direct.shares import (
     Comparisons,
     Need,
+    Needs,
     climb,
     first_hope,
     log_chance,
@@ -40,7 +41,7 @@ def test_the_horizon_is_the_first_with_hope_or_the_best() -> None:
     pulls = np.array([100.0, 400.0, 1600.0, 6400.0])
     need = NEEDS["scores"]
     rows = (np.tile(kind, (4, 1)) for kind in (need.evidence, need.wealth, need.spreads))
-    needs = Need(pulls, need.slope, *rows)
+    needs = Needs(pulls, need.slope, *rows)
     chances = [log_chance(COMPARISONS, need._replace(pulls=n), EVEN) for n in pulls]
     assert chances == sorted(chances)
     between = (chances[1] + chances[2]) / 2

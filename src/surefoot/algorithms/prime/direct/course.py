@@ -13,7 +13,7 @@ from surefoot.algorithms.prime.direct.clocks import Forecast
 from surefoot.algorithms.prime.direct.contest import Contest
 from surefoot.algorithms.prime.direct.judges import Judge, Outlook
 from surefoot.algorithms.prime.direct.learning import Draws, Opinion, opinion
-from surefoot.algorithms.prime.direct.shares import Comparisons, Need, climb, first_hope
+from surefoot.algorithms.prime.direct.shares import Comparisons, Need, Needs, climb, first_hope
 from surefoot.algorithms.prime.direct.streams import CommonShifts, Streams
 from surefoot.algorithms.prime.elimination import Elimination
 from surefoot.algorithms.prime.tuning import Tuning
@@ -232,7 +232,7 @@ class DirectCourse(Course):
         slope, evidence, wealth = self.judge.missing(contest, held, outlook, ahead)
         doubtful = 1 + tuning.doubt * ahead[:, None, None] * outlook.doubts**2 / outlook.variances
         rows = [np.ascontiguousarray(kind[:, open_]) for kind in (evidence, wealth, doubtful)]
-        needs = Need(ahead * pace * n_compared, slope, rows[0], rows[1], np.sqrt(rows[2]))
+        needs = Needs(ahead * pace * n_compared, slope, rows[0], rows[1], np.sqrt(rows[2]))
         k = first_hope(comparisons, needs, shares, math.log(tuning.hope))
         need = Need(needs.pulls[k], slope, needs.evidence[k], needs.wealth[k], needs.spreads[k])
         climb(comparisons, need, shares)

@@ -54,13 +54,20 @@ class Need(NamedTuple):
     spreads: Array
 
 
+class Needs(NamedTuple):
+    """What is missing at each of several horizons: as `Need`, with a row for each of them."""
+
+    pulls: Array
+    slope: float
+    evidence: Array
+    wealth: Array
+    spreads: Array
+
+
 @kernel
-def first_hope(comparisons: Comparisons, needs: Need, shares: Array, enough: float) -> int:
+def first_hope(comparisons: Comparisons, needs: Needs, shares: Array, enough: float) -> int:
     """The first horizon, of several, at which the log-probability that all are settled is enough;
     the one with the largest if none is.
-
-    Args:
-        needs: as `Need`, with a row for each horizon.
     """
     best, most = 0, -math.inf
     for k in range(len(needs.pulls)):
