@@ -178,9 +178,9 @@ def against_clarabel(
     for seed in SEEDS:
         instance = build(seed)
         design = solve(*instance)
-        times.append(seconds(lambda given=instance: solve(*given), repeats=10))  # type: ignore[misc]
+        times.append(seconds(lambda given=instance: solve(*given), repeats=10))
         problem = programme(*instance)
-        theirs = seconds(lambda given=problem: given.solve(solver=cp.CLARABEL), repeats=1)  # type: ignore[misc]
+        theirs = seconds(lambda given=problem: given.solve(solver=cp.CLARABEL), repeats=1)
         ratios.append(theirs / times[-1])
         alone.append(problem.solver_stats.solve_time / times[-1])
         gaps.append(design.gap)

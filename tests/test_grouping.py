@@ -58,7 +58,7 @@ def test_a_flat_array_of_arms() -> None:
 @pytest.mark.parametrize("nothing", [np.zeros((0, 2)), []])
 def test_an_arm_without_perturbations(nothing: object) -> None:
     with pytest.raises(InputError, match=r"perturbations\[1\] is empty .*zeros: no perturbation"):
-        RobustProblem(ARMS, [PERTURBATIONS[0], nothing, PERTURBATIONS[2]])  # type: ignore[list-item]
+        RobustProblem(ARMS, [PERTURBATIONS[0], nothing, PERTURBATIONS[2]])
 
 
 @pytest.mark.parametrize("nothing", [np.zeros((0, 2)), []])

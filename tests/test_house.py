@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -163,13 +164,25 @@ def test_only_the_command_line_speaks_of_its_options() -> None:
     assert outside == {"__init__.py"}  # which says why `surefoot --help` is quick
 
 
-LINES, ARGUMENTS = 300, 6  # of a file; of a function, by position
+LINES, COLUMNS, ARGUMENTS = 300, 100, 6  # of a file; of a line; of a function, by position
 
 
 def test_files_are_short() -> None:
     lengths = {file: len(file.read_text().splitlines()) for file in PACKAGE.rglob("*.py")}
     long = {str(file.relative_to(PACKAGE)) for file, lines in lengths.items() if lines > LINES}
     assert long == set(), "split these by idea"
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks", "examples"])
+def test_lines_are_short(folder: str) -> None:
+    """Whatever stands at their end: the linter lets remarks to itself go on."""
+    long = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for file in (ROOT / folder).rglob("*.py")
+        for number, line in enumerate(file.read_text().splitlines(), start=1)
+        if sum(not unicodedata.combining(letter) for letter in line) > COLUMNS
+    ]
+    assert long == []
 
 
 def test_argument_lists_are_short() -> None:

@@ -205,7 +205,7 @@ def test_larger_batches_begin_with_the_streams_of_smaller_ones() -> None:
 @pytest.mark.parametrize("correlation", [-0.5, 1.5, [0.1, 0.2], [2.0, 0, 0, 0], np.nan])
 def test_correlations_that_cannot_be_are_refused(correlation: object) -> None:
     with pytest.raises(InputError, match="correlation="):
-        LinearSimulator(_coins([0.0] * 4), np.zeros(4), correlation=correlation)  # type: ignore[arg-type]
+        LinearSimulator(_coins([0.0] * 4), np.zeros(4), correlation=correlation)
 
 
 def test_only_gaussian_noise_is_correlated() -> None:

@@ -98,7 +98,7 @@ def test_a_sign_counts_only_where_the_past_is_clear_about_it() -> None:
             "unclear": clear._replace(errors=np.full(4, 1e4)),
         }.items()
     }
-    right, wrong, unclear = (p_values[name].against_replicates for name in p_values)  # type: ignore[union-attr]
+    right, wrong, unclear = (p_values[name].against_replicates for name in p_values)
     assert right + wrong == pytest.approx(1.0)  # type: ignore[operator]
     assert unclear == pytest.approx(2 * min(right, wrong))  # type: ignore[type-var, operator]
 

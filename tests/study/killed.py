@@ -46,7 +46,7 @@ def coin(pull: Pull) -> float:
 
 def of_a_kind(pull: Pull) -> float:
     """Words and truth values reach the simulator as they are."""
-    better = {"plain": 0.0, "fancy": 0.02, "odd": 0.01}[pull.parameters["kind"]]  # type: ignore[index]
+    better = {"plain": 0.0, "fancy": 0.02, "odd": 0.01}[pull.parameters["kind"]]
     return better + 0.01 * (pull.parameters["on"] is True) + pull.rng().normal()
 
 

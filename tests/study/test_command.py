@@ -26,7 +26,7 @@ def make_pull(**parameters: float) -> Pull:
 
 
 def python(program: str, *arguments: str, **options: object) -> CommandSimulator:
-    return CommandSimulator([sys.executable, "-c", program, *arguments], **options)  # type: ignore[arg-type]
+    return CommandSimulator([sys.executable, "-c", program, *arguments], **options)
 
 
 def test_fields_are_filled_exactly() -> None:

@@ -21,7 +21,7 @@ def own(pull: Pull) -> float:
 
 
 def pilot(simulator: object, pulls: int = 200) -> Pilot:
-    return run_pilot(toy_problem(), simulator, pairs=4, pulls=pulls, seed=0)  # type: ignore[arg-type]
+    return run_pilot(toy_problem(), simulator, pairs=4, pulls=pulls, seed=0)
 
 
 def test_noise_that_differs_is_measured() -> None:

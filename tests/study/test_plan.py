@@ -20,7 +20,7 @@ UNKNOWN = sf.Settings(delta=0.05, noise=sf.Gaussian(equal=True))
 
 
 def prospect(settings: sf.Settings = UNKNOWN, **changes: object) -> Prospect:
-    return Prospect(toy_problem(), settings, algorithm_from("prime"), **changes)  # type: ignore[arg-type]
+    return Prospect(toy_problem(), settings, algorithm_from("prime"), **changes)
 
 
 def costs(asked: Prospect, gaps: tuple[float, ...], runs: int = 2) -> list[Cost]:

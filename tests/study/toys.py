@@ -66,7 +66,7 @@ class Rounds(Algorithm):
 
 def toy_study(path: Path, rounds: int = 3, size: int = 2, **options: object) -> Study:
     settings = {"delta": 0.05, "noise": Gaussian(1.0), "seed": 11} | options
-    return Study.create(path, toy_problem(), Rounds(rounds, size), **settings)  # type: ignore[arg-type]
+    return Study.create(path, toy_problem(), Rounds(rounds, size), **settings)
 
 
 def open_toy(path: Path, rounds: int = 3, size: int = 2) -> Study:

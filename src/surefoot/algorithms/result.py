@@ -197,8 +197,8 @@ class Result:
             rivals = (possible | record.survivors) & (
                 np.arange(self.problem.n_arms) != record.leader
             )
-            known = record.evidence is not None and rivals.any()
-            weakest.append(float(record.evidence[rivals].min()) if known else float("nan"))  # type: ignore[index]
+            known = np.empty(0) if record.evidence is None else record.evidence[rivals]
+            weakest.append(float(known.min()) if known.size else float("nan"))
             possible = record.survivors
         return weakest
 

@@ -71,11 +71,12 @@ def make_app(
         Route(SIGN_IN, pages.sign_in, methods=["GET", "POST"]),
         Route("/assets/{name}", asset),
     ]
+    answers: dict[Any, Any] = {HTTPException: _error_page, TooSlow: _slow_page}
     return Starlette(
         routes=routes,
         lifespan=lifespan,
         middleware=[Middleware(Guard, token=token, names=names)],
-        exception_handlers={HTTPException: _error_page, TooSlow: _slow_page},  # type: ignore[dict-item]
+        exception_handlers=answers,
     )
 
 

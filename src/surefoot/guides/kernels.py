@@ -23,7 +23,7 @@ SIZES, LENGTHS = (1e-2, 1e2), (0.1, 100.0)  # between which the likelihood choos
 
 
 def mixed_kernel(n_numbers: int, n_categories: int) -> Any:
-    """A kernel for rows of so many numbers, each with a length, and so many categories."""
+    """A kernel for rows of this many numbers and categories, each with a length of its own."""
     kernel = ConstantKernel(1.0, SIZES)
     if n_numbers:
         kernel = kernel * OnNumbers(n_numbers, np.ones(n_numbers), LENGTHS, nu=2.5)

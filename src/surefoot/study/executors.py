@@ -223,7 +223,8 @@ def dask_client(address: str) -> Any:
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        return Client(address, timeout=DASK_PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
+        options = {"timeout": DASK_PATIENCE, "set_as_default": False}
+        return Client(address, **options)  # type: ignore[no-untyped-call]
     except Exception as error:  # many kinds, by what is wrong with the address
         raise InputError(
             f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`, "

@@ -60,7 +60,7 @@ def test_rewards_of_another_range_are_the_same_game(make: type[MLucb]) -> None:
 def test_a_tolerance_saves_pulls_and_is_said() -> None:
     instance = table([[0.50, 0.6], [0.45, 0.7]])
     options = {"family": "bernoulli", "noise": Bounded(0, 1)}
-    result = solved(MKlLucb(growth=0.3), instance, tolerance=0.2, **options)  # type: ignore[arg-type]
+    result = solved(MKlLucb(growth=0.3), instance, tolerance=0.2, **options)
     assert result.reason is StopReason.WITHIN_TOLERANCE
     assert result.certified
 

@@ -16,7 +16,7 @@ from tests.algorithms.peers.games import errors, slippage, solved
     ("rule", "comparisons"), [("additive", 4 + 3 - 2), ("multiplicative", 4 * 3 - 1)]
 )
 def test_the_counts_are_those_of_the_formula(rule: str, comparisons: int) -> None:
-    result = solved(TwoStageRsb(zone=0.7, rule=rule), slippage(4, 3), scale=2.0)  # type: ignore[arg-type]
+    result = solved(TwoStageRsb(zone=0.7, rule=rule), slippage(4, 3), scale=2.0)
     first = solved(TwoStageRsb(zone=100.0), slippage(4, 3), scale=2.0)
     assert (first.counts == 20).all()
     variances = first.pair_errors**2 * 20  # the same seed, the same first stage

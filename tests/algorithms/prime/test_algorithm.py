@@ -99,7 +99,7 @@ def eliminations(
     total = np.zeros(problem.n_arms, dtype=int)
     for child in np.random.SeedSequence(11).spawn(runs):
         run = Prime(tuning=FEW_LOOKS).start(problem, settings)
-        simulator = sf.LinearSimulator(problem, theta, 1.0, seed=child, family=draws)  # type: ignore[arg-type]
+        simulator = sf.LinearSimulator(problem, theta, 1.0, seed=child, family=draws)
         while phase := run.next_phase():
             run.update(simulator.pull(phase))
         total += ~run.survivors
@@ -143,7 +143,7 @@ def test_with_a_tolerance_arms_worse_than_it_are_returned_with_probability_at_mo
     theta, tolerance, delta, runs = [1.0, 0.69], 0.3, 0.2, 300
     wrong = 0
     for child in np.random.SeedSequence(13).spawn(runs):
-        simulator = sf.LinearSimulator(problem, theta, 1.0, seed=child, family=draws)  # type: ignore[arg-type]
+        simulator = sf.LinearSimulator(problem, theta, 1.0, seed=child, family=draws)
         result = sf.identify(
             problem, simulator, delta=delta, noise=noise, tolerance=tolerance, on_misfit="ignore"
         )

@@ -132,7 +132,7 @@ def test_attained_confidence_is_seldom_high_for_a_wrong_arm(noise: sf.Noise) -> 
     highest = []
     for seed in range(RUNS):
         family = "gaussian" if noise.evidence == "batches" else "rademacher"
-        simulator = sf.LinearSimulator(TABULAR, means, seed=seed, family=family)  # type: ignore[arg-type]
+        simulator = sf.LinearSimulator(TABULAR, means, seed=seed, family=family)
         settings = sf.Settings(delta=0.05, noise=noise, trust="pairs", budget=120)
         run, shown = sf.Prime().start(TABULAR, settings), 0.0
         while phase := run.next_phase():

@@ -27,7 +27,7 @@ def phase_tests(
 
 def own_theta(coordinates: Coordinates, problem: RobustProblem, theta: object) -> np.ndarray:
     """θ in these coordinates."""
-    return np.linalg.lstsq(coordinates.pairs, problem.pair_means(theta), rcond=None)[0]  # type: ignore[arg-type]
+    return np.linalg.lstsq(coordinates.pairs, problem.pair_means(theta), rcond=None)[0]
 
 
 def statistics(
@@ -78,7 +78,7 @@ def test_statistics_have_the_stated_mean_and_unit_variance(family: str) -> None:
     phase = Phase(0, np.arange(problem.n_pairs) % 3)
     tests = phase_tests(problem, 2.0, phase.counts, [0.2, 0.1, 0.7])
     tests.add(1, np.array([0, 2, 3]))
-    simulator = LinearSimulator(problem, theta, 2.0, seed=3, family=family)  # type: ignore[arg-type]
+    simulator = LinearSimulator(problem, theta, 2.0, seed=3, family=family)
     draws = np.array([statistics(tests, simulator.pull(phase))[0] for _ in range(4000)])
     mean = tests.challenges[0].directions @ np.linalg.solve(
         tests.root, own_theta(tests.coordinates, problem, theta)

@@ -22,9 +22,14 @@ def test_files_appear_together_when_all_are_written(tmp_path: Path) -> None:
 
 def test_a_failure_in_the_middle_leaves_what_was_there_before(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("old")
-    with pytest.raises(OSError, match="disk full"), Folder(tmp_path).staged() as stage:  # noqa: PT012
-        (stage / "a.txt").write_text("new")
-        raise OSError("disk full")
+
+    def fills_the_disk() -> None:
+        with Folder(tmp_path).staged() as stage:
+            (stage / "a.txt").write_text("new")
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        fills_the_disk()
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "old"
 

@@ -55,7 +55,7 @@ def _spent(
     rival_variances: Array,
     pulls: int,
 ) -> tuple[Counts, Counts]:
-    """Where so many pulls go, one after the other: to each pair of the best arm, to each rival.
+    """Where this many pulls go, one after the other: to each pair of the best arm, to each rival.
 
     Args:
         squares: (n_own, n_rivals) squared differences of means.

@@ -12,7 +12,7 @@ import numpy as np
 from surefoot.experiments.bolus.problem import Dosing, stream
 from surefoot.experiments.bolus.records import Profile
 from surefoot.glucose import Calculator, diet, lane_seeds, simulate
-from surefoot.glucose.metrics import HIGH, LOW
+from surefoot.glucose.metrics import HIGH, LOW, Statistic
 
 PLANS = (diet("low", "high", "low", "high", "low"), diet("high", "low", "high", "low", "high"))
 Setting = tuple[float, float]  # CarbF, CorrF
@@ -42,8 +42,9 @@ def evaluate(
     number = np.array(runs)
     plans = np.array(PLANS, dtype=object)[number % 2]
     noise = lane_seeds(stream(seed, dosing.patient, "evaluation"), int(number.max()) + 1)[number]
-    names = ["time_below", "time_above", "time_in_range", "lbgi", "hbgi"]
-    found = simulate(dosing.patient, Calculator(carb, correction), plans, noise, statistics=names)  # type: ignore[arg-type]
+    names: list[Statistic] = ["time_below", "time_above", "time_in_range", "lbgi", "hbgi"]
+    calculators = Calculator(carb, correction)
+    found = simulate(dosing.patient, calculators, plans, noise, statistics=names)
     columns = [
         found.risk_index,
         100 * found["time_below"],

@@ -56,7 +56,8 @@ def test_students_scores_are_standard_normal_or_below_under_unequal_noise() -> N
 
 def test_a_phase_without_scatter_is_no_evidence_for_the_challenger() -> None:
     phase = Phase(0, np.array([3, 3, 3]))
-    silent = Outcome.from_rewards(phase, 3, np.repeat(np.arange(3), 3), [1.0] * 3 + [0.0] * 3 + [2.0] * 3)  # fmt: skip  # noqa: E501
+    rewards = np.repeat([1.0, 0.0, 2.0], 3)
+    silent = Outcome.from_rewards(phase, 3, np.repeat(np.arange(3), 3), rewards)
     plain, eased = PooledJudge(GRID, SIZES, np.ones(3), 0.0).scores(CONTEST, phase, silent)
     assert plain[0, 0] == 0
     assert plain[0, 1] < -30

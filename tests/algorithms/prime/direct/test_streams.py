@@ -16,7 +16,7 @@ AGAINST = np.where(PROBLEM.arm_of_pair == 0, 1.0, -1.0)
 
 
 def _after(correlation: object, phases: int = 6) -> Streams:
-    simulator = sf.LinearSimulator(PROBLEM, np.zeros(6), seed=1, correlation=correlation)  # type: ignore[arg-type]
+    simulator = sf.LinearSimulator(PROBLEM, np.zeros(6), seed=1, correlation=correlation)
     streams = Streams(6, sf.Tuning())
     for index in range(phases):
         streams.add(simulator.pull(Phase(index, np.full(6, 12), 6, shared=True)))
@@ -54,7 +54,7 @@ def test_only_pairs_in_point_count() -> None:
 def test_a_run_decides_phase_by_phase(correlation: object, shared: bool) -> None:
     """The pilot always tries it; what came of it decides the phases after."""
     simulator = sf.LinearSimulator(
-        PROBLEM, [0, 0.5, -0.3, 0.5, -0.4, 0.2], seed=3, correlation=correlation  # type: ignore[arg-type]
+        PROBLEM, [0, 0.5, -0.3, 0.5, -0.4, 0.2], seed=3, correlation=correlation
     )  # fmt: skip
     phases: list[Phase] = []
 
