@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import altair as alt
 import pandas as pd
 import pytest
 
@@ -37,7 +38,8 @@ def test_compared_profiles_share_an_axis():
 def test_profiles_side_by_side_keep_their_own_rows(tmp_path):
     drawn = [profile_drawing(profile(level), str(level)) for level in (100.0, 200.0)]
     chart = side_by_side(drawn, "two")
-    datasets = chart.to_dict()["datasets"]
+    assert alt.ConcatChart.from_dict(chart).to_dict()["concat"] == chart["concat"]  # it is valid
+    datasets = chart["datasets"]
     assert [datasets[f"profile-{k}"][0]["p50"] for k in (0, 1)] == [100.0, 200.0]
     written = save(chart, tmp_path / "two")
     assert all(path.stat().st_size > 1000 for path in written)

@@ -2,7 +2,7 @@ import altair as alt
 import pytest
 
 from surefoot.charts import arms_chart, evidence_chart, samples_chart
-from surefoot.charts.offline import vega_script
+from surefoot.charts.offline import page, vega_script
 from tests.browser import Watched, launched
 from tests.charts.results import finished
 from tests.charts.test_samples import FRAME
@@ -28,9 +28,15 @@ def test_a_renderer_that_the_user_chose_stays_in_charge():
 @pytest.mark.browser
 def test_a_browser_without_a_network_draws_it(tmp_path):
     (html,) = arms_chart(finished())._repr_mimebundle_().values()
-    page = tmp_path / "cell.html"
-    page.write_text(f"<!doctype html><meta charset=utf-8>{html}")
+    (tmp_path / "cell.html").write_text(f"<!doctype html><meta charset=utf-8>{html}")
+    (tmp_path / "page.html").write_text(page(arms_chart(finished()).to_dict()))
     with launched() as browser, Watched(browser, f"file://{tmp_path}") as watched:
-        watched.page.goto(f"file://{page}")
-        watched.page.wait_for_selector(".vega-embed canvas, .vega-embed svg", timeout=30_000)
+        for name in ("cell", "page"):
+            watched.page.goto(f"file://{tmp_path}/{name}.html")
+            watched.page.wait_for_selector(".vega-embed canvas, .vega-embed svg", timeout=30_000)
         assert not watched.trouble
+
+
+def test_a_page_is_the_same_whenever_it_is_written():
+    spec = arms_chart(finished()).to_dict()
+    assert page(spec) == page(spec)

@@ -11,9 +11,10 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
+from altair.utils.schemapi import debug_mode
 
 from surefoot.charts.frames import plain_rows
-from surefoot.charts.theme import WIDTH, styled
+from surefoot.charts.theme import WIDTH, from_spec
 
 Template = Callable[..., alt.LayerChart]
 
@@ -40,7 +41,7 @@ class Drawing:
 
     def chart(self) -> alt.LayerChart:
         """As an Altair chart."""
-        return styled(alt.LayerChart.from_dict(self.spec()))
+        return from_spec(self.spec())
 
     def spec(self) -> dict[str, Any]:
         """The same as a Vega-Lite specification without a configuration: milliseconds once the
@@ -60,7 +61,9 @@ class Drawing:
 
 @lru_cache(maxsize=128)
 def _template_spec(template: Template, options: tuple[Any, ...]) -> dict[str, Any]:
-    spec: dict[str, Any] = template(*options).to_dict()
+    # Altair would hold every part of every chart against its schema: that is for tests to do
+    with debug_mode(False):
+        spec: dict[str, Any] = template(*options).to_dict(validate=False)
     spec.pop("config", None)  # Altair's own
     return spec
 

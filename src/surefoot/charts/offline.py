@@ -34,17 +34,23 @@ class OfflineLayers(Offline, alt.LayerChart):
     """Marks upon each other, shown without a network."""
 
 
-class OfflinePanels(Offline, alt.ConcatChart):
-    """Panels beside each other, shown without a network."""
-
-
 class OfflineFacets(Offline, alt.FacetChart):
     """The same chart for each group, shown without a network."""
 
 
 def cell(spec: dict[str, Any]) -> str:
     """A chart as the output of a notebook's cell: all that it needs is in it."""
-    place = f"surefoot-{uuid.uuid4().hex}"
+    return _drawn(spec, f"surefoot-{uuid.uuid4().hex}")
+
+
+def page(spec: dict[str, Any]) -> str:
+    """A chart as a page of its own, the same to the bit whenever it is written."""
+    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    body = _drawn(spec, "chart")
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
+
+
+def _drawn(spec: dict[str, Any], place: str) -> str:
     text = json.dumps(spec, allow_nan=False).replace("<", "\\u003c")
     draw = f'vegaEmbed("#{place}", {text}, {{ actions: false }});'
     return f'<div id="{place}"></div><script>{vega_script()}</script><script>{draw}</script>'

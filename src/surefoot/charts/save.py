@@ -8,6 +8,7 @@ from typing import Any
 
 import vl_convert
 
+from surefoot.charts.offline import page
 from surefoot.drafts import replaced_file
 from surefoot.errors import InputError
 
@@ -17,7 +18,7 @@ def save(chart: Any, stem: str | os.PathLike[str], scale: float = 2.0) -> list[P
     at all.
 
     Args:
-        chart: any Altair chart.
+        chart: any Altair chart, or a Vega-Lite specification.
         stem: the path without its ending; folders that are missing are made.
         scale: pixels of the PNG for each unit of the chart.
     """
@@ -27,11 +28,11 @@ def save(chart: Any, stem: str | os.PathLike[str], scale: float = 2.0) -> list[P
             f"{base} has an ending already: give {base.with_suffix('')}, and all "
             f"three files are written"
         )
-    spec = chart.to_dict()
+    spec = chart if isinstance(chart, dict) else chart.to_dict()
     contents = {
         ".png": vl_convert.vegalite_to_png(spec, scale=scale),
         ".svg": vl_convert.vegalite_to_svg(spec).encode(),
-        ".html": vl_convert.vegalite_to_html(spec, bundle=True).encode(),
+        ".html": page(spec).encode(),
     }
     return [
         write_whole(base.with_name(base.name + ending), content)

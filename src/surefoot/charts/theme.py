@@ -8,9 +8,9 @@ from typing import Any
 
 import altair as alt
 
-from surefoot.charts.offline import OfflineFacets, OfflineLayers, OfflinePanels
+from surefoot.charts.offline import OfflineFacets, OfflineLayers
 
-OFFLINE = {alt.ConcatChart: OfflinePanels, alt.FacetChart: OfflineFacets}
+OFFLINE = {alt.FacetChart: OfflineFacets}
 
 # Each has a contrast of 3 or more against both backgrounds below, so a chart needs no second set of
 # colours.
@@ -100,6 +100,10 @@ def config(palette: dict[str, str] = LIGHT) -> dict[str, Any]:
 
 def styled(chart: Any) -> alt.LayerChart:
     """The chart with the house's configuration, which notebooks show without a network."""
-    kind: Any = OFFLINE.get(type(chart), OfflineLayers)
-    finished: alt.LayerChart = kind.from_dict(chart.to_dict() | {"config": config()})
+    return from_spec(chart.to_dict(), OFFLINE.get(type(chart), OfflineLayers))
+
+
+def from_spec(spec: dict[str, Any], kind: Any = OfflineLayers) -> alt.LayerChart:
+    """A specification as such a chart."""
+    finished: alt.LayerChart = kind.from_dict(spec | {"config": config()})
     return finished
