@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import altair as alt
+import numpy as np
 import pandas as pd
 import pytest
 
