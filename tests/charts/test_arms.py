@@ -1,5 +1,9 @@
-import numpy as np
+import re
 
+import numpy as np
+import vl_convert
+
+from surefoot import Gaussian, LinearSimulator, RobustProblem, identify
 from surefoot.charts import arms_chart, arms_frame
 from surefoot.charts.arms import MOST_ROWS
 from tests.charts.results import WEATHER, finished, fresh, many
@@ -63,3 +67,16 @@ def test_costs_are_called_costs():
     assert "cost under the arm's worst perturbation" in drawn
     assert "highest mean cost" in drawn
     assert "reward" not in drawn
+
+
+def test_rows_stand_in_order_though_some_intervals_have_no_end():
+    problem = RobustProblem.from_lists(
+        [{"name": f"arm of {n}", "gain": float(n % 5), "delay": float(n % 2)} for n in range(8)],
+        [{"name": "new"}, {"name": "worn", "gain": -1.0}, {"name": "slow", "delay": 1.0}],
+    )
+    simulator = LinearSimulator(problem, [0.0, 1.0, -0.4], 0.3, seed=1)
+    result = identify(problem, simulator, delta=0.05, noise=Gaussian(), trust="pairs")
+    frame = arms_frame(result)
+    assert np.isinf(frame["low"]).any()
+    drawn = vl_convert.vegalite_to_svg(arms_chart(result).to_dict())
+    assert re.findall(r">(arm of \d)<", drawn) == frame["label"].tolist()

@@ -100,3 +100,9 @@ def test_bets_and_arms_on_their_own_clocks_are_held_against_one_level(kind):
     assert frame["eliminated"].sum() == 3
     drawn = json.dumps(evidence_chart(result).to_dict(), ensure_ascii=False)
     assert title in drawn
+
+
+def test_the_boundary_is_named_beside_the_last_look_where_no_mark_stands():
+    result = finished()
+    (named,) = evidence_chart(result).to_dict()["datasets"]["end"]
+    assert (named["pulls"], named["boundary"]) == (result.samples, result.history[-1].boundary)

@@ -16,6 +16,7 @@ from surefoot.charts.theme import BLUE, GREY, ORANGE
 
 MOST_ROWS = 40  # arms; more are drawn side by side, without their names
 MOST_LABELS = 20
+LABEL = 60  # pixels that the name of a perturbation takes, about
 KINDS = ["chosen", "still possible", "eliminated"]
 COLOURS, MARKS = [ORANGE, BLUE, GREY], ["diamond", "circle", "cross"]
 
@@ -74,12 +75,14 @@ def arms_drawing(result: Result, sign: int = 1, title: str = "Worst case of each
         tables = {"arms": frame, "chosen": frame.head(1)}
         return Drawing(_columns, (axis,), tables, title, subtitle)
     tables = {"arms": frame, "pairs": _pair_ticks(result, sign)}
-    return Drawing(_rows, (len(frame) <= MOST_LABELS, axis), tables, title, subtitle)
+    rows = {"$labels": frame["label"].tolist()}
+    return Drawing(_rows, (len(frame) <= MOST_LABELS, axis), tables, title, subtitle, rows)
 
 
 def _rows(labelled: bool, axis: str) -> alt.LayerChart:
-    arm = alt.Y("label:N", sort=None, title=None)
-    value = alt.X("value:Q", title=axis, scale=alt.Scale(zero=False))
+    arm = alt.Y("label:N", sort=["$labels"], title=None)
+    room = alt.Scale(zero=False, padding=LABEL / 2 if labelled else 0)
+    value = alt.X("value:Q", title=axis, scale=room)
     base = table("arms").encode(y=arm, color=_colour())
     bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=axis), x2="high:Q")
     others = table("pairs").mark_tick(color=GREY, opacity=0.6, thickness=1, height=8)

@@ -62,7 +62,7 @@ def evidence_drawing(result: Result, rivals: int = 6, title: str = "Why it stopp
     """`evidence_chart` before it is drawn."""
     frame = evidence_frame(result, rivals)
     boundary = _boundary_frame(result)
-    tables = {"evidence": frame, "boundary": boundary, "start": boundary.head(1)}
+    tables = {"evidence": frame, "boundary": boundary, "end": boundary.tail(1)}
     subtitle = (
         "evidence that an arm's worst case is beaten; it is eliminated (ring) at the boundary"
     )
@@ -119,8 +119,8 @@ def _boundary(unit: str) -> list[Any]:
     looks = base.mark_tick(color=GREY, orient="horizontal", thickness=2, width=8)
     looks = looks.encode(tooltip=["pulls:Q", alt.Tooltip("boundary:Q", format=".4g")])
     label = (
-        table("start")
-        .mark_text(align="left", dy=-9)
+        table("end")  # beside the plot, where no mark can be
+        .mark_text(align="left", baseline="middle", dx=16)
         .encode(x="pulls:Q", y="boundary:Q", text="name:N")
     )
     return [line, looks, label]
