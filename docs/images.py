@@ -8,7 +8,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import vl_convert
 
 import surefoot as sf
@@ -34,18 +33,24 @@ def controllers() -> sf.RobustProblem:
 
 
 def evidence() -> None:
-    """Why a run stopped. The noise is three times that of the example, so that there are several
+    """Why a study stopped. The noise is three times that of the example, so that there are several
     looks.
     """
-    problem = controllers()
-    gain, delay = problem.parameters.T
-    quality = 3.0 * gain - gain**2 - 1.5 * gain * delay - 0.5 * delay
-    theta, *_ = np.linalg.lstsq(problem.features, quality, rcond=None)
-    simulator = sf.LinearSimulator(problem, theta, noise=0.9, seed=8)
-    result = sf.identify(problem, simulator, delta=0.05, noise=sf.Gaussian())
-    chart = evidence_chart(result, rivals=5, title=f"Why it stopped: {result.sentence}")
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"delta": 0.05, "noise": sf.Gaussian(), "trust": "pairs", "seed": 1}
+        with sf.Study.create(Path(folder) / "study.db", controllers(), **options) as study:
+            result = study.run(quality, "serial")
+    title = f"Why it stopped: {result.arm_name}, {result.samples} pulls"
+    chart = evidence_chart(result, rivals=5, title=title)
     IMAGES.mkdir(exist_ok=True)
     (IMAGES / "evidence.png").write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=1.5))
+
+
+def quality(pull: sf.study.Pull) -> float:
+    """What the example of `surefoot init` measures, with more noise."""
+    gain, delay = pull.parameters["gain"], pull.parameters["delay"]
+    exact = 3.0 * gain - gain**2 - 1.5 * gain * delay - 0.5 * delay
+    return float(exact + pull.rng().normal(scale=0.9))
 
 
 def gallery() -> None:
