@@ -24,6 +24,7 @@ from surefoot.design import (
     robust_xy,
     xy_optimal,
 )
+from surefoot.groups import smallest_of
 
 Instance = tuple[Array, IntArray, Array]
 PERTURBATIONS = 5
@@ -119,7 +120,7 @@ def rows() -> Iterator[Row]:
 
 def lead(pairs: Array, offsets: IntArray, theta: Array) -> Design:
     """What a forecast asks for after each phase: the best arm at θ against all others."""
-    robust = np.minimum.reduceat(pairs @ theta, offsets[:-1])
+    robust = smallest_of(pairs @ theta, offsets)
     leader, rivals = int(np.argmax(robust)), np.arange(robust.size)
     return exact_separation(pairs, offsets, theta, leader, rivals, tolerance=0.05)
 
@@ -199,7 +200,7 @@ def exact_cone_programme(pairs: Array, offsets: IntArray, theta: Array) -> cp.Pr
     a block's rows.
     """
     values = pairs @ theta
-    leader = int(np.argmax(np.minimum.reduceat(values, offsets[:-1])))
+    leader = int(np.argmax(smallest_of(values, offsets)))
     identities = [
         (apex, arm)
         for apex in range(offsets[leader], offsets[leader + 1])

@@ -3,23 +3,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.algorithms import StopReason
-from surefoot.experiments.instances import irrelevant_dimensions, random_robust
+from surefoot.algorithms import Result, StopReason
+from surefoot.experiments.instances import Instance, irrelevant_dimensions, random_robust
 from surefoot.noise import Gaussian
 from surefoot.simulate import LinearSimulator, identify
 
 
+def found(instance: Instance, budget: int) -> Result:
+    simulator = LinearSimulator(*instance, seed=0)
+    return identify(
+        instance[0], simulator, "uniform", delta=0.05, noise=Gaussian(1.0), budget=budget
+    )
+
+
 @pytest.mark.parametrize("budget", [7, 100, 1234])
 def test_the_budget_is_spent_evenly(budget: int) -> None:
-    instance = irrelevant_dimensions(5)
-    result = identify(
-        instance[0],
-        LinearSimulator(*instance, seed=0),
-        "uniform",
-        delta=0.05,
-        noise=Gaussian(1.0),
-        budget=budget,
-    )
+    result = found(irrelevant_dimensions(5), budget)
     assert result.reason is StopReason.BUDGET
     assert result.samples == budget
     assert np.ptp(result.counts) <= 1
@@ -27,14 +26,7 @@ def test_the_budget_is_spent_evenly(budget: int) -> None:
 
 def test_it_stops_when_it_is_sure() -> None:
     instance = random_robust()
-    result = identify(
-        instance[0],
-        LinearSimulator(*instance, seed=0),
-        "uniform",
-        delta=0.05,
-        noise=Gaussian(1.0),
-        budget=10**6,
-    )
+    result = found(instance, 10**6)
     assert result.certified
     assert result.samples < 10**6
     assert result.arm == instance[0].best_arm(instance[1])

@@ -22,17 +22,17 @@ PULLS = 500  # of a study that is nearly tied, so that it lasts
 
 @dataclass(frozen=True)
 class Kind:
-    """How a study is made, opened, simulated and read.
-
-    Attributes:
-        slowly: the same rewards, so late that a driver can be killed in the middle.
-    """
+    """How a study is made, opened, simulated and read."""
 
     create: Callable[[Path], Study]
     simulate: Callable[[Pull], float]
-    slowly: Callable[[Pull], float]
     open: Callable[[Path], Study] = Study.open
     rewards_of: Callable[[Path], list[tuple[int, int, float]]] = lambda path: _rewards(path)
+
+    @property
+    def slowly(self) -> Late:
+        """The same rewards, so late that a driver can be killed in the middle."""
+        return Late(self.simulate)
 
 
 def jointly(pull: Pull) -> float:
@@ -50,24 +50,15 @@ def of_a_kind(pull: Pull) -> float:
     return better + 0.01 * (pull.parameters["on"] is True) + pull.rng().normal()
 
 
-def jointly_and_late(pull: Pull) -> float:
-    time.sleep(0.02)
-    return jointly(pull)
+@dataclass(frozen=True)
+class Late:
+    """A simulator that takes its time."""
 
+    simulator: Callable[[Pull], float]
 
-def late_coin(pull: Pull) -> float:
-    time.sleep(0.02)
-    return coin(pull)
-
-
-def late_of_a_kind(pull: Pull) -> float:
-    time.sleep(0.02)
-    return of_a_kind(pull)
-
-
-def late(pull: Pull) -> float:
-    time.sleep(0.02)
-    return linear(pull)
+    def __call__(self, pull: Pull) -> float:
+        time.sleep(0.02)
+        return self.simulator(pull)
 
 
 def _prime(problem: RobustProblem, **asked: Any) -> Callable[[Path], Study]:
@@ -91,15 +82,10 @@ KINDS = {
     "plain": Kind(
         lambda path: toy_study(path, ROUNDS, SIZE),
         linear,
-        late,
         lambda path: open_toy(path, ROUNDS, SIZE),
         toy_rewards,
     ),
-    "common random numbers": Kind(
-        _prime(TABLE, common_random_numbers=True), jointly, jointly_and_late
-    ),
-    "bounded": Kind(
-        _prime(toy_problem(), noise=Bounded(0, 1), common_random_numbers="auto"), coin, late_coin
-    ),
-    "categories": Kind(_prime(_categories()), of_a_kind, late_of_a_kind),
+    "common random numbers": Kind(_prime(TABLE, common_random_numbers=True), jointly),
+    "bounded": Kind(_prime(toy_problem(), noise=Bounded(0, 1), common_random_numbers="auto"), coin),
+    "categories": Kind(_prime(_categories()), of_a_kind),
 }
