@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import surefoot as sf
+from surefoot.algorithms.peers import KnRsb
 from surefoot.experiments.instances import Instance, classic, random_robust
 from surefoot.experiments.peer_instances import slippage
 from surefoot.experiments.session import journal
@@ -82,3 +83,18 @@ def few() -> dict[str, Instance]:
 
 def session(folder: Path, progress: JobProgress) -> sf.Session:
     return sf.Session(runs=4, out=folder, processes=1, progress=progress)
+
+
+def test_a_zone_stands_beside_a_tolerance(tmp_path: Path) -> None:
+    found = sf.compare(
+        {"PRIME": "prime", "KN": KnRsb(zone=1.0)},
+        {"SC": slippage(3, 2)},
+        session=session(tmp_path, NoProgress()),
+        noise=sf.Gaussian(),
+        trust="pairs",
+        tolerance=0.999,
+        true_noise=2.0,
+    )
+    by_name = found.summary().set_index("algorithm")
+    assert by_name["certified"].to_dict() == {"PRIME": 4, "KN": 0}
+    assert found.runs["good"].sum() >= 7

@@ -6,7 +6,7 @@ import hashlib
 import pickle
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,7 +88,8 @@ def compare(
             all is: the same call goes on with the rest.
         true_noise: standard deviation of the Gaussian rewards, one number or one per pair.
         settings: as of `identify`; by default delta is 0.05, the noise Gaussian with scale 1, and
-            misfit is ignored, since the model is right.
+            misfit is ignored, since the model is right. An algorithm that has no tolerance is run
+            without one; whether an answer is good is judged by it for all.
     """
     usual: dict[str, Any] = {"delta": 0.05, "noise": Gaussian(1.0), "on_misfit": "ignore"}
     asked = Settings(**(usual | settings))
@@ -101,7 +102,8 @@ def compare(
         for label, choice in choices.items()
     }
     for (place, _), algorithm in made.items():
-        algorithm.start(instances[place][0], asked)  # refuses what cannot work before any run
+        # refuses what cannot work before any run
+        algorithm.start(instances[place][0], _asked_of(algorithm, asked))
     with opened(session, runs) as work:
         jobs = [
             Job(
@@ -122,6 +124,11 @@ def _made(choice: Choice, instance: Instance) -> Algorithm:
     return choice if isinstance(choice, Algorithm) else choice(instance)
 
 
+def _asked_of(algorithm: Algorithm, settings: Settings) -> Settings:
+    """The settings that an algorithm takes: not all have a tolerance."""
+    return settings if algorithm.supports_tolerance else replace(settings, tolerance=0.0)
+
+
 def _run(
     algorithm: Algorithm,
     instance: Instance,
@@ -134,7 +141,7 @@ def _run(
     source = np.random.SeedSequence(root, spawn_key=(number,))
     simulator = LinearSimulator(problem, theta, true_noise, seed=source)
     begun = time.perf_counter()
-    run = algorithm.start(problem, settings)
+    run = algorithm.start(problem, _asked_of(algorithm, settings))
     while phase := run.next_phase():
         run.update(simulator.pull(phase))
     result, values = run.result, problem.robust_values(theta)

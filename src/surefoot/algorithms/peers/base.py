@@ -75,7 +75,8 @@ def positive(name: str, option: str, given: Any) -> float:
     if number <= 0:
         raise InputError(
             f"{name} needs {option} to be a positive number, in the unit of the rewards, not "
-            f"{given!r:.60}"
+            f'{given!r:.60}: in study.toml algorithm = {{ name = "{name}", {option} = 1.0 }}, in '
+            f"Python {option}=1.0 of its class"
         )
     return number
 
