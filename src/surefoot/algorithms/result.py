@@ -206,8 +206,12 @@ class Result:
         return (
             f"{self.sentence}\n{self.reason.name}: {self.reason.value}\n"
             f"{self.algorithm}, delta {self.settings.delta:g}, policy {self.settings.confidence}, "
-            f"{len(self.history)} phases; {self.checks}" + (f"\n{self.edge}" if self.edge else "")
+            f"{self._phases}; {self.checks}" + (f"\n{self.edge}" if self.edge else "")
         )
+
+    @property
+    def _phases(self) -> str:
+        return "1 phase" if len(self.history) == 1 else f"{len(self.history)} phases"
 
     def to_html(self) -> str:
         """A self-contained page: the answer, the certificate, the charts, the arms."""
