@@ -28,7 +28,7 @@ SUITES = [
     Suite("configurations", 2500, configurations),
     Suite("tables", 2500, tables),
     Suite("signals at the start", 30, Signals(latest=1.3)),
-    Suite("clusters", 8, clusters),
+    Suite("clusters", 6, clusters),
     Suite("dashboard under load", 3, Load(half_sent=1200, readers=90)),
 ]
 SHOWN = 5  # trials of each suite that did not hold

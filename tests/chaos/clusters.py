@@ -32,8 +32,8 @@ KINDS = {
     'perturbations.list = [{ name = "none" }, { name = "less", dose = -0.01 }]',
     "bounded": 'noise = { kind = "bounded", low = -9, high = 9 }\n'
     "arms.grid = { dose = [1.0, 1.01] }",
-    "categories": 'arms.grid = { dose = [1.0, 1.01], kind = ["plain", "fancy"] }\n'
-    'perturbations.list = [{ name = "none" }, { name = "plain", kind = "plain" }]',
+    "categories": 'arms.list = [{ dose = 1.0, kind = "fancy" }, { dose = 1.01, kind = "odd" }]\n'
+    'perturbations.list = [{ name = "none" }, { name = "worn", kind = "plain" }]',
 }
 WAIT = 300.0  # seconds for anything, on a machine that is busy
 
@@ -50,15 +50,19 @@ def simulate_slowly(pull: object) -> float:
 
 
 def clusters(count: int, folder: Path, generator: np.random.Generator) -> Iterator[Trial]:
-    """In turn: a worker is killed and another takes its place; the scheduler is killed."""
+    """A worker is killed and another takes its place, for a study of each kind; in every third
+    trial the scheduler is killed.
+    """
     for number in range(count):
-        kind = list(KINDS)[number // 2 % len(KINDS)]
+        kind = list(KINDS)[(number - number // 3) % len(KINDS)]
         calm, own = _study(folder / f"calm-{number}", kind), _study(folder / f"own-{number}", kind)
         expected = _rewards_at_the_end(calm)
         told = int(generator.integers(1, 200))
-        lost, harm = [("a worker", _worker_killed), ("the scheduler", _scheduler_killed)][
-            number % 2
-        ]
+        lost, harm = (
+            ("the scheduler", _scheduler_killed)
+            if number % 3 == 2
+            else ("a worker", _worker_killed)
+        )
         broken = harm(own, told)
         if not broken and _rewards_at_the_end(own) != expected:
             broken = "another end"
