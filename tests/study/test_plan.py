@@ -108,7 +108,7 @@ def test_studies_without_an_answer_are_counted_and_left_out_of_the_mean() -> Non
 
 
 def test_a_large_problem_is_planned_without_what_compares_every_pair_with_every_arm() -> None:
-    problem = large_problem(1000, 20)
+    problem = large_problem(5000, 20)
     tracemalloc.start()
     try:
         asked = Prospect(problem, UNKNOWN, algorithm_from("prime"), compare=True)
