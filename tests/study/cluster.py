@@ -98,4 +98,5 @@ class Cluster:
             if found:
                 return found[0]
             time.sleep(0.05)
+        self.__exit__()  # nobody else would end it
         raise RuntimeError(f"the scheduler did not start: {log.read_text()}")
