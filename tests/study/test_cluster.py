@@ -177,8 +177,8 @@ def test_what_runs_on_which_worker_is_known(
 
 def test_the_commands_of_the_guide_work_as_written(tmp_path: Path) -> None:
     """But for the host and the port, which are free ones on loopback."""
-    page = (ROOT / "docs" / "guides" / "own-simulator.md").read_text(encoding="utf-8")
-    found = re.search(r"## A cluster\n\n```sh\n(.*?)```", page, re.DOTALL)
+    page = (ROOT / "docs" / "guides" / "cluster.md").read_text(encoding="utf-8")
+    found = re.search(r"## With Dask\n\n```sh\n(.*?)```", page, re.DOTALL)
     assert found is not None
     commands = [line.split("#")[0].split() for line in found[1].splitlines()]
     install, scheduler, worker, run = commands
