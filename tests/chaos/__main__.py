@@ -20,6 +20,7 @@ from tests.chaos.load import Load
 from tests.chaos.signals import Signals
 from tests.chaos.trial import Suite, Trial
 from tests.study.killed import KINDS
+from tests.terminal import hear_signals
 
 SUITES = [
     *(Suite(f"kills, {kind}", 100 if kind == "plain" else 40, Kills(kind)) for kind in KINDS),
@@ -48,6 +49,7 @@ def _cpu_seconds() -> float:
 
 
 def main() -> int:
+    hear_signals()
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--share", type=float, default=1.0, help="of the trials to make")
     parser.add_argument("--only", choices=[suite.name for suite in SUITES], action="append")
