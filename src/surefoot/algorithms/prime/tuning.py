@@ -194,6 +194,16 @@ class Tuning:
     )
     least_own: float = samples(0.01, 1e-6, 1, "share of the variance that is never common to all")
 
+    pooled_pulls: int = samples(3, 2, 10_000, "pulls of a pair at least, for one unknown level")
+    score_least: int = samples(
+        6, 2, 10_000, "batches of t statistics, and pulls of a pair, at least"
+    )
+    score_most: int = samples(30, 2, 10_000, "batches of t statistics at most")
+    skew_pulls: float = samples(4.0, 0, 1e6, "pulls of a pair for each unit of squared skewness")
+    skew_most: int = samples(400, 2, 10**9, "pulls of a pair that skewness asks for at most")
+    wealth_least: int = samples(4, 1, 10_000, "batches of a wager, and pulls of a pair, at least")
+    wealth_most: int = samples(2000, 1, 10**9, "batches of a wager at most")
+
     batch_choices: tuple[float, ...] = samples(
         (5, 6, 7, 8, 10, 12, 15, 20, 25, 30), 2, 10_000, "how many batches a phase may have"
     )

@@ -16,9 +16,11 @@ from surefoot.algorithms.prime.direct.judges import (
     PooledJudge,
     StudentJudge,
 )
+from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.statistics import Outcome, Phase
 from tests.evidence.phases import LEVEL, drawn
 
+TUNING = Tuning()
 GRID = Grid(np.array([1.0, 2.0, 4.0]), np.full(3, 2.5))
 SIZES = np.array([1, 1, 1])
 CONTEST = Contest(0, np.array([0]), np.array([0]), np.array([1, 2]), np.array([1, 2]))
@@ -40,14 +42,16 @@ def _scores(judge: NormalJudge, scales: np.ndarray, seed: int) -> np.ndarray:
 
 def test_known_and_pooled_scores_are_standard_normal_at_ties() -> None:
     scales = np.array([1.0, 3.0, 0.5])
-    known = _scores(NormalJudge(GRID, SIZES, scales, 0.0), scales, seed=1)
-    pooled = _scores(PooledJudge(GRID, SIZES, np.ones(3), 0.0), np.full(3, 7.0), seed=2)
+    known = _scores(NormalJudge(GRID, SIZES, scales, 0.0, TUNING), scales, seed=1)
+    pooled = _scores(PooledJudge(GRID, SIZES, np.ones(3), 0.0, TUNING), np.full(3, 7.0), seed=2)
     for column in (*known.T, *pooled.T):
         assert stats.kstest(column, "norm").pvalue > LEVEL
 
 
 def test_students_scores_are_standard_normal_or_below_under_unequal_noise() -> None:
-    scores = _scores(StudentJudge(GRID, SIZES, np.ones(3), 0.0), np.array([1.0, 30.0, 0.1]), seed=3)
+    scores = _scores(
+        StudentJudge(GRID, SIZES, np.ones(3), 0.0, TUNING), np.array([1.0, 30.0, 0.1]), seed=3
+    )
     for column in scores.T:
         assert stats.kstest(column, "norm", alternative="less").pvalue > LEVEL
         small = int((column > 1.645).sum())
@@ -58,14 +62,14 @@ def test_a_phase_without_scatter_is_no_evidence_for_the_challenger() -> None:
     phase = Phase(0, np.array([3, 3, 3]))
     rewards = np.repeat([1.0, 0.0, 2.0], 3)
     silent = Outcome.from_rewards(phase, 3, np.repeat(np.arange(3), 3), rewards)
-    plain, eased = PooledJudge(GRID, SIZES, np.ones(3), 0.0).scores(CONTEST, phase, silent)
+    plain, eased = PooledJudge(GRID, SIZES, np.ones(3), 0.0, TUNING).scores(CONTEST, phase, silent)
     assert plain[0, 0] == 0
     assert plain[0, 1] < -30
     assert np.array_equal(plain, eased)
 
 
 def test_weights_are_the_clocks_steps_and_clocks_advance() -> None:
-    judge = NormalJudge(GRID, SIZES, np.ones(3), 0.0)
+    judge = NormalJudge(GRID, SIZES, np.ones(3), 0.0, TUNING)
     phase = Phase(0, COUNTS)
     outcome = drawn(np.random.default_rng(4), phase, np.ones(3))
     first = judge.weigh(CONTEST, OUTLOOK, phase, outcome).plain
@@ -78,7 +82,7 @@ def test_weights_are_the_clocks_steps_and_clocks_advance() -> None:
 
 
 def test_clocks_that_ran_down_ask_for_nothing() -> None:
-    judge = NormalJudge(GRID, SIZES, np.ones(3), 0.0)
+    judge = NormalJudge(GRID, SIZES, np.ones(3), 0.0, TUNING)
     phase = Phase(0, COUNTS)
     outcome = drawn(np.random.default_rng(5), phase, np.ones(3))
     for _ in range(4):
@@ -90,7 +94,7 @@ def test_clocks_that_ran_down_ask_for_nothing() -> None:
 
 
 def test_skewed_differences_ask_for_more_pulls() -> None:
-    judge, rng = StudentJudge(GRID, SIZES, np.ones(3), 0.0), np.random.default_rng(6)
+    judge, rng = StudentJudge(GRID, SIZES, np.ones(3), 0.0, TUNING), np.random.default_rng(6)
     assert judge.least_pulls(CONTEST) == judge.least_batches
     phase = Phase(0, np.array([12, 12, 12]), 12)
     for _ in range(60):
@@ -105,7 +109,7 @@ def test_skewed_differences_ask_for_more_pulls() -> None:
 
 
 def test_rare_rises_ask_for_nothing() -> None:
-    judge, rng = StudentJudge(GRID, SIZES, np.ones(3), 0.0), np.random.default_rng(6)
+    judge, rng = StudentJudge(GRID, SIZES, np.ones(3), 0.0, TUNING), np.random.default_rng(6)
     phase = Phase(0, np.array([12, 12, 12]), 12)
     for _ in range(60):
         rewards = rng.standard_normal(36)
@@ -117,7 +121,7 @@ def test_rare_rises_ask_for_nothing() -> None:
 
 
 def test_wealth_is_in_logarithms_and_never_runs_down() -> None:
-    judge = BettingJudge(1.0, 3, 0.05, 0.0)
+    judge = BettingJudge(1.0, 3, 0.05, 0.0, TUNING)
     assert np.allclose(judge.boundary, np.log(20))
     assert judge.roots.tolist() == [1, 1, 1]
     assert not judge.exhausted.any()

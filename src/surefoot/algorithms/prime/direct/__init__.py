@@ -49,14 +49,16 @@ def direct_course(problem: RobustProblem, settings: Settings, tuning: Tuning) ->
 def _judge(problem: RobustProblem, settings: Settings, tuning: Tuning) -> tuple[Judge, Attained]:
     noise, n_arms = settings.noise, problem.n_arms
     if noise.evidence == "wealth":
-        wealth = BettingJudge(2 * noise.scales(1)[0], n_arms, settings.delta, settings.tolerance)
+        span, tolerance = 2 * noise.scales(1)[0], settings.tolerance
+        wealth = BettingJudge(span, n_arms, settings.delta, tolerance, tuning)
         return wealth, WealthAttained(n_arms, 1.0)
     steps = _steps(tuning.grid_growth, tuning.grid_points)
     # where scales are upper bounds, steps smaller than planned might cross a little more
     shape, delta = _shape(tuning), tuning.grid_spent * settings.delta
     grid = Grid(np.cumsum(steps), noise.boundary(steps, delta, shape))
     scales = noise.scales(problem.n_pairs)
-    judge = JUDGES[noise.evidence](grid, np.diff(problem.offsets), scales, settings.tolerance)
+    sizes, tolerance = np.diff(problem.offsets), settings.tolerance
+    judge = JUDGES[noise.evidence](grid, sizes, scales, tolerance, tuning)
     if noise.mixes:
         mixed = mixture(steps, delta, shape)
         return judge, MixtureAttained(n_arms, 1.0, steps, mixed)

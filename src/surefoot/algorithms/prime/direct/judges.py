@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 
 from surefoot.algorithms.prime.direct.clocks import Clocks, Forecast, Grid
 from surefoot.algorithms.prime.direct.contest import Contest
+from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array, IntArray
 from surefoot.evidence.betting import Prior, log_wealth
 from surefoot.evidence.caution import Shapes
 from surefoot.evidence.student import normal_scores, student_scores
 from surefoot.statistics import Outcome, Phase
-
-SKEWED = 4.0  # pulls of a pair for each unit of squared skewness
-MOST_FOR_SKEWNESS = 400
 
 
 class Outlook(NamedTuple):
@@ -112,8 +110,10 @@ class NormalJudge(Judge):
         tolerance: counted in the challenger's favour where it is eased.
     """
 
-    def __init__(self, grid: Grid, sizes: IntArray, scales: Array, tolerance: float) -> None:
-        self.scales, self.tolerance = scales, tolerance
+    def __init__(
+        self, grid: Grid, sizes: IntArray, scales: Array, tolerance: float, tuning: Tuning
+    ) -> None:
+        self.scales, self.tolerance, self.tuning = scales, tolerance, tuning
         self.grid, self.clocks = grid, Clocks(grid, len(sizes))
 
     @property
@@ -171,16 +171,17 @@ class PooledJudge(NormalJudge):
         )
 
     def least_pulls(self, contest: Contest) -> int:
-        return 3
+        return self.tuning.pooled_pulls
 
 
 class StudentJudge(NormalJudge):
     """The noise is unknown and may differ from pair to pair: t statistics of batches."""
 
-    least_batches, most_batches = 6, 30
-
-    def __init__(self, grid: Grid, sizes: IntArray, scales: Array, tolerance: float) -> None:
-        super().__init__(grid, sizes, scales, tolerance)
+    def __init__(
+        self, grid: Grid, sizes: IntArray, scales: Array, tolerance: float, tuning: Tuning
+    ) -> None:
+        super().__init__(grid, sizes, scales, tolerance, tuning)
+        self.least_batches, self.most_batches = tuning.score_least, tuning.score_most
         self.shapes = Shapes(sizes)
 
     def scores(self, contest: Contest, phase: Phase, outcome: Outcome) -> Verdicts:
@@ -203,7 +204,8 @@ class StudentJudge(NormalJudge):
         """
         cells = np.ix_(contest.places, contest.rivals)
         most = -float(self.shapes.skewness(contest.challenger)[cells].min(initial=0.0))
-        return int(min(max(self.least_batches, SKEWED * most**2), MOST_FOR_SKEWNESS))
+        wanted = min(self.tuning.skew_pulls * most**2, self.tuning.skew_most)
+        return max(self.least_batches, int(wanted))
 
 
 class BettingJudge(Judge):
@@ -213,10 +215,13 @@ class BettingJudge(Judge):
         span: the length of the range.
     """
 
-    least_batches, most_batches, whole = 4, 2000, True
+    whole = True
 
-    def __init__(self, span: float, n_arms: int, delta: float, tolerance: float) -> None:
+    def __init__(
+        self, span: float, n_arms: int, delta: float, tolerance: float, tuning: Tuning
+    ) -> None:
         self.span, self.tolerance = span, tolerance
+        self.least_batches, self.most_batches = tuning.wealth_least, tuning.wealth_most
         self._level, self._n_arms = math.log(1 / delta), n_arms
 
     @property
