@@ -11,24 +11,24 @@ import pytest
 
 import surefoot as sf
 from surefoot.algorithms import algorithm_from
+from surefoot.study.intended import IntendedStudy
 from surefoot.study.plan import Cost, Effort, Spread, expected_costs
-from surefoot.study.prospect import Prospect
-from tests.study.test_prospect import large_problem, pilot_of
+from tests.study.test_intended import large_problem, pilot_of
 from tests.study.toys import toy_problem
 
 UNKNOWN = sf.Settings(delta=0.05, noise=sf.Gaussian(equal=True))
 
 
-def prospect(settings: sf.Settings = UNKNOWN, **changes: object) -> Prospect:
-    return Prospect(toy_problem(), settings, algorithm_from("prime"), **changes)
+def intended(settings: sf.Settings = UNKNOWN, **changes: object) -> IntendedStudy:
+    return IntendedStudy(toy_problem(), settings, algorithm_from("prime"), **changes)
 
 
-def costs(asked: Prospect, gaps: tuple[float, ...], runs: int = 2) -> list[Cost]:
+def costs(asked: IntendedStudy, gaps: tuple[float, ...], runs: int = 2) -> list[Cost]:
     return expected_costs(asked, gaps, Effort(math.inf, runs))
 
 
 def test_hardness_grows_with_the_inverse_square_of_the_gap() -> None:
-    wide, narrow = costs(prospect(compare=True), (0.1, 1.0))
+    wide, narrow = costs(intended(compare=True), (0.1, 1.0))
     assert (wide.gap, narrow.gap) == (1.0, 0.1)
     assert narrow.hardness == pytest.approx(100 * wide.hardness)
     assert narrow.lower_bound == pytest.approx(100 * wide.lower_bound)
@@ -39,7 +39,7 @@ def test_hardness_grows_with_the_inverse_square_of_the_gap() -> None:
 
 def test_the_scale_of_the_noise_does_not_matter_to_a_gap_in_its_units() -> None:
     small = sf.Settings(delta=0.05, noise=sf.Gaussian(0.01))
-    (one,), (other,) = (costs(prospect(settings), (0.5,), 1) for settings in (UNKNOWN, small))
+    (one,), (other,) = (costs(intended(settings), (0.5,), 1) for settings in (UNKNOWN, small))
     assert one.hardness == pytest.approx(other.hardness, rel=1e-6)
 
 
@@ -49,10 +49,10 @@ def direct(tolerance: float) -> sf.Settings:
 
 def test_a_tolerance_counts_once_a_pilot_says_how_large_the_noise_is() -> None:
     pilot = pilot_of(scale=2.0)
-    (strict,) = costs(prospect(direct(0.0), pilot=pilot), (0.2,))
-    (eased,) = costs(prospect(direct(1.0), pilot=pilot), (0.2,))
-    (not_counted,) = costs(prospect(direct(1.0)), (0.2,))
-    (plain,) = costs(prospect(direct(0.0)), (0.2,))
+    (strict,) = costs(intended(direct(0.0), pilot=pilot), (0.2,))
+    (eased,) = costs(intended(direct(1.0), pilot=pilot), (0.2,))
+    (not_counted,) = costs(intended(direct(1.0)), (0.2,))
+    (plain,) = costs(intended(direct(0.0)), (0.2,))
     assert eased.pulls["prime"].mean < strict.pulls["prime"].mean / 2
     assert math.isnan(eased.lower_bound)
     assert not_counted.pulls == plain.pulls
@@ -63,14 +63,14 @@ def test_common_random_numbers_save_what_the_pilot_says() -> None:
         delta=0.05, noise=sf.Gaussian(), trust="pairs", common_random_numbers=True
     )
     means = [
-        costs(prospect(settings, pilot=pilot_of(1.0, common)), (0.2,))[0].pulls["prime"].mean
+        costs(intended(settings, pilot=pilot_of(1.0, common)), (0.2,))[0].pulls["prime"].mean
         for common in (0.0, 0.95)
     ]
     assert means[1] < means[0] / 2
 
 
 def test_workers_shorten_the_rounds_and_not_the_pulls() -> None:
-    (alone,), (many,) = (costs(prospect(workers=count), (0.5,)) for count in (1, 20))
+    (alone,), (many,) = (costs(intended(workers=count), (0.5,)) for count in (1, 20))
     assert alone.pulls == many.pulls
     assert alone.rounds["prime"].mean == alone.pulls["prime"].mean
     assert many.rounds["prime"].mean < alone.rounds["prime"].mean / 4
@@ -90,12 +90,12 @@ def test_it_stops_before_its_time_is_up_and_says_how_far_it_came() -> None:
     def clock() -> float:
         return float(next(ticks))
 
-    found = expected_costs(prospect(), (1.0, 0.5), Effort(30.0, 1000, Seen(), clock))
+    found = expected_costs(intended(), (1.0, 0.5), Effort(30.0, 1000, Seen(), clock))
     assert 1 <= found[0].pulls["prime"].runs < 20
     assert shown[-1] == -1
     assert sorted(shown[:-1]) == shown[:-1]
     assert shown[-2] <= 1
-    (wide, narrow) = expected_costs(prospect(), (1.0, 0.5), Effort(0.0, 1000, clock=clock))
+    (wide, narrow) = expected_costs(intended(), (1.0, 0.5), Effort(0.0, 1000, clock=clock))
     assert wide.pulls["prime"].runs == 1
     assert narrow.pulls["prime"].runs == 0
 
@@ -111,7 +111,7 @@ def test_a_large_problem_is_planned_without_what_compares_every_pair_with_every_
     problem = large_problem(5000, 20)
     tracemalloc.start()
     try:
-        asked = Prospect(problem, UNKNOWN, algorithm_from("prime"), compare=True)
+        asked = IntendedStudy(problem, UNKNOWN, algorithm_from("prime"), compare=True)
         (cost,) = costs(asked, (2.0,), 1)
         assert tracemalloc.get_traced_memory()[1] < 200e6
     finally:
@@ -120,7 +120,7 @@ def test_a_large_problem_is_planned_without_what_compares_every_pair_with_every_
 
 
 def test_the_pairs_own_hardness_is_left_out_where_it_would_take_too_long() -> None:
-    asked = Prospect(large_problem(50, 10), direct(0.0), algorithm_from("prime"))
+    asked = IntendedStudy(large_problem(50, 10), direct(0.0), algorithm_from("prime"))
     (cost,) = costs(asked, (2.0,), 1)
     assert math.isnan(cost.hardness)
     assert cost.pulls["prime"].runs == 1
@@ -129,7 +129,7 @@ def test_the_pairs_own_hardness_is_left_out_where_it_would_take_too_long() -> No
 
 def test_parallel_phases_cost_pulls_and_save_time() -> None:
     settings = sf.Settings(delta=0.05, noise=sf.Gaussian(), trust="pairs", parallel=64)
-    (cost,) = costs(prospect(settings, workers=64), (0.2,), 4)
+    (cost,) = costs(intended(settings, workers=64), (0.2,), 4)
     wide, narrow = "prime", "prime, parallel 1"
     assert list(cost.pulls) == [wide, narrow]
     assert cost.rounds[wide].mean < cost.rounds[narrow].mean / 1.5

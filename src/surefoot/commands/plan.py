@@ -13,9 +13,9 @@ from surefoot.commands.terminal import print_table
 if TYPE_CHECKING:
     from surefoot.problem import RobustProblem
     from surefoot.study.config import StudyConfig
+    from surefoot.study.intended import IntendedStudy
     from surefoot.study.pilot import Pilot
     from surefoot.study.plan import Cost, Spread
-    from surefoot.study.prospect import Prospect
 
 FOREVER = 1e9  # seconds
 OWN_PAIRS, OWN_PULLS = 8, 10  # of a pilot that the plan makes itself
@@ -71,8 +71,8 @@ def command(
     from surefoot.errors import InputError
     from surefoot.progress import NoProgress, progress_for
     from surefoot.study.config import StudyConfig
+    from surefoot.study.intended import IntendedStudy
     from surefoot.study.plan import GAPS, Effort, expected_costs
-    from surefoot.study.prospect import Prospect
 
     if gap and min(gap) <= 0:
         raise InputError(
@@ -84,13 +84,13 @@ def command(
     tried = _pilot(config, pilot, try_out)
     algorithm = config.values.algorithm.build()
     workers = workers or config.settings.parallel
-    prospect = Prospect(problem, config.settings, algorithm, tried, workers, compare)
+    intended = IntendedStudy(problem, config.settings, algorithm, tried, workers, compare)
     shown = NoProgress() if quiet else progress_for(sys.stderr)
     effort = Effort(limit, progress=shown) if runs is None else Effort(FOREVER, runs, shown)
-    costs = expected_costs(prospect, gap or GAPS, effort)
+    costs = expected_costs(intended, gap or GAPS, effort)
     if seconds is None:
         seconds = 1.0 if tried is None else tried.seconds
-    _print(prospect, costs, seconds)
+    _print(intended, costs, seconds)
 
 
 def _size(problem: RobustProblem, trust: str) -> str:
@@ -116,14 +116,14 @@ def _pilot(config: StudyConfig, file: Path | None, try_out: bool) -> Pilot | Non
     return None
 
 
-def _print(prospect: Prospect, costs: list[Cost], seconds: float) -> None:
+def _print(intended: IntendedStudy, costs: list[Cost], seconds: float) -> None:
     from rich.table import Table
 
     from surefoot.progress import duration
 
     names = list(costs[0].pulls)
-    timed = names[: 2 if prospect.settings.parallel > 1 else 1]
-    in_unit = ["gap"] if prospect.knows_unit else []
+    timed = names[: 2 if intended.settings.parallel > 1 else 1]
+    in_unit = ["gap"] if intended.knows_unit else []
     headings = [name.replace("-", "-\n").replace(", ", "\n") for name in names]
     times = [f"time,\n{name.rpartition(', ')[2]}" if len(timed) > 1 else "time" for name in timed]
     table = Table("gap /\nnoise", *in_unit, "hardness\nH*", "lower\nbound", *headings, *times)
@@ -131,7 +131,7 @@ def _print(prospect: Prospect, costs: list[Cost], seconds: float) -> None:
         took = [cost.rounds[name].mean * seconds for name in timed]
         table.add_row(
             f"{cost.gap:g}",
-            *([f"{cost.gap * prospect.typical:.3g}"] if in_unit else []),
+            *([f"{cost.gap * intended.typical:.3g}"] if in_unit else []),
             _number(cost.hardness),
             _number(cost.lower_bound),
             *(_spread(cost.pulls[name]) for name in names),
@@ -139,7 +139,7 @@ def _print(prospect: Prospect, costs: list[Cost], seconds: float) -> None:
         )
     print_table(table)
     runs = [spread.runs for cost in costs for spread in cost.pulls.values()]
-    for line in _words(prospect, max(runs)):
+    for line in _words(intended, max(runs)):
         print(line)
 
 
@@ -159,16 +159,16 @@ def _spread(spread: Spread) -> str:
     return f"{spread.mean:,.0f}\n{spread.low:,.0f} to {spread.high:,.0f}{without}"
 
 
-def _words(prospect: Prospect, runs: int) -> list[str]:
-    from surefoot.study.prospect import left_out
+def _words(intended: IntendedStudy, runs: int) -> list[str]:
+    from surefoot.study.intended import left_out
 
-    settings = prospect.settings
+    settings = intended.settings
     said = [
         f"Pulls at delta = {settings.delta:g}: the mean of up to {runs} simulated studies with "
         "random rewards, and what 80 % of them took; the gap is that between the worst cases of "
         "the best two arms. --time 60 simulates more."
     ]
-    if settings.tolerance and prospect.knows_unit:
+    if settings.tolerance and intended.knows_unit:
         said.append(f"They end with an arm that is best to within {settings.tolerance:g}.")
     elif settings.tolerance:
         said.append(
@@ -179,11 +179,11 @@ def _words(prospect: Prospect, runs: int) -> list[str]:
         said.append("A tolerance or a budget bounds the cost when arms are nearly equal.")
     if settings.parallel > 1:
         said.append(
-            f"Times are for {prospect.workers} workers, which wait at the end of each phase: with "
+            f"Times are for {intended.workers} workers, which wait at the end of each phase: with "
             f"parallel = {settings.parallel} phases are larger and fewer."
         )
     if settings.noise.limits:
         said.append("Rewards with a range are simulated as normal ones.")
-    if prospect.compare and left_out(prospect.problem):
-        said.append(f"Left out, because the problem is too large: {left_out(prospect.problem)[0]}.")
+    if intended.compare and left_out(intended.problem):
+        said.append(f"Left out, because the problem is too large: {left_out(intended.problem)[0]}.")
     return said

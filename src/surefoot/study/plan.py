@@ -16,7 +16,7 @@ from surefoot.hardness import Complexity, complexity
 from surefoot.problem import RobustProblem
 from surefoot.progress import JobProgress, JobsSnapshot, NoProgress
 from surefoot.simulate import LinearSimulator
-from surefoot.study.prospect import Prospect, unit_gap_theta
+from surefoot.study.intended import IntendedStudy, unit_gap_theta
 
 GAPS = (2.0, 1.0, 0.5, 0.2, 0.1)
 MOST_OWN = 400  # pairs up to which their own hardness is worked out: each is a dimension
@@ -86,22 +86,22 @@ class Effort:
 
 
 def expected_costs(
-    prospect: Prospect, gaps: Sequence[float] = GAPS, effort: Effort | None = None
+    intended: IntendedStudy, gaps: Sequence[float] = GAPS, effort: Effort | None = None
 ) -> list[Cost]:
     """Costs for each gap, over random parameters θ that are scaled to it.
 
     What the true θ is, only the study itself finds out; random ones show the order of magnitude.
     Gaps for which the time did not suffice have no runs.
     """
-    return _Simulation(prospect, sorted(gaps, reverse=True), effort or Effort()).costs()
+    return _Simulation(intended, sorted(gaps, reverse=True), effort or Effort()).costs()
 
 
 class _Simulation:
     """Rounds of simulated studies: in each a new θ, for every gap and algorithm."""
 
-    def __init__(self, prospect: Prospect, gaps: Sequence[float], effort: Effort) -> None:
-        self.prospect, self.gaps, self.effort = prospect, gaps, effort
-        self.contestants = prospect.contestants()
+    def __init__(self, intended: IntendedStudy, gaps: Sequence[float], effort: Effort) -> None:
+        self.intended, self.gaps, self.effort = intended, gaps, effort
+        self.contestants = intended.contestants()
         self.pulls: dict[tuple[float, str], list[float]] = {
             (gap, name): [] for gap in gaps for name in self.contestants
         }
@@ -113,7 +113,7 @@ class _Simulation:
         try:
             for number in range(self.effort.most_runs):
                 before = self._elapsed
-                self._round(np.random.SeedSequence(self.prospect.seed, spawn_key=(number,)))
+                self._round(np.random.SeedSequence(self.intended.seed, spawn_key=(number,)))
                 took = self._elapsed - before
                 # the first loads compiled code
                 if self._elapsed + (took if number else took / 2) > self.effort.seconds:
@@ -124,17 +124,17 @@ class _Simulation:
 
     def _round(self, source: np.random.SeedSequence) -> None:
         of_theta, *of_gaps = source.spawn(1 + len(self.gaps))
-        prospect = self.prospect
-        theta = unit_gap_theta(prospect.problem, np.random.default_rng(of_theta))
-        theta = theta * prospect.typical
-        self.hardness.append(_hardness(prospect, theta))
+        intended = self.intended
+        theta = unit_gap_theta(intended.problem, np.random.default_rng(of_theta))
+        theta = theta * intended.typical
+        self.hardness.append(_hardness(intended, theta))
         for gap, stream in zip(self.gaps, of_gaps, strict=True):
             for name, child in zip(
                 self.contestants, stream.spawn(len(self.contestants)), strict=True
             ):
                 if self._elapsed > self.effort.seconds and self.rounds[self.gaps[0], name]:
                     return
-                pulls, rounds = _simulated(prospect, self.contestants[name], gap * theta, child)
+                pulls, rounds = _simulated(intended, self.contestants[name], gap * theta, child)
                 self.pulls[gap, name].append(pulls)
                 self.rounds[gap, name].append(rounds)
                 self._show()
@@ -152,7 +152,7 @@ class _Simulation:
     def _cost(self, gap: float) -> Cost:
         known = [hardness for hardness in self.hardness if hardness is not None]
         exact = np.mean([h.exact for h in known]) if known else math.nan
-        delta, eased = self.prospect.settings.delta, self.prospect.settings.tolerance > 0
+        delta, eased = self.intended.settings.delta, self.intended.settings.tolerance > 0
         bound = np.mean([h.lower_bound(delta) for h in known]) if known else math.nan
         return Cost(
             gap,
@@ -163,10 +163,10 @@ class _Simulation:
         )
 
 
-def _hardness(prospect: Prospect, theta: Array) -> Complexity | None:
+def _hardness(intended: IntendedStudy, theta: Array) -> Complexity | None:
     """The complexity of the features' problem, or if no model is trusted of the pairs' own."""
-    problem, scales = prospect.problem, prospect.scales
-    if prospect.settings.trust == "model":
+    problem, scales = intended.problem, intended.scales
+    if intended.settings.trust == "model":
         return complexity(problem, theta, 1e-2, problem.pairs / scales[:, None])
     if problem.n_pairs > MOST_OWN:
         return None
@@ -176,18 +176,18 @@ def _hardness(prospect: Prospect, theta: Array) -> Complexity | None:
 
 
 def _simulated(
-    prospect: Prospect,
+    intended: IntendedStudy,
     contestant: tuple[Algorithm, Settings],
     theta: Array,
     seed: np.random.SeedSequence,
 ) -> tuple[float, float]:
     """Pulls and rounds of one simulated study; infinitely many if it ends without an answer."""
     algorithm, settings = contestant
-    common = prospect.pilot.common_share if prospect.pilot and settings.common_random_numbers else 0
-    simulator = LinearSimulator(prospect.problem, theta, prospect.scales, seed, correlation=common)
-    run, rounds = algorithm.start(prospect.problem, settings), 0
+    common = intended.pilot.common_share if intended.pilot and settings.common_random_numbers else 0
+    simulator = LinearSimulator(intended.problem, theta, intended.scales, seed, correlation=common)
+    run, rounds = algorithm.start(intended.problem, settings), 0
     while phase := run.next_phase():
         run.update(simulator.pull(phase))
-        rounds += -(-phase.samples // prospect.workers)
+        rounds += -(-phase.samples // intended.workers)
     answered = run.result.certified
     return (float(run.samples), float(rounds)) if answered else (math.inf, math.inf)

@@ -8,9 +8,9 @@ import pytest
 import surefoot as sf
 from surefoot.algorithms import algorithm_from
 from surefoot.errors import InputError
-from surefoot.study import prospect
+from surefoot.study import intended
+from surefoot.study.intended import IntendedStudy, unit_gap_theta
 from surefoot.study.pilot import Pilot
-from surefoot.study.prospect import Prospect, unit_gap_theta
 from tests.study.toys import toy_problem
 
 SETTINGS = sf.Settings(delta=0.05, noise=sf.Gaussian())
@@ -36,23 +36,25 @@ def large_problem(n_arms: int, n_perturbations: int) -> sf.RobustProblem:
 
 def test_a_single_arm_has_no_cost() -> None:
     with pytest.raises(InputError, match="nothing has to be pulled"):
-        Prospect(sf.RobustProblem([[1.0]], [[[0.0]]]), SETTINGS, algorithm_from("prime"))
+        IntendedStudy(sf.RobustProblem([[1.0]], [[[0.0]]]), SETTINGS, algorithm_from("prime"))
 
 
 def test_a_problem_too_large_to_be_simulated_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match='choose algorithm = "prime"'):
-        Prospect(large_problem(1000, 20), SETTINGS, algorithm_from("robust-rage"))
-    monkeypatch.setattr(prospect, "MOST_PAIRS", 100)
+        IntendedStudy(large_problem(1000, 20), SETTINGS, algorithm_from("robust-rage"))
+    monkeypatch.setattr(intended, "MOST_PAIRS", 100)
     with pytest.raises(InputError, match="120 pairs: plan for a part of at most 100"):
-        Prospect(large_problem(12, 10), SETTINGS, algorithm_from("prime"))
+        IntendedStudy(large_problem(12, 10), SETTINGS, algorithm_from("prime"))
 
 
 def test_noise_is_as_given_or_as_the_pilot_says_or_one() -> None:
     problem, prime = toy_problem(), algorithm_from("prime")
     known = sf.Settings(delta=0.05, noise=sf.Gaussian(3.0))
-    assert Prospect(problem, known, prime, pilot_of(2.0)).typical == 3
-    assert Prospect(problem, SETTINGS, prime, pilot_of(2.0)).typical == pytest.approx(2, rel=0.1)
-    unknown = Prospect(problem, SETTINGS, prime)
+    assert IntendedStudy(problem, known, prime, pilot_of(2.0)).typical == 3
+    assert IntendedStudy(problem, SETTINGS, prime, pilot_of(2.0)).typical == pytest.approx(
+        2, rel=0.1
+    )
+    unknown = IntendedStudy(problem, SETTINGS, prime)
     assert (unknown.typical, unknown.knows_unit) == (1, False)
 
 
@@ -66,5 +68,5 @@ def test_a_misfit_counts_where_the_unit_is_known() -> None:
     problem, prime = toy_problem(), algorithm_from("prime")
     for noise, misfit in ((sf.Gaussian(1.0), 0.1), (sf.Gaussian(), 0.0)):
         settings = sf.Settings(delta=0.05, noise=noise, misfit=0.1)
-        simulated = Prospect(problem, settings, prime).contestants()["prime"][1]
+        simulated = IntendedStudy(problem, settings, prime).contestants()["prime"][1]
         assert simulated.misfit == misfit

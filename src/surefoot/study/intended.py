@@ -20,7 +20,7 @@ MOST_PAIRS = 200_000  # a simulated study of more takes minutes
 
 
 @dataclass(frozen=True, eq=False)
-class Prospect:
+class IntendedStudy:
     """A study that might be made.
 
     Attributes:
