@@ -11,11 +11,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from tests.waiting import PATIENCE
+from surefoot.study import StudyReader
+from tests.waiting import PATIENCE, wait_for
 
 # what an installed `surefoot` does; it says so when Python is up and our first instruction is next
 PROGRAM = (
@@ -50,6 +51,18 @@ class Command:
     def pid(self) -> int:
         return self._process.pid
 
+    def seconds_until(self, event: Callable[[], bool]) -> float:
+        """How long after its first instruction something happened; the command is ended then."""
+        wait_for(event)
+        seconds = time.monotonic() - self.begun
+        self.interrupt()
+        return seconds
+
+    def at(self, seconds: float) -> Self:
+        """Wait for that moment after its first instruction."""
+        time.sleep(max(0.0, self.begun + seconds - time.monotonic()))
+        return self
+
     def interrupt(self) -> Ending:
         """Press Ctrl-C, and wait for the end."""
         return self.ended_by(signal.SIGINT)
@@ -76,6 +89,14 @@ class Ending(NamedTuple):
     code: int
     words: str
     seconds: float
+
+
+def told(folder: Path) -> int:
+    """Rewards of the study in a folder; none if it has not begun."""
+    if not (folder / "study.db").exists():
+        return 0
+    with StudyReader(folder / "study.db") as reader:
+        return reader.status().told
 
 
 def _queued(process: int) -> float:

@@ -53,17 +53,12 @@ def _folders(where: Path, name: str, count: int) -> Iterator[Path]:
 def _seconds_until_workers(folder: Path) -> float:
     command = Command(folder, *REPRODUCE)
     driver = psutil.Process(command.pid)
-    while len(driver.children()) < WORKERS + 1:  # one more that cleans up
-        time.sleep(0.01)
-    seconds = time.monotonic() - command.begun
-    command.interrupt()
-    return seconds
+    # one more cleans up
+    return command.seconds_until(lambda: len(driver.children()) > WORKERS)
 
 
 def _interrupted_after(folder: Path, seconds: float) -> Ending:
-    command = Command(folder, *REPRODUCE)
-    time.sleep(max(0.0, command.begun + seconds - time.monotonic()))
-    return command.interrupt()
+    return Command(folder, *REPRODUCE).at(seconds).interrupt()
 
 
 PRELUDE = """

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from surefoot.interrupts import EXIT_CODE
 from surefoot.study import StudyReader
-from tests.commands_in_processes import Command, Ending, busy_machine
+from tests.commands_in_processes import Command, Ending, busy_machine, told
 
 MOMENTS, AT_A_TIME = 30, 3
 RUN = ("run", "study.toml", "--quiet", "--processes", "2")
@@ -71,25 +70,11 @@ def is_right(ending: Ending) -> bool:
 
 
 def seconds_until_a_reward(folder: Path) -> float:
-    command = Command(folder, *RUN)
-    while not told(folder):
-        time.sleep(0.01)
-    seconds = time.monotonic() - command.begun
-    command.interrupt()
-    return seconds
-
-
-def told(folder: Path) -> int:
-    if not (folder / "study.db").exists():
-        return 0
-    with StudyReader(folder / "study.db") as reader:
-        return reader.status().told
+    return Command(folder, *RUN).seconds_until(lambda: told(folder) > 0)
 
 
 def interrupted_after(folder: Path, seconds: float) -> Ending:
-    command = Command(folder, *RUN)
-    time.sleep(max(0.0, command.begun + seconds - time.monotonic()))
-    return command.interrupt()
+    return Command(folder, *RUN).at(seconds).interrupt()
 
 
 def surefoot(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

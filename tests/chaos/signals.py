@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 import signal
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from surefoot.interrupts import EXIT_CODE
 from surefoot.study import StudyReader
 from surefoot.study.config import StudyConfig
 from tests.chaos.trial import Trial
-from tests.commands_in_processes import Command, Ending
+from tests.commands_in_processes import Command, Ending, told
 
 CONFIGURATION = """
 delta = 0.05
@@ -53,7 +52,7 @@ class Signals:
     def __call__(self, count: int, folder: Path, generator: np.random.Generator) -> Iterator[Trial]:
         calm = _rewards(_study(folder / "calm"))
         disturbed = _study(folder / "disturbed")
-        start_up = _seconds_until_a_reward(disturbed)
+        start_up = Command(disturbed, *RUN).seconds_until(lambda: told(disturbed) > 0)
         for number in range(count):
             sent = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP][number % 3]
             seconds = start_up * float(generator.uniform(0.0, self.latest))
@@ -69,24 +68,14 @@ def _study(folder: Path) -> Path:
     return folder
 
 
-def _seconds_until_a_reward(folder: Path) -> float:
-    command = Command(folder, *RUN)
-    while not _told(folder):
-        time.sleep(0.01)
-    seconds = time.monotonic() - command.begun
-    command.interrupt()
-    return seconds
-
-
 def _disturb(folder: Path, sent: signal.Signals, seconds: float) -> str | None:
-    before, command = _told(folder), Command(folder, *RUN)
-    time.sleep(max(0.0, command.begun + seconds - time.monotonic()))
-    ending = command.ended_by(sent)
+    before = told(folder)
+    ending = Command(folder, *RUN).at(seconds).ended_by(sent)
     if ending.seconds > PATIENCE:
         return f"it still ran {PATIENCE:g} s after the signal"
     if not _is_right(ending, sent):
         return f"exit code {ending.code}: {ending.words[-800:]!r}"
-    return "rewards were lost" if _told(folder) < before else None
+    return "rewards were lost" if told(folder) < before else None
 
 
 def _is_right(ending: Ending, sent: signal.Signals) -> bool:
@@ -94,13 +83,6 @@ def _is_right(ending: Ending, sent: signal.Signals) -> bool:
     if sent == signal.SIGINT:
         return ending.code == EXIT_CODE and re.fullmatch(SENTENCE, ending.words) is not None
     return ending.code == -sent and ending.words == ""
-
-
-def _told(folder: Path) -> int:
-    if not (folder / "study.db").exists():
-        return 0
-    with StudyReader(folder / "study.db") as reader:
-        return reader.status().told
 
 
 def _rewards(folder: Path) -> list[tuple[int, int, float]]:

@@ -10,7 +10,7 @@ from surefoot.algorithms.prime.course import Layout
 from surefoot.algorithms.prime.modelled import ModelledCourse
 from surefoot.algorithms.tally import Tally
 from surefoot.experiments.instances import random_robust
-from surefoot.statistics import Outcome, Phase
+from tests.algorithms.prime.phases import learnt, pairs_of
 
 PROBLEM, THETA = random_robust(5, 3, 2)
 MEANS = PROBLEM.pairs @ THETA
@@ -24,13 +24,9 @@ def begun(**options: object) -> tuple[ModelledCourse, Tally]:
 
 def after(course: ModelledCourse, tally: Tally, layout: Layout, noise: float) -> Tally:
     """Pull the phase, with rewards that are off the means in turn above and below."""
-    phase = Phase(0, layout.counts, layout.batches)
-    pairs = np.repeat(np.arange(PROBLEM.n_pairs), layout.counts)
+    pairs = pairs_of(layout)
     rewards = MEANS[pairs] + noise * (-1.0) ** np.arange(len(pairs))
-    outcome = Outcome.from_rewards(phase, PROBLEM.n_pairs, pairs, rewards)
-    tally = tally.after(outcome)
-    course.learn(tally, phase, outcome)
-    return tally
+    return learnt(course, tally, layout, rewards)
 
 
 def test_the_pilot_measures_every_direction_and_does_not_count() -> None:

@@ -8,7 +8,7 @@ import surefoot as sf
 from surefoot.algorithms.prime.course import Layout
 from surefoot.algorithms.prime.direct import DirectCourse, direct_course
 from surefoot.algorithms.tally import Tally
-from surefoot.statistics import Outcome, Phase
+from tests.algorithms.prime.phases import learnt, pairs_of
 
 PROBLEM = sf.RobustProblem([[0.0], [1.0], [2.0]], [[[-0.1], [0.1]]] * 3, features="tabular")
 MEANS = np.array([5.0, 5.2, 1.0, 1.1, 0.0, 0.3])  # the first arm is clearly best
@@ -23,13 +23,9 @@ def begun(**options: object) -> tuple[DirectCourse, Tally]:
 def after(
     course: DirectCourse, tally: Tally, layout: Layout, means: np.ndarray, seed: int = 0
 ) -> Tally:
-    phase = Phase(0, layout.counts, layout.batches, layout.shared)
-    pairs = np.repeat(np.arange(PROBLEM.n_pairs), layout.counts)
+    pairs = pairs_of(layout)
     rewards = means[pairs] + np.random.default_rng(seed).normal(0, 0.5, len(pairs))
-    outcome = Outcome.from_rewards(phase, PROBLEM.n_pairs, pairs, rewards)
-    tally = tally.after(outcome)
-    course.learn(tally, phase, outcome)
-    return tally
+    return learnt(course, tally, layout, rewards)
 
 
 def test_first_every_pair_that_the_guide_needs_is_pulled_and_nothing_counts() -> None:
