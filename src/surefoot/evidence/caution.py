@@ -6,7 +6,7 @@ differences is kept, and skewed ones are believed less.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from surefoot.evidence.student import Caution
 
 
 class Compared(Protocol):
-    """Whose contrasts: some pairs of a challenger against some pairs of other arms."""
+    """Whose contrasts: some pairs of a challenger against columns: pairs of other arms, or arms."""
 
     @property
     def challenger(self) -> int: ...
@@ -24,10 +24,26 @@ class Compared(Protocol):
     def places(self) -> IntArray: ...
 
     @property
-    def rivals(self) -> IntArray: ...
+    def columns(self) -> IntArray: ...
 
 
 CLEAR = 2.0  # a skewness below this many standard errors of itself may be chance
+
+
+class Moments(NamedTuple):
+    """Sums from which the shape of contrasts follows, as arrays of one shape.
+
+    Attributes:
+        freedom: of the sums of squares.
+        squares: about the batches' means, as those of single pulls.
+        known: batches by which the third cumulant is known.
+        cubes: likewise.
+    """
+
+    freedom: Array
+    squares: Array
+    known: Array
+    cubes: Array
 
 
 class Shapes:
@@ -38,61 +54,62 @@ class Shapes:
     what is rare, and dividing by their own spread hides it again.
     """
 
-    def __init__(self, sizes: IntArray) -> None:
+    def __init__(self, sizes: IntArray, n_columns: int) -> None:
         """Begin with nothing; `sizes` says how many pairs each arm has."""
-        self._sizes, self._n_pairs = sizes, int(sizes.sum())
-        self._moments: dict[int, Array] = {}
+        self._sizes, self._n_columns = sizes, n_columns
+        self._moments: dict[int, Moments] = {}
         self._falls: dict[int, Array] = {}  # how far a contrast of single pulls has fallen
 
-    def add(self, where: Compared, values: Array, layout: Array) -> Caution:
-        """Count a phase's contrasts, and say how careful one has to be with them.
+    def count(self, where: Compared, values: Array, layout: Array) -> None:
+        """Count a phase's contrasts.
 
         Args:
             where: whose contrasts they are.
             values: (n_batches, n_own, n_tested) contrasts.
             layout: (n_own, n_tested) variances of batches in those of single pulls.
         """
-        m = len(values)
+        m, shape = len(values), (self._sizes[where.challenger], self._n_columns)
+        if where.challenger not in self._moments:
+            self._moments[where.challenger] = Moments(*np.zeros((4, *shape)))
+            self._falls[where.challenger] = np.zeros(shape)
         centred = values - values.mean(axis=0)
         squares, cubes = (centred**2).sum(axis=0), (centred**3).sum(axis=0)
         unbiased = m * m / ((m - 1) * max(m - 2, 1))
-        shape = (4, self._sizes[where.challenger], self._n_pairs)
-        store = self._moments.setdefault(where.challenger, np.zeros(shape))
-        cells = np.ix_(where.places, where.rivals)
+        cells = np.ix_(where.places, where.columns)
         # cumulants of phases are weighed by how well each is known
         gains = (m - 1, squares / layout, m * layout, unbiased * cubes / layout)
-        for row, gain in zip(store, gains, strict=True):
+        for row, gain in zip(self._moments[where.challenger], gains, strict=True):
             row[cells] += gain
-        moments = np.stack([row[cells] for row in store])
-        skewness, spread = _skewness(moments) * np.sqrt(layout), _deviation(moments)
-        least = np.where(skewness < 0, np.sqrt(layout) * spread, 0.0)
-        return Caution(skewness, least, layout * self._fall(where, -centred.min(axis=0) / layout))
+        falls = self._falls[where.challenger]
+        falls[cells] = np.maximum(falls[cells], -centred.min(axis=0) / layout)
 
-    def _fall(self, where: Compared, fallen: Array) -> Array:
-        """(n_own, n_tested) the farthest so far, this phase's included."""
-        shape = (self._sizes[where.challenger], self._n_pairs)
-        falls = self._falls.setdefault(where.challenger, np.zeros(shape))
-        cells = np.ix_(where.places, where.rivals)
-        falls[cells] = np.maximum(falls[cells], fallen)
-        return np.asarray(falls[cells])
+    def seen(self, challenger: int, cells: tuple[Any, ...]) -> tuple[Moments, Array]:
+        """What was counted there, and the farthest that a contrast of single pulls has fallen."""
+        moments = self._moments[challenger]
+        return Moments(*(row[cells] for row in moments)), self._falls[challenger][cells]
+
+    def caution(self, where: Compared, layout: Array) -> Caution:
+        """How careful one has to be with a phase's contrasts, which are counted already."""
+        moments, falls = self.seen(where.challenger, np.ix_(where.places, where.columns))
+        skewed, spread = skewness(moments) * np.sqrt(layout), deviation(moments)
+        least = np.where(skewed < 0, np.sqrt(layout) * spread, 0.0)
+        return Caution(skewed, least, layout * falls)
 
     def skewness(self, challenger: int) -> Array:
-        """(n_own, n_pairs) the skewness of single pulls' contrasts; 0 where nothing is clear."""
+        """(n_own, n_columns) the skewness of single pulls' contrasts; 0 where nothing is clear."""
         if challenger not in self._moments:
-            return np.zeros((self._sizes[challenger], self._n_pairs))
-        return _skewness(self._moments[challenger])
+            return np.zeros((self._sizes[challenger], self._n_columns))
+        return skewness(self._moments[challenger])
 
 
-def _deviation(moments: Array) -> Array:
-    freedom, squares, _, _ = moments
-    return np.asarray(np.sqrt(squares / np.maximum(freedom, 1)))
+def deviation(moments: Moments) -> Array:
+    return np.asarray(np.sqrt(moments.squares / np.maximum(moments.freedom, 1)))
 
 
-def _skewness(moments: Array) -> Array:
-    """What is left of the skewness beyond what may be chance."""
-    _, _, known, cubes = moments
-    spread = _deviation(moments)
+def skewness(moments: Moments, clear: float = CLEAR) -> Array:
+    """What is left of the skewness beyond what may be chance: that many standard errors of it."""
+    spread, known = deviation(moments), moments.known
     seen = (known > 0) & (spread > 0)
-    raw = np.divide(cubes, known * spread**3, out=np.zeros_like(cubes), where=seen)
-    chance = CLEAR * np.sqrt(6 / np.maximum(known, 1e-300))
+    raw = np.divide(moments.cubes, known * spread**3, out=np.zeros_like(spread), where=seen)
+    chance = clear * np.sqrt(6 / np.maximum(known, 1e-300))
     return np.asarray(np.sign(raw) * np.maximum(np.abs(raw) - chance, 0.0))

@@ -49,13 +49,13 @@ def student_scores(values: Array, shift: float, caution: Caution | None = None) 
         spread = np.where(wary, np.maximum(spread, caution.least_spread), spread)
     t = np.divide(np.sqrt(m) * centre, spread, out=np.zeros_like(centre), where=usable)
     if caution is not None:
-        fallen = _with_a_fall(centre, spread, m, SECOND_FALL * np.asarray(caution.fall))
-        t = np.minimum(t, np.maximum(_corrected(t, caution.skewness, m), fallen))
+        fallen = with_a_fall(centre, spread, m, SECOND_FALL * np.asarray(caution.fall))
+        t = np.minimum(t, np.maximum(corrected(t, caution.skewness / np.sqrt(m)), fallen))
     return np.where(usable | (centre >= 0), normal_scores(t, m - 1), LOWEST)
 
 
-def _with_a_fall(centre: Array, spread: Array, m: int, fall: Array) -> Array:
-    """The t statistic if one more value had been seen, that far below the others' mean.
+def with_a_fall(centre: Array, spread: Array, m: Array | int, fall: Array) -> Array:
+    """The t statistic of m values if one more had been seen, that far below the others' mean.
 
     Where differences are so large that even this would not matter, skewness does not matter.
     """
@@ -67,19 +67,20 @@ def _with_a_fall(centre: Array, spread: Array, m: int, fall: Array) -> Array:
     return np.asarray(np.divide(mean, error, out=lowest, where=usable))
 
 
-def normal_scores(t: Array, freedom: float) -> Array:
+def normal_scores(t: Array, freedom: Array | float) -> Array:
     """Φ⁻¹(F_t(t)) through the tail that is small, so that large scores keep their digits."""
     tail = special.stdtr(freedom, -np.abs(t))
     return np.asarray(-np.sign(t) * special.ndtri(np.maximum(tail, LEAST_TAIL)))
 
 
-def _corrected(t: Array, skewness: Array, m: int) -> Array:
+def corrected(t: Array, skewness: Array) -> Array:
     """Hall's (1992) monotone cubic for a t statistic of skewed values, held at its plateau.
 
-    With a = γ / (3√m) it is t + a t² + a² t³ / 3 + a / 2. Its slope is (1 + a t)²: for a negative γ
-    it is flat at t = 1 / |a|, and beyond that it would rise above t again.
+    With a third of the skewness of their mean as a, it is t + a t² + a² t³ / 3 + a / 2. Its
+    slope is (1 + a t)²: for a negative a it is flat at t = 1 / |a|, and beyond that it would rise
+    above t again.
     """
-    a = skewness / (3 * np.sqrt(m))
+    a = skewness / 3
     level = np.where(a < 0, np.minimum(t, 1 / np.maximum(-a, 1e-300)), t)
     level = np.clip(level, -LARGEST, LARGEST)
     return np.asarray(level + a * level**2 + a**2 * level**3 / 3 + a / 2)

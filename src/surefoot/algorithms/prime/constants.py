@@ -140,6 +140,8 @@ UNNAMED: Mapping[str, Any] = MappingProxyType(
         "score_most": 30,
         "skew_pulls": 4.0,
         "skew_most": 400,
+        "skew_hidden": 3.0,
+        "skew_fall": 0.0,
         "wealth_least": 4,
         "wealth_most": 2000,
         "batch_choices": (5, 6, 7, 8, 10, 12, 15, 20, 25, 30),

@@ -201,6 +201,16 @@ class Tuning:
     score_most: int = samples(30, 2, 10_000, "batches of t statistics at most")
     skew_pulls: float = samples(4.0, 0, 1e6, "pulls of a pair for each unit of squared skewness")
     skew_most: int = samples(400, 2, 10**9, "pulls of a pair that skewness asks for at most")
+    skew_hidden: float = samples(
+        3.0, 0, 1e6, "share of 1 / √n by which a skewness seen in n batches may be larger"
+    )
+    skew_fall: float = samples(
+        5.0,
+        0,
+        1e6,
+        "fall that may still come, in the largest seen, against which all phases are held "
+        "together; 0: each is held against what is known of shapes, by itself",
+    )
     wealth_least: int = samples(4, 1, 10_000, "batches of a wager, and pulls of a pair, at least")
     wealth_most: int = samples(2000, 1, 10**9, "batches of a wager at most")
 

@@ -39,6 +39,11 @@ class Contest:
         """(n_own + n_tested,) all pairs that have to be pulled."""
         return np.concatenate([self.own, self.rivals])
 
+    @property
+    def columns(self) -> IntArray:
+        """(n_tested,) what differences are told apart by: the rival pairs."""
+        return self.rivals
+
     def across(self, values: Array) -> Array:
         """(n_own, n_tested) sums over the two pairs of each comparison of (n_pairs,) values."""
         return np.asarray(values[self.own][:, None] + values[self.rivals][None, :])

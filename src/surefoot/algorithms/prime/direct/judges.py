@@ -14,8 +14,8 @@ from surefoot.algorithms.prime.direct.contest import Contest
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array, IntArray
 from surefoot.evidence.betting import Prior, log_wealth
-from surefoot.evidence.caution import Shapes
 from surefoot.evidence.student import normal_scores, student_scores
+from surefoot.evidence.together import Suspicion, Together, Weighed
 from surefoot.statistics import Outcome, Phase
 
 
@@ -182,12 +182,26 @@ class StudentJudge(NormalJudge):
     ) -> None:
         super().__init__(grid, sizes, scales, tolerance, tuning)
         self.least_batches, self.most_batches = tuning.score_least, tuning.score_most
-        self.shapes = Shapes(sizes)
+        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        suspicion = Suspicion(tuning.skew_hidden, tuning.skew_fall)
+        self.together = Together(sizes, offsets, tolerance, suspicion)
+        self.shapes = self.together.shapes
 
-    def scores(self, contest: Contest, phase: Phase, outcome: Outcome) -> Verdicts:
+    def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
+        if not self.tuning.skew_fall:
+            return super().weigh(contest, outlook, phase, outcome)
         values = contest.values(outcome, whole=phase.shared)
         layout = contest.layout(outcome.counts, phase.batches)
-        caution = self.shapes.add(contest, values, layout)
+        steps = self.clocks.advance(contest.arms, outlook.forecast)
+        scores = np.stack([student_scores(values, eased) for eased in (0.0, self.tolerance)])
+        return Verdicts(*self.together.add(contest, Weighed(values, layout, steps, scores)))
+
+    def scores(self, contest: Contest, phase: Phase, outcome: Outcome) -> Verdicts:
+        """Each phase by itself, lowered by what is known of shapes: as studies were begun once."""
+        values = contest.values(outcome, whole=phase.shared)
+        layout = contest.layout(outcome.counts, phase.batches)
+        self.shapes.count(contest, values, layout)
+        caution = self.shapes.caution(contest, layout)
         plain = student_scores(values, 0.0, caution)
         if not self.tolerance:
             return Verdicts(plain, plain)
@@ -202,7 +216,7 @@ class StudentJudge(NormalJudge):
 
         Only rare falls count: rare rises make a difference seem smaller than it is.
         """
-        cells = np.ix_(contest.places, contest.rivals)
+        cells = np.ix_(contest.places, contest.columns)
         most = -float(self.shapes.skewness(contest.challenger)[cells].min(initial=0.0))
         wanted = min(self.tuning.skew_pulls * most**2, self.tuning.skew_most)
         return max(self.least_batches, int(wanted))

@@ -1,0 +1,149 @@
+"""All phases so far as one sample: a second opinion on evidence, which only ever lowers it.
+
+Each phase's score is exact for normal differences. Where they are skewed, a short phase misses what
+is rare, and one phase after another may. The batches of all phases together miss less: a fall that
+comes late then counts against what was believed before it. A walk that is lowered stays below the
+one that is bounded, whatever data lowered it: the guarantee for normal differences is kept.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from surefoot.arrays import Array, IntArray
+from surefoot.evidence.caution import Compared, Shapes, deviation, skewness
+from surefoot.evidence.student import corrected, normal_scores, with_a_fall
+from surefoot.groups import members_of
+
+KINDS = np.arange(2)  # of walks: plain, and eased by the tolerance
+
+
+class Tested(Compared, Protocol):
+    """The same, and the arms that the compared columns belong to."""
+
+    @property
+    def arms(self) -> IntArray: ...
+
+
+class Suspicion(NamedTuple):
+    """How far what was seen of a shape is doubted.
+
+    Attributes:
+        hidden: a skewness seen in n batches may be larger by this share of 1 / √n.
+        fall: a fall that may still come, in the largest one seen.
+    """
+
+    hidden: float
+    fall: float
+
+
+class Weighed(NamedTuple):
+    """A phase's comparisons as they enter a walk.
+
+    Attributes:
+        values: (n_batches, n_own, n_tested) contrasts.
+        layout: (n_own, n_tested) variances of batches in those of single pulls.
+        steps: (n_tested,) the time that the clocks of the arms go on by.
+        scores: (2, n_own, n_tested) of the contrasts, plain and eased by the tolerance.
+    """
+
+    values: Array
+    layout: Array
+    steps: Array
+    scores: Array
+
+
+class _Sums(NamedTuple):
+    """Sums over phases, one row for each pair of a challenger.
+
+    Attributes:
+        gains: (n_own, n_columns) of weighted contrasts, in the deviation of a single pull.
+        reaches: (n_own, n_columns) by how much a gap of 1 raises `gains`.
+        lopsided: (n_own, n_columns) by how much a skewness of 1 skews them.
+        pulls: (n_own, n_columns) in single pulls of both pairs.
+        times: (n_arms,) the time that clocks went on with this challenger.
+        walks: (2, n_own, n_arms) the sums of weighted scores, plain and eased.
+        held: (2, n_own, n_arms) what is left of them.
+    """
+
+    gains: Array
+    reaches: Array
+    lopsided: Array
+    pulls: Array
+    times: Array
+    walks: Array
+    held: Array
+
+
+class Together:
+    """The walks of every challenger, none above what all its batches say as one sample.
+
+    Args:
+        sizes: (n_arms,) how many pairs each arm has.
+        offsets: (n_arms + 1,) which columns, of those that contrasts are told apart by, belong to
+            each arm.
+        tolerance: added to contrasts where they are eased.
+        suspicion: of what was seen.
+    """
+
+    def __init__(
+        self, sizes: IntArray, offsets: IntArray, tolerance: float, suspicion: Suspicion
+    ) -> None:
+        self.shapes = Shapes(sizes, int(offsets[-1]))
+        self._sizes, self._offsets = sizes, offsets
+        self._tolerance, self._suspicion = tolerance, suspicion
+        self._sums: dict[int, _Sums] = {}
+
+    def add(self, where: Tested, phase: Weighed) -> Array:
+        """(2, n_own, n_tested) what a phase adds to the walks, plain and eased."""
+        self.shapes.count(where, phase.values, phase.layout)
+        sums = self._counted(where, phase)
+        cells = np.ix_(KINDS, where.places, where.arms)
+        sums.walks[cells] += np.sqrt(phase.steps) * phase.scores
+        held = np.minimum(sums.walks[cells], self._limits(where, sums))
+        added = held - sums.held[cells]
+        sums.held[cells] = held
+        return np.asarray(added)
+
+    def _counted(self, where: Tested, phase: Weighed) -> _Sums:
+        values, layout, steps, _ = phase
+        m = len(values)
+        sums = self._sums.setdefault(where.challenger, self._nothing(where.challenger))
+        cells = np.ix_(where.places, where.columns)
+        reach = np.sqrt(steps * m / layout)
+        sums.gains[cells] += reach * values.mean(axis=0)
+        sums.reaches[cells] += reach
+        sums.lopsided[cells] += steps**1.5 * np.sqrt(layout / m)
+        sums.pulls[cells] += m / layout
+        sums.times[where.arms] += steps
+        return sums
+
+    def _nothing(self, challenger: int) -> _Sums:
+        own, n_arms = self._sizes[challenger], len(self._sizes)
+        gains, reaches, lopsided, pulls = np.zeros((4, own, self._offsets[-1]))
+        walks, held = np.zeros((2, len(KINDS), own, n_arms))
+        return _Sums(gains, reaches, lopsided, pulls, np.zeros(n_arms), walks, held)
+
+    def _limits(self, where: Tested, sums: _Sums) -> Array:
+        """(2, n_own, n_tested) the walks if all batches so far had been one phase."""
+        columns, starts = members_of(where.arms, self._offsets)
+        cells = np.ix_(where.places, columns)
+
+        def of_arms(values: Array) -> Array:
+            return np.asarray(np.add.reduceat(values, starts[:-1], axis=1))
+
+        moments, falls = self.shapes.seen(where.challenger, cells)
+        spread, pulls = deviation(moments), of_arms(sums.pulls[cells])
+        inverse = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+        skewed = skewness(moments, 0.0) * (1 + self._suspicion.hidden / np.sqrt(moments.known + 1))
+        root = np.sqrt(sums.times[where.arms])
+        shape = of_arms(skewed * sums.lopsided[cells]) / root**3
+        gain, reach = of_arms(inverse * sums.gains[cells]), of_arms(inverse * sums.reaches[cells])
+        plain = gain / root
+        t = np.stack([plain, plain + self._tolerance * reach / root])
+        fall = self._suspicion.fall * of_arms(falls * inverse * sums.pulls[cells]) / pulls
+        fallen = with_a_fall(t / np.sqrt(pulls), np.ones_like(pulls), np.maximum(pulls, 2), fall)
+        lowered = np.minimum(t, np.maximum(corrected(t, shape), fallen))
+        return np.asarray(root * normal_scores(lowered, np.maximum(of_arms(moments.freedom), 1)))

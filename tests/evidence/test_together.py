@@ -1,0 +1,119 @@
+"""All phases as one sample: never above the exact walk, and below it where falls are rare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surefoot.arrays import Array, IntArray
+from surefoot.evidence.student import student_scores
+from surefoot.evidence.together import Suspicion, Together, Weighed
+
+SIZES, OFFSETS = np.array([2, 3]), np.array([0, 2, 5])
+SUSPICION = Suspicion(hidden=3.0, fall=5.0)
+ONE = np.ones((1, 1))
+
+
+@dataclass
+class Cells:
+    challenger: int = 0
+    places: IntArray = field(default_factory=lambda: np.array([0]))
+    columns: IntArray = field(default_factory=lambda: np.array([3]))
+    arms: IntArray = field(default_factory=lambda: np.array([1]))
+
+
+def _phase(values: Array, tolerance: float = 0.0, step: float = 1.0) -> Weighed:
+    scores = np.stack([student_scores(values, eased) for eased in (0.0, tolerance)])
+    return Weighed(values, ONE, np.array([step]), scores)
+
+
+def _together(tolerance: float = 0.0, suspicion: Suspicion = SUSPICION) -> Together:
+    return Together(SIZES, OFFSETS, tolerance, suspicion)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    tolerance=st.floats(0, 2),
+    hidden=st.floats(0, 10),
+    fall=st.floats(0.1, 10),
+)
+def test_walks_are_never_above_the_sums_of_exact_scores(
+    seed: int, tolerance: float, hidden: float, fall: float
+) -> None:
+    rng, together = np.random.default_rng(seed), _together(tolerance, Suspicion(hidden, fall))
+    exact, held = np.zeros(2), np.zeros(2)
+    for _ in range(6):
+        where = Cells(columns=np.array([rng.integers(2, 5)]))
+        step, mean = float(rng.exponential()), float(rng.normal())
+        phase = _phase(mean - rng.standard_gamma(0.3, (8, 1, 1)), tolerance, step)
+        exact += np.sqrt(step) * phase.scores[:, 0, 0]
+        held += together.add(where, phase)[:, 0, 0]
+        assert (held <= exact + 1e-9).all()
+
+
+def test_a_late_fall_counts_against_what_was_believed_before_it() -> None:
+    rng, together = np.random.default_rng(1), _together()
+    quiet = 1 + 0.1 * rng.standard_normal((8, 1, 1))
+    before = together.add(Cells(), _phase(quiet))[0, 0, 0]
+    fallen = quiet.copy()
+    fallen[3] -= 20
+    exact = student_scores(fallen, 0.0)[0, 0]
+    assert before > 2
+    assert together.add(Cells(), _phase(fallen))[0, 0, 0] < exact - 1  # some of `before` is gone
+
+
+def test_what_was_lowered_comes_back_when_more_is_known() -> None:
+    rng, together = np.random.default_rng(2), _together()
+    together.add(Cells(), _phase(1 - np.array([0.0] * 7 + [3.0])[:, None, None]))
+    exact, added = 0.0, 0.0
+    for _ in range(40):
+        phase = _phase(1 + 0.5 * rng.standard_normal((30, 1, 1)))
+        exact += phase.scores[0, 0, 0]
+        added += together.add(Cells(), phase)[0, 0, 0]
+    assert added > 0.8 * exact
+
+
+def test_normal_differences_lose_little() -> None:
+    rng, share = np.random.default_rng(3), []
+    for _ in range(200):
+        together, exact, held = _together(), 0.0, 0.0
+        for _ in range(6):
+            phase = _phase(0.4 + rng.standard_normal((10, 1, 1)))
+            exact += phase.scores[0, 0, 0]
+            held += together.add(Cells(), phase)[0, 0, 0]
+        share.append((exact, held))
+    exact, held = np.mean(share, axis=0)
+    assert 0.85 * exact < held < exact
+
+
+@pytest.mark.parametrize("shape", [0.15, 0.5])
+def test_skewed_ties_cross_less_often(shape: float) -> None:
+    """Rare falls at a gap of zero, in phases of eight: how often a walk is ever above 2.5."""
+    rng, crossed = np.random.default_rng(4), np.zeros(2)
+    for _ in range(400):
+        together, walks, ever = _together(), np.zeros(2), np.zeros(2, dtype=bool)
+        for k in range(1, 9):
+            values = (shape - rng.standard_gamma(shape, (8, 1, 1))) / np.sqrt(shape)
+            phase = _phase(values)
+            walks += [phase.scores[0, 0, 0], together.add(Cells(), phase)[0, 0, 0]]
+            ever |= walks >= 2.5 * np.sqrt(k)
+        crossed += ever
+    assert crossed[1] < 0.6 * crossed[0]
+
+
+def test_batches_that_are_all_alike_say_nothing() -> None:
+    assert _together().add(Cells(), _phase(np.ones((6, 1, 1))))[0, 0, 0] == 0
+    assert _together().add(Cells(), _phase(-np.ones((6, 1, 1))))[0, 0, 0] < -30
+
+
+def test_columns_of_one_arm_make_one_walk() -> None:
+    """Contrasts with different pairs of an arm may be noisy to different degrees."""
+    rng, together, held = np.random.default_rng(5), _together(), 0.0
+    for column, size in ((2, 1.0), (3, 100.0), (2, 1.0), (3, 100.0)):
+        values = size * (1 + rng.standard_normal((20, 1, 1)))
+        held += together.add(Cells(columns=np.array([column])), _phase(values))[0, 0, 0]
+    assert held > 2 * np.sqrt(4) * np.sqrt(4)
