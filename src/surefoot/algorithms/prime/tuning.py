@@ -98,6 +98,9 @@ class Tuning:
     feeble: float = samples(
         0.2, 0, 1, "chance of finishing up to which a phase keeps its planned size"
     )
+    curiosity: float = samples(
+        3.0, 0, 1e6, "hope that makes a rival's pair worth a try, in the square of its gap; 0: none"
+    )
 
     exploration: float = samples(0.04, 0, 1, "share of the pulls that explore")
     explored: float = samples(30.0, 1e-6, 1e9, "units of data after which that share falls")
