@@ -152,5 +152,9 @@ UNNAMED: Mapping[str, Any] = MappingProxyType(
         "misfit_slight": 0.3,
         "misfit_hopeless": 0.5,
         "curiosity": 0.0,
+        "batched_unit": 8.0,
+        "batched_exploration": 0.04,
+        "batched_checks": 2,
+        "batched_alike": 0.0,
     }
 )
