@@ -10,6 +10,7 @@ from scipy import stats
 from surefoot.boundaries import crossing_probability
 from surefoot.errors import InputError
 from surefoot.noise import NOISE_MODELS, Bounded, Gaussian, Noise, SubGaussian, noise_from_dict
+from surefoot.noise.pooling import OWN, worth_of_pooled
 from surefoot.statistics import Outcome
 
 
@@ -187,3 +188,17 @@ def test_rewards_outside_of_the_range_are_refused(rewards: list[float], possible
     else:
         with pytest.raises(InputError, match="pair 1 has a reward outside of 0 to 1"):
             Bounded(0, 1).refuse_impossible(outcome)
+
+
+@pytest.mark.parametrize(("levels", "least", "most"), [(1.0, 100.0, 1e6), (10.0, 2.0, 8.0)])
+def test_pooled_levels_are_worth_more_the_more_alike_they_seem(
+    levels: float, least: float, most: float
+) -> None:
+    freedom = np.full(40, 30.0)
+    variances = np.where(np.arange(40) % 2, levels**2, 1.0)
+    scatter = variances * np.random.default_rng(1).chisquare(freedom)
+    assert least <= worth_of_pooled(scatter, freedom, 1e6) <= most
+
+
+def test_rewards_without_noise_say_nothing_about_what_is_alike() -> None:
+    assert worth_of_pooled(np.zeros(3), np.ones(3), 1e6) == OWN

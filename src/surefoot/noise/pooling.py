@@ -7,6 +7,7 @@ import numpy as np
 from surefoot.arrays import Array
 
 OWN = 8.0  # degrees of freedom that the pooled variance is worth against a pair's own
+LEAST = 2.0  # what it is worth at least, however much they differ
 
 
 def drawn_together(scatter: Array, freedom: Array, own: float) -> Array:
@@ -21,3 +22,19 @@ def drawn_together(scatter: Array, freedom: Array, own: float) -> Array:
     if own == np.inf:
         return np.full(len(scatter), max(pooled, 1e-300))
     return np.asarray(np.maximum((scatter + own * pooled) / (freedom + own), 1e-300))
+
+
+def worth_of_pooled(scatter: Array, freedom: Array, most: float) -> float:
+    """How many degrees of freedom the pooled variance is worth, as alike as the pairs' own seem.
+
+    If variances differ with a squared coefficient of variation τ², one is known from the others as
+    well as by 2 / τ² degrees of freedom of its own. τ² is what the pairs' own variances differ by
+    beyond chance, which is 2 over their degrees of freedom.
+    """
+    seen, total = freedom > 0, float(freedom.sum())
+    pooled = float(scatter.sum()) / max(total, 1.0)
+    if pooled <= 0.0:
+        return OWN
+    relative = scatter[seen] / (freedom[seen] * pooled)
+    beyond = float((freedom[seen] * (relative - 1) ** 2 - 2).sum()) / total
+    return min(max(2 / beyond, LEAST), most) if beyond > 2 / most else most

@@ -19,7 +19,13 @@ from surefoot.errors import InputError
 from surefoot.experiments.instances import random_robust
 from surefoot.study import Pull, Study
 
-VIA_BATCHES = ("batched_growth", "batched_looks", "batched_trust")
+VIA_BATCHES = (
+    "batched_exploration",
+    "batched_checks",
+    "batched_growth",
+    "batched_looks",
+    "batched_trust",
+)
 DATA = Path(__file__).parents[2] / "data"
 
 

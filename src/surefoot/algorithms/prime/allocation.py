@@ -13,8 +13,9 @@ import numpy as np
 
 from surefoot.algorithms.prime.coordinates import Coordinates, Past
 from surefoot.algorithms.prime.finishing import Rivals, finishing_design, whitened
+from surefoot.algorithms.prime.hopes import Reach, take_hopes
 from surefoot.algorithms.prime.outlook import Outlook, Standing
-from surefoot.algorithms.prime.rivals import Prospect, rival_points
+from surefoot.algorithms.prime.rivals import Prospect, RivalPoints, rival_points
 from surefoot.algorithms.prime.schedule import Look
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array, IntArray
@@ -59,6 +60,7 @@ class Allocator:
         """Begin with some (n_pairs,) weights; those of λ^G serve where nothing is to steer by."""
         self.coordinates, self.spread, self.weights = coordinates, spread, weights
         self.foresight, self.effort = tuning.foresight, tuning.effort
+        self.curiosity = tuning.curiosity
 
     def allocate(self, past: Past, race: Race, look: Look) -> Allocation:
         """Weights and pulls of the next phase."""
@@ -89,6 +91,8 @@ class Allocator:
             carried=pairs,
         )
         points = rival_points(prospect, race.leader, race.others)
+        if self.curiosity:
+            self._wonder(points, prospect, race)
         least = 1e-9 * np.abs(points.gaps).max() + 1e-300
         standing = Standing(
             points.differences.reshape(-1, coordinates.dimension),
@@ -100,3 +104,15 @@ class Allocator:
         squares = (standing.directions * standing.directions).sum(axis=1)
         open_ = np.isfinite(standing.held) & (squares > (SAME * coordinates.sizes.max()) ** 2)
         return standing if open_.all() else standing.take(np.flatnonzero(open_))
+
+    def _wonder(self, points: RivalPoints, prospect: Prospect, race: Race) -> None:
+        """Steer by pairs that may be worse than they seem, where these promise more than points."""
+        coordinates, shape = self.coordinates, points.gaps.shape
+        n_pairs, dimension = coordinates.pairs.shape
+        found = points.differences.reshape(-1, dimension)
+        both = np.concatenate([coordinates.pairs, found])
+        reach = whitened(both, coordinates.rows, self.spread)
+        lengths = np.linalg.norm(reach[n_pairs:], axis=1).reshape(shape)
+        own = np.arange(coordinates.offsets[race.leader], coordinates.offsets[race.leader + 1])
+        known = Reach(reach[:n_pairs], lengths)
+        take_hopes(prospect, known, own, race.others, self.curiosity, points)

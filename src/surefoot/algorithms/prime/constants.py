@@ -121,7 +121,7 @@ VERSION_0_1: Mapping[str, Any] = MappingProxyType(
     }
 )
 # Later than 0.1, but not in all files: clocks had no shape, tolerances did nothing to the looks,
-# and the others stood in the sources.
+# no design was curious, and the others stood in the sources.
 UNNAMED: Mapping[str, Any] = MappingProxyType(
     {
         "grid_middle": 0,
@@ -153,5 +153,10 @@ UNNAMED: Mapping[str, Any] = MappingProxyType(
         "misfit_afresh": 0.05,
         "misfit_slight": 0.3,
         "misfit_hopeless": 0.5,
+        "curiosity": 0.0,
+        "batched_unit": 8.0,
+        "batched_exploration": 0.04,
+        "batched_checks": 2,
+        "batched_alike": 0.0,
     }
 )

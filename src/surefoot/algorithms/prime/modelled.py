@@ -22,6 +22,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.design.rounding import round_design
 from surefoot.evidence.misfit import witness
 from surefoot.fitting import least_squares
+from surefoot.noise.pooling import drawn_together, worth_of_pooled
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
 
@@ -66,10 +67,20 @@ class ModelledCourse(Course):
             self._look(outcome, self.tests)
         scales = tally.scales
         if self.batched:
-            scales = np.sqrt(self.settings.noise.variances(tally.scatter, tally.freedom))
+            scales = self._likely_scales(tally)
             self._measure_in(scales)
         self.theta = least_squares(self.coordinates.rows, tally.counts, tally.sums, scales)
         self._rank()
+
+    def _likely_scales(self, tally: Tally) -> Array:
+        """(n_pairs,) noise levels as data say, drawn together as far as they seem alike.
+
+        For choices only: a design for levels that merely seem to differ costs pulls.
+        """
+        scatter, freedom, most = tally.scatter, tally.freedom, self.tuning.batched_alike
+        if not most:
+            return np.sqrt(self.settings.noise.variances(scatter, freedom))
+        return np.sqrt(drawn_together(scatter, freedom, worth_of_pooled(scatter, freedom, most)))
 
     def _measure_in(self, scales: Array) -> None:
         """Work in coordinates in which a pull of every pair is equally noisy, as far as known."""

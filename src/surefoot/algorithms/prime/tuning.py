@@ -98,6 +98,9 @@ class Tuning:
     feeble: float = samples(
         0.2, 0, 1, "chance of finishing up to which a phase keeps its planned size"
     )
+    curiosity: float = samples(
+        3.0, 0, 1e6, "hope that makes a rival's pair worth a try, in the square of its gap; 0: none"
+    )
 
     exploration: float = samples(0.04, 0, 1, "share of the pulls that explore")
     explored: float = samples(30.0, 1e-6, 1e9, "units of data after which that share falls")
@@ -165,9 +168,10 @@ class Tuning:
     )
     batched_looks: int = boundary(35, 1, 1000, "looks of an epoch, likewise")
     batched_trust: float = boundary(4.0, 0.01, 1e6, "units of data that count less, likewise")
-    batched_unit: float = samples(
-        8.0, 1, 10_000, "pulls of a unit for each dimension where pulls are put into batches"
-    )
+    batched_unit: float = samples(5.0, 1, 10_000, "pulls of a unit for each dimension, likewise")
+    batched_exploration: float = samples(0.01, 0, 1, "share of the pulls that explore, likewise")
+    batched_checks: int = samples(0, 0, 10_000, "pulls of a phase that explore at least, likewise")
+    batched_alike: float = samples(1e6, 0, 1e9, "pulls that a pooled level is worth at most; 0: 8")
 
     def __post_init__(self) -> None:
         for constant in fields(self):
@@ -273,7 +277,8 @@ class Tuning:
     def for_batches(self) -> Tuning:
         """The same with fewer, larger phases: only these have enough pulls for many batches."""
         growth, looks, trust = self.batched_growth, self.batched_looks, self.batched_trust
-        return replace(self, growth=growth, looks=looks, trust=trust, strictness=0.0)
+        plan = replace(self, growth=growth, looks=looks, trust=trust, strictness=0.0)
+        return replace(plan, exploration=self.batched_exploration, checks=self.batched_checks)
 
     @property
     def foresight(self) -> Foresight:
