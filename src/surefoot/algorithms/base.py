@@ -17,7 +17,7 @@ from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.result import Result
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
-from surefoot.algorithms.verdict import PhaseRecord, Verdict
+from surefoot.algorithms.verdict import Later, PhaseRecord, Verdict
 from surefoot.arrays import Array
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
@@ -145,7 +145,7 @@ class Algorithm(ABC):
             reason=reason,
             survivors=self.survivors,
             history=history,
-            attained_confidence=self.attained_confidence,
+            attained_confidence=self.confidence_later,
             skewness=self.skewness,
         )
         return self.tally.result(verdict)
@@ -154,6 +154,11 @@ class Algorithm(ABC):
     def attained_confidence(self) -> float | None:
         """How sure it is now that the leader is best; None if it cannot say."""
         return None
+
+    @property
+    def confidence_later(self) -> Later:
+        """The same, or what works it out once a result is asked for it: that may take long."""
+        return self.attained_confidence
 
     @property
     def skewness(self) -> float | None:

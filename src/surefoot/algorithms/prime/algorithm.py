@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -91,8 +91,12 @@ class Prime(Algorithm):
 
     @property
     def attained_confidence(self) -> float:
+        return self.confidence_later()
+
+    @property
+    def confidence_later(self) -> Callable[[], float]:
         if not hasattr(self, "course"):  # a single arm: nothing to be unsure about
-            return 1.0
+            return lambda: 1.0
         return self.course.elimination.confidence(self.leader, self.settings.delta)
 
     @property
