@@ -39,7 +39,7 @@ class Walks:
     def add(self, where: Where, plain: Array, eased: Array | None) -> None:
         """Count (n_places, n_arms_tested) √w T of one phase, and the same eased by a tolerance."""
         shape = (len(self.sizes), self.sizes[where.challenger])
-        cells = np.ix_(where.arms, where.places)
+        cells = where.arms[:, None], where.places
         for store, values in ((self.blocks, plain), (self.eased, eased)):
             if values is not None:
                 store.setdefault(where.challenger, np.zeros(shape))[cells] += values.T
