@@ -92,15 +92,20 @@ class Algorithm(ABC):
             counts = self.next_counts()
             if isinstance(counts, StopReason):
                 self._stop = counts
-            elif counts.sum() > self.remaining:
-                self._stop = StopReason.BUDGET
-            elif self.samples + int(counts.sum()) > MOST_PULLS:
-                self._stop = StopReason.LOOKS_SPENT
             else:
-                self.pending = Phase(
-                    len(self.history), counts.astype(np.int64), self.batches, self.shared
-                )
+                self._ask_for(counts)
         return self.pending
+
+    def _ask_for(self, counts: Counts) -> None:
+        """Let a phase wait for its outcome, if it may be pulled."""
+        pulls = int(counts.sum())
+        if pulls > self.remaining:
+            self._stop = StopReason.BUDGET
+        elif self.samples + pulls > MOST_PULLS:
+            self._stop = StopReason.LOOKS_SPENT
+        else:
+            index, whole = len(self.history), counts.astype(np.int64)
+            self.pending = Phase(index, whole, self.batches, self.shared)
 
     def update(self, outcome: Outcome) -> None:
         """Take the outcome of the phase that `next_phase` gave; refuse anything else."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,7 +34,7 @@ class Prime(Algorithm):
         tuning: the constants that decide its plans; a study file holds them.
     """
 
-    tuning: Tuning = field(default_factory=Tuning)
+    tuning: Tuning = Tuning()  # noqa: RUF009 - it never changes
     name: ClassVar[str] = "prime"
     needs_scale: ClassVar[bool] = False
     has_paper_policy: ClassVar[bool] = False
