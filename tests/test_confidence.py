@@ -12,6 +12,7 @@ from surefoot.confidence import (
     self_normalised_radius,
     valid_spending,
 )
+from surefoot.whitening import unit_free_root
 
 
 def test_the_papers_threshold() -> None:
@@ -39,7 +40,7 @@ def test_the_radius_is_that_of_the_mixture() -> None:
     generator = np.random.default_rng(0)
     rows = generator.standard_normal((40, 4))
     first, total = rows[:8].T @ rows[:8], rows.T @ rows
-    assert self_normalised_radius(first, total, 0.05) == pytest.approx(
+    assert self_normalised_radius(unit_free_root(first), total, 0.05) == pytest.approx(
         _mixture_bound(first, total, 0.05)
     )
 
@@ -48,13 +49,16 @@ def test_the_radius_does_not_depend_on_the_units_of_the_features() -> None:
     generator = np.random.default_rng(0)
     rows = generator.standard_normal((40, 3))
     scaled = rows * [1e9, 1.0, 1e-7]
-    one, other = (self_normalised_radius(r[:8].T @ r[:8], r.T @ r, 0.05) for r in (rows, scaled))
+    one, other = (
+        self_normalised_radius(unit_free_root(r[:8].T @ r[:8]), r.T @ r, 0.05)
+        for r in (rows, scaled)
+    )
     assert one == pytest.approx(other)
 
 
 @pytest.mark.parametrize("first", [np.zeros((2, 2)), np.diag([1.0, 0.0]), np.ones((2, 2))])
 def test_without_a_spanning_first_phase_nothing_is_known(first: np.ndarray) -> None:
-    assert self_normalised_radius(first, first + np.eye(2), 0.05) == math.inf
+    assert self_normalised_radius(unit_free_root(first), first + np.eye(2), 0.05) == math.inf
 
 
 @pytest.mark.statistical
@@ -70,7 +74,9 @@ def test_the_ellipsoid_holds_at_all_looks_though_pulls_chase_the_noise() -> None
         missed = False
         for _ in range(60):
             estimate, A = sums / counts, np.diag(counts)
-            missed |= math.sqrt(estimate @ A @ estimate) > self_normalised_radius(first, A, delta)
+            missed |= math.sqrt(estimate @ A @ estimate) > self_normalised_radius(
+                unit_free_root(first), A, delta
+            )
             chosen = int(np.argmax(rows @ estimate))
             counts[chosen] += 1
             sums[chosen] += generator.standard_normal()

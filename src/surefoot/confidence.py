@@ -10,7 +10,6 @@ import numpy as np
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 from surefoot.literals import exact_number
-from surefoot.whitening import unit_free_root
 
 
 def probability(delta: Any) -> float:
@@ -51,7 +50,7 @@ def one_sided_events(offsets: IntArray) -> int:
     return (len(offsets) - 2) * int(np.diff(offsets).max())
 
 
-def self_normalised_radius(first: Array, total: Array, delta: float) -> float:
+def self_normalised_radius(first_root: Array | None, total: Array, delta: float) -> float:
     """β with P(‖θ̂ − θ‖_A ≤ β at all looks) ≥ 1 − δ, however later pulls were chosen.
 
     The method of mixtures (Abbasi-Yadkori, Pál and Szepesvári, 2011) with prior precision V =
@@ -60,12 +59,14 @@ def self_normalised_radius(first: Array, total: Array, delta: float) -> float:
     (1 + κ) times that. No bound on ‖θ‖ is needed, and κ falls to 0 as data arrive.
 
     Args:
-        first: (d, d) information of the first phase, whose design is fixed before any data.
+        first_root: (d, d) R with RᵀA_firstR = I: the first phase, whose design is fixed before any
+            data; None if it does not measure all directions.
         total: (d, d) information of all phases.
     """
-    root = unit_free_root(first)
-    if root is None:
+    if first_root is None:
         return math.inf
-    ratios = np.linalg.eigvalsh(root.T @ total @ root)  # of A relative to A_first, all ≥ 1
+    ratios = np.linalg.eigvalsh(
+        first_root.T @ total @ first_root
+    )  # of A relative to A_first, all ≥ 1
     growth = np.log1p(ratios).sum()
     return math.sqrt((1 + 1 / ratios[0]) * (growth + 2 * math.log(1 / delta)))

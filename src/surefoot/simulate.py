@@ -117,22 +117,30 @@ class TableSimulator:
         """Draw a phase, with the sums of its batches if it has any."""
         pulled = np.flatnonzero(phase.counts)
         parts = _parts(phase.counts[pulled], phase.batches)
-        common = self.common if phase.shared else np.zeros_like(self.common)
-        sums, squares = self._draw(pulled, parts, common[pulled])
-        sums += self._shared(pulled, parts, common[pulled])
+        if phase.shared and self.common.any():
+            sums, squares = self._draw(pulled, parts, np.sqrt(1 - self.common[pulled] ** 2))
+            sums += self._shared(pulled, parts)
+        else:
+            sums, squares = self._draw(pulled, parts)
         totals = sums.sum(axis=0)
-        centre = totals / phase.counts[pulled]
-        between = (parts * (sums / np.maximum(parts, 1) - centre) ** 2).sum(axis=0)
+        if phase.batches:
+            squares += _between(parts, sums, totals / phase.counts[pulled])
         return Outcome(
             phase.index,
             phase.counts,
             _spread(totals, pulled, phase.counts),
-            _spread(squares + between, pulled, phase.counts),
+            _spread(squares, pulled, phase.counts),
             _spread(sums[: phase.batches], pulled, phase.counts),
         )
 
-    def _draw(self, pulled: IntArray, parts: IntArray, common: Array) -> tuple[Array, Array]:
-        """(n_parts, n_pulled) sums of each part, and (n_pulled,) the squares within the parts."""
+    def _draw(
+        self, pulled: IntArray, parts: IntArray, own: Array | float = 1.0
+    ) -> tuple[Array, Array]:
+        """(n_parts, n_pulled) sums of each part, and (n_pulled,) the squares within the parts.
+
+        Args:
+            own: (n_pulled,) the part of the noise that a pull shares with no other.
+        """
         means = self.means[pulled]
         if self.family == "bernoulli":
             successes = self._generator.binomial(parts, means).astype(np.float64)
@@ -140,20 +148,18 @@ class TableSimulator:
             return successes, within.sum(axis=0)
         sums, within = NOISES[self.family](self._generator, parts)
         scales = self.scales[pulled]
-        return parts * means + scales * np.sqrt(1 - common**2) * sums, scales**2 * within
+        return parts * means + scales * own * sums, scales**2 * within
 
-    def _shared(self, pulled: IntArray, parts: IntArray, common: Array) -> Array:
+    def _shared(self, pulled: IntArray, parts: IntArray) -> Array:
         """(n_parts, n_pulled) what streams that are shared add: the same stream, the same noise.
 
         A part with fewer pulls uses the first of the streams that a larger one uses.
         """
-        if not common.any():
-            return np.zeros(parts.shape)
         sizes = np.unique(parts)
         steps = np.sqrt(np.diff(sizes, prepend=0))
         walks = np.cumsum(steps * self._generator.standard_normal((len(parts), len(sizes))), axis=1)
         reached = np.take_along_axis(walks, np.searchsorted(sizes, parts), axis=1)
-        return np.asarray(self.scales[pulled] * common * reached)
+        return np.asarray(self.scales[pulled] * self.common[pulled] * reached)
 
 
 class LinearSimulator(TableSimulator):
@@ -196,8 +202,15 @@ def _common_parts(correlation: ArrayLike, n_pairs: int) -> Array:
 
 def _parts(counts: Counts, n_batches: int) -> IntArray:
     """(n_batches + 1, n_pulled) pulls in each batch and, last, those in none."""
-    size = counts // n_batches if n_batches else np.zeros_like(counts)
+    if not n_batches:
+        return counts[None, :]
+    size = counts // n_batches
     return np.vstack([np.tile(size, (n_batches, 1)), counts - n_batches * size])
+
+
+def _between(parts: IntArray, sums: Array, centre: Array) -> Array:
+    """(n_pulled,) squares of the parts' means about the pairs' own."""
+    return np.asarray((parts * (sums / np.maximum(parts, 1) - centre) ** 2).sum(axis=0))
 
 
 def _spread(values: Array, pulled: IntArray, counts: Counts) -> Array:

@@ -5,7 +5,10 @@ not.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from surefoot.arrays import Array
@@ -83,11 +86,18 @@ def measured_root(rows: Array) -> tuple[Array, Array]:
         diagonal = np.abs(factors.diagonal())
         if diagonal.min() > WELL_MEASURED * diagonal[0]:
             root = np.empty((dimension, dimension))
-            root[pivots - 1] = np.triu(lapack.dtrtri(factors[:dimension])[0])
+            inverse, _ = lapack.dtrtri(factors[:dimension])
+            root[pivots - 1] = np.where(_upper(dimension), inverse, 0.0)
             return root, np.empty((dimension, 0))
     _, singular, right = np.linalg.svd(rows, full_matrices=n < dimension)
     rank = int((singular > RANGE_TOLERANCE * singular[0]).sum())
     return right[:rank].T / singular[:rank], right[rank:].T
+
+
+@cache
+def _upper(dimension: int) -> NDArray[np.bool_]:
+    """(dimension, dimension) the upper triangle."""
+    return np.triu(np.ones((dimension, dimension), dtype=bool))
 
 
 def _deficient(rows: Array) -> InputError:

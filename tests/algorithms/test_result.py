@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +31,23 @@ def test_the_sentence_holds_the_answer(result: Result) -> None:
     assert result.arm_name in result.sentence
     assert "95 % confidence" in result.sentence
     assert str(result.samples) in result.sentence
+
+
+def test_a_confidence_is_worked_out_when_it_is_asked_for_and_once(result: Result) -> None:
+    asked: list[int] = []
+
+    def work_out() -> float:
+        asked.append(1)
+        return 0.75
+
+    later = replace(result, attained_confidence=work_out)
+    assert not asked
+    assert later.attained_confidence == later.attained_confidence == 0.75
+    assert len(asked) == 1
+    sent = pickle.loads(pickle.dumps(replace(result, attained_confidence=work_out)))
+    assert sent.attained_confidence == 0.75
+    assert copy.copy(later).attained_confidence == 0.75
+    assert len(asked) == 2
 
 
 def test_values_lie_within_their_intervals(result: Result) -> None:

@@ -10,6 +10,7 @@ from surefoot.confidence import self_normalised_radius
 from surefoot.experiments.instances import classic, irrelevant_dimensions, random_robust
 from surefoot.fitting import information
 from surefoot.simulate import LinearSimulator
+from surefoot.whitening import unit_free_root
 from tests.algorithms.families import settings_for
 from tests.algorithms.quantifiers import beats
 
@@ -24,7 +25,7 @@ def test_it_stops_at_the_first_look_at_which_the_rule_holds() -> None:
         run.update(simulator.pull(phase))
         A = information(problem.pairs, run.tally.counts)
         first = A if first is None else first
-        c = self_normalised_radius(first, A, 0.05)
+        c = self_normalised_radius(unit_free_root(first), A, 0.05)
         assert run.boundary == pytest.approx(c)
         estimate = np.linalg.solve(A, problem.pairs.T @ run.tally.sums)
         sure = any(

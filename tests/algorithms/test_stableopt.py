@@ -14,6 +14,7 @@ from surefoot.experiments.instances import classic, random_robust, unit_sphere
 from surefoot.fitting import information
 from surefoot.noise import Gaussian
 from surefoot.simulate import LinearSimulator, identify
+from surefoot.whitening import unit_free_root
 from tests.algorithms.families import settings_for
 
 
@@ -38,7 +39,7 @@ def test_each_pull_is_the_published_choice(confidence: str) -> None:
         beta = (
             math.sqrt(2 * math.log(problem.n_pairs / 0.05))
             if confidence == "paper"
-            else self_normalised_radius(first_information, A, 0.05)
+            else self_normalised_radius(unit_free_root(first_information), A, 0.05)
         )
         widths = np.array([beta * math.sqrt(z @ inverse @ z) for z in problem.pairs])
         upper, lower = problem.pairs @ theta + widths, problem.pairs @ theta - widths

@@ -17,7 +17,7 @@ from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.result import Result
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
-from surefoot.algorithms.verdict import PhaseRecord, Verdict
+from surefoot.algorithms.verdict import Later, PhaseRecord, Verdict
 from surefoot.arrays import Array
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
@@ -92,15 +92,20 @@ class Algorithm(ABC):
             counts = self.next_counts()
             if isinstance(counts, StopReason):
                 self._stop = counts
-            elif counts.sum() > self.remaining:
-                self._stop = StopReason.BUDGET
-            elif self.samples + int(counts.sum()) > MOST_PULLS:
-                self._stop = StopReason.LOOKS_SPENT
             else:
-                self.pending = Phase(
-                    len(self.history), counts.astype(np.int64), self.batches, self.shared
-                )
+                self._ask_for(counts)
         return self.pending
+
+    def _ask_for(self, counts: Counts) -> None:
+        """Let a phase wait for its outcome, if it may be pulled."""
+        pulls = int(counts.sum())
+        if pulls > self.remaining:
+            self._stop = StopReason.BUDGET
+        elif self.samples + pulls > MOST_PULLS:
+            self._stop = StopReason.LOOKS_SPENT
+        else:
+            index, whole = len(self.history), counts.astype(np.int64)
+            self.pending = Phase(index, whole, self.batches, self.shared)
 
     def update(self, outcome: Outcome) -> None:
         """Take the outcome of the phase that `next_phase` gave; refuse anything else."""
@@ -145,7 +150,7 @@ class Algorithm(ABC):
             reason=reason,
             survivors=self.survivors,
             history=history,
-            attained_confidence=self.attained_confidence,
+            attained_confidence=self.confidence_later,
             skewness=self.skewness,
         )
         return self.tally.result(verdict)
@@ -154,6 +159,11 @@ class Algorithm(ABC):
     def attained_confidence(self) -> float | None:
         """How sure it is now that the leader is best; None if it cannot say."""
         return None
+
+    @property
+    def confidence_later(self) -> Later:
+        """The same, or what works it out once a result is asked for it: that may take long."""
+        return self.attained_confidence
 
     @property
     def skewness(self) -> float | None:

@@ -31,7 +31,7 @@ def answered(phase: Phase | None, outcome: Outcome, problem: RobustProblem, nois
 
 def _refuse_other_pulls(phase: Phase, outcome: Outcome) -> None:
     shapes = {name: getattr(outcome, name).shape for name in ("counts", "sums", "scatter")}
-    if any(shape != phase.counts.shape for shape in shapes.values()):
+    if set(shapes.values()) != {phase.counts.shape}:
         given = ", ".join(f"{name} of shape {shape}" for name, shape in shapes.items())
         raise InputError(
             f"the outcome has {given}, but the problem has {len(phase.counts)} pairs: "
@@ -52,7 +52,7 @@ def _refuse_other_batches(phase: Phase, outcome: Outcome) -> None:
             f"{len(outcome.batch_sums)}: this noise model needs them; make the outcome with "
             "Outcome.from_rewards(phase, ...), giving the phase itself and not its index"
         )
-    if not np.isfinite(outcome.batch_sums).all():
+    if outcome.batch_sums.size and not np.isfinite(outcome.batch_sums).all():
         raise InputError("the batch sums of an outcome must be finite numbers")
 
 

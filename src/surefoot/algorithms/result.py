@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
-from surefoot.algorithms.verdict import ModelCheck, PhaseRecord
+from surefoot.algorithms.verdict import Later, ModelCheck, PhaseRecord
 from surefoot.arrays import Array, IntArray
 from surefoot.categories import Value
 from surefoot.problem import RobustProblem
@@ -18,6 +18,28 @@ from surefoot.statistics import Counts
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class WhenAsked:
+    """A field that may be given as what works it out: done once, when somebody asks for it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> float | None: ...
+    def __get__(self, instance: object | None, owner: type) -> Self | float | None:
+        if instance is None:
+            raise AttributeError(self._name)  # the field has no default
+        value: Later = vars(instance)[self._name]
+        if callable(value):
+            value = vars(instance)[self._name] = value()
+        return value
+
+    def __set__(self, instance: object, value: Later) -> None:
+        vars(instance)[self._name] = value
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +85,16 @@ class Result:
     counts: Counts
     model_check: ModelCheck
     history: list[PhaseRecord]
-    attained_confidence: float | None
+    attained_confidence: WhenAsked = WhenAsked()
     skewness: float | None = None
 
     def __post_init__(self) -> None:
         if self.reason.contradicts:
             object.__setattr__(self, "attained_confidence", None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and other processes: what is worked out when asked for is asked for now."""
+        return {**vars(self), "attained_confidence": self.attained_confidence}
 
     @property
     def misfit(self) -> float:

@@ -27,7 +27,7 @@ from surefoot.fitting import (
 from surefoot.guides import Seen, guide_from
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome
-from surefoot.whitening import cholesky_whitener
+from surefoot.whitening import cholesky_whitener, unit_free_root
 
 MISFIT_LEVEL = 0.001
 
@@ -45,7 +45,8 @@ class Tally:
         freedom: (n_pairs,) their degrees of freedom.
         fits: one test of the linear model per phase, for noise levels known up to a factor.
         strays: one per phase that needs no noise levels, but batches.
-        first_information: (dimension, dimension) information of the first phase.
+        first_root: (dimension, dimension) R with RᵀAR = I, where A is the information of the first
+            phase; None before it, or if it did not measure all directions.
     """
 
     problem: RobustProblem
@@ -58,7 +59,7 @@ class Tally:
     freedom: Array
     fits: tuple[FitTest, ...] = ()
     strays: tuple[FitTest, ...] = ()
-    first_information: Array | None = None
+    first_root: Array | None = None
 
     @classmethod
     def empty(cls, problem: RobustProblem, settings: Settings) -> Tally:
@@ -78,17 +79,20 @@ class Tally:
 
     def after(self, outcome: Outcome) -> Tally:
         """The tally with one more phase."""
-        counts, first = self.counts + outcome.counts, self.first_information
+        first = not self.samples
         return replace(
             self,
-            counts=counts,
+            counts=self.counts + outcome.counts,
             sums=self.sums + outcome.sums,
             scatter=self.scatter + outcome.scatter,
             freedom=self.freedom + np.maximum(outcome.counts - 1, 0),
             fits=(*self.fits, *self._fit_of(outcome)),
             strays=(*self.strays, *self._stray_of(outcome)),
-            first_information=information(self.rows, counts) if first is None else first,
+            first_root=self._root_of(outcome) if first else self.first_root,
         )
+
+    def _root_of(self, outcome: Outcome) -> Array | None:
+        return unit_free_root(information(self.rows, outcome.counts))
 
     def _fit_of(self, outcome: Outcome) -> list[FitTest]:
         """How well the linear model fits a phase, where the phase's pulls allow such a test.
@@ -118,7 +122,7 @@ class Tally:
         variances = self.settings.noise.variances(self.scatter, self.freedom)
         return past_strays(self.problem.pairs, self.counts, self.sums, variances)
 
-    @property
+    @cached_property
     def samples(self) -> int:
         return int(self.counts.sum())
 
@@ -154,10 +158,8 @@ class Tally:
     @property
     def ellipsoid_radius(self) -> float:
         """β of the self-normalised ellipsoid, valid at all looks; ∞ while it cannot be formed."""
-        if self.first_information is None:
-            return math.inf
         total = information(self.rows, self.counts)
-        return self_normalised_radius(self.first_information, total, self.settings.delta)
+        return self_normalised_radius(self.first_root, total, self.settings.delta)
 
     @property
     def averages(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array
 from surefoot.statistics import Counts
+
+# A confidence, or what works it out: that takes time, which most callers need not spend.
+Later = float | Callable[[], float] | None
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,8 @@ class Verdict:
         reason: why it stopped, or that it did not.
         survivors: (n_arms,) arms still possible.
         history: what was known after each phase.
-        attained_confidence: how sure it is now that the arm is best; None if it cannot say.
+        attained_confidence: how sure it is now that the arm is best, or what works that out; None
+            if it cannot say.
         skewness: of the differences that decide, where evidence takes them for normal.
     """
 
@@ -89,5 +94,5 @@ class Verdict:
     reason: StopReason
     survivors: NDArray[np.bool_]
     history: list[PhaseRecord]
-    attained_confidence: float | None = None
+    attained_confidence: Later = None
     skewness: float | None = None

@@ -60,7 +60,7 @@ def command(
     ] = False,
     limit: Annotated[
         float, typer.Option("--time", min=0.0, help="Seconds to simulate for: more runs.")
-    ] = 8.0,
+    ] = 6.0,
     runs: Annotated[
         int | None,
         typer.Option(min=1, help="Simulate exactly this many studies, however long it takes."),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 from scipy import special
@@ -46,12 +47,14 @@ class Attained(ABC):
             before = self._eased.get(eased_for, self._plain)
             self._eased[eased_for] = np.maximum(before, strength)
 
-    def p_values(self, leader: int, arms: IntArray) -> Array:
-        """(n,) p-values of these arms against a leader, each no smaller than it is: all are given
-        the largest, which is the one that counts.
+    def largest_p(self, leader: int, arms: IntArray) -> Callable[[], float]:
+        """What works out the largest p-value of these arms against a leader, as it is now.
+
+        A p-value can take longer than the rest of a phase, so that only who asks for it pays.
         """
         strengths = np.maximum(self._plain, self._eased.get(leader, self._plain))[arms]
-        return np.full(len(arms), min(1.0, self.p_value(float(strengths.min())) / self._share))
+        weakest = float(strengths.min())
+        return lambda: min(1.0, self.p_value(weakest) / self._share)
 
     @abstractmethod
     def strength(self, look: int | IntArray, evidence: Array) -> Array:

@@ -79,7 +79,7 @@ class Effort:
         clock: what time it is.
     """
 
-    seconds: float = 8.0
+    seconds: float = 6.0
     most_runs: int = 40
     progress: JobProgress = field(default_factory=NoProgress)
     clock: Callable[[], float] = time.monotonic

@@ -114,8 +114,10 @@ def _received(
 
 
 class _Values(NamedTuple):
-    arm: int
+    arm: str
+    perturbation: str
     parameters: dict[str, Value]
+    features: Array
     nominal: tuple[Value, ...] | None
 
 
@@ -128,37 +130,41 @@ class PullFactory:
         self._nominal: dict[int, tuple[Value, ...] | None] = {}
 
     def __call__(self, number: int, phase: int, pair: int, block: int | None = None) -> Pull:
-        problem = self._problem
         known = self._known.get(pair)
         if known is None:
             known = self._known[pair] = self._values(pair)
         return Pull(
-            id=number,
-            study=self._study,
-            phase=phase,
-            pair=pair,
-            arm=problem.arm_names[known.arm],
-            perturbation=problem.perturbation_names[pair],
-            parameters=known.parameters.copy(),
-            features=problem.features[pair],
-            study_seed=self._seed,
-            block=block,
-            own_values=known.nominal,
+            number,
+            self._study,
+            phase,
+            pair,
+            known.arm,
+            known.perturbation,
+            known.parameters.copy(),
+            known.features,
+            self._seed,
+            block,
+            known.nominal,
         )
 
     def _values(self, pair: int) -> _Values:
         """What pulls of a pair have in common; the nominal arm is one object for all of its pairs,
         which a message to a worker holds once.
         """
-        arm = int(self._problem.arm_of_pair[pair])
+        problem, arm = self._problem, int(self._problem.arm_of_pair[pair])
         if arm not in self._nominal:
-            own = self._problem.nominal_values(arm)
+            own = problem.nominal_values(arm)
             self._nominal[arm] = None if own is None else tuple(own.values())
-        return _Values(arm, self._problem.values_of(pair), self._nominal[arm])
+        return _Values(
+            arm=problem.arm_names[arm],
+            perturbation=problem.perturbation_names[pair],
+            parameters=problem.values_of(pair),
+            features=problem.features[pair],
+            nominal=self._nominal[arm],
+        )
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """What came of a pull: a reward, or what went wrong.
 
     Attributes:

@@ -7,7 +7,7 @@ import pickle
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Self
 
@@ -161,6 +161,8 @@ class Runner:
 
     def _arrived(self, reports: list[Report]) -> list[Report]:
         self._pace.learn(reports)
+        if self._ledger.description.settings.noise.limits is None:
+            return reports
         return [self._possible(report) for report in reports]
 
     def _possible(self, report: Report) -> Report:
@@ -170,7 +172,7 @@ class Runner:
         try:
             self._ledger.description.refuse_impossible(report.id, report.reward)
         except InputError as error:
-            return replace(report, reward=None, error=str(error))
+            return report._replace(reward=None, error=str(error))
         return report
 
     def _keep(self, reports: list[Report], pulls: dict[int, Pull]) -> None:

@@ -11,6 +11,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from surefoot.study.pull import Pull, Report
 
 ERROR_LENGTH = 2000
 LONGEST_CHUNK = 1.0  # seconds
+NO_NUMBERS = (str, bytes, bool, NoneType)  # though float() takes some of them
 
 
 def run_chunk(simulator: Callable[[Pull], float], pulls: Sequence[Pull]) -> list[Report]:
@@ -92,7 +94,7 @@ def _run_one(simulator: Callable[[Pull], float], pull: Pull) -> Report:
 
 def as_reward(value: Any) -> float:
     """A finite number, or an error that says what came instead."""
-    if isinstance(value, str | bytes | bool) or value is None:
+    if type(value) is not float and isinstance(value, NO_NUMBERS):
         raise TypeError(f"the simulator returned {value!r:.80}: it must return one number")
     reward = float(value)
     if not abs(reward) < LARGEST_REWARD:

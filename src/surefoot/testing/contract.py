@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -181,7 +182,5 @@ class Contract(Harness):
 def _state(run: Algorithm) -> dict[str, bytes]:
     """Everything a run says, but for the phase that is waiting."""
     result = run.result
-    shown = {
-        key: value for key, value in vars(result).items() if key not in ("problem", "settings")
-    }
-    return {key: pickle.dumps(value) for key, value in shown.items()}
+    shown = {field.name for field in fields(result)} - {"problem", "settings"}
+    return {name: pickle.dumps(getattr(result, name)) for name in shown}

@@ -73,14 +73,14 @@ def test_what_is_shown_within_the_tolerance_is_no_rival_but_stays_possible() -> 
 
 def test_confidence_is_that_of_the_hardest_rival() -> None:
     elimination = begun()
-    assert elimination.confidence(0, 0.05) == 0.0
+    assert elimination.confidence(0, 0.05)() == 0.0
     elimination.add(Against(), np.array([[2.5, 1.0], [2.6, 1.2]]), None)
     elimination.look(0, LEVEL, 1.0)
-    found = elimination.confidence(0, 0.05)
+    found = elimination.confidence(0, 0.05)()
     # of two looks one has been taken: the p-value lies between those of one look and of two
     assert 1 - 2 * stats.norm.sf(1.0) <= found <= 1 - stats.norm.sf(1.0)
-    assert elimination.confidence(1, 0.05) == 0.0
+    assert elimination.confidence(1, 0.05)() == 0.0
     elimination.add(Against(), np.array([[9.0, 9.0]] * 2), None)
     elimination.look(1, LEVEL, np.sqrt(2))
     assert elimination.survivors.tolist() == [True, False, False]
-    assert elimination.confidence(0, 0.05) >= 0.95
+    assert elimination.confidence(0, 0.05)() >= 0.95

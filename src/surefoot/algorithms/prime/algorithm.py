@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,7 +34,7 @@ class Prime(Algorithm):
         tuning: the constants that decide its plans; a study file holds them.
     """
 
-    tuning: Tuning = field(default_factory=Tuning)
+    tuning: Tuning = Tuning()  # noqa: RUF009 - it never changes
     name: ClassVar[str] = "prime"
     needs_scale: ClassVar[bool] = False
     has_paper_policy: ClassVar[bool] = False
@@ -91,8 +91,12 @@ class Prime(Algorithm):
 
     @property
     def attained_confidence(self) -> float:
+        return self.confidence_later()
+
+    @property
+    def confidence_later(self) -> Callable[[], float]:
         if not hasattr(self, "course"):  # a single arm: nothing to be unsure about
-            return 1.0
+            return lambda: 1.0
         return self.course.elimination.confidence(self.leader, self.settings.delta)
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -72,16 +74,22 @@ class Elimination:
                 return leader
         return None
 
-    def confidence(self, leader: int, delta: float) -> float:
-        """One minus the largest p-value of the other arms; one that is out has δ at most."""
+    def confidence(self, leader: int, delta: float) -> Callable[[], float]:
+        """What works out how sure one is now, whenever it is called: one minus the largest p-value
+        of the other arms; one that is out has δ at most.
+        """
         if self.evidence is None or not self.survivors[leader]:
-            return 0.0
+            return lambda: 0.0
         rivals = self.rivals(leader)
         out = ~rivals
         out[leader] = False
-        p_in = self._largest_p(leader, rivals) if rivals.any() else 0.0
-        p_out = min(delta, self._largest_p(leader, out)) if out.any() else 0.0
-        return 1 - max(p_in, p_out)
+        p_in, p_out = self._largest_p(leader, rivals), self._largest_p(leader, out)
+
+        def confidence() -> float:
+            largest = p_in()
+            return 1 - (largest if largest >= delta else max(largest, min(delta, p_out())))
+
+        return confidence
 
     def rivals(self, leader: int) -> NDArray[np.bool_]:
         """(n_arms,) arms that may still be better than the leader by more than the tolerance."""
@@ -91,7 +99,11 @@ class Elimination:
         rivals[leader] = False
         return rivals
 
-    def _largest_p(self, leader: int, arms: NDArray[np.bool_]) -> float:
-        """The largest p-value of these arms: each may take its smallest from any of the epochs."""
-        spent = [attained.p_values(leader, np.flatnonzero(arms)) for attained in self._spent]
-        return float(np.min(spent, axis=0).max())
+    def _largest_p(self, leader: int, arms: NDArray[np.bool_]) -> Callable[[], float]:
+        """The same for the largest p-value of these arms, 0 without any: it may be taken from any
+        of the epochs.
+        """
+        if not arms.any():
+            return lambda: 0.0
+        spent = [attained.largest_p(leader, np.flatnonzero(arms)) for attained in self._spent]
+        return lambda: min(p_value() for p_value in spent)

@@ -38,12 +38,14 @@ class Walks:
 
     def add(self, where: Where, plain: Array, eased: Array | None) -> None:
         """Count (n_places, n_arms_tested) √w T of one phase, and the same eased by a tolerance."""
-        shape = (len(self.sizes), self.sizes[where.challenger])
-        cells = np.ix_(where.arms, where.places)
+        challenger, cells = where.challenger, (where.arms[:, None], where.places)
         for store, values in ((self.blocks, plain), (self.eased, eased)):
-            if values is not None:
-                store.setdefault(where.challenger, np.zeros(shape))[cells] += values.T
-        self._worst[where.challenger] = self.blocks[where.challenger].min(axis=1)
+            if values is None:
+                continue
+            if challenger not in store:
+                store[challenger] = np.zeros((len(self.sizes), self.sizes[challenger]))
+            store[challenger][cells] += values.T
+        self._worst[challenger] = self.blocks[challenger].min(axis=1)
 
     def settle(self, levels: Array) -> None:
         """Settle the pairs that reach these levels, () or (n_arms,), against arms that do not."""

@@ -7,6 +7,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -97,9 +98,9 @@ class ReadStorage:
                     f"instead of {count}; restore a copy"
                 )
             with self._explained():
-                pairs = np.array([pair for pair, _ in found], dtype=np.int64)
+                pairs = np.array(list(map(itemgetter(0), found)), dtype=np.int64)
                 # no reward (None) becomes NaN
-                rewards = np.array([reward for _, reward in found], dtype=np.float64)
+                rewards = np.array(list(map(itemgetter(1), found)), dtype=np.float64)
             yield StoredPhase(index, first, pairs, rewards, batches, shared == 1)
 
     def _layouts(self, since: int) -> list[Row]:
@@ -260,8 +261,8 @@ class ReadStorage:
     def _table(self, query: str, kinds: Sequence[type], *values: Any) -> list[Row]:
         """The rows of a query whose columns are of these types: SQLite itself takes any."""
         rows = self._rows(query, values)
-        for kind, column in zip(kinds, zip(*rows, strict=True), strict=False):
-            if not set(map(type, column)) <= {kind, NoneType}:
+        for place, kind in enumerate(kinds):
+            if not set(map(type, map(itemgetter(place), rows))) <= {kind, NoneType}:
                 raise StudyFileError(
                     f"{self.path} is damaged: there is no {kind.__name__} where one should be; "
                     "restore it from a copy"
