@@ -14,7 +14,7 @@ from surefoot.evidence.student import student_scores
 from surefoot.evidence.together import Suspicion, Together, Weighed
 
 SIZES, OFFSETS = np.array([2, 3]), np.array([0, 2, 5])
-SUSPICION = Suspicion(hidden=3.0, fall=5.0)
+SUSPICION = Suspicion(clear=0.5, hidden=5.0, fall=4.0)
 ONE = np.ones((1, 1))
 
 
@@ -44,7 +44,7 @@ def _together(tolerance: float = 0.0, suspicion: Suspicion = SUSPICION) -> Toget
 def test_walks_are_never_above_the_sums_of_exact_scores(
     seed: int, tolerance: float, hidden: float, fall: float
 ) -> None:
-    rng, together = np.random.default_rng(seed), _together(tolerance, Suspicion(hidden, fall))
+    rng, together = np.random.default_rng(seed), _together(tolerance, Suspicion(0.0, hidden, fall))
     exact, held = np.zeros(2), np.zeros(2)
     for _ in range(6):
         where = Cells(columns=np.array([rng.integers(2, 5)]))

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.evidence.caution import Compared, Shapes, deviation, skewness
+from surefoot.evidence.caution import Compared, Moments, Shapes, deviation, skewness
 from surefoot.evidence.student import corrected, normal_scores, with_a_fall
 from surefoot.groups import members_of
 
@@ -31,10 +31,12 @@ class Suspicion(NamedTuple):
     """How far what was seen of a shape is doubted.
 
     Attributes:
+        clear: standard errors of a skewness that may be chance.
         hidden: a skewness seen in n batches may be larger by this share of 1 / √n.
         fall: a fall that may still come, in the largest one seen.
     """
 
+    clear: float
     hidden: float
     fall: float
 
@@ -107,6 +109,11 @@ class Together:
         sums.held[cells] = held
         return np.asarray(added)
 
+    def skewness(self, challenger: int) -> float:
+        """Of a challenger's differences, the largest in size; 0 where nothing is clear."""
+        found = self.shapes.skewness(challenger).ravel()
+        return float(found[np.abs(found).argmax()])
+
     def _counted(self, where: Tested, phase: Weighed) -> _Sums:
         values, layout, steps, _ = phase
         m = len(values)
@@ -137,7 +144,9 @@ class Together:
         moments, falls = self.shapes.seen(where.challenger, cells)
         spread, pulls = deviation(moments), of_arms(sums.pulls[cells])
         inverse = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
-        skewed = skewness(moments, 0.0) * (1 + self._suspicion.hidden / np.sqrt(moments.known + 1))
+        skewed = skewness(moments, self._suspicion.clear) * (
+            1 + self._suspicion.hidden / np.sqrt(moments.known + 1)
+        )
         root = np.sqrt(sums.times[where.arms])
         shape = of_arms(skewed * sums.lopsided[cells]) / root**3
         gain, reach = of_arms(inverse * sums.gains[cells]), of_arms(inverse * sums.reaches[cells])
@@ -147,3 +156,8 @@ class Together:
         fallen = with_a_fall(t / np.sqrt(pulls), np.ones_like(pulls), np.maximum(pulls, 2), fall)
         lowered = np.minimum(t, np.maximum(corrected(t, shape), fallen))
         return np.asarray(root * normal_scores(lowered, np.maximum(of_arms(moments.freedom), 1)))
+
+    def _feared(self, moments: Moments) -> Array:
+        """The skewness that there may be: a few batches hide what is rare."""
+        hidden = self._suspicion.hidden / np.sqrt(moments.known + 1)
+        return np.asarray(skewness(moments, self._suspicion.clear) * (1 + hidden))

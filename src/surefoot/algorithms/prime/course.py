@@ -9,10 +9,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from surefoot.algorithms.prime.elimination import Elimination
-from surefoot.algorithms.prime.walks import Where
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
+from surefoot.evidence.together import Tested
 from surefoot.statistics import Counts, Outcome, Phase
 
 
@@ -29,17 +29,33 @@ class Layout(NamedTuple):
         return np.where(self.counts >= max(self.batches, 1), self.counts, 0)
 
 
+class BatchValues(NamedTuple):
+    """What batches say of a challenge.
+
+    Attributes:
+        values: (n_batches, n_own, n_tested) contrasts.
+        layout: (n_own, n_tested) their variances in those of differences of single pulls, if all
+            pairs were equally noisy.
+    """
+
+    values: Array
+    layout: Array
+
+
 class Tests(Protocol):
     """What a phase will be used for, fixed before it is pulled."""
 
     @property
-    def challenges(self) -> Sequence[Where]: ...
+    def challenges(self) -> Sequence[Tested]: ...
 
     def add(self, challenger: int, arms: IntArray) -> None:
         """Let a challenger be compared with these arms."""
 
     def statistics(self, outcome: Outcome, settings: Settings) -> list[tuple[Array, Array | None]]:
         """For each challenge T, and T eased by the tolerance: (n_own, n_arms_tested)."""
+
+    def contrasts(self, outcome: Outcome) -> list[BatchValues]:
+        """For each challenge what batches say, before it is made a statistic."""
 
 
 class Course(ABC):

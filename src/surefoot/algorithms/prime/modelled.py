@@ -21,10 +21,13 @@ from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
 from surefoot.design.rounding import round_design
 from surefoot.evidence.misfit import witness
+from surefoot.evidence.together import Together, Weighed
 from surefoot.fitting import least_squares
 from surefoot.noise.pooling import drawn_together, worth_of_pooled
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
+
+Scores = tuple[Array, Array | None]
 
 
 class ModelledCourse(Course):
@@ -163,6 +166,8 @@ class ModelledCourse(Course):
     def _look(self, outcome: Outcome, tests: Tests) -> None:
         root = math.sqrt(float(self.schedule.weights[self.look]))
         scored = tests.statistics(outcome, self.settings)
+        if self.together is not None:
+            scored = self._taken_together(outcome, tests, scored)
         for challenge, (plain, eased) in zip(tests.challenges, scored, strict=True):
             self.elimination.add(challenge, root * plain, None if eased is None else root * eased)
         self.units += float(self.schedule.sizes[self.look])
@@ -171,6 +176,22 @@ class ModelledCourse(Course):
         self.elimination.look(
             self.look - 1, boundary, math.sqrt(float(self.schedule.variances[self.look]))
         )
+
+    def _taken_together(self, outcome: Outcome, tests: Tests, scored: list[Scores]) -> list[Scores]:
+        """The same scores, lowered where all batches so far, as one sample, say less."""
+        assert self.together is not None
+        lowered: list[Scores] = []
+        each = zip(tests.challenges, tests.contrasts(outcome), scored, strict=True)
+        for challenge, (values, layout), (plain, eased) in each:
+            both = np.stack([plain, plain if eased is None else eased])
+            steps = np.ones(len(challenge.arms)) * self.schedule.weights[self.look]
+            added = self.together.add(challenge, Weighed(values, layout, steps, both))
+            plain, easier = added / np.sqrt(steps)
+            lowered.append((plain, None if eased is None else easier))
+        return lowered
+
+    def skewness(self, leader: int) -> float | None:
+        return None if self.together is None else self.together.skewness(leader)
 
     @property
     def _closed(self) -> Tuning:
@@ -193,4 +214,9 @@ class ModelledCourse(Course):
             else continuation(self.epoch, self.units, delta, noise, self.tuning)
         )
         self.look = 0
+        self.together = None
+        if self.batched and self.tuning.skew_fall:
+            arms = np.arange(n_arms + 1)
+            sizes, tolerance = np.diff(self.problem.offsets), self.settings.tolerance
+            self.together = Together(sizes, arms, tolerance, self.tuning.suspicion)
         self.elimination.begin(self.schedule.attained(n_arms, delta, noise))

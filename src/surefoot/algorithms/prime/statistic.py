@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.algorithms.prime.coordinates import Coordinates, Past
+from surefoot.algorithms.prime.course import BatchValues
 from surefoot.algorithms.prime.rivals import Prospect, rival_points
 from surefoot.algorithms.settings import Settings
 from surefoot.arrays import Array, IntArray
@@ -45,6 +46,11 @@ class Challenge:
     def places(self) -> IntArray:
         """(n_challenger_pairs,) which of the challenger's pairs these are: all."""
         return np.arange(len(self.lengths))
+
+    @property
+    def columns(self) -> IntArray:
+        """(n_arms_tested,) what contrasts are told apart by: the arms."""
+        return self.arms
 
 
 class PhaseTests:
@@ -109,19 +115,31 @@ class PhaseTests:
 
     def _batch_scores(self, outcome: Outcome, tolerance: float) -> list[tuple[Array, Array | None]]:
         """Scores from one estimate per batch: nothing is assumed about the pairs' variances."""
-        pairs = self.pulled
+        return [
+            (
+                student_scores(values, 0.0),
+                student_scores(values, tolerance) if tolerance > 0 else None,
+            )
+            for values, _ in self.contrasts(outcome)
+        ]
+
+    def contrasts(self, outcome: Outcome) -> list[BatchValues]:
+        """For each challenge one value per batch, from that batch's own estimate."""
+        pairs, m = self.pulled, len(outcome.batch_sums)
         surprise = spread_means(outcome, pairs) - self.prospect.means[pairs]
-        seen = surprise * (self.counts[pairs] / self.coordinates.scales[pairs])
-        projected = seen @ self.coordinates.rows[pairs] @ self.root  # (n_batches, rank)
-        results: list[tuple[Array, Array | None]] = []
+        weights = self.counts[pairs] / self.coordinates.scales[pairs]
+        carried = weights[:, None] * (self.coordinates.rows[pairs] @ self.root)
+        projected = surprise @ carried  # (n_batches, rank)
+        alike = carried.T @ (carried * (m / self.counts[pairs] / 2)[:, None])
+        results = []
         for challenge in self.challenges:
-            gained = np.einsum("kar,br->bka", challenge.directions, projected)
             usable = np.isfinite(challenge.lengths)
             lengths = np.where(usable, challenge.lengths, 0.0)
+            gained = np.einsum("kar,br->bka", challenge.directions, projected)
             values = gained * lengths + np.where(usable, challenge.expected, 0.0)
-            plain = student_scores(values, 0.0)
-            eased = student_scores(values, tolerance) if tolerance > 0 else None
-            results.append((plain, eased))
+            spread = ((challenge.directions @ alike) * challenge.directions).sum(axis=2)
+            layout = np.where(usable, spread * lengths**2, 1.0)
+            results.append(BatchValues(values, np.maximum(layout, 1e-300)))
         return results
 
     def _residual(self, outcome: Outcome, surprise: Array, projected: Array) -> float:

@@ -23,11 +23,12 @@ from surefoot.algorithms.prime.constants import (
     samples,
     suitable,
 )
+from surefoot.algorithms.prime.pairwise import PairwiseTuning
 from surefoot.errors import InputError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tuning:
+class Tuning(PairwiseTuning):
     """What decides PRIME's plans. Each field's metadata says what it means and what it affects.
 
     Numerical tolerances are not here: they stand where they are used.
@@ -120,49 +121,6 @@ class Tuning:
     priced_in: int = samples(30, 1, 10_000, "pairs that may join the working set at once")
     promising: float = samples(0.4, 0, 1, "share of the mean gradient above which a pair may join")
 
-    grid_growth: float = boundary(
-        1.12, 1.01, 10, "factor from point to point at which the clocks of arms may stop"
-    )
-    grid_points: int = boundary(150, 1, 1000, "points at which the clocks of arms may stop")
-    grid_middle: int = boundary(
-        45, 0, 999, "point at which the least evidence is enough: where clocks should end"
-    )
-    grid_rise: float = boundary(
-        1.0, 0, 10, "rise of the squared boundary away from the middle, for each factor e of time"
-    )
-    grid_spent: float = boundary(
-        0.999, 0.5, 0.999, "share of δ that clocks spend by planned steps: smaller ones may add"
-    )
-    pilot_pulls: int = samples(3, 2, 10_000, "pulls of each of a guide's first pairs")
-    pilot_sure: float = samples(
-        0.7, 0, 1, "chance that the guessed leader is best, at which a pilot ends"
-    )
-    pilot_share: float = samples(0.1, 0.001, 10, "share by which each round extends a pilot")
-    pilot_least: int = samples(4, 1, 10_000, "pulls of such a round at least")
-    pilot_most: float = samples(4.0, 1, 1e6, "how many times its first pulls a pilot may have")
-    pair_pulls: float = samples(6.0, 1, 10_000, "pulls of a compared pair in the first phases")
-    pair_growth: float = samples(
-        1.1, 1.001, 10, "factor by which pulls of compared pairs grow from phase to phase"
-    )
-    pair_horizons: int = samples(16, 2, 1000, "points in time at which direct finishing is seen")
-    loyalty: float = samples(
-        0.25, 0, 1, "share of the tolerance by which a leader may seem worse than another and stay"
-    )
-    own_doubt: float = samples(
-        0.3, 0.001, 100, "standard errors of a pair's own mean that a guess is doubted by at least"
-    )
-    slight: float = samples(
-        0.5, 0.001, 100, "gap for which a clock is set at least, in its own standard deviations"
-    )
-    least_gap: float = samples(
-        0.15, 1e-6, 100, "gap that is planned for at least, in its own standard deviations"
-    )
-    least_share: float = samples(
-        0.6, 0, 1, "pulls of a compared pair at least, in those of an even share"
-    )
-    least_hope: float = samples(
-        0.1, 0.001, 1, "chance of a lead that a phase is weighed by at least"
-    )
     batched_growth: float = boundary(
         1.25, 1.01, 10, "growth where a model is trusted and pulls are put into batches"
     )
@@ -171,6 +129,9 @@ class Tuning:
     batched_unit: float = samples(5.0, 1, 10_000, "pulls of a unit for each dimension, likewise")
     batched_exploration: float = samples(0.01, 0, 1, "share of the pulls that explore, likewise")
     batched_checks: int = samples(0, 0, 10_000, "pulls of a phase that explore at least, likewise")
+    batched_clear: float = samples(
+        1.0, 0, 100, "standard errors of a skewness that are taken for chance, likewise"
+    )
     batched_alike: float = samples(1e6, 0, 1e9, "pulls that a pooled level is worth at most; 0: 8")
 
     def __post_init__(self) -> None:
@@ -184,39 +145,6 @@ class Tuning:
     def of_version_0_1(cls) -> Tuning:
         """The constants of version 0.1, whose study files do not hold them."""
         return cls.stored({})
-
-    draws: int = samples(200, 16, 10_000, "draws from a guess that say who may be best")
-    guess_share: float = samples(
-        0.8, 0, 1, "share of a budget that serves a guess alone; the rest is evidence as well"
-    )
-    streams_kept: int = samples(12, 1, 10_000, "phases that say whether shared streams pay")
-    streams_pay: float = samples(
-        0.95, 0, 1, "variance of differences at which they do, in that of independent streams"
-    )
-    streams_silent: int = samples(
-        5, 2, 10_000, "batches without any difference that are taken for silence, not for chance"
-    )
-    least_own: float = samples(0.01, 1e-6, 1, "share of the variance that is never common to all")
-
-    pooled_pulls: int = samples(3, 2, 10_000, "pulls of a pair at least, for one unknown level")
-    score_least: int = samples(
-        6, 2, 10_000, "batches of t statistics, and pulls of a pair, at least"
-    )
-    score_most: int = samples(30, 2, 10_000, "batches of t statistics at most")
-    skew_pulls: float = samples(4.0, 0, 1e6, "pulls of a pair for each unit of squared skewness")
-    skew_most: int = samples(400, 2, 10**9, "pulls of a pair that skewness asks for at most")
-    skew_hidden: float = samples(
-        3.0, 0, 1e6, "share of 1 / √n by which a skewness seen in n batches may be larger"
-    )
-    skew_fall: float = samples(
-        5.0,
-        0,
-        1e6,
-        "fall that may still come, in the largest seen, against which all phases are held "
-        "together; 0: each is held against what is known of shapes, by itself",
-    )
-    wealth_least: int = samples(4, 1, 10_000, "batches of a wager, and pulls of a pair, at least")
-    wealth_most: int = samples(2000, 1, 10**9, "batches of a wager at most")
 
     batch_choices: tuple[float, ...] = samples(
         (5, 6, 7, 8, 10, 12, 15, 20, 25, 30), 2, 10_000, "how many batches a phase may have"
@@ -278,7 +206,12 @@ class Tuning:
         """The same with fewer, larger phases: only these have enough pulls for many batches."""
         growth, looks, trust = self.batched_growth, self.batched_looks, self.batched_trust
         plan = replace(self, growth=growth, looks=looks, trust=trust, strictness=0.0)
-        return replace(plan, exploration=self.batched_exploration, checks=self.batched_checks)
+        return replace(
+            plan,
+            exploration=self.batched_exploration,
+            checks=self.batched_checks,
+            skew_clear=self.batched_clear,
+        )
 
     @property
     def foresight(self) -> Foresight:

@@ -15,7 +15,7 @@ from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array, IntArray
 from surefoot.evidence.betting import Prior, log_wealth
 from surefoot.evidence.student import normal_scores, student_scores
-from surefoot.evidence.together import Suspicion, Together, Weighed
+from surefoot.evidence.together import Together, Weighed
 from surefoot.statistics import Outcome, Phase
 
 
@@ -183,8 +183,7 @@ class StudentJudge(NormalJudge):
         super().__init__(grid, sizes, scales, tolerance, tuning)
         self.least_batches, self.most_batches = tuning.score_least, tuning.score_most
         offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        suspicion = Suspicion(tuning.skew_hidden, tuning.skew_fall)
-        self.together = Together(sizes, offsets, tolerance, suspicion)
+        self.together = Together(sizes, offsets, tolerance, tuning.suspicion)
         self.shapes = self.together.shapes
 
     def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
@@ -208,8 +207,7 @@ class StudentJudge(NormalJudge):
         return Verdicts(plain, student_scores(values, self.tolerance, caution))
 
     def skewness(self, challenger: int) -> float | None:
-        found = self.shapes.skewness(challenger).ravel()
-        return float(found[np.abs(found).argmax()])
+        return self.together.skewness(challenger)
 
     def least_pulls(self, contest: Contest) -> int:
         """As many as the means of compared differences need to be nearly normal.

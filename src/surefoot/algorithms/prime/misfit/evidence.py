@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surefoot.algorithms.prime.course import BatchValues
 from surefoot.algorithms.prime.misfit.clearest import View
 from surefoot.algorithms.prime.misfit.contrasts import Choices, Contrasts, to_be_pulled
 from surefoot.algorithms.settings import Settings
@@ -39,6 +40,11 @@ class BiasedChallenge:
         """(n_own,) which of the challenger's pairs these are: all."""
         return np.arange(len(self.expected))
 
+    @property
+    def columns(self) -> IntArray:
+        """(n_arms_tested,) what contrasts are told apart by: the arms."""
+        return self.arms
+
 
 class BiasedTests:
     """The challenges of a phase with these (n_pairs,) pulls, set up before they are made."""
@@ -68,9 +74,22 @@ class BiasedTests:
         """(n_pulled,) what the means of the phase add to the fit."""
         return np.asarray(outcome.sums[self.pulled] / outcome.counts[self.pulled]) - self._base
 
-    def batch_surprises(self, outcome: Outcome) -> Array:
-        """(n_batches, n_pulled) the same for batches."""
-        return spread_means(outcome, self.pulled) - self._base
+    def contrasts(self, outcome: Outcome) -> list[BatchValues]:
+        """For each challenge one value per batch."""
+        alike = len(outcome.batch_sums) / outcome.counts[self.pulled] / 2
+        return [
+            BatchValues(
+                self.batch_values(outcome, challenge),
+                np.maximum(challenge.contrasts.weights**2 @ alike, 1e-300),
+            )
+            for challenge in self.challenges
+        ]
+
+    def batch_values(self, outcome: Outcome, challenge: BiasedChallenge) -> Array:
+        """(n_batches, n_own, n_tested) contrasts less their bias."""
+        surprises = spread_means(outcome, self.pulled) - self._base
+        gained = np.einsum("kac,bc->bka", challenge.contrasts.weights, surprises)
+        return np.asarray(gained + (challenge.expected - challenge.contrasts.bias))
 
     @property
     def _base(self) -> Array:
@@ -102,8 +121,7 @@ def _by_batches(
     tests: BiasedTests, outcome: Outcome, challenge: BiasedChallenge, settings: Settings
 ) -> Scores:
     """Scales that may differ from pair to pair: one value per batch."""
-    gained = np.einsum("kac,bc->bka", challenge.contrasts.weights, tests.batch_surprises(outcome))
-    values = gained + (challenge.expected - challenge.contrasts.bias)
+    values = tests.batch_values(outcome, challenge)
     plain = student_scores(values, 0.0)
     eased = student_scores(values, settings.tolerance) if settings.tolerance > 0 else None
     return plain, eased
