@@ -32,7 +32,7 @@ class Elimination:
     def begin(self, attained: Attained) -> None:
         """Start fresh walks on fresh looks."""
         self.walks = Walks(self._offsets)
-        self._unsettled = Walks(self._offsets)
+        self._unsettled = self.walks  # until pairs may be settled
         self._near: dict[int, NDArray[np.bool_]] = {}
         self._eased: dict[int, Array] = {}
         self._attained = attained
@@ -41,7 +41,8 @@ class Elimination:
     def add(self, where: Where, plain: Array, eased: Array | None) -> None:
         """Count what a phase says of a challenger's pairs against some arms."""
         self.walks.add(where, plain, eased)
-        self._unsettled.add(where, plain, eased)
+        if self._unsettled is not self.walks:
+            self._unsettled.add(where, plain, eased)
 
     def look(self, number: int | IntArray, boundary: Array | float, roots: Array | float) -> None:
         """Hold the evidence against the boundary: at one of the planned looks, or at one for each
@@ -59,7 +60,10 @@ class Elimination:
                 self._eased[leader] = np.asarray(eased * (self.boundary / boundary))
                 self._near[leader] = self._near.get(leader, np.zeros_like(crossed)) | crossed
                 self._attained.look(number, self._unsettled.eased_walk(leader) / roots, leader)
-        self.walks.settle(boundary * np.asarray(roots))
+        if self.walks.may_settle:
+            if self._unsettled is self.walks:
+                self._unsettled = self.walks.copy()
+            self.walks.settle(boundary * np.asarray(roots))
 
     def evidence_for(self, leader: int) -> Array | None:
         """(n_arms,) the evidence that a leader is better than each arm, or as good within the

@@ -31,7 +31,7 @@ class Walks:
     """
 
     def __init__(self, offsets: IntArray) -> None:
-        self.sizes = np.diff(offsets)
+        self._offsets, self.sizes = offsets, np.diff(offsets)
         self.blocks: dict[int, Array] = {}
         self.eased: dict[int, Array] = {}
         self._worst: dict[int, Array] = {}
@@ -46,6 +46,19 @@ class Walks:
                 store[challenger] = np.zeros((len(self.sizes), self.sizes[challenger]))
             store[challenger][cells] += values.T
         self._worst[challenger] = self.blocks[challenger].min(axis=1)
+
+    def copy(self) -> Walks:
+        """The same, to go on by itself."""
+        other = Walks(self._offsets)
+        other._worst = dict(self._worst)
+        for mine, theirs in ((self.blocks, other.blocks), (self.eased, other.eased)):
+            theirs.update({challenger: block.copy() for challenger, block in mine.items()})
+        return other
+
+    @property
+    def may_settle(self) -> bool:
+        """Whether a challenger has several pairs: one alone is all there is to settle."""
+        return any(block.shape[1] > 1 for block in self.blocks.values())
 
     def settle(self, levels: Array) -> None:
         """Settle the pairs that reach these levels, () or (n_arms,), against arms that do not."""
