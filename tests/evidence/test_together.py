@@ -28,7 +28,7 @@ class Cells:
 
 def _phase(values: Array, tolerance: float = 0.0, step: float = 1.0) -> Weighed:
     scores = np.stack([student_scores(values, eased) for eased in (0.0, tolerance)])
-    return Weighed(values, ONE, np.array([step]), scores)
+    return Weighed(values, ONE, ONE, np.array([step]), scores)
 
 
 def _together(tolerance: float = 0.0, suspicion: Suspicion = SUSPICION) -> Together:

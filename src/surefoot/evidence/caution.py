@@ -66,7 +66,8 @@ class Shapes:
         Args:
             where: whose contrasts they are.
             values: (n_batches, n_own, n_tested) contrasts.
-            layout: (n_own, n_tested) variances of batches in those of single pulls.
+            layout: (n_own, n_tested) variances of batches in those of single pulls; infinite where
+                nothing is measured.
         """
         m, shape = len(values), (self._sizes[where.challenger], self._n_columns)
         if where.challenger not in self._moments:
@@ -76,10 +77,11 @@ class Shapes:
         squares, cubes = (centred**2).sum(axis=0), (centred**3).sum(axis=0)
         unbiased = m * m / ((m - 1) * max(m - 2, 1))
         cells = np.ix_(where.places, where.columns)
+        measured = np.isfinite(layout)
         # cumulants of phases are weighed by how well each is known
         gains = (m - 1, squares / layout, m * layout, unbiased * cubes / layout)
         for row, gain in zip(self._moments[where.challenger], gains, strict=True):
-            row[cells] += gain
+            row[cells] += np.where(measured, gain, 0.0)
         falls = self._falls[where.challenger]
         falls[cells] = np.maximum(falls[cells], -centred.min(axis=0) / layout)
 

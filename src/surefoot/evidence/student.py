@@ -50,7 +50,7 @@ def student_scores(values: Array, shift: float, caution: Caution | None = None) 
     t = np.divide(np.sqrt(m) * centre, spread, out=np.zeros_like(centre), where=usable)
     if caution is not None:
         fallen = with_a_fall(centre, spread, m, SECOND_FALL * np.asarray(caution.fall))
-        t = np.minimum(t, np.maximum(corrected(t, caution.skewness / np.sqrt(m)), fallen))
+        t = np.minimum(t, np.maximum(corrected(t, caution.skewness / (3 * np.sqrt(m))), fallen))
     return np.where(usable | (centre >= 0), normal_scores(t, m - 1), LOWEST)
 
 
@@ -73,14 +73,13 @@ def normal_scores(t: Array, freedom: Array | float) -> Array:
     return np.asarray(-np.sign(t) * special.ndtri(np.maximum(tail, LEAST_TAIL)))
 
 
-def corrected(t: Array, skewness: Array) -> Array:
+def corrected(t: Array, a: Array) -> Array:
     """Hall's (1992) monotone cubic for a t statistic of skewed values, held at its plateau.
 
     With a third of the skewness of their mean as a, it is t + a t² + a² t³ / 3 + a / 2. Its
     slope is (1 + a t)²: for a negative a it is flat at t = 1 / |a|, and beyond that it would rise
     above t again.
     """
-    a = skewness / 3
     level = np.where(a < 0, np.minimum(t, 1 / np.maximum(-a, 1e-300)), t)
     level = np.clip(level, -LARGEST, LARGEST)
     return np.asarray(level + a * level**2 + a**2 * level**3 / 3 + a / 2)

@@ -14,7 +14,7 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.evidence.caution import Compared, Moments, Shapes, deviation, skewness
-from surefoot.evidence.student import corrected, normal_scores, with_a_fall
+from surefoot.evidence.student import ROUNDING, corrected, normal_scores, with_a_fall
 from surefoot.groups import members_of
 
 KINDS = np.arange(2)  # of walks: plain, and eased by the tolerance
@@ -46,13 +46,16 @@ class Weighed(NamedTuple):
 
     Attributes:
         values: (n_batches, n_own, n_tested) contrasts.
-        layout: (n_own, n_tested) variances of batches in those of single pulls.
+        layout: (n_own, n_tested) variances of batches in those of single pulls; infinite where
+            nothing is measured.
+        units: (n_own, n_tested) in which contrasts of different phases are alike.
         steps: (n_tested,) the time that the clocks of the arms go on by.
         scores: (2, n_own, n_tested) of the contrasts, plain and eased by the tolerance.
     """
 
     values: Array
     layout: Array
+    units: Array
     steps: Array
     scores: Array
 
@@ -97,9 +100,16 @@ class Together:
         self._sizes, self._offsets = sizes, offsets
         self._tolerance, self._suspicion = tolerance, suspicion
         self._sums: dict[int, _Sums] = {}
+        self._unit = 0.0  # of contrasts: their cubes shall be finite
+
+    def begin(self) -> None:
+        """Start fresh walks; what is known of shapes stays."""
+        self._sums = {}
 
     def add(self, where: Tested, phase: Weighed) -> Array:
         """(2, n_own, n_tested) what a phase adds to the walks, plain and eased."""
+        units = phase.units * self._unit_for(phase.values / phase.units)
+        phase = phase._replace(values=phase.values / units, units=units)
         self.shapes.count(where, phase.values, phase.layout)
         sums = self._counted(where, phase)
         cells = np.ix_(KINDS, where.places, where.arms)
@@ -114,15 +124,23 @@ class Together:
         found = self.shapes.skewness(challenger).ravel()
         return float(found[np.abs(found).argmax()])
 
+    def _unit_for(self, values: Array) -> float:
+        """A power of two, the same for all phases: dividing by it changes no digit."""
+        if not self._unit:
+            size = float(np.abs(values).max(initial=0.0))
+            self._unit = 2.0 ** int(np.log2(size)) if size > 0 else 0.0
+        return self._unit or 1.0
+
     def _counted(self, where: Tested, phase: Weighed) -> _Sums:
-        values, layout, steps, _ = phase
-        m = len(values)
-        sums = self._sums.setdefault(where.challenger, self._nothing(where.challenger))
-        cells = np.ix_(where.places, where.columns)
+        values, layout, units, steps, _ = phase
+        m, measured = len(values), np.isfinite(layout)
+        if where.challenger not in self._sums:
+            self._sums[where.challenger] = self._nothing(where.challenger)
+        sums, cells = self._sums[where.challenger], np.ix_(where.places, where.columns)
         reach = np.sqrt(steps * m / layout)
         sums.gains[cells] += reach * values.mean(axis=0)
-        sums.reaches[cells] += reach
-        sums.lopsided[cells] += steps**1.5 * np.sqrt(layout / m)
+        sums.reaches[cells] += reach / units
+        sums.lopsided[cells] += steps**1.5 * np.sqrt(np.where(measured, layout, 0.0) / m)
         sums.pulls[cells] += m / layout
         sums.times[where.arms] += steps
         return sums
@@ -142,22 +160,26 @@ class Together:
             return np.asarray(np.add.reduceat(values, starts[:-1], axis=1))
 
         moments, falls = self.shapes.seen(where.challenger, cells)
-        spread, pulls = deviation(moments), of_arms(sums.pulls[cells])
-        inverse = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
-        skewed = skewness(moments, self._suspicion.clear) * (
-            1 + self._suspicion.hidden / np.sqrt(moments.known + 1)
-        )
-        root = np.sqrt(sums.times[where.arms])
-        shape = of_arms(skewed * sums.lopsided[cells]) / root**3
-        gain, reach = of_arms(inverse * sums.gains[cells]), of_arms(inverse * sums.reaches[cells])
-        plain = gain / root
-        t = np.stack([plain, plain + self._tolerance * reach / root])
-        fall = self._suspicion.fall * of_arms(falls * inverse * sums.pulls[cells]) / pulls
-        fallen = with_a_fall(t / np.sqrt(pulls), np.ones_like(pulls), np.maximum(pulls, 2), fall)
-        lowered = np.minimum(t, np.maximum(corrected(t, shape), fallen))
+        gains, reaches, pulls = sums.gains[cells], sums.reaches[cells], sums.pulls[cells]
+        inverse = _inverse(deviation(moments), gains)
+        times = sums.times[where.arms]
+        root = np.sqrt(np.where(times > 0, times, 1.0))  # nothing was gained in no time
+        shape = of_arms(self._feared(moments) * sums.lopsided[cells]) / root**3
+        plain = of_arms(inverse * gains) / root
+        eased = self._tolerance * of_arms(inverse * reaches) / root
+        t, size = np.stack([plain, plain + eased]), np.maximum(of_arms(pulls), 2.0)
+        fall = self._suspicion.fall * of_arms(falls * inverse * pulls) / size
+        fallen = with_a_fall(t / np.sqrt(size), np.ones_like(size), size, fall)
+        lowered = np.minimum(t, np.maximum(corrected(t, shape / 3), fallen))
         return np.asarray(root * normal_scores(lowered, np.maximum(of_arms(moments.freedom), 1)))
 
     def _feared(self, moments: Moments) -> Array:
         """The skewness that there may be: a few batches hide what is rare."""
         hidden = self._suspicion.hidden / np.sqrt(moments.known + 1)
         return np.asarray(skewness(moments, self._suspicion.clear) * (1 + hidden))
+
+
+def _inverse(spread: Array, gains: Array) -> Array:
+    """One over the spread; 0 where it is nothing but rounding."""
+    seen = spread > ROUNDING * np.abs(gains)
+    return np.divide(1.0, spread, out=np.zeros_like(spread), where=seen)

@@ -35,11 +35,20 @@ class BatchValues(NamedTuple):
     Attributes:
         values: (n_batches, n_own, n_tested) contrasts.
         layout: (n_own, n_tested) their variances in those of differences of single pulls, if all
-            pairs were equally noisy.
+            pairs were equally noisy; infinite where nothing is measured.
+        units: (n_own, n_tested) the deviation of such a difference, as it seemed before the phase.
     """
 
     values: Array
     layout: Array
+    units: Array
+
+    @classmethod
+    def of(cls, values: Array, layout: Array, variances: Array) -> BatchValues:
+        """Take (n_own, n_tested) variances of the values too, as they seemed before the phase."""
+        measured = (layout > 0) & (variances > 0)
+        units = np.sqrt(np.divide(variances, layout, out=np.ones_like(layout), where=measured))
+        return cls(values, np.where(measured, layout, np.inf), units)
 
 
 class Tests(Protocol):

@@ -48,6 +48,7 @@ class ModelledCourse(Course):
         self.weights = self.spread
         self._measure_in(scales)
         self.units, self.epoch = 0.0, -1
+        self.together = self._second_opinion()
         self.tests: Tests | None = None
         self.order = np.arange(problem.n_arms)
         self._next_epoch()
@@ -177,15 +178,23 @@ class ModelledCourse(Course):
             self.look - 1, boundary, math.sqrt(float(self.schedule.variances[self.look]))
         )
 
+    def _second_opinion(self) -> Together | None:
+        """What holds scores against all batches so far, where there are any."""
+        if not (self.batched and self.tuning.skew_fall):
+            return None
+        arms = np.arange(self.problem.n_arms + 1)
+        sizes, tolerance = np.diff(self.problem.offsets), self.settings.tolerance
+        return Together(sizes, arms, tolerance, self.tuning.suspicion)
+
     def _taken_together(self, outcome: Outcome, tests: Tests, scored: list[Scores]) -> list[Scores]:
         """The same scores, lowered where all batches so far, as one sample, say less."""
         assert self.together is not None
         lowered: list[Scores] = []
         each = zip(tests.challenges, tests.contrasts(outcome), scored, strict=True)
-        for challenge, (values, layout), (plain, eased) in each:
+        for challenge, contrasts, (plain, eased) in each:
             both = np.stack([plain, plain if eased is None else eased])
             steps = np.ones(len(challenge.arms)) * self.schedule.weights[self.look]
-            added = self.together.add(challenge, Weighed(values, layout, steps, both))
+            added = self.together.add(challenge, Weighed(*contrasts, steps, both))
             plain, easier = added / np.sqrt(steps)
             lowered.append((plain, None if eased is None else easier))
         return lowered
@@ -214,9 +223,6 @@ class ModelledCourse(Course):
             else continuation(self.epoch, self.units, delta, noise, self.tuning)
         )
         self.look = 0
-        self.together = None
-        if self.batched and self.tuning.skew_fall:
-            arms = np.arange(n_arms + 1)
-            sizes, tolerance = np.diff(self.problem.offsets), self.settings.tolerance
-            self.together = Together(sizes, arms, tolerance, self.tuning.suspicion)
+        if self.together is not None:
+            self.together.begin()
         self.elimination.begin(self.schedule.attained(n_arms, delta, noise))

@@ -120,26 +120,28 @@ class PhaseTests:
                 student_scores(values, 0.0),
                 student_scores(values, tolerance) if tolerance > 0 else None,
             )
-            for values, _ in self.contrasts(outcome)
+            for values, _, _ in self.contrasts(outcome)
         ]
 
     def contrasts(self, outcome: Outcome) -> list[BatchValues]:
         """For each challenge one value per batch, from that batch's own estimate."""
         pairs, m = self.pulled, len(outcome.batch_sums)
         surprise = spread_means(outcome, pairs) - self.prospect.means[pairs]
-        weights = self.counts[pairs] / self.coordinates.scales[pairs]
-        carried = weights[:, None] * (self.coordinates.rows[pairs] @ self.root)
-        projected = surprise @ carried  # (n_batches, rank)
-        alike = carried.T @ (carried * (m / self.counts[pairs] / 2)[:, None])
+        counts, scales = self.counts[pairs], self.coordinates.scales[pairs]
+        rows = self.coordinates.rows[pairs]
+        projected = surprise * (counts / scales) @ rows @ self.root  # (n_batches, rank)
+        # what batches would vary by if all pairs were equally noisy
+        alike = rows @ self.root * (np.sqrt(counts * m / 2) / scales)[:, None]
+        alike = alike.T @ alike
         results = []
         for challenge in self.challenges:
             usable = np.isfinite(challenge.lengths)
             lengths = np.where(usable, challenge.lengths, 0.0)
             gained = np.einsum("kar,br->bka", challenge.directions, projected)
             values = gained * lengths + np.where(usable, challenge.expected, 0.0)
-            spread = ((challenge.directions @ alike) * challenge.directions).sum(axis=2)
-            layout = np.where(usable, spread * lengths**2, 1.0)
-            results.append(BatchValues(values, np.maximum(layout, 1e-300)))
+            squares = ((challenge.directions @ alike) * challenge.directions).sum(axis=2)
+            layout = squares * lengths**2
+            results.append(BatchValues.of(values, layout, m / 2 * lengths**2))
         return results
 
     def _residual(self, outcome: Outcome, surprise: Array, projected: Array) -> float:

@@ -193,7 +193,8 @@ class StudentJudge(NormalJudge):
         layout = contest.layout(outcome.counts, phase.batches)
         steps = self.clocks.advance(contest.arms, outlook.forecast)
         scores = np.stack([student_scores(values, eased) for eased in (0.0, self.tolerance)])
-        return Verdicts(*self.together.add(contest, Weighed(values, layout, steps, scores)))
+        weighed = Weighed(values, layout, np.ones_like(layout), steps, scores)
+        return Verdicts(*self.together.add(contest, weighed))
 
     def scores(self, contest: Contest, phase: Phase, outcome: Outcome) -> Verdicts:
         """Each phase by itself, lowered by what is known of shapes: as studies were begun once."""

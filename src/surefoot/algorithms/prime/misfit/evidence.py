@@ -52,7 +52,7 @@ class BiasedTests:
     def __init__(self, view: View, fit: Array, counts: Counts) -> None:
         """Take the (n_pairs,) means of a linear fit: what rewards add to it keeps its digits."""
         self.pulled, self.fit = np.flatnonzero(counts), fit
-        self.offsets = view.offsets
+        self.offsets, self.noise = view.offsets, view.noise[self.pulled]
         self.choices = Choices(view, to_be_pulled(view, self.pulled, counts[self.pulled]))
         self.challenges: list[BiasedChallenge] = []
 
@@ -77,13 +77,11 @@ class BiasedTests:
     def contrasts(self, outcome: Outcome) -> list[BatchValues]:
         """For each challenge one value per batch."""
         alike = len(outcome.batch_sums) / outcome.counts[self.pulled] / 2
-        return [
-            BatchValues(
-                self.batch_values(outcome, challenge),
-                np.maximum(challenge.contrasts.weights**2 @ alike, 1e-300),
-            )
-            for challenge in self.challenges
-        ]
+        results = []
+        for challenge in self.challenges:
+            squares, values = challenge.contrasts.weights**2, self.batch_values(outcome, challenge)
+            results.append(BatchValues.of(values, squares @ alike, squares @ (alike * self.noise)))
+        return results
 
     def batch_values(self, outcome: Outcome, challenge: BiasedChallenge) -> Array:
         """(n_batches, n_own, n_tested) contrasts less their bias."""
