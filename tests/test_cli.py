@@ -273,7 +273,9 @@ def test_rows_without_a_reward_wait(folder: Path, capsys: pytest.CaptureFixture[
     Path("study.toml").write_text(BY_HAND)
     Path("results.csv").write_text("pull,reward\n0,1.5\n1,\n")
     surefoot("tell", "results.csv")
-    assert "1 new rewards stored, 1 in all" in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "1 new reward stored, 1 in all" in output
+    assert "not known before the first phase is complete" in output
 
 
 @pytest.mark.parametrize(
@@ -563,7 +565,9 @@ def test_which_study_is_asked_if_it_is_not_clear(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     surefoot("status", code=2)
-    assert "which study?" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "which study?" in said
+    assert "--study NAME" in said
     for name in ("one.toml", "two.toml"):
         Path(name).write_text(BY_HAND)
     surefoot("status", code=2)

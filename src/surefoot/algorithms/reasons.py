@@ -20,7 +20,7 @@ class StopReason(Enum):
     ONE_ARM = "There is only one arm, so it is the best. Nothing was pulled."
     BUDGET = (
         "The budget does not allow the next phase; the candidates are all still possible. Raise "
-        "the budget, or set a tolerance."
+        "the budget to go on, or start anew with a tolerance."
     )
     SPENT = (
         "The budget is spent on the best guess, as was asked; the candidates are all still "
