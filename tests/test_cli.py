@@ -155,6 +155,7 @@ def test_a_plan_is_made_before_anything_is_spent(
     assert "features" not in output  # the study relies on no model
     assert "static" not in output
     assert "days" in output
+    assert "Times are for pulls of 1.0 h, 1 at a time." in output
     assert not Path("study.db").exists()
     Path("study.toml").write_text('trust = "model"\n' + Path("study.toml").read_text())
     surefoot("plan", "study.toml", "--gap", "2", "--runs", "1", "-q")
@@ -168,8 +169,11 @@ def test_a_plan_with_a_pilot_knows_the_tolerance(
     text = Path("study.toml").read_text().replace("# tolerance = 0.1 ", "tolerance = 0.1 ")
     Path("study.toml").write_text(text)
     surefoot("plan", "--gap", "1", "--time", "0", "-q")
-    assert "The tolerance of 0.1 is not counted" in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "The tolerance of 0.1 is not counted" in output
+    assert "pulls of one second, since nobody said" in output
     surefoot("pilot", "-o", "pilot.json")
+    assert "kept: `surefoot plan study.toml --pilot pilot.json`" in capsys.readouterr().out
     for options in (["--pilot", "pilot.json"], ["--try"]):
         surefoot("plan", "--gap", "1", "--time", "0", "-q", *options)
         assert "best to within 0.1" in capsys.readouterr().out
@@ -269,7 +273,9 @@ def test_rows_without_a_reward_wait(folder: Path, capsys: pytest.CaptureFixture[
     Path("study.toml").write_text(BY_HAND)
     Path("results.csv").write_text("pull,reward\n0,1.5\n1,\n")
     surefoot("tell", "results.csv")
-    assert "1 new rewards stored, 1 in all" in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "1 new reward stored, 1 in all" in output
+    assert "not known before the first phase is complete" in output
 
 
 @pytest.mark.parametrize(
@@ -559,7 +565,9 @@ def test_which_study_is_asked_if_it_is_not_clear(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     surefoot("status", code=2)
-    assert "which study?" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "which study?" in said
+    assert "--study NAME" in said
     for name in ("one.toml", "two.toml"):
         Path(name).write_text(BY_HAND)
     surefoot("status", code=2)
@@ -626,7 +634,9 @@ def test_a_pilot_tries_the_simulator_and_stores_nothing(
     surefoot("pilot", "--pairs", "3", "--pulls", "4")
     output = capsys.readouterr().out
     assert "weak and slow" in output
+    assert "3 of 32 pairs, 4 pulls each" in output
     assert "s for a pull" in output
+    assert "times the standard deviation of the quietest" in output
     assert 'suggested: differences vary less with common_random_numbers = "auto"' in output
     assert not Path("study.db").exists()
 

@@ -1,3 +1,5 @@
+import numpy as np
+
 from surefoot.charts import allocation_chart, allocation_frame
 from surefoot.charts.allocation import OTHERS
 from tests.charts.results import finished, fresh, many
@@ -21,6 +23,16 @@ def test_the_pairs_pulled_most_come_first_and_the_rest_last():
     totals = frame.groupby("pair")["pulls"].sum()[names[:-1]]
     assert totals.is_monotonic_decreasing
     assert totals.iloc[0] == many().counts.max()
+
+
+def test_the_chart_says_how_many_pairs_it_shows():
+    pairs, pulled = many().problem.n_pairs, np.count_nonzero(many().counts)
+    some, every = (allocation_chart(many(), shown).to_dict()["title"] for shown in (5, pairs))
+    assert some["subtitle"] == f"the 5 pairs pulled most, of {pairs}"
+    assert every["subtitle"] == f"the {pulled} pairs that were pulled, of {pairs}"
+    few = finished()
+    shown = allocation_chart(few, few.problem.n_pairs).to_dict()["title"]["subtitle"]
+    assert shown == f"all {few.problem.n_pairs} pairs"
 
 
 def test_without_a_phase_the_chart_says_so():

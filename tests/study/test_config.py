@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from surefoot.algorithms.prime import Tuning
-from surefoot.errors import InputError
+from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
 from surefoot.study import Study
@@ -134,6 +134,23 @@ def test_features(tmp_path: Path, features: str, columns: int) -> None:
         assert problem.features[:, 1:3].std(axis=0) == pytest.approx([1, 1])
 
 
+def test_a_study_is_not_taken_for_a_configuration(tmp_path: Path) -> None:
+    config = configure(tmp_path, BASE + ARMS)
+    config.open_study().close()
+    with pytest.raises(InputError, match=r"^\S*study\.db is a study, not a configuration"):
+        StudyConfig(config.file)
+
+
+def test_noise_that_is_no_table_is_shown_one(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"it should be a table, such as { kind = \"gaussian\" }"):
+        configure(tmp_path, 'delta = 0.05\nnoise = "gaussian"' + ARMS)
+
+
+def test_a_confidence_in_the_place_of_delta_is_noticed(tmp_path: Path) -> None:
+    with pytest.warns(SurefootWarning, match=r"5 % confidence; for 95 % write delta = 0.05"):
+        configure(tmp_path, BASE.replace("0.05", "0.95") + ARMS)
+
+
 MISTAKES: list[tuple[str, str]] = [
     ("", r"arms: is missing"),
     (ARMS.replace("arms.list", "arms.lst"), r"arms.lst: is not known .*; did you mean list\?"),
@@ -145,7 +162,11 @@ MISTAKES: list[tuple[str, str]] = [
     ),
     (
         ARMS + "algorithm = { name = 'prime', speed = 3 }",
-        r"'prime' does not take these options: .*'speed'",
+        r"'prime' does not take these options: 'speed'; it has tuning",
+    ),
+    (
+        ARMS + "algorithm = { name = 'kn-rsb', indifference_zone = 3 }",
+        r"'kn-rsb' does not take these options: 'indifference_zone'; it has zone",
     ),
     (
         ARMS + "arms.csv = 'x.csv'",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -35,7 +36,10 @@ def built(cls: type[T], options: Mapping[str, Any]) -> T:
     try:
         return cls(**options)
     except TypeError as error:
-        raise InputError(f"algorithm {cls.name!r} does not take these options: {error}") from None
+        known = list(inspect.signature(cls).parameters)
+        unknown = ", ".join(repr(name) for name in options if name not in known)
+        wrong = f"{unknown}; it has {', '.join(known) or 'none'}" if unknown else error
+        raise InputError(f"algorithm {cls.name!r} does not take these options: {wrong}") from None
 
 
 def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:

@@ -20,7 +20,7 @@ class StopReason(Enum):
     ONE_ARM = "There is only one arm, so it is the best. Nothing was pulled."
     BUDGET = (
         "The budget does not allow the next phase; the candidates are all still possible. Raise "
-        "the budget, or set a tolerance."
+        "the budget to go on, or start anew with a tolerance."
     )
     SPENT = (
         "The budget is spent on the best guess, as was asked; the candidates are all still "
@@ -53,8 +53,9 @@ class StopReason(Enum):
     )
     IDENTICAL_REPLICATES = (
         "All pulls of a pair gave the same reward, to the last bit: is the seed fixed? Use "
-        "pull.rng() or pull.seed, and start a new study. A simulator without noise needs one pull "
-        'of each pair, and no certificate; to go on all the same, use on_identical="accept".'
+        "pull.rng(), pull.seed or {seed}, and start a new study. A simulator without noise needs "
+        "one pull of each pair, and no certificate; to go on all the same, use "
+        'on_identical="accept".'
     )
     NOT_VERIFIED = (
         "The answer noted in the file could not be confirmed by its rewards, so it is no "

@@ -55,12 +55,16 @@ def allocation_drawing(
 ) -> Drawing:
     """`allocation_chart` before it is drawn."""
     frame = allocation_frame(result, pairs)
-    shown = len(set(frame["pair"]) - {OTHERS})
-    subtitle = (
-        f"the {shown} pairs pulled most, of {result.problem.n_pairs}"
-        if shown
-        else "no phase is complete yet"
-    )
+    named = set(frame["pair"])
+    shown, in_all = len(named - {OTHERS}), result.problem.n_pairs
+    if not shown:
+        subtitle = "no phase is complete yet"
+    elif shown == in_all:
+        subtitle = f"all {shown} pairs"
+    elif OTHERS in named:
+        subtitle = f"the {shown} pairs pulled most, of {in_all}"
+    else:
+        subtitle = f"the {shown} pairs that were pulled, of {in_all}"
     return Drawing(_template, (), {"allocation": frame}, title, subtitle)
 
 

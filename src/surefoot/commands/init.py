@@ -11,16 +11,19 @@ SIMULATOR_NAME = "simulator.py"
 
 CONFIGURATION = """\
 # A study: which configuration has the best worst case?
+#   surefoot pilot {file}    try the simulator: how slow, how noisy?
 #   surefoot plan {file}     what it will cost, before anything is spent
 #   surefoot run {file}      run it; the same command goes on after any interruption
-#   surefoot status          how far it is
+#   surefoot status {file}   how far it is
+#   surefoot report {file}   the answer, with charts, as one HTML file
 name = "a controller that has to work on a worn machine too"
 
 direction = "maximize"      # or "minimize": then the worst case is the largest value
-delta = 0.05                # the answer may be wrong with this probability
+delta = 0.05                # the answer may be wrong with this probability: 95 % confidence
 # tolerance = 0.1           # an arm this close to the best is good enough
 # budget = 100000           # no more pulls than this
 # seed = 1                  # of all random streams; drawn afresh if left out
+# file = "{stem}.db"         # where rewards are kept; another file is a new study
 # The answer rests on the rewards alone: nothing is assumed about how they depend on the parameters,
 # nor about how noisy they are. To say more, which may save pulls:
 # noise = {{ kind = "bounded", low = 0, high = 1 }}   # success rates, and other rewards in a range
@@ -89,7 +92,7 @@ def command(
 ) -> None:
     """Write an example configuration and a simulator to start from."""
     simulator = path.parent / SIMULATOR_NAME
-    configuration = CONFIGURATION.format(file=path.name, module=simulator.stem)
+    configuration = CONFIGURATION.format(file=path.name, stem=path.stem, module=simulator.stem)
     _write_new({path: configuration, simulator: SIMULATOR})
     print(f"wrote {path} and {simulator}; try `surefoot plan {path}`, then `surefoot run {path}`")
 

@@ -38,8 +38,8 @@ def study_path(given: Path | None) -> Path:
     if len(found) != 1:
         names = ", ".join(map(str, found)) or "none"
         raise InputError(
-            f"which study? In this folder there are: {names}. Say which; `surefoot "
-            f"init` writes an example"
+            f"which study? In this folder there are: {names}. Name one (to ask and tell as "
+            "--study NAME); `surefoot init` writes an example"
         )
     return found[0]
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from surefoot.commands.terminal import print_table
+
+if TYPE_CHECKING:
+    from surefoot.study.pilot import Pilot
 
 
 def command(
@@ -37,14 +41,28 @@ def command(
         mean, deviation = found.rewards[:, place].mean(), found.deviations[place]
         table.add_row(named["arm"], named["perturbation"], f"{mean:.4g}", f"{deviation:.3g}")
     print_table(table)
-    print(f"{found.seconds:.3g} s for a pull")
-    print(f"noise: largest to smallest {found.ratio:.3g}, skewness {found.skewness:.2g}")
-    print(
-        "common random numbers: differences have "
-        f"{100 * found.shared_variance:.3g} % of the variance that they have without"
-    )
+    print(f"{len(found.pairs)} of {problem.n_pairs} pairs, {pulls} pulls each")
+    for line in _words(found):
+        print(line)
+    for suggestion in found.suggestions(config.settings.common_random_numbers):
+        print(f"suggested: {suggestion}")
     if output is not None:
         with replaced_file(output) as draft:
             draft.write_text(found.to_json(problem), encoding="utf-8")
-    for suggestion in found.suggestions:
-        print(f"suggested: {suggestion}")
+        print(f"kept: `surefoot plan {study} --pilot {output}` counts with it")
+
+
+def _words(found: Pilot) -> list[str]:
+    """How long and how noisy pulls are; what is not known is left out."""
+    said = [f"{found.seconds:.3g} s for a pull"]
+    if not math.isnan(found.ratio):
+        said.append(
+            f"noise: the noisiest pair has {found.ratio:.3g} times the standard deviation of the "
+            f"quietest; skewness {found.skewness:.2g} (0 is symmetric)"
+        )
+    if not math.isnan(found.shared_variance):
+        said.append(
+            "common random numbers: differences have "
+            f"{100 * found.shared_variance:.3g} % of the variance that they have without"
+        )
+    return said

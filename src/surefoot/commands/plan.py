@@ -88,9 +88,8 @@ def command(
     shown = NoProgress() if quiet else progress_for(sys.stderr)
     effort = Effort(limit, progress=shown) if runs is None else Effort(FOREVER, runs, shown)
     costs = expected_costs(intended, gap or GAPS, effort)
-    if seconds is None:
-        seconds = 1.0 if tried is None else tried.seconds
-    _print(intended, costs, seconds)
+    known = seconds if tried is None or seconds is not None else tried.seconds
+    _print(intended, costs, known)
 
 
 def _size(problem: RobustProblem, trust: str) -> str:
@@ -116,11 +115,12 @@ def _pilot(config: StudyConfig, file: Path | None, try_out: bool) -> Pilot | Non
     return None
 
 
-def _print(intended: IntendedStudy, costs: list[Cost], seconds: float) -> None:
+def _print(intended: IntendedStudy, costs: list[Cost], seconds: float | None) -> None:
     from rich.table import Table
 
     from surefoot.progress import duration
 
+    a_pull = 1.0 if seconds is None else seconds
     names = list(costs[0].pulls)
     timed = names[: 2 if intended.settings.parallel > 1 else 1]
     in_unit = ["gap"] if intended.knows_unit else []
@@ -128,7 +128,7 @@ def _print(intended: IntendedStudy, costs: list[Cost], seconds: float) -> None:
     times = [f"time,\n{name.rpartition(', ')[2]}" if len(timed) > 1 else "time" for name in timed]
     table = Table("gap /\nnoise", *in_unit, "hardness\nH*", "lower\nbound", *headings, *times)
     for cost in costs:
-        took = [cost.rounds[name].mean * seconds for name in timed]
+        took = [cost.rounds[name].mean * a_pull for name in timed]
         table.add_row(
             f"{cost.gap:g}",
             *([f"{cost.gap * intended.typical:.3g}"] if in_unit else []),
@@ -139,7 +139,7 @@ def _print(intended: IntendedStudy, costs: list[Cost], seconds: float) -> None:
         )
     print_table(table)
     runs = [spread.runs for cost in costs for spread in cost.pulls.values()]
-    for line in _words(intended, max(runs)):
+    for line in [*_words(intended, max(runs)), _times(intended, seconds)]:
         print(line)
 
 
@@ -156,7 +156,8 @@ def _spread(spread: Spread) -> str:
     if spread.unanswered == spread.runs:
         return "no answer"
     without = f"\n{spread.unanswered} without answer" if spread.unanswered else ""
-    return f"{spread.mean:,.0f}\n{spread.low:,.0f} to {spread.high:,.0f}{without}"
+    between = f"\n{spread.low:,.0f} to {spread.high:,.0f}" if spread.runs > 1 else ""
+    return f"{spread.mean:,.0f}{between}{without}"
 
 
 def _words(intended: IntendedStudy, runs: int) -> list[str]:
@@ -164,12 +165,14 @@ def _words(intended: IntendedStudy, runs: int) -> list[str]:
 
     settings = intended.settings
     said = [
-        f"Pulls at delta = {settings.delta:g}: the mean of up to {runs} simulated studies with "
-        "random rewards, and what 80 % of them took; the gap is that between the worst cases of "
-        "the best two arms. --time 60 simulates more."
+        f"Pulls at delta = {settings.delta:g}: {_simulated(runs)}; the gap is that between the "
+        "worst cases of the best two arms. --time 60 simulates more."
     ]
     if settings.tolerance and intended.knows_unit:
-        said.append(f"They end with an arm that is best to within {settings.tolerance:g}.")
+        said.append(
+            f"They end with an arm that is best to within {settings.tolerance:g}. The lower bound "
+            "is for the best arm itself, so it is left out."
+        )
     elif settings.tolerance:
         said.append(
             f"The tolerance of {settings.tolerance:g} is not counted, since the noise is unknown "
@@ -177,13 +180,34 @@ def _words(intended: IntendedStudy, runs: int) -> list[str]:
         )
     else:
         said.append("A tolerance or a budget bounds the cost when arms are nearly equal.")
-    if settings.parallel > 1:
-        said.append(
-            f"Times are for {intended.workers} workers, which wait at the end of each phase: with "
-            f"parallel = {settings.parallel} phases are larger and fewer."
-        )
     if settings.noise.limits:
         said.append("Rewards with a range are simulated as normal ones.")
     if intended.compare and left_out(intended.problem):
         said.append(f"Left out, because the problem is too large: {left_out(intended.problem)[0]}.")
     return said
+
+
+def _simulated(runs: int) -> str:
+    if runs <= 1:
+        return "one simulated study with random rewards"
+    return (
+        f"the mean of up to {runs} simulated studies with random rewards, and what 80 % of them "
+        "took"
+    )
+
+
+def _times(intended: IntendedStudy, seconds: float | None) -> str:
+    """What the times rest on."""
+    from surefoot.progress import duration
+
+    parallel, workers = intended.settings.parallel, intended.workers
+    if seconds is None:
+        pulls = "pulls of one second, since nobody said how long they take (--seconds-per-pull)"
+    else:
+        pulls = f"pulls of {seconds:.3g} s" if seconds < 60 else f"pulls of {duration(seconds)}"
+    if parallel == 1:
+        return f"Times are for {pulls}, {workers} at a time."
+    return (
+        f"Times are for {pulls} on {workers} workers, which wait at the end of each phase: with "
+        f"parallel = {parallel} phases are larger and fewer."
+    )

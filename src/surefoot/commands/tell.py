@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 Rewards = list[tuple[int, float]]
 Row = dict[str, str]
 
+FIRST = "Which arm leads is not known before the first phase is complete."
+
 
 def command(
     results: Annotated[
@@ -40,12 +42,13 @@ def command(
         _refuse_shifted(opened, results, rows)
         store = _correct if correct else _tell
         store(opened, rewards, identifier)
-        print(printable(opened.result.sentence))
+        result = opened.result
+        print(printable(result.sentence) if result.samples else FIRST)
 
 
 def _tell(study: Study, rewards: Rewards, identifier: str | None) -> None:
     new = study.tell_many(rewards, study=identifier)
-    print(f"{new} new rewards stored, {study.told} in all.", end=" ")
+    print(f"{new} new {'reward' if new == 1 else 'rewards'} stored, {study.told} in all.", end=" ")
     if new < len(rewards):
         print("`surefoot tell --correct` replaces what was told wrongly.", end=" ")
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
 from surefoot.algorithms import Algorithm, Settings
-from surefoot.errors import InputError
+from surefoot.errors import InputError, SurefootWarning
 from surefoot.features import Function
 from surefoot.noise import Noise
 from surefoot.problem import RobustProblem
@@ -39,6 +40,7 @@ class StudyConfig:
         self._import()
         self.file = path.parent / (self.values.file or f"{path.stem}.db")
         self.settings = _settings(self.values, self._noise())
+        _warn_of_confidence(self.values.delta)
 
     def problem(self) -> RobustProblem:
         values = self.values
@@ -189,7 +191,8 @@ class StudyConfig:
             raise InputError(
                 f"{self.path} asks another question than {self.file} was made for: "
                 f"{', '.join(changed)} changed. "
-                "Change it back to go on, or give another `file` to start a new study"
+                "Change it back to go on; for a new study write another file into it, such as "
+                f'file = "{self.file.stem}-2.db"'
             )
 
     def _described_beside(self, stored: RobustProblem) -> dict[str, Any]:
@@ -226,6 +229,17 @@ def _settings(values: Config, noise: Noise) -> Settings:
         common_random_numbers=values.common_random_numbers,
         parallel=values.parallel,
     )
+
+
+def _warn_of_confidence(delta: float) -> None:
+    """Whoever writes a confidence where its error belongs is told so."""
+    if delta > 0.5:
+        warnings.warn(
+            f"delta = {delta:g} asks for {100 * (1 - delta):.3g} % confidence; for "
+            f"{100 * delta:.3g} % write delta = {1 - delta:.3g}",
+            SurefootWarning,
+            stacklevel=2,
+        )
 
 
 def _trust_of(algorithm: Algorithm) -> Literal["model", "pairs"]:

@@ -83,7 +83,10 @@ class Pilot:
     def scales(self, n_pairs: int) -> Array:
         """(n_pairs,) standard deviations; those of pairs that were not tried are typical ones."""
         if self.silent:
-            raise InputError("the pilot saw no noise at all: is the seed fixed? Use pull.rng()")
+            raise InputError(
+                "the pilot saw no noise at all: is the seed fixed? Use pull.rng(), pull.seed or "
+                "{seed}"
+            )
         scales = np.full(n_pairs, math.sqrt(float(np.mean(self.deviations**2))))
         noisy = self.deviations > 0
         scales[self.pairs[noisy]] = self.deviations[noisy]
@@ -123,9 +126,12 @@ class Pilot:
         """Whether no two pulls of a pair ever differed."""
         return not self.deviations.any()
 
-    @property
-    def suggestions(self) -> list[str]:
-        """What a configuration could say."""
+    def suggestions(self, shares: bool | str = False) -> list[str]:
+        """What a configuration could say.
+
+        Args:
+            shares: what it says of common random numbers now.
+        """
         if self.silent and not self.two_values:
             return [
                 "all pulls of a pair gave the same reward: is the seed fixed? Use pull.rng(), "
@@ -134,7 +140,7 @@ class Pilot:
         said = []
         if self.two_values:
             said.append('rewards are 0 or 1: noise = { kind = "bounded", low = 0, high = 1 }')
-        if self.shared_variance < 0.8:
+        if self.shared_variance < 0.8 and not shares:
             said.append('differences vary less with common_random_numbers = "auto"')
         if abs(self.skewness) > 1 and not self.two_values:
             said.append("rewards are skewed: if they have a known range, give it as bounded noise")

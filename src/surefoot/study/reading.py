@@ -14,19 +14,24 @@ from surefoot.noise import NOISE_MODELS
 from surefoot.study.sections import Config, NoiseSection, RunSection, SimulatorSection
 from surefoot.study.space import Arms, Perturbations, Steps
 
+SQLITE = b"SQLite format 3\0"  # what every study file begins with
 TYPE_NAMES = {"float", "int", "str", "Steps"}  # those that stand in the paths of Pydantic's errors
 
 
 def read_config(path: Path) -> Config:
     """Read and check a TOML file; what is wrong is said for every key at once."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        given = path.read_bytes()
+        _refuse_study(path, given)
+        data = tomllib.loads(given.decode("utf-8"))
     except FileNotFoundError:
         raise InputError(
             f"there is no file {path}: `surefoot init {path}` writes an example"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read ({error})") from None
+    except InputError:
+        raise
     except RecursionError:
         raise InputError(f"{path} is nested too deeply to be a configuration") from None
     except ValueError as error:  # TOMLDecodeError, and numbers of over 4 300 digits
@@ -36,6 +41,14 @@ def read_config(path: Path) -> Config:
     except ValidationError as error:
         lines = dict.fromkeys(_explain(detail) for detail in error.errors())
         raise InputError(f"{path}:\n" + "\n".join(f"  {line}" for line in lines)) from None
+
+
+def _refuse_study(path: Path, given: bytes) -> None:
+    if given.startswith(SQLITE):
+        raise InputError(
+            f"{path} is a study, not a configuration: give the TOML file that it was made from; a "
+            "study made in Python goes on with Study.open"
+        )
 
 
 def _explain(detail: ErrorDetails) -> str:
@@ -49,6 +62,8 @@ def _explain(detail: ErrorDetails) -> str:
         close = get_close_matches(keys[-1], allowed, 1)
         hint = f"did you mean {close[0]}?" if close else f"allowed are {', '.join(allowed)}"
         return f"{key}: is not known (given {given!r:.60}); {hint}"
+    if detail["type"] == "model_type":
+        return f"{key}: given {given!r:.60}; it should be a table, such as {_example(key)}"
     text = detail["msg"].removeprefix("Value error, ").replace("Input should", "it should")
     return f"{key}: given {given!r:.60}; {text}"
 
@@ -60,6 +75,18 @@ def _purpose(key: str) -> str:
         "arms": "the configurations to choose among",
     }
     return purposes.get(key, "give it")
+
+
+def _example(key: str) -> str:
+    """A table that the key could hold, as TOML has it."""
+    examples = {
+        "noise": '{ kind = "gaussian" }',
+        "arms": "{ grid = { gain = [1.0, 2.0] } }",
+        "perturbations": '{ list = [{ name = "as designed" }, { name = "worn", gain = "-30%" }] }',
+        "simulator": '{ python = "module:function" }',
+        "run": "{ retries = 2 }",
+    }
+    return examples.get(key, "{ … }")
 
 
 def _is_type_name(part: int | str) -> bool:

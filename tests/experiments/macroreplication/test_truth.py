@@ -40,5 +40,5 @@ def test_what_the_user_says_is_best_is_best() -> None:
     assert truth.best == 1
     assert truth.within(0.0).tolist() == [False, True, True]
     assert truth.within(2.0).all()
-    with pytest.raises(InputError, match="there is no arm 'd': the arms are a, b, c"):
+    with pytest.raises(InputError, match="there is no arm 'd': the arms are 'a', 'b', 'c'"):
         truth.told(PROBLEM, "d")

@@ -38,9 +38,8 @@ class Truth:
     def told(self, problem: RobustProblem, name: str) -> Truth:
         """The same values, with the best arm that the user names."""
         if name not in problem.arm_names:
-            raise InputError(
-                f"there is no arm {name!r}: the arms are {', '.join(problem.arm_names)[:400]}"
-            )
+            arms = ", ".join(map(repr, problem.arm_names))
+            raise InputError(f"there is no arm {name!r}: the arms are {arms[:400]}")
         return Truth(problem.arm_names.index(name), self.values, "as it was given")
 
 
