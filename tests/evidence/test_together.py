@@ -117,3 +117,33 @@ def test_columns_of_one_arm_make_one_walk() -> None:
         values = size * (1 + rng.standard_normal((20, 1, 1)))
         held += together.add(Cells(columns=np.array([column])), _phase(values))[0, 0, 0]
     assert held > 2 * np.sqrt(4) * np.sqrt(4)
+
+
+@pytest.mark.parametrize("size", [1e-120, 1e120])
+def test_the_size_of_rewards_does_not_matter(size: float) -> None:
+    added = []
+    for unit in (1.0, size):
+        rng, together = np.random.default_rng(6), _together()
+        for _ in range(3):
+            values = unit * (1 - rng.standard_gamma(0.3, (8, 1, 1)))
+            last = together.add(Cells(), _phase(values))
+        added.append(last)
+    np.testing.assert_allclose(added[0], added[1], rtol=1e-9)
+
+
+def test_a_phase_that_measures_nothing_does_not_disarm_the_limit() -> None:
+    held = []
+    for blank in (False, True):
+        rng, together = np.random.default_rng(7), _together()
+        if blank:
+            nothing = _phase(np.zeros((8, 1, 1)))._replace(layout=np.full((1, 1), np.inf))
+            together.add(Cells(), nothing)
+        phases = [_phase(1 - rng.standard_gamma(0.3, (8, 1, 1))) for _ in range(4)]
+        held.append(sum(together.add(Cells(), phase)[0, 0, 0] for phase in phases))
+        exact = sum(phase.scores[0, 0, 0] for phase in phases)
+    assert held[1] - held[0] < 0.2 * (exact - held[0])
+
+
+def test_a_clock_that_stands_still_says_nothing() -> None:
+    added = _together().add(Cells(), _phase(1 + np.arange(6.0)[:, None, None], step=0.0))
+    np.testing.assert_array_equal(added, 0.0)

@@ -111,7 +111,8 @@ def deviation(moments: Moments) -> Array:
 def skewness(moments: Moments, clear: float = CLEAR) -> Array:
     """What is left of the skewness beyond what may be chance: that many standard errors of it."""
     spread, known = deviation(moments), moments.known
-    seen = (known > 0) & (spread > 0)
-    raw = np.divide(moments.cubes, known * spread**3, out=np.zeros_like(spread), where=seen)
+    size = known * spread**3
+    seen = (size > 0) & np.isfinite(size)  # the cube of what is tiny or huge may be neither
+    raw = np.divide(moments.cubes, size, out=np.zeros_like(spread), where=seen)
     chance = clear * np.sqrt(6 / np.maximum(known, 1e-300))
     return np.asarray(np.sign(raw) * np.maximum(np.abs(raw) - chance, 0.0))
