@@ -114,7 +114,8 @@ class Together:
         sums = self._counted(where, phase)
         cells = np.ix_(KINDS, where.places, where.arms)
         sums.walks[cells] += np.sqrt(phase.steps) * phase.scores
-        held = np.minimum(sums.walks[cells], self._limits(where, sums))
+        # a limit that is no number limits nothing: the exact walk stands
+        held = np.fmin(sums.walks[cells], self._limits(where, sums))
         added = held - sums.held[cells]
         sums.held[cells] = held
         return np.asarray(added)
