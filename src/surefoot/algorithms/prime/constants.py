@@ -142,6 +142,7 @@ UNNAMED: Mapping[str, Any] = MappingProxyType(
         "skew_most": 400,
         "skew_clear": 0.5,
         "skew_hidden": 5.0,
+        "batched_together": 0,
         "batched_clear": 1.0,
         "skew_fall": 0.0,
         "wealth_least": 4,

@@ -180,7 +180,7 @@ class ModelledCourse(Course):
 
     def _second_opinion(self) -> Together | None:
         """What holds scores against all batches so far, where there are any."""
-        if not (self.batched and self.tuning.skew_fall):
+        if not (self.batched and self.tuning.skew_fall and self.tuning.batched_together):
             return None
         arms = np.arange(self.problem.n_arms + 1)
         sizes, tolerance = np.diff(self.problem.offsets), self.settings.tolerance
