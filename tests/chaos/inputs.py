@@ -27,7 +27,7 @@ true false nan inf -inf 1e308 1e-320 -1 0 1_000 0x1f 9007199254740993 1e400 None
 LONG = ["1" + "0" * 30, "9" * 5000, "[" * 3000, '"' + "x" * 200_000 + '"', '"{seed}"']
 VALUES = [*WORDS.split(), *LONG]
 CHARACTERS = ["\0", "\x1b", '"', "'", "=", "[", "]", "{", "}", ",", "\n", "\r", "#", "%", "é", "-"]
-EXAMPLE = CONFIGURATION.format(file="study.toml", module="simulator")
+EXAMPLE = CONFIGURATION.format(file="study.toml", stem="study", module="simulator")
 TABLES = """
 delta = 0.05
 noise = { kind = "sub-gaussian", scale = 1.0 }
