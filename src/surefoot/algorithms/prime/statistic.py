@@ -19,6 +19,7 @@ from surefoot.whitening import measured_root
 
 SAME_POINT = 1e-12  # a rival this close to z', relative to the largest pair, is z' up to rounding
 ROUNDING = 1e-13
+NO_SCALE = 1e-140  # scales up to this stand for none
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +142,9 @@ class PhaseTests:
             values = gained * lengths + np.where(usable, challenge.expected, 0.0)
             squares = ((challenge.directions @ alike) * challenge.directions).sum(axis=2)
             layout = squares * lengths**2
-            results.append(BatchValues.of(values, layout, m / 2 * lengths**2))
+            # before any replicate nothing is known of scales, and the phase has to say it itself
+            variances = m / 2 * lengths**2 if scales.max() > NO_SCALE else values.var(axis=0)
+            results.append(BatchValues.of(values, layout, variances))
         return results
 
     def _residual(self, outcome: Outcome, surprise: Array, projected: Array) -> float:
