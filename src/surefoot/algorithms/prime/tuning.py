@@ -130,10 +130,10 @@ class Tuning(PairwiseTuning):
     batched_exploration: float = samples(0.01, 0, 1, "share of the pulls that explore, likewise")
     batched_checks: int = samples(0, 0, 10_000, "pulls of a phase that explore at least, likewise")
     batched_together: int = samples(
-        0, 0, 1, "1: a model's phases are held together; 0: each by itself, skewness uncorrected"
+        1, 0, 1, "1: a model's phases are held together; 0: each by itself, skewness uncorrected"
     )
     batched_clear: float = samples(
-        1.0, 0, 100, "standard errors of a skewness that are taken for chance, likewise"
+        2.0, 0, 100, "standard errors of a skewness that are taken for chance, likewise"
     )
     batched_alike: float = samples(1e6, 0, 1e9, "pulls that a pooled level is worth at most; 0: 8")
 
