@@ -8,6 +8,7 @@ NOT_BENCHMARKS = {
     "contests",
     "frank_wolfe",
     "linear",
+    "page",
     "rewards",
     "simopt_models",
     "table",

@@ -1,7 +1,8 @@
 """PRIME beside the procedures that others have for this problem, on their own test problems.
 
-`SUREFOOT_BENCH_RUNS=20 python -m benchmarks peers` takes a fifth of the runs, for a first look;
-`SUREFOOT_BENCH_PEERS=zone,streams,games,linear,budget` chooses experiments.
+`SUREFOOT_BENCH_RUNS=20 python -m benchmarks peers` takes fewer runs than the 1 000 of a cell, for a
+first look; `SUREFOOT_BENCH_PEERS=zone,streams,games,linear,budget` chooses experiments. Where a run
+takes long, for lack of speed and not of interest, there are fewer: see `SHARES` and `FEWER`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from surefoot.experiments.peers.contest import Contender, Contest
 from surefoot.experiments.peers.experiment import CONTENDERS, PRIME, TOLERANCE
 from surefoot.noise import Bounded
 
-RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "100"))
+RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "1000"))
 CHOSEN = os.environ.get("SUREFOOT_BENCH_PEERS", "zone,streams,games,linear,budget").split(",")
 SIZES = ((5, 5), (10, 5), (10, 10), (20, 10))
 # mean samples of an independent implementation, 10 × 5, variance 4, in the order of CONTENDERS
@@ -54,12 +55,10 @@ PROVED = (
     Contender("M-Racing, proved", MRacing(growth=0.01)),
 )
 PLAYERS = (HEURISTIC, *PROVED, Contender(PRIME, "prime"))
-SPENDERS = (
-    Contender("equal", Equal()),
-    Contender("R-OCBA", ROcba(increment=50)),
-    Contender("AR-OCBA", ArOcba(increment=50)),
-    Contender(PRIME, "prime", {"objective": "guess"}),
-)
+# of the runs: M-KL-LUCB and the like look at a game thousands of times a run
+SHARES = {HEURISTIC.label: 0.3} | {peer.label: 0.1 for peer in PROVED}
+FEWER = 0.2  # of the runs, for each of the 96 cells of fixed budgets
+LEAST_STEP, STEPS = 50, 200  # of the budget, that the OCBA rules decide about at once
 
 
 def rows() -> Iterator[Row]:
@@ -121,7 +120,7 @@ def _contested(
     known: Sequence[float | None] | None = None,
 ) -> Iterator[Row]:
     """A row for each contender, the last of which is PRIME, and one for PRIME / best valid peer."""
-    cells = held([(contest, contender, RUNS) for contender in contenders])
+    cells = held([(contest, contender, _runs(contender)) for contender in contenders])
     references = known or [None] * len(cells)
     for contender, cell, reference in zip(contenders, cells, references, strict=True):
         yield _measured(f"{contest.name}: {contender.label}", cell, reference)
@@ -158,19 +157,27 @@ def _budgets() -> Iterator[Row]:
                 yield _budget(contest, extra, (20 + extra) * 20 * n_own)
 
 
+def _runs(contender: Contender) -> int:
+    return max(round(SHARES.get(contender.label, 1.0) * RUNS), 2)
+
+
 def _budget(contest: Contest, extra: int, budget: int) -> Row:
+    step, runs = max(LEAST_STEP, budget // STEPS), max(round(FEWER * RUNS), 2)
+    spent = {"budget": budget}
     contenders = [
-        Contender(spender.label, spender.algorithm, spender.settings | {"budget": budget})
-        for spender in SPENDERS
+        Contender("equal", Equal(), spent),
+        Contender("R-OCBA", ROcba(increment=step), spent),
+        Contender("AR-OCBA", ArOcba(increment=step), spent),
+        Contender(PRIME, "prime", spent | {"objective": "guess"}),
     ]
-    cells = held([(contest, contender, 2 * RUNS) for contender in contenders])
+    cells = held([(contest, contender, runs) for contender in contenders])
     shown = [
         f"{contender.label} {cell.right:.2f}"
         for contender, cell in zip(contenders, cells, strict=True)
     ]
     best = max(cells[:-1], key=lambda cell: cell.right)
     return Row(
-        f"{contest.name}, c = {extra}: right, of {2 * RUNS} runs",
+        f"{contest.name}, c = {extra}: right, of {runs} runs",
         f"{', '.join(shown)} (± {best.right_error:.2f})",
         "PRIME not below the best by more than its standard error",
         cells[-1].right >= best.right - best.right_error,
