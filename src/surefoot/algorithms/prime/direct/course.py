@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -228,7 +229,7 @@ class DirectCourse(Course):
             np.stack([noise[contest.own[own]], noise[contest.rivals[tested]]]),
         )
         shares = np.full(n_compared, 1 / n_compared)
-        ahead = np.geomspace(1.0, tuning.furthest, tuning.pair_horizons)
+        ahead = _horizons(tuning.furthest, tuning.pair_horizons)
         slope, evidence, wealth = self.judge.missing(contest, held, outlook, ahead)
         doubtful = 1 + tuning.doubt * ahead[:, None, None] * outlook.doubts**2 / outlook.variances
         rows = [np.ascontiguousarray(kind[:, open_]) for kind in (evidence, wealth, doubtful)]
@@ -260,6 +261,12 @@ class DirectCourse(Course):
         likely = np.maximum(gaps + self.settings.tolerance, self.tuning.slight * doubts)
         scores = np.where(open_, likely / np.sqrt(variances), np.inf).min(axis=0)
         return Outlook(gaps, doubts, variances, Forecast(precision * hopeful**2, scores))
+
+
+@lru_cache(maxsize=8)
+def _horizons(furthest: float, number: int) -> Array:
+    """(n_horizons,) phases ahead at which finishing is seen."""
+    return np.geomspace(1.0, furthest, number)
 
 
 def _round_of_blocks(interest: Array, pulls: int) -> Layout:

@@ -192,8 +192,9 @@ class StudentJudge(NormalJudge):
         values = contest.values(outcome, whole=phase.shared)
         layout = contest.layout(outcome.counts, phase.batches)
         steps = self.clocks.advance(contest.arms, outlook.forecast)
-        scores = np.stack([student_scores(values, eased) for eased in (0.0, self.tolerance)])
-        weighed = Weighed(values, layout, np.ones_like(layout), steps, scores)
+        plain = student_scores(values, 0.0)
+        eased = student_scores(values, self.tolerance) if self.tolerance else plain
+        weighed = Weighed(values, layout, np.ones_like(layout), steps, np.stack([plain, eased]))
         return Verdicts(*self.together.add(contest, weighed))
 
     def scores(self, contest: Contest, phase: Phase, outcome: Outcome) -> Verdicts:
