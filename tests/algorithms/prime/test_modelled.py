@@ -9,7 +9,7 @@ import surefoot as sf
 from surefoot.algorithms.prime.course import Layout
 from surefoot.algorithms.prime.modelled import ModelledCourse
 from surefoot.algorithms.tally import Tally
-from surefoot.experiments.instances import random_robust
+from surefoot.experiments.instances import random_robust, unit_sphere
 from tests.algorithms.prime.phases import learnt, pairs_of
 
 PROBLEM, THETA = random_robust(5, 3, 2)
@@ -87,3 +87,12 @@ def test_an_unknown_level_needs_replicates_or_no_phase_is_given() -> None:
     enough = course.next(tally, least)
     assert enough is not None
     assert enough.counts.sum() == least
+
+
+def test_phases_held_together_let_runs_end_where_contrasts_are_many() -> None:
+    """A limit in units of noise levels that nobody knew yet once kept some runs from ever ending."""
+    problem, theta = unit_sphere(50, rng=np.random.default_rng(50))
+    for seed in range(6):
+        simulator = sf.LinearSimulator(problem, theta, seed=seed)
+        result = sf.identify(problem, simulator, delta=0.05, noise=sf.Gaussian(), budget=20_000)
+        assert result.certified
