@@ -90,7 +90,7 @@ def test_an_unknown_level_needs_replicates_or_no_phase_is_given() -> None:
 
 
 def test_phases_held_together_let_runs_end_where_contrasts_are_many() -> None:
-    """A limit in units of noise levels that nobody knew yet once kept some runs from ever ending."""
+    """A limit in units of levels that nobody knew yet once kept runs from ever ending."""
     problem, theta = unit_sphere(50, rng=np.random.default_rng(50))
     for seed in range(6):
         simulator = sf.LinearSimulator(problem, theta, seed=seed)
