@@ -25,8 +25,10 @@ from surefoot.experiments.bolus.noise import run_pilot
 from surefoot.experiments.bolus.problem import Dosing, day_rewards, make_dosing, stream
 from surefoot.experiments.bolus.truth import find_truth
 from surefoot.glucose import all_patients
+from surefoot.processes import ProcessPool
 
 CHOICES = int(os.environ.get("SUREFOOT_BENCH_RUNS", "100"))
+PROCESSES = int(os.environ.get("SUREFOOT_BENCH_PROCESSES", "2"))
 LEVEL = 0.05  # of the exact test of each patient's error rate
 REPLICATES = 10_000
 CHECKED = ("adult#001", "adolescent#004", "child#004")
@@ -65,7 +67,9 @@ def everybody() -> Iterator[Row]:
 
 def errors() -> Iterator[Row]:
     """How often each patient's choice is certified and wrong, held against δ by an exact test."""
-    counts = [_count(name) for name in _patients()]
+    pool = ProcessPool(PROCESSES)
+    futures = [pool.submit(_count, name) for name in _patients()]
+    counts = [future.result() for future in futures]
     for count in counts:
         yield count.row
     pulls = float(np.mean([count.pulls for count in counts]))
