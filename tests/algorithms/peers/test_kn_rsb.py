@@ -18,7 +18,7 @@ def test_every_elimination_is_that_of_the_definition() -> None:
     generator = np.random.default_rng(5)
     rewards = np.zeros((0, 6))
     eta = ((2 * delta / (2 * 2)) ** (-2 / (first - 1)) - 1) / 2
-    alive = [0, 1, 2]
+    alive, first_out = [0, 1, 2], {}
     while phase := run.next_phase():
         new = means + generator.standard_normal((int(phase.counts.max()), 6))
         rewards = np.vstack([rewards, new])
@@ -30,7 +30,14 @@ def test_every_elimination_is_that_of_the_definition() -> None:
             difference = rewards[:, a] - rewards[:, b]
             variance = difference[:first].var(ddof=1)
             reach = 2 * eta * (first - 1) * variance / zone**2
-            return bool(difference.sum() > max(0, zone / 2 * (reach - len(rewards))))
+            if abs(difference.sum()) > max(0, zone / 2 * (reach - len(rewards))):
+                first_out.setdefault(frozenset((a, b)), a if difference.sum() > 0 else b)
+            return first_out.get(frozenset((a, b))) == a
+
+        pairs = [2 * arm + i for arm in alive for i in range(2)]
+        for a in pairs:
+            for b in pairs:
+                ahead(a, b)
 
         beaten = [
             arm
@@ -44,6 +51,29 @@ def test_every_elimination_is_that_of_the_definition() -> None:
         alive = [arm for arm in alive if arm not in beaten]
         assert np.flatnonzero(run.survivors).tolist() == alive
     assert alive == [0]
+
+
+def test_a_comparison_that_was_settled_stays_so() -> None:
+    """The best arm waits for its noisy pair, and its quiet one falls behind meanwhile."""
+    problem, _ = table([[1.0, 1.0], [0.0, 9.0]])
+    run = KnRsb(zone=1.0, first_pulls=4).start(problem, settings_for("kn-rsb"))
+    noise = np.array([1.0, -1.0, 1.0, -1.0])
+
+    def pulled(rewards: np.ndarray) -> None:
+        phase = run.next_phase()
+        assert phase is not None
+        pairs = np.tile(np.arange(4), len(rewards))
+        run.update(Outcome.from_rewards(phase, 4, pairs, rewards.reshape(-1)))
+
+    first = np.array([5.0, 0.0, 0.0, 9.0]) + noise[:, None] * [0.01, 40.0, 0.01, 0.01]
+    pulled(first)
+    assert run.ahead[0, 2]
+    assert not run.ahead[1, 2]
+    pulled(np.array([[-500.0, 400.0, 0.0, 9.0]]))
+    assert run.tally.sums[0] < run.tally.sums[2]
+    assert run.ahead[0, 2]
+    assert not run.ahead[2, 0]
+    assert run.survivors[0]
 
 
 def test_shared_streams_save_pulls() -> None:

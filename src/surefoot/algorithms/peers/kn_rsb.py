@@ -19,10 +19,12 @@ from surefoot.statistics import Counts, Outcome
 class KnRsb(Peer):
     """Pull all pairs of all arms that are left, round by round; drop an arm when another is ahead.
 
-    After r rounds, pair a is ahead of pair b if Σ (X_a − X_b) > W_ab(r) = max{0, (zone / 2)
-    (h² S²_ab / zone² − r)}, where S²_ab is the variance of X_a − X_b in the first stage, h² =
-    2 η (n₀ − 1), η = ½ [(2β)^(−2 / (n₀ − 1)) − 1] and β = δ / ((k − 1) m). An arm is dropped if
-    every pair of some other arm is ahead of one of its own.
+    Pair a is ahead of pair b, for good, once Σ (X_a − X_b) > W_ab(r) = max{0, (zone / 2)
+    (h² S²_ab / zone² − r)} after r rounds and b was not ahead before. S²_ab is the variance of
+    X_a − X_b in the first stage, h² = 2 η (n₀ − 1), η = ½ [(2β)^(−2 / (n₀ − 1)) − 1] and β =
+    δ / ((k − 1) m): it bounds the chance that a sum leaves (−W, W) *first* on the wrong side, so
+    what comes back later does not count. An arm is dropped if every pair of some other arm is
+    ahead of one of its own.
 
     It promises the best arm with probability 1 − δ *only if its worst case is ahead of all others
     by the zone or more*. Rewards are normal, of any variances; within a round they may depend on
@@ -47,6 +49,8 @@ class KnRsb(Peer):
         whole(self.name, "step", self.step, 1)
         self.shared = bool(self.settings.common_random_numbers)
         self.reach: Array | None = None  # (n_pairs, n_pairs) h² S²_ab / zone²
+        n_pairs = self.problem.n_pairs
+        self.ahead = np.zeros((n_pairs, n_pairs), dtype=bool)  # the first of the second
 
     def next_counts(self) -> Counts | StopReason:
         if self.survivors.sum() == 1:
@@ -59,21 +63,28 @@ class KnRsb(Peer):
         if self.reach is None:
             self.reach = self._reach_of_variance() * _variances_of_differences(outcome.batch_sums)
         alive = np.flatnonzero(self.survivors)
+        self._compare(alive)
         beaten = self._beaten(alive)
-        if beaten.all():  # only if means are equal to the last bit
-            beaten[0] = False
+        if beaten.all():  # each by another, in a circle
+            beaten[np.argmax(self.problem.worst_of(self.averages)[alive])] = False
         self.survivors[alive[beaten]] = False
         values = np.where(self.survivors, self.problem.worst_of(self.averages), -np.inf)
         self.leader = int(np.argmax(values))
 
+    def _compare(self, arms: IntArray) -> None:
+        """Settle comparisons whose sums have left (−W, W)."""
+        assert self.reach is not None
+        kept, _ = members_of(arms, self.problem.offsets)
+        cells = np.ix_(kept, kept)
+        sums, rounds = self.tally.sums[kept], float(self.tally.counts[kept][0])
+        needed = np.maximum(0.0, self._zone / 2 * (self.reach[cells] - rounds))  # W_ab(r)
+        out = sums[:, None] - sums[None, :] > needed
+        self.ahead[cells] |= out & ~self.ahead[cells].T
+
     def _beaten(self, arms: IntArray) -> NDArray[np.bool_]:
         """(n,) whether some other of these arms is ahead."""
-        assert self.reach is not None
         kept, offsets = members_of(arms, self.problem.offsets)
-        sums, rounds = self.tally.sums[kept], float(self.tally.counts[kept][0])
-        reach = self.reach[np.ix_(kept, kept)]
-        needed = np.maximum(0.0, self._zone / 2 * (reach - rounds))  # W_ab(r)
-        ahead = sums[:, None] - sums[None, :] - needed
+        ahead = self.ahead[np.ix_(kept, kept)].astype(np.float64)
         of_one = largest_of(ahead, offsets)  # of one pair of the arm
         by_all = smallest_of(of_one, offsets, axis=0)  # by all pairs of the other
         np.fill_diagonal(by_all, 0.0)
