@@ -50,7 +50,10 @@ def identify(
     objective: Literal["certify", "guess"] = "certify",
     parallel: int = 1,
 ) -> Result:
-    """Find the arm with the best worst case, pulling the simulator phase by phase."""
+    """Find the arm with the best worst case, pulling the simulator phase by phase.
+
+    `algorithm` is a name or an instance; all that follows it is described in `Settings`.
+    """
     settings = Settings(
         delta=delta,
         noise=noise,
@@ -65,6 +68,11 @@ def identify(
         objective=objective,
         parallel=parallel,
     )
+    if not hasattr(simulator, "pull"):
+        raise InputError(
+            f"the simulator is {simulator!r:.80}, which has no pull(phase): give an object like "
+            "LinearSimulator, or run a function of single pulls by Study.create(…).run(function)"
+        )
     run = algorithm_from(algorithm).start(problem, settings)
     while phase := run.next_phase():
         run.update(simulator.pull(phase))

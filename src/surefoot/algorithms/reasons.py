@@ -80,6 +80,13 @@ class StopReason(Enum):
         return self in (StopReason.IDENTIFIED, StopReason.WITHIN_TOLERANCE, StopReason.ONE_ARM)
 
     @property
+    def selects(self) -> bool:
+        """Whether one arm was chosen by a rule that promises it only under a condition, or by one
+        that nobody has proved.
+        """
+        return self in (StopReason.INDIFFERENCE_ZONE, StopReason.HEURISTIC)
+
+    @property
     def contradicts(self) -> bool:
         """Whether what every confidence rests on is not as stated."""
         return self in (

@@ -173,7 +173,8 @@ class Result:
         if self.certified and self.samples == 0:
             return f"{name} is the only arm, so it is the best."
         if self.certified:
-            near = f" to within {self.settings.tolerance:g}" if self.settings.tolerance else ""
+            close = self.reason is StopReason.WITHIN_TOLERANCE
+            near = f" to within {self.settings.tolerance:g}" if close else ""
             policy = (
                 "" if self.settings.confidence == "valid" else " (the paper's rules, not proved)"
             )
@@ -182,6 +183,8 @@ class Result:
                 f"{name} has the best worst case{near}, with {sure} after {self.samples} "
                 f"pulls{self._covers}{policy}."
             )
+        if self.reason.selects:
+            return f"{name} is selected after {self.samples} pulls, not certified."
         left = "1 arm is" if len(self.candidates) == 1 else f"{len(self.candidates)} arms are"
         attained = self.attained_confidence
         sure = "" if attained is None else f", {_percent(attained)} sure so far"
@@ -231,9 +234,17 @@ class Result:
     def __repr__(self) -> str:
         return (
             f"{self.sentence}\n{self.reason.name}: {self.reason.value}\n"
-            f"{self.algorithm}, delta {self.settings.delta:g}, policy {self.settings.confidence}, "
-            f"{self._phases}; {self.checks}" + (f"\n{self.edge}" if self.edge else "")
+            f"{self.algorithm}{self._promise}, {self._phases}; {self.checks}"
+            + (f"\n{self.edge}" if self.edge else "")
         )
+
+    @property
+    def _promise(self) -> str:
+        """At which level and by which rules, where there are any."""
+        if self.reason is StopReason.NO_CERTIFICATE:
+            return ""
+        policy = "" if self.reason.selects else f", policy {self.settings.confidence}"
+        return f", delta {self.settings.delta:g}{policy}"
 
     @property
     def _phases(self) -> str:

@@ -41,7 +41,7 @@ class RobustRage(Algorithm):
     def begin(self) -> None:
         self.frame = Frame.of(self.problem, self.tally.scales)
         self.t = 1  # line 1; X̂_t is self.survivors
-        self.blocked = False
+        self.blocked = False  # E12: no design can tell anybody apart
         # the paper's noise has scale 1, and 2^(−t) is in that unit
         self.unit = float(np.median(self.tally.scales))
 
@@ -52,7 +52,7 @@ class RobustRage(Algorithm):
             return StopReason.BUDGET
         if self.blocked:
             return StopReason.SINGULAR_DESIGN
-        c = self._threshold()  # line 3: √(2 log(|Z|²/δ_t))
+        c = self._threshold()  # line 3: √(2 log(|Z|²/δ_t)); valid: fewer events, E4
         lambda_, rho = self._design()  # lines 4, 5
         N = 2 ** (2 * self.t) * rho * (1 + self.epsilon) * c**2  # line 6
         N = max(N, rounding_minimum(lambda_, self.epsilon))

@@ -37,6 +37,7 @@ class StableOpt(Algorithm):
     batch_growth: float = 0.1
     decisions: int = 4
     name: ClassVar[str] = "stableopt"
+    stops_by_itself: ClassVar[bool] = False
 
     def begin(self) -> None:
         if self.settings.budget is None:

@@ -22,6 +22,7 @@ direction = "maximize"      # or "minimize": then the worst case is the largest 
 delta = 0.05                # the answer may be wrong with this probability: 95 % confidence
 # tolerance = 0.1           # an arm this close to the best is good enough
 # budget = 100000           # no more pulls than this
+#   objective = "guess"     # with a budget: spend it on the best guess, not on a certificate
 # seed = 1                  # of all random streams; drawn afresh if left out
 # file = "{stem}.db"         # where rewards are kept; another file is a new study
 # The answer rests on the rewards alone: nothing is assumed about how they depend on the parameters,
@@ -32,7 +33,8 @@ delta = 0.05                # the answer may be wrong with this probability: 95 
 # trust = "model"           # let the answer rest on it too: fewer pulls, but it must fit
 #   misfit = 0.05           # with trust = "model": means may be this far from it
 # parallel = 64             # phases that keep this many workers busy: more pulls, less time
-# common_random_numbers = "auto"   # if all that is random comes from pull.rng() or pull.seed
+# common_random_numbers = "auto"   # if all that is random comes from pull.rng(),
+#                                    pull.seed or pull.stream(k), one k for each source
 
 # The arms: configurations to choose among. One of list, grid and csv:
 [arms]

@@ -58,6 +58,8 @@ def command(
         if output is not None:
             _write(found.to_frame(), output)
         print(printable(found))
+        if against == "estimate" and description.settings.common_random_numbers:
+            print("without the common random numbers that this study uses: expect fewer pulls")
 
 
 def _opponent(config: StudyConfig, description: Any, against: str) -> Any:

@@ -31,7 +31,7 @@ def command(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
-    """Run an experiment of the paper; stopped in the middle, the same command goes on."""
+    """Run an experiment of the paper, or one with peers; the same command goes on if stopped."""
     names = _chosen(experiment)
     from surefoot.experiments.session.runner import Session
     from surefoot.progress import NoProgress, progress_for

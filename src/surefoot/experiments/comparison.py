@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 RUNS = 20
 Choice = str | Algorithm | Callable[[Instance], Algorithm]
+Asked = tuple[Algorithm, Settings]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +69,9 @@ class Comparison:
 
 
 def compare(
-    algorithms: Iterable[str] | Mapping[str, Choice],
+    algorithms: Iterable[str] | Mapping[str, Choice | tuple[Choice, Mapping[str, Any]]],
     instances: Mapping[str, Instance],
-    runs: int = RUNS,
+    runs: int | None = None,
     *,
     session: Session | None = None,
     true_noise: Any = 1.0,
@@ -81,9 +82,11 @@ def compare(
     Args:
         algorithms: names, or by label a name, an instance or a function of the instance, such as
             `{"oracle": lambda instance: sf.Oracle(theta=instance[1])}`; "oracle" by name is told θ.
+            Settings of its own follow in a tuple: `{"RAGE": ("robust-rage", {"confidence":
+            "paper"})}`.
         instances: by label, each a problem and its true θ; see `surefoot.experiments.instances` and
             `surefoot.experiments.peer_instances`.
-        runs: of each, unless a session says it.
+        runs: of each; 20 by default, or as many as a session says.
         session: seed, processes, progress, and the folder in which what is finished is kept until
             all is: the same call goes on with the rest.
         true_noise: standard deviation of the Gaussian rewards, one number or one per pair.
@@ -97,20 +100,24 @@ def compare(
     if not choices or not instances:
         raise InputError("there is nothing to compare: give one algorithm and one instance or more")
     made = {
-        (place, label): _made(choice, instance)
+        (place, label): _made(choice, instance, usual | settings)
         for place, instance in instances.items()
         for label, choice in choices.items()
     }
-    for (place, _), algorithm in made.items():
-        # refuses what cannot work before any run
-        algorithm.start(instances[place][0], _asked_of(algorithm, asked))
-    with opened(session, runs) as work:
+    for (place, _), (algorithm, own) in made.items():
+        algorithm.start(instances[place][0], own)  # refuses what cannot work before any run
+    if session is not None and runs not in (None, session.runs):
+        raise InputError(
+            f"runs={runs}, but the session has {session.runs}: give one of them, as in "
+            f"Session(runs={runs})"
+        )
+    with opened(session, RUNS if runs is None else runs) as work:
         jobs = [
             Job(
                 f"{place}/{label}/{run}",
-                (algorithm, instances[place], asked, true_noise, (work.seed, run)),
+                (contender, instances[place], asked.tolerance, true_noise, (work.seed, run)),
             )
-            for (place, label), algorithm in made.items()
+            for (place, label), contender in made.items()
             for run in range(work.runs)
         ]
         whole = hashlib.sha256(pickle.dumps((made, dict(instances), asked, true_noise)))
@@ -118,30 +125,28 @@ def compare(
     return Comparison(_frame(jobs, found), asked)
 
 
-def _made(choice: Choice, instance: Instance) -> Algorithm:
+def _made(choice: Any, instance: Instance, settings: dict[str, Any]) -> Asked:
+    """An algorithm for an instance, and the settings that it takes: not all have a tolerance."""
+    choice, own = choice if isinstance(choice, tuple) else (choice, {})
     if isinstance(choice, str):
-        return algorithm_from(choice, **({"theta": instance[1]} if choice == "oracle" else {}))
-    return choice if isinstance(choice, Algorithm) else choice(instance)
-
-
-def _asked_of(algorithm: Algorithm, settings: Settings) -> Settings:
-    """The settings that an algorithm takes: not all have a tolerance."""
-    return settings if algorithm.supports_tolerance else replace(settings, tolerance=0.0)
+        told = {"theta": instance[1]} if choice == "oracle" else {}
+        algorithm = algorithm_from(choice, **told)
+    else:
+        algorithm = choice if isinstance(choice, Algorithm) else choice(instance)
+    asked = Settings(**(settings | dict(own)))
+    return algorithm, asked if algorithm.supports_tolerance else replace(asked, tolerance=0.0)
 
 
 def _run(
-    algorithm: Algorithm,
-    instance: Instance,
-    settings: Settings,
-    true_noise: Any,
-    seed: tuple[int, int],
+    asked: Asked, instance: Instance, tolerance: float, true_noise: Any, seed: tuple[int, int]
 ) -> dict[str, Any]:
     """One run, as a journal keeps it."""
+    algorithm, settings = asked
     (problem, theta), (root, number) = instance, seed
     source = np.random.SeedSequence(root, spawn_key=(number,))
     simulator = LinearSimulator(problem, theta, true_noise, seed=source)
     begun = time.perf_counter()
-    run = algorithm.start(problem, _asked_of(algorithm, settings))
+    run = algorithm.start(problem, settings)
     while phase := run.next_phase():
         run.update(simulator.pull(phase))
     result, values = run.result, problem.robust_values(theta)
@@ -150,7 +155,7 @@ def _run(
         "samples": int(result.samples),
         "certified": bool(result.certified),
         "correct": bool(result.arm == problem.best_arm(theta)),
-        "good": bool(values[result.arm] >= values.max() - settings.tolerance),
+        "good": bool(values[result.arm] >= values.max() - tolerance),
         "seconds": time.perf_counter() - begun,
     }
 

@@ -21,11 +21,14 @@ TOLERANCE = 1e-2
 
 def estimated_hardness(result: Result) -> Complexity | None:
     """The complexity at the estimated means and noise, of the model or of pairs by themselves,
-    whichever is trusted; None where there is no telling.
+    whichever is trusted; None where there is no telling: a tolerance or shared streams need fewer
+    pulls than its lower bound.
     """
     from surefoot.hardness import complexity
 
     scales = result.noise_scales
+    if result.settings.tolerance or result.settings.common_random_numbers:
+        return None
     model = result.settings.trust == "model"
     largest = LARGEST if model else LARGEST_DIRECT
     if scales is None or not result.samples or result.problem.n_pairs > largest:

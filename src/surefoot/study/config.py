@@ -180,7 +180,7 @@ class StudyConfig:
             now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         if "noise" not in values.model_fields_set:
             del now["noise"]
-        for key in ("trust", "guide", "common_random_numbers", "parallel"):
+        for key in ("trust", "guide", "common_random_numbers", "objective", "parallel"):
             if key in values.model_fields_set:
                 now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         for key in ("on_identical", "seed"):
@@ -227,6 +227,7 @@ def _settings(values: Config, noise: Noise) -> Settings:
         trust=values.trust or _trust_of(values.algorithm.build()),
         guide=values.guide,
         common_random_numbers=values.common_random_numbers,
+        objective=values.objective,
         parallel=values.parallel,
     )
 

@@ -189,5 +189,6 @@ def _simulated(
     while phase := run.next_phase():
         run.update(simulator.pull(phase))
         rounds += -(-phase.samples // intended.workers)
-    answered = run.result.certified
+    result = run.result
+    answered = result.certified or result.reason.selects
     return (float(run.samples), float(rounds)) if answered else (math.inf, math.inf)

@@ -160,6 +160,7 @@ class Config(Section):
     trust: Literal["model", "pairs"] | None = None
     guide: str | None = None
     common_random_numbers: Annotated[bool | Literal["auto"], PlainValidator(_shared)] = False
+    objective: Literal["certify", "guess"] = "certify"
     parallel: Annotated[Whole, Field(ge=1)] = 1
     arms: Arms
     perturbations: Perturbations = Perturbations()

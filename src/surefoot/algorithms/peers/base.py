@@ -76,7 +76,7 @@ def positive(name: str, option: str, given: Any) -> float:
         raise InputError(
             f"{name} needs {option} to be a positive number, in the unit of the rewards, not "
             f'{given!r:.60}: in study.toml algorithm = {{ name = "{name}", {option} = 1.0 }}, in '
-            f"Python {option}=1.0 of its class"
+            f"Python an instance from surefoot.algorithms.peers, with {option}=1.0"
         )
     return number
 

@@ -18,6 +18,7 @@ class FixedBudget(Peer):
     """Pull every pair equally often at first, then what the means and variances so far ask for."""
 
     can_guess: ClassVar[bool] = True
+    stops_by_itself: ClassVar[bool] = False
 
     first_pulls: int
     increment: int

@@ -143,7 +143,8 @@ class Session:
                 raise
             raise Stopped(
                 f"a worker died ({type(error).__name__}): it was killed, or there was not enough "
-                f"memory. {_how_to_go_on(journal, left)}; fewer processes need less memory"
+                f"memory. {_how_to_go_on(journal, left)}; fewer processes need less memory. "
+                'If none ever starts in a script, put the call under if __name__ == "__main__":'
             ) from error
 
     def _started_workers(self) -> JobWorkers:
