@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 PRINTED = ROOT / "results" / "benchmarks.json"
 MEASURED = Path(__file__).parent / "data" / "measured.json"
 PLACE = re.compile(
-    r"(<!-- measured (?P<name>\S+)(?P<pivot> pivot)?(?: (?P<chosen>\S.*?))? -->\n)"
+    r"(<!-- measured (?P<name>\S+)(?P<pivot> pivot)?(?: (?!-->)(?P<chosen>[^\n]+?))? -->\n)"
     r".*?(<!-- /measured -->)",
     re.DOTALL,
 )
@@ -46,7 +46,7 @@ def filled(text: str, measured: dict[str, Rows]) -> str:
 
     def table(place: re.Match[str]) -> str:
         chosen = re.compile(place["chosen"] or "")
-        rows = [row for row in measured[place["name"]] if chosen.search(row["work"])]
+        rows = [row for row in measured.get(place["name"], []) if chosen.search(row["work"])]
         shown = _pivot(rows) if place["pivot"] else _plain(rows)
         return f"{place[1]}\n{shown}\n{place[5]}"
 
