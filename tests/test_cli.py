@@ -385,7 +385,9 @@ def test_any_program_is_a_simulator(folder: Path, capsys: pytest.CaptureFixture[
     assert "dose=3 has the best worst case" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", [("export", "-o", "file/out.csv"), ("report", "-o", "file/x")])
+@pytest.mark.parametrize(
+    "command", [("export", "-o", "file/out.csv"), ("report", "-o", "file/x.html")]
+)
 def test_a_place_that_cannot_be_written_to(
     folder: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:

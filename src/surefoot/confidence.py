@@ -18,6 +18,8 @@ def probability(delta: Any) -> float:
         number = exact_number(delta)
     except InputError:
         number = 0.0
+    if isinstance(delta, str):
+        raise InputError(f"delta={delta!r:.60} is text: write the number without quotes")
     if not 0 < number < 1:
         raise InputError(
             f"delta={delta!r:.60} is not a probability between 0 and 1: 0.05 "

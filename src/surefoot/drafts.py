@@ -9,6 +9,8 @@ from pathlib import Path
 
 from surefoot.errors import InputError
 
+SQLITE = b"SQLite format 3\0"
+
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
@@ -24,7 +26,12 @@ def new_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replaced_file(path: Path) -> Iterator[Path]:
-    """A draft to write to; at the end it takes the place of the file, if there is one."""
+    """A draft to write to; at the end it takes the place of the file, if there is one.
+
+    A study is never replaced: days of simulation would be gone by a slip of the fingers.
+    """
+    if _is_database(path):
+        raise InputError(f"{path} is a study or another database: write to another file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _draft(path) as draft:
@@ -43,3 +50,12 @@ def _draft(path: Path) -> Iterator[Path]:
         yield draft
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _is_database(path: Path) -> bool:
+    """Whether it is a file of SQLite, by how it begins."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(SQLITE)) == SQLITE
+    except OSError:
+        return False

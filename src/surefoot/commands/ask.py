@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def command(
-    n: Annotated[int, typer.Option("-n", min=1, help="How many pulls at most.")] = 8,
+    n: Annotated[
+        int | None,
+        typer.Option("-n", min=1, help="How many pulls at most; 8, or with --again all."),
+    ] = None,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="As CSV with an empty column `reward` to fill in.")
     ] = False,
@@ -27,7 +30,7 @@ def command(
 ) -> None:
     """Hand out pulls to be done by hand; give the rewards back with `surefoot tell`."""
     with open_study(study) as opened:
-        pulls = opened.outstanding()[:n] if again else opened.ask(n, remember=True)
+        pulls = opened.outstanding()[:n] if again else opened.ask(n or 8, remember=True)
         if not pulls:
             _say_why_none(opened)
         elif as_csv:

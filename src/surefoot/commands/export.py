@@ -22,8 +22,14 @@ AT_A_TIME = 50_000  # pulls: two million of them as one table would take gigabyt
 def command(
     study: StudyArgument = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Its ending says how: .csv, .parquet or .json.")
-    ] = Path("pulls.csv"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Its ending says how: .csv, .parquet or .json; by default pulls.csv or arms.csv.",
+            show_default=False,
+        ),
+    ] = None,
     arms: Annotated[
         bool, typer.Option("--arms", help="One row per arm instead: .csv or .parquet.")
     ] = False,
@@ -34,6 +40,8 @@ def command(
     from surefoot.errors import InputError
     from surefoot.study import StudyReader
 
+    if output is None:
+        output = Path("arms.csv" if arms else "pulls.csv")
     of_pulls = {".csv": _write_csv, ".parquet": _write_parquet, ".json": _write_json}
     writers = {".csv": _arms_csv, ".parquet": _arms_parquet} if arms else of_pulls
     if output.suffix not in writers:

@@ -29,10 +29,13 @@ def command(
     from rich.table import Table
 
     from surefoot.drafts import replaced_file
+    from surefoot.errors import InputError
     from surefoot.study.config import StudyConfig
     from surefoot.study.pilot import run_pilot
 
     config = StudyConfig(study)
+    if output is not None and output.suffix != ".json":
+        raise InputError(f"{output} ends in {output.suffix!r}: what a pilot found is .json")
     problem = config.problem()
     found = run_pilot(problem, config.simulator(problem), pairs, pulls, seed)
     table = Table("arm", "perturbation", "mean", "standard\ndeviation")

@@ -25,9 +25,12 @@ def command(
     """Write the answer, why it is right, the charts and the settings to one HTML file."""
     from surefoot.charts.save import write_whole
     from surefoot.display import printable
+    from surefoot.errors import InputError
     from surefoot.report import study_page
     from surefoot.study import StudyReader
 
+    if output is not None and output.suffix not in (".html", ".htm"):
+        raise InputError(f"{output} ends in {output.suffix!r}: a report is .html")
     path = study_file(study)
     with StudyReader(path) as reader:
         target = output or Path(f"{path.stem}.html")

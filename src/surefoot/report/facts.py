@@ -46,7 +46,12 @@ def certificate(result: Result, hardness: Complexity | None = None) -> list[Fact
     valid, sure = settings.confidence == "valid", f"{100 * (1 - settings.delta):g} %"
     facts = [
         Fact("certified", "yes" if result.certified else "no", result.reason.value),
-        Fact("confidence", sure, f"the chance of a wrong answer, δ, is at most {settings.delta:g}"),
+        Fact(
+            "confidence" if result.certified else "confidence asked for",
+            sure,
+            f"the chance of a wrong certificate, δ, is at most {settings.delta:g}, if what is "
+            "assumed below holds",
+        ),
         Fact(
             "policy",
             settings.confidence,

@@ -30,11 +30,13 @@ class Pilot:
         pairs: (n_pulled,) the pairs that were pulled.
         rewards: (n_blocks, n_pulled) with common random numbers in each row.
         seconds: a pull takes on average.
+        repeatable: whether a pull that was made twice gave the same reward.
     """
 
     pairs: IntArray
     rewards: Array
     seconds: float
+    repeatable: bool = True
 
     @property
     def deviations(self) -> Array:
@@ -87,8 +89,8 @@ class Pilot:
                 "the pilot saw no noise at all: is the seed fixed? Use pull.rng(), pull.seed or "
                 "{seed}"
             )
-        scales = np.full(n_pairs, math.sqrt(float(np.mean(self.deviations**2))))
         noisy = self.deviations > 0
+        scales = np.full(n_pairs, float(np.median(self.deviations[noisy])))
         scales[self.pairs[noisy]] = self.deviations[noisy]
         return scales
 
@@ -138,6 +140,12 @@ class Pilot:
                 "pull.seed or {seed}"
             ]
         said = []
+        if not self.repeatable:
+            said.append(
+                "the same pull gave another reward when it was made again: take all randomness "
+                "from pull.rng(), pull.seed or {seed}, or nothing can be repeated, and common "
+                "random numbers do nothing"
+            )
         if self.two_values:
             said.append('rewards are 0 or 1: noise = { kind = "bounded", low = 0, high = 1 }')
         if self.shared_variance < 0.8 and not shares:
@@ -170,4 +178,5 @@ def run_pilot(
         for block in range(pulls)
     ]
     seconds = (time.monotonic() - began) / (pulls * len(chosen))
-    return Pilot(chosen, np.array(rewards), seconds)
+    again = reward_of(simulator, make(0, 0, int(chosen[0]), OF_PILOT))
+    return Pilot(chosen, np.array(rewards), seconds, repeatable=again == rewards[0][0])
