@@ -73,12 +73,17 @@ class Snapshot:
         if self.leader is not None:
             parts.append(f"leading: {printable(self.leader)}")
         if self.expected_left is not None:
-            parts.append(f"about {self.expected_left:.3g} pulls left")
+            parts.append(f"about {_rounded(self.expected_left):,} pulls left")
         if self.seconds_left is not None:
             parts.append(f"{duration(self.seconds_left)} left")
         if self.trouble:
             parts.append(printable(self.trouble))
         return ", ".join(parts)
+
+
+def _rounded(pulls: float) -> int:
+    """To two digits: a forecast knows no more."""
+    return int(float(f"{pulls:.2g}"))
 
 
 @dataclass(frozen=True)
