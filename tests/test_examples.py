@@ -88,4 +88,5 @@ def test_every_configuration_describes_a_problem(folder: Path) -> None:
 def test_the_best_of_an_optuna_search_is_certified(folder: Path) -> None:
     output = _run(folder, sys.executable, "optuna_search.py")
     assert output.startswith("the search likes {'name': 'trial")
-    assert "has the best worst case to within 0.5, with 95 % confidence" in output
+    assert "has the best worst case" in output
+    assert "with 95 % confidence" in output

@@ -99,7 +99,7 @@ def _directly(sign, seed=1):
 
 
 @pytest.mark.parametrize(
-    ("sign", "words"), [(-1, "rare large losses"), (1, "rare large wins"), (0, "nearly symmetric")]
+    ("sign", "words"), [(-1, "rare large losses"), (1, "rare large wins"), (0, "taken for normal")]
 )
 def test_the_certificate_says_how_skewed_the_deciding_differences_were(sign, words):
     result = _directly(sign)

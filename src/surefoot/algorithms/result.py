@@ -241,10 +241,11 @@ class Result:
     @property
     def _promise(self) -> str:
         """At which level and by which rules, where there are any."""
-        if self.reason is StopReason.NO_CERTIFICATE:
-            return ""
-        policy = "" if self.reason.selects else f", policy {self.settings.confidence}"
-        return f", delta {self.settings.delta:g}{policy}"
+        spends = self.reason is StopReason.NO_CERTIFICATE
+        valid = self.settings.confidence == "valid"
+        delta = "" if spends else f", delta {self.settings.delta:g}"
+        proved = not (valid and (spends or self.reason.selects))
+        return delta + (f", policy {self.settings.confidence}" if proved else "")
 
     @property
     def _phases(self) -> str:
