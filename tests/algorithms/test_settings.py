@@ -18,7 +18,7 @@ from surefoot.simulate import LinearSimulator, identify
     [
         ({"delta": 0.0}, "delta=0.0 is not a probability"),
         ({"delta": 1.0}, "is not a probability"),
-        ({"delta": "5%"}, "is not a probability"),
+        ({"delta": "5%"}, "is text: write the number without quotes"),
         ({"delta": True}, "is not a probability"),
         ({"delta": 1e-320}, "delta=1e-320 is too small .*: give 1e-12 or more"),
         ({"noise": Gaussian(1e308)}, r"scales from 1e\+308 to 1e\+308: measure rewards in a unit"),
