@@ -19,7 +19,9 @@ def probability(delta: Any) -> float:
     except InputError:
         number = 0.0
     if isinstance(delta, str):
-        raise InputError(f"delta={delta!r:.60} is text: write the number without quotes, such as 0.05")
+        raise InputError(
+            f"delta={delta!r:.60} is text: write the number without quotes, such as 0.05"
+        )
     if not 0 < number < 1:
         raise InputError(
             f"delta={delta!r:.60} is not a probability between 0 and 1: 0.05 "
