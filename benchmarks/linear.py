@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from benchmarks.contests import held
 from benchmarks.table import Row
+from surefoot.algorithms.prime import Prime, Tuning
 from surefoot.experiments.instances import Instance, classic, on_sphere
 from surefoot.experiments.peers.contest import Run
 from surefoot.noise import Gaussian
@@ -35,13 +36,17 @@ class Modelled:
         return self.instance[0]
 
 
-class Prime:
-    """PRIME, trusting the model."""
+@dataclass(frozen=True)
+class Modelling:
+    """PRIME, trusting the model, with its constants."""
+
+    tuning: Tuning = field(default_factory=Tuning)
 
     def run(self, work: Modelled, problem: RobustProblem, seed: np.random.SeedSequence) -> Run:
         theta = work.instance[1]
         simulator = LinearSimulator(problem, theta, seed=seed)
-        result = identify(problem, simulator, delta=work.delta, noise=Gaussian(1.0))
+        prime = Prime(tuning=self.tuning)
+        result = identify(problem, simulator, prime, delta=work.delta, noise=Gaussian(1.0))
         return Run(result.samples, result.certified, result.arm == problem.best_arm(theta))
 
 
@@ -54,7 +59,7 @@ def linear_rows(runs: int) -> Iterator[Row]:
 
 
 def _row(work: str, instance: Instance, delta: float, runs: int, published: int) -> Row:
-    (cell,) = held([(Modelled(instance, delta), Prime(), runs)])
+    (cell,) = held([(Modelled(instance, delta), Modelling(), runs)])
     return Row(f"{work}: PRIME", str(cell), f"≤ {published}", cell.mean <= published)
 
 

@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from surefoot.algorithms import ALGORITHMS, StopReason
 from surefoot.cli import COMMANDS
+from surefoot.study.sections import Config, RunSection, SimulatorSection
+from surefoot.study.space import Arms, Perturbations
 from surefoot.testing import AlgorithmSuite
 from tests.browser import PHONE, Watched, launched
 from tests.documents import PAGES, ROOT, Output, page_module, run_page
@@ -77,6 +80,15 @@ def test_the_algorithm_that_the_docs_write_passes_the_suite(test: str, own_algor
             return own_algorithm()
 
     getattr(Suite(), test)()
+
+
+@pytest.mark.parametrize(
+    "section", [Config, Arms, Perturbations, SimulatorSection, RunSection], ids=lambda s: s.__name__
+)
+def test_every_key_of_a_configuration_is_on_its_page(section: type[BaseModel]) -> None:
+    text = (ROOT / "docs" / "study-toml.md").read_text()
+    keys = [field.alias or name for name, field in section.model_fields.items()]
+    assert [key for key in keys if f"`{key}`" not in text and f"`[{key}]`" not in text] == []
 
 
 def test_the_suite_is_found() -> None:

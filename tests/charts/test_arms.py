@@ -21,11 +21,11 @@ def test_rows_hold_the_numbers_of_the_result():
         assert row["pulls"] == result.counts[own].sum()
 
 
-def test_the_chosen_arm_comes_first_and_survivors_are_told_from_the_eliminated():
+def test_the_leader_comes_first_and_survivors_are_told_from_the_eliminated():
     result = many()
     frame = arms_frame(result)
     assert frame["arm"].iloc[0] == result.arm_name
-    assert frame["kind"].iloc[0] == "chosen"
+    assert frame["kind"].iloc[0] == "leader"
     alive = {result.problem.arm_names[arm] for arm in result.candidates} - {result.arm_name}
     assert set(frame.loc[frame["kind"] == "still possible", "arm"]) == alive
     assert frame["value"].iloc[1:].is_monotonic_decreasing

@@ -19,6 +19,8 @@ from surefoot.statistics import Counts
 if TYPE_CHECKING:
     import pandas as pd
 
+SYMMETRIC = 0.5  # a skewness below this does not matter
+
 
 class WhenAsked:
     """A field that may be given as what works it out: done once, when somebody asks for it."""
@@ -157,6 +159,33 @@ class Result:
         return "; ".join(said)
 
     @property
+    def shape(self) -> str | None:
+        """How far differences can be taken for normal, in one sentence; None where nothing is."""
+        skewness = self.skewness
+        if skewness is None:
+            return None
+        if abs(skewness) < SYMMETRIC:
+            return (
+                "No skewness of the differences is clear: they are taken for normal; what is rare "
+                "may not have been seen yet."
+            )
+        said = f"The deciding differences have skewness {skewness:.2g}".replace("-", "−")
+        if skewness > 0:
+            return f"{said}: rare large wins make an answer later, not less sure."
+        return (
+            f"{said}: rare large losses, which few pulls can miss. Phases were made larger and the "
+            "evidence lowered, but near a tie a wrong answer may be up to twice as likely as "
+            "stated; Bounded(low, high) does not depend on this."
+        )
+
+    @property
+    def warnings(self) -> list[str]:
+        """What should be known beside the answer: skewness that matters, the edge of a grid."""
+        skewed = self.skewness is not None and self.skewness <= -SYMMETRIC
+        said = (self.shape if skewed else None, self.edge)
+        return [text for text in said if text]
+
+    @property
     def model_is_trusted(self) -> bool:
         """Whether the answer rests on a model: features of which there are fewer than pairs."""
         return self.settings.trust == "model" and self.problem.dimension < self.problem.n_pairs
@@ -235,7 +264,7 @@ class Result:
         return (
             f"{self.sentence}\n{self.reason.name}: {self.reason.value}\n"
             f"{self.algorithm}{self._promise}, {self._phases}; {self.checks}"
-            + (f"\n{self.edge}" if self.edge else "")
+            + "".join(f"\n{warning}" for warning in self.warnings)
         )
 
     @property

@@ -17,7 +17,7 @@ from surefoot.charts.theme import BLUE, GREY, ORANGE
 MOST_ROWS = 40  # arms; more are drawn side by side, without their names
 MOST_LABELS = 20
 LABEL = 60  # pixels that the name of a perturbation takes, about
-KINDS = ["chosen", "still possible", "eliminated"]
+KINDS = ["leader", "still possible", "eliminated"]
 COLOURS, MARKS = [ORANGE, BLUE, GREY], ["diamond", "circle", "cross"]
 
 
@@ -72,7 +72,7 @@ def arms_drawing(result: Result, sign: int = 1, title: str = "Worst case of each
     )
     axis = f"{measured(sign)} under the arm's worst perturbation"
     if len(frame) > MOST_ROWS:
-        tables = {"arms": frame, "chosen": frame.head(1)}
+        tables = {"arms": frame, "leader": frame.head(1)}
         return Drawing(_columns, (axis,), tables, title, subtitle)
     tables = {"arms": frame, "pairs": _pair_ticks(result, sign)}
     rows = {"$labels": frame["label"].tolist()}
@@ -105,8 +105,8 @@ def _columns(axis: str) -> alt.LayerChart:
         y=alt.Y("low:Q", title=axis), y2="high:Q"
     )
     points = _points(base.encode(y=alt.Y("value:Q", scale=alt.Scale(zero=False))), size=22)
-    chosen = table("chosen").mark_text(align="left", dx=8, dy=-6, fontWeight="bold")
-    return layered(bars, points, chosen.encode(x="rank:Q", y="value:Q", text="arm:N"), height=300)
+    leader = table("leader").mark_text(align="left", dx=8, dy=-6, fontWeight="bold")
+    return layered(bars, points, leader.encode(x="rank:Q", y="value:Q", text="arm:N"), height=300)
 
 
 def _points(base: Any, size: int = 70) -> Any:

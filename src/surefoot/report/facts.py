@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from surefoot.study.description import Description
 
 
-SYMMETRIC = 0.5  # a skewness below this does not matter
-
-
 @dataclass(frozen=True)
 class Fact:
     """One line of a table: what it is, its value, and what that means."""
@@ -93,24 +90,7 @@ def _assumptions(result: Result) -> list[Fact]:
         settings.noise.assumption,
     ]
     facts = [Fact(f"assumes, {i}.", text) for i, text in enumerate(assumed, start=1)]
-    return facts if result.skewness is None else [*facts, _shape(result.skewness)]
-
-
-def _shape(skewness: float) -> Fact:
-    """How far "nearly normal" can be trusted, as the differences say."""
-    if abs(skewness) < SYMMETRIC:
-        note = "they are taken for normal; what is rare may not have been seen yet"
-        return Fact("differences", "no skewness is clear", note)
-    value = f"skewness {number(skewness, 2)}"
-    if skewness > 0:
-        note = "rare large wins: they make an answer later, not less sure"
-    else:
-        note = (
-            "rare large losses, which few pulls can miss: phases were made larger and the evidence "
-            "lowered, but near a tie a wrong answer may be up to twice as likely as stated; "
-            "Bounded(low, high) does not depend on this"
-        )
-    return Fact("differences", value, note)
+    return facts if result.shape is None else [*facts, Fact("differences", result.shape)]
 
 
 def _decision(result: Result) -> list[Fact]:
