@@ -15,12 +15,12 @@ import numpy as np
 from benchmarks.contests import Cell, held
 from benchmarks.linear import Modelled, Modelling
 from benchmarks.table import Row
-from surefoot.algorithms.prime import Tuning
+from surefoot.algorithms.prime import Prime, Tuning
 from surefoot.experiments.instances import Instance, classic, irrelevant_dimensions, unit_sphere
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "400"))
 DELTA = 0.05
-TODAY, BEFORE = Modelling(), Modelling(Tuning.of_version_0_1())
+TODAY, BEFORE = Modelling(), Modelling(Prime(tuning=Tuning.of_version_0_1()))
 
 
 def rows() -> Iterator[Row]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from benchmarks.contests import held
 from benchmarks.table import Row
-from surefoot.algorithms.prime import Prime, Tuning
+from surefoot.algorithms import Algorithm
 from surefoot.experiments.instances import Instance, classic, on_sphere
 from surefoot.experiments.peers.contest import Run
 from surefoot.noise import Gaussian
@@ -38,15 +38,15 @@ class Modelled:
 
 @dataclass(frozen=True)
 class Modelling:
-    """PRIME, trusting the model, with its constants."""
+    """An algorithm that trusts the model."""
 
-    tuning: Tuning = field(default_factory=Tuning)
+    algorithm: str | Algorithm = "prime"
 
     def run(self, work: Modelled, problem: RobustProblem, seed: np.random.SeedSequence) -> Run:
         theta = work.instance[1]
         simulator = LinearSimulator(problem, theta, seed=seed)
-        prime = Prime(tuning=self.tuning)
-        result = identify(problem, simulator, prime, delta=work.delta, noise=Gaussian(1.0))
+        settings = {"delta": work.delta, "noise": Gaussian(1.0)}
+        result = identify(problem, simulator, self.algorithm, **settings)
         return Run(result.samples, result.certified, result.arm == problem.best_arm(theta))
 
 
