@@ -44,11 +44,12 @@ def main(names: list[str]) -> None:
 
 
 def _keep(name: str, rows: list[dict[str, object]]) -> None:
-    """Beside the last rows of the other benchmarks."""
+    """Beside the last rows of the other benchmarks, and of other parts of this one."""
     out = Path("results") / "benchmarks.json"
     out.parent.mkdir(exist_ok=True)
     results = json.loads(out.read_text()) if out.exists() else {}
-    out.write_text(json.dumps(results | {name: rows}, indent=1))
+    kept = {row["work"]: row for row in [*results.get(name, []), *rows]}
+    out.write_text(json.dumps(results | {name: list(kept.values())}, indent=1))
 
 
 if __name__ == "__main__":

@@ -105,7 +105,8 @@ def test_the_certificate_says_how_skewed_the_deciding_differences_were(sign, wor
     result = _directly(sign)
     assert np.sign(result.skewness) == sign or abs(result.skewness) < 0.5
     facts = {fact.name: fact for fact in certificate(result)}
-    assert words in facts["differences"].note
+    assert words in facts["differences"].value
+    assert ("The deciding differences" in repr(result)) == (sign < 0)
     assert "compared directly" in facts["assumes, 2."].value
 
 
