@@ -186,6 +186,6 @@ def test_other_rewards_can_be_asked_for(
 def test_mistakes_are_explained(
     arguments: tuple[str, ...], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    surefoot(*arguments, "--out", str(tmp_path), code=2)
+    surefoot(*arguments, "--out", str(tmp_path / "new"), code=2)
     assert words in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -65,6 +65,8 @@ def command(
     from surefoot.progress import NoProgress, progress_for
 
     groups = _groups(patient, everyone, group)
+    question = _question(delta, tolerance, budget)
+    plan = Plan(seed, runs, runs, arms, perturbations, question, (METHOD.label,), reward)
     who = shlex.quote(patient) if patient else f"--group {group}" if group else "--all"
     typed = (
         f"surefoot bolus {who} --arms {arms} --perturbations {perturbations} --delta {delta:g} "
@@ -78,8 +80,6 @@ def command(
         processes=processes,
         progress=NoProgress() if quiet else progress_for(sys.stderr),
     )
-    question = _question(delta, tolerance, budget)
-    plan = Plan(seed, runs, runs, arms, perturbations, question, (METHOD.label,), reward)
     if patient is not None:
         _one_patient(session, plan, patient)
         return
@@ -91,7 +91,10 @@ def _groups(patient: str | None, everyone: bool, group: str | None) -> tuple[str
     """Whose turn it is; none of the groups where one patient is named."""
     from surefoot.errors import InputError
     from surefoot.experiments.bolus.experiment import GROUPS
+    from surefoot.glucose import find_patient
 
+    if patient is not None:
+        find_patient(patient)
     if sum((patient is not None, everyone, group is not None)) != 1:
         raise InputError(
             "give either the name of one patient, such as adult#001, or --all, or --group"

@@ -19,7 +19,7 @@ from surefoot.experiments.bolus.methods import (
     choose,
 )
 from surefoot.experiments.bolus.noise import Pilot, run_pilot
-from surefoot.experiments.bolus.problem import Dosing, make_dosing, stream
+from surefoot.experiments.bolus.problem import Dosing, make_dosing, require_sizes, stream
 from surefoot.experiments.bolus.records import (
     ArmFacts,
     Choice,
@@ -57,6 +57,7 @@ class Plan:
     def __post_init__(self) -> None:
         if self.runs < 1:
             raise InputError(f"{self.runs} runs were asked for: give at least 1")
+        require_sizes(self.arms, self.perturbations)
         find_reward(self.reward)
 
     @property

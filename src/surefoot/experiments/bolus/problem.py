@@ -71,6 +71,17 @@ class Dosing:
         return carb, correction
 
 
+def require_sizes(n_arms: int, n_perturbations: int) -> None:
+    """Refuse numbers of arms and perturbations that make no problem."""
+    if n_arms < 3 or n_arms % 2 == 0:
+        raise InputError(
+            f"{n_arms} arms were asked for: give an odd number of at least 3, "
+            "so that the standard calculator stands in the middle of the arms"
+        )
+    if n_perturbations < 1:
+        raise InputError(f"{n_perturbations} perturbations an arm were asked for: give at least 1")
+
+
 def make_dosing(
     name: str | Patient,
     seed: int = 0,
@@ -83,13 +94,7 @@ def make_dosing(
 
     The errors depend on the seed, the patient and the numbers of arms and perturbations alone.
     """
-    if n_arms < 3 or n_arms % 2 == 0:
-        raise InputError(
-            f"{n_arms} arms were asked for: give an odd number of at least 3, "
-            "so that the standard calculator stands in the middle of the arms"
-        )
-    if n_perturbations < 1:
-        raise InputError(f"{n_perturbations} perturbations an arm were asked for: give at least 1")
+    require_sizes(n_arms, n_perturbations)
     patient = find_patient(name)
     insulin = patient.total_daily_insulin * np.linspace(*INSULIN_RANGE, n_arms)
     meals = [DAY_FACTORS[day] * patient.daily_carbohydrates for day in DAYS]
