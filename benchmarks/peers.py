@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from surefoot.experiments.peers.configurations import (
     ZONE,
     Kind,
     equal_scales,
+    falling_scales,
     mean_rewards,
     unequal_scales,
 )
@@ -31,15 +33,28 @@ from surefoot.noise import Bounded
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "1000"))
 CHOSEN = os.environ.get("SUREFOOT_BENCH_PEERS", "zone,streams,games,linear,budget").split(",")
 SIZES = ((5, 5), (10, 5), (10, 10), (20, 10))
-# mean samples of an independent implementation, 10 × 5, variance 4, in the order of CONTENDERS
-REFERENCE: dict[tuple[Kind, str], Sequence[float | None]] = {
-    ("SC", "equal"): (18_806, 13_532, 7_293, 3_190, None),
-    ("SC2", "equal"): (18_810, 13_539, 7_290, 2_297, None),
-    ("MM", "equal"): (None, 13_515, 7_310, 1_311, None),
-    ("SC", "unequal"): (None, 13_526, 7_285, 2_084, None),
+# mean samples of a second implementation, 10 × 5, variance 4, in the order of CONTENDERS
+SPREADS = {
+    "equal": (equal_scales, 0.85),
+    "unequal": (unequal_scales, 1.0),
+    "falling": (falling_scales, 1.0),
 }
+REFERENCE: dict[tuple[Kind, str], Sequence[float | None]] = {
+    ("SC", "equal"): (18_806, 13_532, 7_293, None, 3_190),
+    ("SC2", "equal"): (18_810, 13_539, 7_290, None, 2_297),
+    ("MM", "equal"): (None, 13_515, 7_310, None, 1_311),
+    ("SC", "unequal"): (None, 13_526, 7_285, None, 2_084),
+}
+FIRST = (10, 40)  # other first stages: 20 is neither the best nor the worst of KN-RSB's
+IN_A_ZONE = (
+    *CONTENDERS[:-1],
+    *(Contender(f"KN-RSB, n₀ = {n}", KnRsb(zone=ZONE, first_pulls=n)) for n in FIRST),
+    CONTENDERS[-1],
+)
+SHARED = {"common_random_numbers": True}
 SHARING = (
-    Contender("KN-RSB", KnRsb(zone=ZONE), {"common_random_numbers": True}),
+    Contender("KN-RSB", KnRsb(zone=ZONE), SHARED),
+    *(Contender(f"KN-RSB, n₀ = {n}", KnRsb(zone=ZONE, first_pulls=n), SHARED) for n in FIRST),
     Contender(PRIME, "prime", {"tolerance": TOLERANCE, "common_random_numbers": "auto"}),
 )
 GAMES = {  # with the mean samples of M-KL-LUCB, heuristic, by an independent implementation
@@ -74,17 +89,18 @@ def rows() -> Iterator[Row]:
 
 
 def _zones() -> Iterator[Row]:
-    spreads = {"equal": (equal_scales, 0.85), "unequal": (unequal_scales, 1.0)}
     for n_arms, n_own in SIZES:
         for kind in KINDS:
-            for spread, (scales, target) in spreads.items():
+            for spread, (scales, target) in SPREADS.items():
+                if spread == "falling" and (n_arms, n_own) != (10, 5):
+                    continue
                 contest = Contest(
                     f"{n_arms} × {n_own} {kind}, {spread} variances",
                     mean_rewards(kind, n_arms, n_own),
                     scales(n_arms, n_own),
                 )
                 known = REFERENCE.get((kind, spread)) if (n_arms, n_own) == (10, 5) else None
-                yield from _contested(contest, CONTENDERS, target, known)
+                yield from _contested(contest, IN_A_ZONE, target, known)
 
 
 def _streams() -> Iterator[Row]:
@@ -109,7 +125,7 @@ def _games() -> Iterator[Row]:
                 family="bernoulli",
                 delta=delta,
             )
-            known = (reference if delta == 0.1 else None, None, None, None, None)
+            known = (reference,) if delta == 0.1 else None
             yield from _contested(contest, PLAYERS, 0.85, known)
 
 
@@ -121,8 +137,8 @@ def _contested(
 ) -> Iterator[Row]:
     """A row for each contender, the last of which is PRIME, and one for PRIME / best valid peer."""
     cells = held([(contest, contender, _runs(contender)) for contender in contenders])
-    references = known or [None] * len(cells)
-    for contender, cell, reference in zip(contenders, cells, references, strict=True):
+    references = zip_longest(contenders, cells, known or ())
+    for contender, cell, reference in references:
         yield _measured(f"{contest.name}: {contender.label}", cell, reference)
     *peers, prime = zip(contenders, cells, strict=True)
     valid = [cell for contender, cell in peers if contender is not HEURISTIC]

@@ -99,7 +99,7 @@ def _model(work: Replicated) -> Iterator[Row]:
     ]
     sequential = Contender(
         "KN-RSB, common random numbers",
-        KnRsb(zone=model.zone, step=5),
+        KnRsb(zone=model.zone),
         {"common_random_numbers": True},
     )
     static = Contender("two-stage, one-sample", TwoStageRsb(zone=model.zone, rule="one-sample"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from surefoot.algorithms.base import Algorithm
@@ -57,6 +58,8 @@ def algorithm_from(choice: str | Algorithm, **options: Any) -> Algorithm:
     """The algorithm of that name with its options, or the instance given."""
     if isinstance(choice, Algorithm):
         return choice
+    if isinstance(choice, type) and issubclass(choice, Algorithm):
+        raise InputError(f"{choice.__name__} is a class: give an instance, {choice.__name__}(…)")
     return built(_class_of(choice), options)
 
 
@@ -67,8 +70,10 @@ def stored_algorithm(name: str, options: Mapping[str, Any]) -> Algorithm:
 
 def _class_of(name: str) -> type[Algorithm]:
     if name not in ALGORITHMS:
+        close = get_close_matches(str(name).replace("_", "-").lower(), ALGORITHMS, 1, 0.5)
+        hint = f"did you mean {close[0]!r}? There are" if close else "choose"
         raise InputError(
-            f"algorithm {name!r} is not known: choose {', '.join(ALGORITHMS)}, or give an Algorithm"
+            f"algorithm {name!r} is not known: {hint} {', '.join(ALGORITHMS)}; or give an Algorithm"
         )
     module, cls = ALGORITHMS[name]
     found: type[Algorithm] = getattr(importlib.import_module(f"surefoot.algorithms.{module}"), cls)

@@ -67,6 +67,11 @@ class StopReason(Enum):
         "all others by the indifference zone or more, which nobody has checked, so it is not "
         'certified. Without that condition, use "prime" with a tolerance.'
     )
+    WITHIN_ZONE = (
+        "One arm is selected. Its worst case is within the indifference zone of the best with the "
+        "stated confidence, whatever the gaps; it is the best itself if that one leads by the "
+        "zone, which nobody has checked, so it is not called certified."
+    )
     HEURISTIC = (
         "One arm is left by a threshold that nobody has proved, so it is not certified: use "
         'threshold="proved", or "prime".'
@@ -84,7 +89,16 @@ class StopReason(Enum):
         """Whether one arm was chosen by a rule that promises it only under a condition, or by one
         that nobody has proved.
         """
-        return self in (StopReason.INDIFFERENCE_ZONE, StopReason.HEURISTIC)
+        return self in (
+            StopReason.INDIFFERENCE_ZONE,
+            StopReason.WITHIN_ZONE,
+            StopReason.HEURISTIC,
+        )
+
+    @property
+    def never_certifies(self) -> bool:
+        """Whether it is the end of a procedure that gives no certificate at all."""
+        return self.selects or self is StopReason.NO_CERTIFICATE
 
     @property
     def contradicts(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
-from surefoot.algorithms.verdict import Later, ModelCheck, PhaseRecord
+from surefoot.algorithms.verdict import SYMMETRIC, Later, ModelCheck, PhaseRecord, said_of_skewness
 from surefoot.arrays import Array, IntArray
 from surefoot.categories import Value
 from surefoot.problem import RobustProblem
@@ -19,7 +19,7 @@ from surefoot.statistics import Counts
 if TYPE_CHECKING:
     import pandas as pd
 
-SYMMETRIC = 0.5  # a skewness below this does not matter
+WORTH_SAYING = 0.01  # a confidence below this says nothing
 
 
 class WhenAsked:
@@ -161,22 +161,7 @@ class Result:
     @property
     def shape(self) -> str | None:
         """How far differences can be taken for normal, in one sentence; None where nothing is."""
-        skewness = self.skewness
-        if skewness is None:
-            return None
-        if abs(skewness) < SYMMETRIC:
-            return (
-                "No skewness of the differences is clear: they are taken for normal; what is rare "
-                "may not have been seen yet."
-            )
-        said = f"The deciding differences have skewness {skewness:.2g}".replace("-", "−")
-        if skewness > 0:
-            return f"{said}: rare large wins make an answer later, not less sure."
-        return (
-            f"{said}: rare large losses, which few pulls can miss. Phases were made larger and the "
-            "evidence lowered, but near a tie a wrong answer may be up to twice as likely as "
-            "stated; Bounded(low, high) does not depend on this."
-        )
+        return None if self.skewness is None else said_of_skewness(self.skewness)
 
     @property
     def warnings(self) -> list[str]:
@@ -214,12 +199,15 @@ class Result:
             )
         if self.reason.selects:
             return f"{name} is selected after {self.samples} pulls, not certified."
+        if self.samples == 0:
+            count = len(self.candidates)
+            return f"No pull was made, so nothing is known: all {count} arms are possible."
         left = "1 arm is" if len(self.candidates) == 1 else f"{len(self.candidates)} arms are"
-        attained = self.attained_confidence
-        sure = "" if attained is None else f", {_percent(attained)} sure so far"
+        possible = "" if self.reason is StopReason.NO_CERTIFICATE else f"; {left} still possible"
+        attained = self.attained_confidence or 0.0
+        sure = f", {_percent(attained)} sure so far" if attained >= WORTH_SAYING else ""
         return (
-            f"{name} is the best guess after {self.samples} pulls{sure}, not certified; {left} "
-            f"still possible."
+            f"{name} is the best guess after {self.samples} pulls{sure}, not certified{possible}."
         )
 
     @property

@@ -14,6 +14,7 @@ from surefoot.statistics import Counts
 
 # A confidence, or what works it out: that takes time, which most callers need not spend.
 Later = float | Callable[[], float] | None
+SYMMETRIC = 0.5  # a skewness below this does not matter
 
 
 @dataclass(frozen=True)
@@ -96,3 +97,20 @@ class Verdict:
     history: list[PhaseRecord]
     attained_confidence: Later = None
     skewness: float | None = None
+
+
+def said_of_skewness(skewness: float) -> str:
+    """How far differences can be taken for normal, in one sentence."""
+    if abs(skewness) < SYMMETRIC:
+        return (
+            "No skewness of the differences is clear: they are taken for normal; what is rare may "
+            "not have been seen yet."
+        )
+    said = f"The deciding differences have skewness {skewness:.2g}".replace("-", "−")
+    if skewness > 0:
+        return f"{said}: rare large wins make an answer later, not less sure."
+    return (
+        f"{said}: rare large losses, which few pulls can miss. Phases were made larger and the "
+        "evidence lowered, but near a tie a wrong answer may be up to twice as likely as stated; "
+        "Bounded(low, high) does not depend on this."
+    )

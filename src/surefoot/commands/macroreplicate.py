@@ -27,6 +27,10 @@ def command(
         str | None,
         typer.Option(help="The arm that is best; default: by all runs' rewards together."),
     ] = None,
+    good_within: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="Also count answers this close to the best, such as a zone."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same runs.")] = 0,
     processes: Annotated[
         int | None, typer.Option(min=1, help="Processes on this machine; default: all cores.")
@@ -58,6 +62,8 @@ def command(
         if output is not None:
             _write(found.to_frame(), output)
         print(printable(found))
+        if good_within is not None:
+            print(f"good within {good_within:g}: {found.good_within(good_within)}")
         if against == "estimate" and description.settings.common_random_numbers:
             print("without the common random numbers that this study uses: expect fewer pulls")
 

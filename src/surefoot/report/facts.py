@@ -40,20 +40,9 @@ def number(value: float | None, digits: int = 4) -> str:
 def certificate(result: Result, hardness: Complexity | None = None) -> list[Fact]:
     """Everything the answer rests on."""
     settings = result.settings
-    valid, sure = settings.confidence == "valid", f"{100 * (1 - settings.delta):g} %"
     facts = [
         Fact("certified", "yes" if result.certified else "no", result.reason.value),
-        Fact(
-            "confidence" if result.certified else "confidence asked for",
-            sure,
-            f"the chance of a wrong certificate, δ, is at most {settings.delta:g}, if what is "
-            "assumed below holds",
-        ),
-        Fact(
-            "policy",
-            settings.confidence,
-            "what the proofs need" if valid else "the paper's rules, not proved",
-        ),
+        *([] if result.reason.never_certifies else _promise(result)),
         Fact("algorithm", result.algorithm),
         Fact("pulls", number(result.samples), f"in {len(result.history)} phases"),
         *_decision(result),
@@ -76,6 +65,25 @@ def certificate(result: Result, hardness: Complexity | None = None) -> list[Fact
             )
         )
     return [*facts, _checks(result), *_assumptions(result)]
+
+
+def _promise(result: Result) -> list[Fact]:
+    """At which level, and by whose rules."""
+    settings = result.settings
+    valid = settings.confidence == "valid"
+    return [
+        Fact(
+            "confidence" if result.certified else "confidence asked for",
+            f"{100 * (1 - settings.delta):g} %",
+            f"the chance of a wrong certificate, δ, is at most {settings.delta:g}, if what is "
+            "assumed below holds",
+        ),
+        Fact(
+            "policy",
+            settings.confidence,
+            "what the proofs need" if valid else "the paper's rules, not proved",
+        ),
+    ]
 
 
 def _assumptions(result: Result) -> list[Fact]:
@@ -124,6 +132,9 @@ def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fa
         Fact("noise", settings.noise.assumption),
         Fact("delta", f"{settings.delta:g}"),
         Fact("confidence", settings.confidence),
+        Fact("trust", settings.trust),
+        Fact("objective", settings.objective),
+        Fact("common_random_numbers", str(settings.common_random_numbers).lower()),
         Fact("tolerance", f"{settings.tolerance:g}"),
         Fact("budget", "none" if settings.budget is None else number(settings.budget)),
         Fact("on_misfit", settings.on_misfit),

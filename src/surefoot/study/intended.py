@@ -47,6 +47,11 @@ class IntendedStudy:
                 f"a plan simulates whole studies, which takes too long with {problem.n_pairs:,} "
                 f"pairs: plan for a part of at most {MOST_PAIRS:,}, such as every tenth arm"
             )
+        if self.settings.objective == "guess":
+            raise InputError(
+                'objective = "guess" spends the budget it is given, no more and no less, so there '
+                "is nothing to plan: `surefoot macroreplicate` says how often such a guess is right"
+            )
         if not self.algorithm.stops_by_itself:
             raise InputError(
                 f"{name!r} spends the budget it is given, no more and no less, so there is nothing "

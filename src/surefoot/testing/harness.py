@@ -65,8 +65,8 @@ class Harness:
         """The best arm, with a certificate from every algorithm that gives any."""
         problem, theta = instance
         assert result.certified == self.certifies
-        other = (StopReason.NO_CERTIFICATE, StopReason.INDIFFERENCE_ZONE)
-        ended = result.certified or result.reason in other
+        ended = result.certified or result.reason.selects
+        ended |= result.reason is StopReason.NO_CERTIFICATE
         return ended and result.arm == problem.best_arm(theta)
 
     def refused(self, noise: Noise) -> bool:

@@ -4,6 +4,7 @@ import pytest
 from scipy import stats
 
 from surefoot.algorithms.peers import rinott_constant
+from surefoot.errors import InputError
 
 
 @pytest.mark.parametrize(
@@ -23,3 +24,9 @@ def test_many_pulls_give_the_normal_quantile() -> None:
 def test_small_probabilities_of_error() -> None:
     """Twenty pulls and an error of 1e-6: by an independent two-dimensional quadrature."""
     assert rinott_constant(2, 20, 1 - 1e-6) == pytest.approx(8.3466677, rel=1e-6)
+
+
+@pytest.mark.parametrize("given", [(1, 20, 0.95), (2, 1, 0.95), (2, 20, 0.3), (2, 20, 1.0)])
+def test_what_has_no_constant_is_refused(given: tuple[int, int, float]) -> None:
+    with pytest.raises(InputError, match="does not exist"):
+        rinott_constant(*given)

@@ -8,7 +8,9 @@ from scipy import stats
 
 from surefoot.algorithms import StopReason
 from surefoot.algorithms.peers import TwoStageRsb, rinott_constant
+from surefoot.algorithms.peers.two_stage_rsb import RULES, Rule
 from surefoot.errors import InputError
+from surefoot.problem import RobustProblem
 from tests.algorithms.peers.games import errors, slippage, solved
 
 
@@ -22,7 +24,7 @@ def test_the_counts_are_those_of_the_formula(rule: str, comparisons: int) -> Non
     variances = first.pair_errors**2 * 20  # the same seed, the same first stage
     h = rinott_constant(2, 20, 1 - 0.05 / comparisons)
     assert first.noise_scales is not None
-    assert result.reason is StopReason.INDIFFERENCE_ZONE
+    assert result.reason is StopReason.WITHIN_ZONE
     assert len(result.history) == 2
     assert result.samples == pytest.approx(4 * h**2 / 0.7**2 * variances.sum(), rel=0.01)
 
@@ -33,6 +35,20 @@ def test_one_sample_rule() -> None:
     expected = 12 * (2 * t * 2.0 / 0.5) ** 2
     assert result.samples == pytest.approx(expected, rel=0.3)
     assert math.isfinite(result.values[0])
+
+
+def test_direct_rule() -> None:
+    """The whole zone lies between a rival's worst pair and any pair of the best arm."""
+    result = solved(TwoStageRsb(zone=0.7, rule="direct"), slippage(4, 3), scale=2.0)
+    first = solved(TwoStageRsb(zone=100.0), slippage(4, 3), scale=2.0)
+    h = rinott_constant(2, 20, 1 - 0.05 / (3 * 3))
+    variances = first.pair_errors**2 * 20
+    assert result.samples == pytest.approx(h**2 / 0.7**2 * variances.sum(), rel=0.01)
+
+
+def test_a_budget_below_the_first_stage_leaves_nothing_known() -> None:
+    result = solved(TwoStageRsb(zone=1.0), slippage(3, 2), budget=50)
+    assert result.sentence == "No pull was made, so nothing is known: all 3 arms are possible."
 
 
 def test_quiet_pairs_need_no_second_stage() -> None:
@@ -48,9 +64,26 @@ def test_an_unknown_rule_is_refused() -> None:
 
 
 @pytest.mark.statistical
-def test_errors_where_all_gaps_are_the_zone() -> None:
+@pytest.mark.parametrize("rule", RULES)
+def test_errors_where_all_gaps_are_the_zone(rule: Rule) -> None:
     instance, scales = slippage(4, 3), np.linspace(1, 3, 12)
     test = errors(
-        lambda seed: solved(TwoStageRsb(zone=1.0), instance, scale=scales, seed=seed), 0, 400
+        lambda seed: solved(TwoStageRsb(zone=1.0, rule=rule), instance, scale=scales, seed=seed),
+        0,
+        400,
     )
     assert not test.rejected
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("rule", ["one-sample", "direct"])
+def test_arms_worse_than_the_zone_are_seldom_selected_whatever_the_gaps(rule: Rule) -> None:
+    """Good selection: the runner-up is half a zone behind, all others just more than the zone."""
+    means = np.array([0.0, 0.0, -0.5, 0.0, -1.01, 0.0, -1.01, 0.0, -1.01, 0.0])
+    problem = RobustProblem.from_pairs(np.eye(10), np.repeat(np.arange(5), 2))
+    runs = [
+        solved(TwoStageRsb(zone=1.0, rule=rule), (problem, means), scale=2.0, seed=seed)
+        for seed in range(300)
+    ]
+    bad = sum(result.arm > 1 for result in runs)
+    assert stats.binomtest(bad, 300, 0.05, alternative="greater").pvalue > 0.001

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import optimize, special, stats
 
 from surefoot.arrays import Array
+from surefoot.errors import InputError
 
 NODES = 160
 TAIL = 1e-15  # of χ², left out on either side
@@ -22,6 +23,12 @@ def rinott_constant(n_systems: int, first_pulls: int, probability: float) -> flo
     density of χ² with ν = n₀ − 1 degrees of freedom; here by Gauss-Legendre quadrature in
     log x.
     """
+    if n_systems < 2 or first_pulls < 2 or not 1 / n_systems < probability < 1:
+        raise InputError(
+            f"rinott_constant({n_systems}, {first_pulls}, {probability:g}) does not exist: it "
+            "needs two systems and two first pulls at least, and a probability above 1 / systems "
+            "and below 1"
+        )
     freedom = first_pulls - 1
     nodes, density = _chi_square(freedom)
     width = np.sqrt(freedom * (1 / nodes[:, None] + 1 / nodes[None, :]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.algorithms import Settings
+from surefoot.algorithms import Settings, StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.experiments.macroreplication.truth import Truth
 from surefoot.problem import RobustProblem
@@ -48,7 +48,11 @@ class Macroreplications:
     @property
     def good(self) -> Proportion:
         """Runs that gave the best arm or one that is as good within the tolerance."""
-        return self._share(self._good)
+        return self.good_within(self.settings.tolerance)
+
+    def good_within(self, distance: float) -> Proportion:
+        """Runs that gave the best arm or one that is as good within this distance."""
+        return self._share(self.truth.within(distance)[self.arms])
 
     @property
     def sure(self) -> Proportion:
@@ -93,18 +97,30 @@ class Macroreplications:
 
     def __str__(self) -> str:
         low, high = self.pulls_range
-        delta, near = self.settings.delta, self.settings.tolerance
+        near = self.settings.tolerance
         lines = [
             f"best: {self.problem.arm_names[self.truth.best]} ({self.truth.source})",
             f"right: {self.right}",
             *([f"good within {near:g}: {self.good}"] if near else []),
-            f"certified: {self.sure}",
-            f"certified and wrong: {self.certified_and_wrong}; at most {100 * delta:g} % are "
-            f"allowed{': refuted' if self.refuted else ''}",
+            *(self._certificates if self._may_certify else []),
             f"pulls: {self.mean_pulls:,.0f} on average, from {low:,.0f} to {high:,.0f} in 80 % "
             "of the runs",
         ]
         return "\n".join(lines)
+
+    @property
+    def _may_certify(self) -> bool:
+        """Whether a run could have ended with a certificate: some procedures never do."""
+        return not all(StopReason[reason].never_certifies for reason in self.reasons)
+
+    @property
+    def _certificates(self) -> list[str]:
+        allowed = f"at most {100 * self.settings.delta:g} % are allowed"
+        refuted = ": refuted" if self.refuted else ""
+        return [
+            f"certified: {self.sure}",
+            f"certified and wrong: {self.certified_and_wrong}; {allowed}{refuted}",
+        ]
 
     @property
     def _good(self) -> NDArray[np.bool_]:

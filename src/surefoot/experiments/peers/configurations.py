@@ -36,6 +36,13 @@ def equal_scales(n_arms: int, n_own: int) -> Array:
 
 
 def unequal_scales(n_arms: int, n_own: int) -> Array:
-    """(n_arms, n_own) standard deviations; variances rise from 1 to 7 over the pairs."""
+    """(n_arms, n_own) standard deviations; variances rise from 1 to 7 over the pairs: the best
+    arm, which is the first, is the quietest.
+    """
     variances = np.linspace(1, 2 * VARIANCE - 1, n_arms * n_own)
     return np.asarray(np.sqrt(variances).reshape(n_arms, n_own))
+
+
+def falling_scales(n_arms: int, n_own: int) -> Array:
+    """The same in reverse: the best arm is the noisiest."""
+    return np.asarray(unequal_scales(n_arms, n_own)[::-1, ::-1])

@@ -40,6 +40,7 @@ CONTENDERS = (
     Contender("two-stage, multiplicative", TwoStageRsb(zone=ZONE, rule="multiplicative")),
     Contender("two-stage, additive", TwoStageRsb(zone=ZONE, rule="additive")),
     Contender("two-stage, one-sample", TwoStageRsb(zone=ZONE, rule="one-sample")),
+    Contender("two-stage, direct", TwoStageRsb(zone=ZONE, rule="direct")),
     Contender("KN-RSB", KnRsb(zone=ZONE)),
     Contender(PRIME, "prime", {"tolerance": TOLERANCE}),
 )
