@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from surefoot.algorithms.robust_rage import RobustRage
+from surefoot.algorithms.uniform import Uniform
 from surefoot.errors import InputError
 from surefoot.experiments.instances import classic
 from surefoot.noise import Gaussian
@@ -122,10 +123,14 @@ def test_identify_passes_its_settings_on() -> None:
 
 
 def test_an_unknown_algorithm_is_refused_with_the_choices() -> None:
-    with pytest.raises(
-        InputError, match="algorithm 'rage' is not known: choose prime, robust-rage"
+    settings = {"delta": 0.05, "noise": Gaussian(1.0)}
+    for given, words in (
+        ("xyz", "algorithm 'xyz' is not known: choose prime, robust-rage"),
+        ("robust_rage", "did you mean 'robust-rage'"),
+        (Uniform, r"Uniform is a class: give an instance, Uniform\(…\)"),
     ):
-        identify(PROBLEM, LinearSimulator(PROBLEM, THETA), "rage", delta=0.05, noise=Gaussian(1.0))
+        with pytest.raises(InputError, match=words):
+            identify(PROBLEM, LinearSimulator(PROBLEM, THETA), given, **settings)
 
 
 BATCHED = Phase(0, np.array([12, 7, 30, 5]), 5)

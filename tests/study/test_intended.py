@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,12 @@ def large_problem(n_arms: int, n_perturbations: int) -> sf.RobustProblem:
 def test_a_single_arm_has_no_cost() -> None:
     with pytest.raises(InputError, match="nothing has to be pulled"):
         IntendedStudy(sf.RobustProblem([[1.0]], [[[0.0]]]), SETTINGS, algorithm_from("prime"))
+
+
+def test_a_budget_for_a_guess_leaves_nothing_to_plan() -> None:
+    settings = replace(SETTINGS, trust="pairs", budget=400, objective="guess")
+    with pytest.raises(InputError, match="nothing to plan"):
+        IntendedStudy(large_problem(3, 2), settings, algorithm_from("prime"))
 
 
 def test_a_problem_too_large_to_be_simulated_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from surefoot import Gaussian, Macroreplications, RobustProblem, Settings
@@ -44,3 +46,14 @@ def test_one_row_per_run() -> None:
     assert frame["arm"].tolist() == ["a", "b", "c"]
     assert frame["good"].tolist() == [True, True, False]
     assert frame["pulls"].tolist() == [100, 200, 300]
+
+
+def test_answers_within_any_distance_can_be_counted() -> None:
+    found = runs_of([0, 1, 2], [True, True, False])
+    assert [found.good_within(distance).count for distance in (0.0, 0.1, 1.0)] == [1, 2, 3]
+
+
+def test_procedures_without_certificates_have_no_lines_about_them() -> None:
+    found = replace(runs_of([0, 1], [False, False]), reasons=("INDIFFERENCE_ZONE",) * 2)
+    assert "certified" not in str(found)
+    assert "certified: 0 of 2" in str(replace(found, reasons=("BUDGET", "INDIFFERENCE_ZONE")))
