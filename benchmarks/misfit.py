@@ -90,7 +90,7 @@ def _row(work: str, found: tuple[Array, Array, Array], most: float | None) -> Ro
         "none: it relies on a model that is wrong"
         if most is None
         else f"{limit}errors ≤ {DELTA:g}",
-        bool(most is None or (samples.mean() <= most and sound)),
+        None if most is None else bool(samples.mean() <= most and sound),
     )
 
 

@@ -104,6 +104,11 @@ class TableSimulator:
         family: Family = "gaussian",
         correlation: ArrayLike = 0.0,
     ) -> None:
+        if isinstance(means, RobustProblem):
+            raise InputError(
+                "means is a problem: give the mean reward of each of its pairs, in its order; "
+                "LinearSimulator takes a problem and θ"
+            )
         self.means = np.asarray(means, dtype=np.float64)
         self.scales = Gaussian(noise).scales(len(self.means))
         self.family: Family = family

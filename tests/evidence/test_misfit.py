@@ -13,6 +13,7 @@ from surefoot.evidence.misfit import (
     Strayed,
     misfit_p_value,
     past_strays,
+    spares_one,
     stray_test,
     witness,
 )
@@ -123,7 +124,8 @@ def test_a_witness_is_a_pair_that_the_others_predict() -> None:
 
 def test_no_witness_where_none_is_needed_or_none_can_be() -> None:
     past = Strayed(LINE, np.zeros(4), np.ones(4), np.ones(4))
-    assert witness(ROWS, past, np.array([0, 1, 3]), 6) is None
+    assert spares_one(ROWS, np.array([0, 1, 3]))
+    assert not spares_one(ROWS, BATCHED)
     assert witness(np.eye(4), past, np.array([0, 1]), 6) is None
 
 

@@ -98,3 +98,15 @@ def test_a_zone_stands_beside_a_tolerance(tmp_path: Path) -> None:
     by_name = found.summary().set_index("algorithm")
     assert by_name["certified"].to_dict() == {"PRIME": 4, "KN": 0}
     assert found.runs["good"].sum() >= 7
+
+
+def test_an_instance_without_its_truth_is_refused() -> None:
+    problem, theta = INSTANCES["classic"]
+    with pytest.raises(
+        sf.InputError, match=r"'a' is a RobustProblem: give the problem and its true"
+    ):
+        sf.compare(["prime"], {"a": problem})
+    with pytest.raises(sf.InputError, match="means is a problem"):
+        sf.TableSimulator(problem, theta)
+    with pytest.raises(sf.InputError, match="a ndarray is no problem"):
+        sf.g_design(problem.pairs)

@@ -15,6 +15,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.design.solver.comparison import squared_lengths
 from surefoot.design.solver.working_set import extreme_rows
 from surefoot.design.types import Design
+from surefoot.errors import InputError
 from surefoot.problem import RobustProblem
 from surefoot.whitening import cholesky_whitener, whiten
 
@@ -29,6 +30,11 @@ FIRST_COST = 0.03  # reduced costs at the start: small, because the start is clo
 
 def g_design(problem: RobustProblem, tolerance: float = 1e-3) -> Design:
     """The design with the smallest largest prediction variance of all pairs (`eq:G-all`)."""
+    if not isinstance(problem, RobustProblem):
+        raise InputError(
+            f"a {type(problem).__name__} is no problem: give a RobustProblem, for rows of features "
+            "RobustProblem.from_pairs(rows, arms)"
+        )
     return g_optimal(problem.pairs, tolerance)
 
 

@@ -1,7 +1,8 @@
 """How sure one is so far: the smallest δ at which an arm would be out by now.
 
-Boundaries of one shape are nested in δ, and no plan depends on δ. So that smallest δ is a p-value
-at all looks at once: for each α, an arm that is best ever has p ≤ α with probability at most α.
+Boundaries of one shape are nested in δ, and the law of a walk given the past depends on no choice.
+So that smallest δ is a p-value at all looks at once: for each α, an arm that is best ever has p ≤ α
+with probability at most α.
 """
 
 from __future__ import annotations

@@ -97,11 +97,11 @@ class Shapes:
         least = np.where(skewed < 0, np.sqrt(layout) * spread, 0.0)
         return Caution(skewed, least, layout * falls)
 
-    def skewness(self, challenger: int) -> Array:
+    def skewness(self, challenger: int, clear: float = CLEAR) -> Array:
         """(n_own, n_columns) the skewness of single pulls' contrasts; 0 where nothing is clear."""
         if challenger not in self._moments:
             return np.zeros((self._sizes[challenger], self._n_columns))
-        return skewness(self._moments[challenger])
+        return skewness(self._moments[challenger], clear)
 
 
 def deviation(moments: Moments) -> Array:

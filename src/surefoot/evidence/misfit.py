@@ -64,12 +64,10 @@ def witness(rows: Array, past: Strayed, used: IntArray, pulls: int) -> int | Non
     """A pair to pull beside those used, that may show best whether the model holds.
 
     It is predicted by the others, and that many pulls of it would show a stray as large as past
-    means leave possible. None where those used can test the model themselves, or no pair can.
+    means leave possible. None where no pair can.
     """
     rows = _of_one_size(rows)
-    inverse, rank = _inverse(rows[used], past.variances[used])
-    if len(used) > rank:
-        return None
+    inverse, _ = _inverse(rows[used], past.variances[used])
     reach = rows @ inverse  # (n_pairs, n_used) each pair by those used
     missed = np.abs(rows - reach @ rows[used]).max(axis=1)
     spanned = missed <= MODELLED * np.abs(rows).max()
@@ -79,6 +77,12 @@ def witness(rows: Array, past: Strayed, used: IntArray, pulls: int) -> int | Non
     noise = (past.variances + reach**2 @ past.variances[used]) / pulls
     worth = (past.likely**2 + past.errors) / noise
     return int(np.argmax(np.where(spanned, worth, -np.inf)))
+
+
+def spares_one(rows: Array, used: IntArray) -> bool:
+    """Whether these pairs are more than the model needs, so that one can test it."""
+    scaled = _of_one_size(rows)[used]
+    return len(used) > _inverse(scaled, np.ones(len(used)))[1]
 
 
 def stray_test(rows: Array, past: Strayed, outcome: Outcome, misfit: float = 0.0) -> FitTest | None:
@@ -114,7 +118,7 @@ def stray_test(rows: Array, past: Strayed, outcome: Outcome, misfit: float = 0.0
     beyond = mean - stated if clear else max(abs(mean) - stated, 0.0)
     t = np.sqrt(n_batches) * beyond / spread
     p = special.stdtr(n_batches - 1, -t) if clear else 2 * special.stdtr(n_batches - 1, -abs(t))
-    return FitTest(float(p), int(outcome.counts.sum()))
+    return FitTest(float(p), 1)  # of one weight: sizes depend on earlier phases, as tests do here
 
 
 def misfit_p_value(tests: tuple[FitTest, ...]) -> float | None:

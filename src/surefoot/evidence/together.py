@@ -18,6 +18,7 @@ from surefoot.evidence.student import ROUNDING, corrected, normal_scores, with_a
 from surefoot.groups import members_of
 
 KINDS = np.arange(2)  # of walks: plain, and eased by the tolerance
+CERTAIN = 3.0  # standard errors of a skewness that is spoken of
 
 
 class Tested(Compared, Protocol):
@@ -121,8 +122,11 @@ class Together:
         return np.asarray(added)
 
     def skewness(self, challenger: int) -> float:
-        """Of a challenger's differences, the largest in size; 0 where nothing is clear."""
-        found = self.shapes.skewness(challenger).ravel()
+        """Of a challenger's differences, the largest in size of those that are certainly no chance:
+        there are many, and of many the largest seems skewed.
+        """
+        sure = self.shapes.skewness(challenger, CERTAIN) != 0
+        found = np.where(sure, self.shapes.skewness(challenger), 0.0).ravel()
         return float(found[np.abs(found).argmax()])
 
     def _unit_for(self, values: Array) -> float:

@@ -99,6 +99,12 @@ def compare(
     choices = dict(algorithms) if isinstance(algorithms, Mapping) else {a: a for a in algorithms}
     if not choices or not instances:
         raise InputError("there is nothing to compare: give one algorithm and one instance or more")
+    for place, instance in instances.items():
+        if not (isinstance(instance, tuple) and len(instance) == 2):
+            raise InputError(
+                f"instance {place!r} is a {type(instance).__name__}: give the problem and its true "
+                "θ, as in {name: (problem, theta)}"
+            )
     made = {
         (place, label): _made(choice, instance, usual | settings)
         for place, instance in instances.items()

@@ -156,6 +156,7 @@ UNNAMED: Mapping[str, Any] = MappingProxyType(
         "misfit_afresh": 0.05,
         "misfit_slight": 0.3,
         "misfit_hopeless": 0.5,
+        "misfit_witness": 0,
         "curiosity": 0.0,
         "batched_unit": 8.0,
         "batched_exploration": 0.04,

@@ -20,7 +20,7 @@ from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
 from surefoot.design.rounding import round_design
-from surefoot.evidence.misfit import witness
+from surefoot.evidence.misfit import spares_one, witness
 from surefoot.evidence.together import Together, Weighed
 from surefoot.fitting import least_squares
 from surefoot.noise.pooling import drawn_together, worth_of_pooled
@@ -155,14 +155,19 @@ class ModelledCourse(Course):
         return self.rounding.in_batches(counts, allocation.weights, remaining)
 
     def _with_witness(self, layout: Layout, tally: Tally, remaining: float) -> Layout:
-        """A pair more in the batches where the model could not be tested without one."""
+        """A pair more in the batches, where the model needs one to be tested."""
         used = np.flatnonzero(layout.counts >= layout.batches)
+        if not self._needs_witness(used):
+            return layout
         pair = witness(self.problem.pairs, tally.strayed, used, layout.batches)
         if pair is None:
             return layout
         counts = layout.counts.copy()
         counts[pair] = layout.batches
         return layout._replace(counts=counts) if counts.sum() <= remaining else layout
+
+    def _needs_witness(self, used: IntArray) -> bool:
+        return not spares_one(self.problem.pairs, used)
 
     def _look(self, outcome: Outcome, tests: Tests) -> None:
         root = math.sqrt(float(self.schedule.weights[self.look]))

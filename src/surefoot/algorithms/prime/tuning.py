@@ -174,6 +174,9 @@ class Tuning(PairwiseTuning):
     misfit_hopeless: float = samples(
         0.5, 0, 100, "standard deviations that a gap may seem below zero and be worth a try"
     )
+    misfit_witness: int = samples(
+        1, 0, 1, "1: a pair that may be off by more joins every phase in batches; 0: none does"
+    )
 
     @classmethod
     def stored(cls, constants: Mapping[str, Any]) -> Tuning:

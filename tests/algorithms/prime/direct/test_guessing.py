@@ -78,3 +78,11 @@ def test_candidates_hold_the_best_arm() -> None:
     lost = sum(0 not in result.candidates for result in found)
     assert sum(len(result.candidates) < 3 for result in found) > 25
     assert not ErrorTest(100, 100, lost, 0.2, 600.0).rejected
+
+
+@pytest.mark.parametrize("budget", [301, 318, 352, 420])
+def test_whole_batches_do_not_keep_a_budget_from_being_spent(budget: int) -> None:
+    game = table([[0.4, 0.5], [0.3, 0.35], [0.3, 0.45]])
+    settings = {"noise": Bounded(0, 1), "objective": "guess", "budget": budget}
+    result = solved("prime", game, family="bernoulli", **settings)
+    assert (result.samples, result.reason) == (budget, StopReason.SPENT)

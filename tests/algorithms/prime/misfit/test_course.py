@@ -114,3 +114,23 @@ def test_only_prime_with_a_model_has_a_misfit():
         sf.identify(problem, simulator, trust="pairs", **known)
     with pytest.raises(sf.InputError, match=r"misfit=-1 must be a number ≥ 0"):
         sf.identify(problem, simulator, **(known | {"misfit": -1}))
+
+
+def test_a_pair_that_is_off_by_far_more_than_stated_is_found_without_a_noise_level():
+    x = np.linspace(0, 1, 7)
+    problem = sf.RobustProblem.from_pairs(np.column_stack([np.ones(7), x]), [0, 0, 1, 1, 2, 2, 2])
+    means = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    means[3] += 1.0
+    found = [
+        sf.identify(
+            problem,
+            TableSimulator(means, 0.5, seed),
+            delta=DELTA,
+            noise=sf.Gaussian(),
+            misfit=0.02,
+            budget=1500,
+        )
+        for seed in range(6)
+    ]
+    assert all(result.model_check.lack_of_fit is not None for result in found)
+    assert sum(result.reason is sf.StopReason.MODEL_REJECTED for result in found) >= 3

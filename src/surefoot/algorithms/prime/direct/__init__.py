@@ -62,7 +62,7 @@ def _judge(problem: RobustProblem, settings: Settings, tuning: Tuning) -> tuple[
     if noise.mixes:
         mixed = mixture(steps, delta, shape)
         return judge, MixtureAttained(n_arms, 1.0, steps, mixed)
-    return judge, GaussianAttained(n_arms, 1.0, steps, shape)
+    return judge, GaussianAttained(n_arms, tuning.grid_spent, steps, shape)
 
 
 @lru_cache(maxsize=8)

@@ -206,7 +206,9 @@ class DirectCourse(Course):
             wanted = np.full(len(pairs), int(pace))
         n_batches = int(np.clip(wanted.min(), judge.least_batches, judge.most_batches))
         if judge.whole:
-            wanted = n_batches * np.maximum(np.rint(wanted / n_batches), 1).astype(np.int64)
+            nearest = n_batches * np.rint(wanted / n_batches).astype(np.int64)
+            fits = nearest.sum() <= remaining
+            wanted = nearest if fits else n_batches * (wanted // n_batches)
         counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
         counts[pairs] = wanted
         return Layout(counts, n_batches if judge.least_batches else 0, False)

@@ -13,7 +13,7 @@ from surefoot.algorithms.prime.modelled import ModelledCourse
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
-from surefoot.arrays import Array
+from surefoot.arrays import Array, IntArray
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Outcome, Phase
 
@@ -41,8 +41,14 @@ class MisfitCourse(ModelledCourse):
         layout = self._laid_out(allocation, tally, remaining)
         if layout is None:
             return None
+        if self.batched:
+            layout = self._with_witness(layout, tally, remaining)
         fit = self.coordinates.pairs @ self.theta
         return layout, BiasedTests(view, fit, layout.tested)
+
+    def _needs_witness(self, used: IntArray) -> bool:
+        """Contrasts leave pairs out for good, and each may be the one that is off by more."""
+        return bool(self.tuning.misfit_witness)
 
     @property
     def _means(self) -> Array:
