@@ -72,6 +72,7 @@ PROVED = (
 PLAYERS = (HEURISTIC, *PROVED, Contender(PRIME, "prime"))
 # of the runs: M-KL-LUCB and the like look at a game thousands of times a run
 SHARES = {HEURISTIC.label: 0.3} | {peer.label: 0.1 for peer in PROVED}
+MANY_PAIRS = 50  # beyond it there are fewer runs, in proportion to the square
 FEWER = 0.2  # of the runs, for each of the 96 cells of fixed budgets
 LEAST_STEP, STEPS = 50, 200  # of the budget, that the OCBA rules decide about at once
 
@@ -136,7 +137,7 @@ def _contested(
     known: Sequence[float | None] | None = None,
 ) -> Iterator[Row]:
     """A row for each contender, the last of which is PRIME, and one for PRIME / best valid peer."""
-    cells = held([(contest, contender, _runs(contender)) for contender in contenders])
+    cells = held([(contest, contender, _runs(contender, contest)) for contender in contenders])
     references = zip_longest(contenders, cells, known or ())
     for contender, cell, reference in references:
         yield _measured(f"{contest.name}: {contender.label}", cell, reference)
@@ -173,8 +174,12 @@ def _budgets() -> Iterator[Row]:
                 yield _budget(contest, extra, (20 + extra) * 20 * n_own)
 
 
-def _runs(contender: Contender) -> int:
-    return max(round(SHARES.get(contender.label, 1.0) * RUNS), 2)
+def _runs(contender: Contender, contest: Contest) -> int:
+    """Fewer where a run takes long: for slow peers, and for many pairs, of which KN-RSB compares
+    each with each.
+    """
+    large = max(contest.means.size / MANY_PAIRS, 1.0)
+    return max(round(SHARES.get(contender.label, 1.0) * RUNS / large**2), 2)
 
 
 def _budget(contest: Contest, extra: int, budget: int) -> Row:

@@ -29,6 +29,7 @@ from simglucose.simulation.scenario import CustomScenario
 from simglucose.simulation.sim_engine import SimObj
 
 import surefoot as sf
+from surefoot.experiments.bolus.problem import Dosing, make_dosing
 from surefoot.study import Pull
 
 # hour, share
@@ -108,18 +109,20 @@ def main() -> None:
     parser.add_argument(
         "--budget", type=int, default=400, help="pulls; more later go on from there"
     )
+    parser.add_argument("--arms", type=int, default=7, help="settings; the paper has 15")
+    parser.add_argument("--perturbations", type=int, default=3, help="of each; the paper has 5")
     parser.add_argument("--processes", type=int, default=None)
     parser.add_argument("--folder", type=Path, default=Path())
     options = parser.parse_args()
-    result = run(options.patient, options.budget, options.processes, options.folder)
+    dosing = make_dosing(options.patient, 0, options.arms, options.perturbations)
+    result = run(dosing, options.budget, options.processes, options.folder)
     print(result)
     print("Research on virtual patients. Not medical advice.")
 
 
-def run(name: str, budget: int, processes: int | None, folder: Path) -> sf.Result:
+def run(dosing: Dosing, budget: int, processes: int | None, folder: Path) -> sf.Result:
     """Begin the patient's study or go on with it."""
-    from surefoot.experiments.bolus.problem import make_dosing
-
+    name = dosing.patient.name
     file = folder / f"stock-{name.replace('#', '-')}.db"
     if file.exists():
         study = sf.Study.open(file)
@@ -127,7 +130,7 @@ def run(name: str, budget: int, processes: int | None, folder: Path) -> sf.Resul
     else:
         study = sf.Study.create(
             file,
-            make_dosing(name).curved,  # features guide; the certificate does not rely on them
+            dosing.curved,  # features guide; the certificate does not rely on them
             delta=0.05,
             noise=sf.Gaussian(),
             trust="pairs",

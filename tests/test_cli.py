@@ -639,7 +639,8 @@ def test_a_pilot_tries_the_simulator_and_stores_nothing(
     assert "3 of 32 pairs, 4 pulls each" in output
     assert "s for a pull" in output
     assert "times the standard deviation of the quietest" in output
-    assert 'suggested: differences vary less with common_random_numbers = "auto"' in output
+    assert "suggested: nothing: leave the configuration as it is" in output
+    assert "-o pilot.json keeps this" in output
     assert not Path("study.db").exists()
 
 
@@ -672,7 +673,7 @@ def test_an_export_with_one_row_per_arm(folder: Path, capsys: pytest.CaptureFixt
     assert len(table) == len(pd.read_parquet("arms.parquet")) == 8
     assert "arms.csv: 8 arms of a controller" in capsys.readouterr().out
     best = table.iloc[0]
-    assert (best["gain"], best["delay"], best["kind"]) == (1.5, 0.0, "chosen")
+    assert (best["gain"], best["delay"], best["kind"]) == (1.5, 0.0, "leader")
     assert (table["low"] <= table["value"]).all()
     assert table["pulls"].sum() > 100
     surefoot("export", "--arms", "-o", "arms.json", code=2)

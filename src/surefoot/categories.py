@@ -128,10 +128,12 @@ class Reader:
             self.category = (*self.category, word)
         return float(self.category.index(word))
 
-    def read(self, values: Sequence[Any], place: str) -> list[float]:
-        """The numbers of all values; an error says at which place (from 0) its value stands."""
+    def read(self, values: Sequence[Any], place: str, first: int = 0) -> list[float]:
+        """The numbers of all values; an error says at which place, from `first`, its value
+        stands.
+        """
         numbers = []
-        for k, value in enumerate(values):
+        for k, value in enumerate(values, start=first):
             try:
                 numbers.append(self.number(value))
             except InputError as error:

@@ -30,7 +30,7 @@ def test_it_follows_a_study_through_its_life(tmp_path):
         study.tell_many([(pull.id, linear(pull)) for pull in study.ask()])
         first = watch.snapshot()
         assert first.result.samples == study.told == first.status.told
-    assert watch.snapshot().state == "idle"
+    assert watch.snapshot().state == "interrupted"
     with create(tmp_path / "other.db") as other:
         other.close()
     assert Watch(tmp_path / "other.db").snapshot().state == "waiting"

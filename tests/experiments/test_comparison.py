@@ -102,9 +102,7 @@ def test_a_zone_stands_beside_a_tolerance(tmp_path: Path) -> None:
 
 def test_an_instance_without_its_truth_is_refused() -> None:
     problem, theta = INSTANCES["classic"]
-    with pytest.raises(
-        sf.InputError, match="'a' is a RobustProblem: give the problem"
-    ):
+    with pytest.raises(sf.InputError, match="'a' is a RobustProblem: give the problem"):
         sf.compare(["prime"], {"a": problem})
     with pytest.raises(sf.InputError, match="means is a problem"):
         sf.TableSimulator(problem, theta)

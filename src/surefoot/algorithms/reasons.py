@@ -54,8 +54,8 @@ class StopReason(Enum):
     IDENTICAL_REPLICATES = (
         "All pulls of a pair gave the same reward, to the last bit: is the seed fixed? Use "
         "pull.rng(), pull.seed or {seed}, and start a new study. A simulator without noise needs "
-        "one pull of each pair, and no certificate; to go on all the same, use "
-        'on_identical="accept".'
+        "one pull of each pair, and no certificate; a new study, in another file, with "
+        'on_identical = "accept" goes on all the same.'
     )
     NOT_VERIFIED = (
         "The answer noted in the file could not be confirmed by its rewards, so it is no "

@@ -70,6 +70,9 @@ def arms_drawing(result: Result, sign: int = 1, title: str = "Worst case of each
         f"estimate and simultaneous {100 * (1 - result.settings.delta):g} % interval of "
         f"the {worst} mean {measured(sign)}"
     )
+    if not np.isfinite(frame[["low", "high"]].to_numpy()).all() and result.samples:
+        subtitle += "; a line to the edge has no end on that side"
+        frame = _to_the_edge(frame)
     axis = f"{measured(sign)} under the arm's worst perturbation"
     if len(frame) > MOST_ROWS:
         tables = {"arms": frame, "leader": frame.head(1)}
@@ -77,6 +80,14 @@ def arms_drawing(result: Result, sign: int = 1, title: str = "Worst case of each
     tables = {"arms": frame, "pairs": _pair_ticks(result, sign)}
     rows = {"$labels": frame["label"].tolist()}
     return Drawing(_rows, (len(frame) <= MOST_LABELS, axis), tables, title, subtitle, rows)
+
+
+def _to_the_edge(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same with infinite ends of intervals at the edge of what is drawn."""
+    drawn = frame[["low", "value", "high"]].to_numpy(dtype=np.float64)
+    finite = drawn[np.isfinite(drawn)]
+    ends = frame[["low", "high"]].clip(finite.min(), finite.max())
+    return frame.assign(low=ends["low"], high=ends["high"])
 
 
 def _rows(labelled: bool, axis: str) -> alt.LayerChart:

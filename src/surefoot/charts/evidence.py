@@ -66,6 +66,8 @@ def evidence_drawing(result: Result, rivals: int = 6, title: str = "Why it stopp
     subtitle = (
         "evidence that an arm's worst case is beaten; it is eliminated (ring) at the boundary"
     )
+    if result.reason is StopReason.WITHIN_TOLERANCE:
+        subtitle += "; the others are within the tolerance, and need not reach it"
     if frame.empty:
         subtitle = "this run has not yet weighed evidence against a boundary"
     title = "How far it is" if result.reason is StopReason.RUNNING else title

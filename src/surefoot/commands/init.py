@@ -96,7 +96,7 @@ def command(
     simulator = path.parent / SIMULATOR_NAME
     configuration = CONFIGURATION.format(file=path.name, stem=path.stem, module=simulator.stem)
     _write_new({path: configuration, simulator: SIMULATOR})
-    print(f"wrote {path} and {simulator}; try `surefoot plan {path}`, then `surefoot run {path}`")
+    print(f"wrote {path} and {simulator}; try `surefoot pilot {path}`, then `surefoot run {path}`")
 
 
 def _write_new(texts: dict[Path, str]) -> None:

@@ -47,12 +47,16 @@ def command(
     print(f"{len(found.pairs)} of {problem.n_pairs} pairs, {pulls} pulls each")
     for line in _words(found):
         print(line)
-    for suggestion in found.suggestions(config.settings.common_random_numbers):
+    settings = config.settings
+    ranged = settings.noise.limits is not None
+    for suggestion in found.suggestions(settings.common_random_numbers, ranged):
         print(f"suggested: {suggestion}")
     if output is not None:
         with replaced_file(output) as draft:
             draft.write_text(found.to_json(problem), encoding="utf-8")
         print(f"kept: `surefoot plan {study} --pilot {output}` counts with it")
+    else:
+        print("-o pilot.json keeps this for `surefoot plan --pilot pilot.json`")
 
 
 def _words(found: Pilot) -> list[str]:

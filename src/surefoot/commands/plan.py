@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from surefoot.study.plan import Cost, Spread
 
 FOREVER = 1e9  # seconds
+ENOUGH = 5  # studies, to speak of what most of them took
 OWN_PAIRS, OWN_PULLS = 8, 10  # of a pilot that the plan makes itself
 
 
@@ -156,7 +157,7 @@ def _spread(spread: Spread) -> str:
     if spread.unanswered == spread.runs:
         return "no answer"
     without = f"\n{spread.unanswered} without answer" if spread.unanswered else ""
-    between = f"\n{spread.low:,.0f} to {spread.high:,.0f}" if spread.runs > 1 else ""
+    between = f"\n{spread.low:,.0f} to {spread.high:,.0f}" if spread.runs >= ENOUGH else ""
     return f"{spread.mean:,.0f}{between}{without}"
 
 
@@ -190,6 +191,8 @@ def _words(intended: IntendedStudy, runs: int) -> list[str]:
 def _simulated(runs: int) -> str:
     if runs <= 1:
         return "one simulated study with random rewards"
+    if runs < ENOUGH:
+        return f"the mean of {runs} simulated studies with random rewards, so a rough one"
     return (
         f"the mean of up to {runs} simulated studies with random rewards, and what 80 % of them "
         "took"

@@ -31,6 +31,7 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Create the study or go on with it, until the answer is certain."""
+    from surefoot.algorithms import StopReason
     from surefoot.display import printable
     from surefoot.progress import NoProgress, progress_for
     from surefoot.study import StudyInterrupted, StudyPaused
@@ -39,6 +40,8 @@ def command(
     config = StudyConfig(study)
     wanted = config.values.run
     with config.open_study() as opened, _executor(dask, processes or wanted.processes) as executor:
+        ended = opened.result.reason is not StopReason.RUNNING
+        before = opened.result.samples
         try:
             result = opened.run(
                 config.simulator(opened.problem),
@@ -55,6 +58,12 @@ def command(
             print(f"surefoot: {interrupted} ({opened.how_to_go_on})", file=sys.stderr, flush=True)
             os._exit(INTERRUPTED)  # a thread that still simulates must not keep a terminal waiting
         print(printable(result))
+        if ended and result.samples == before:
+            print(
+                f"surefoot: {config.file} had ended before: no pull was made now. For a new study "
+                f'write another file into {study}, such as file = "{config.file.stem}-2.db"',
+                file=sys.stderr,
+            )
 
 
 @contextlib.contextmanager

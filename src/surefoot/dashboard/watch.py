@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FRESH = 0.25  # seconds: several readers within it share a snapshot
 
-State = Literal["running", "idle", "waiting", "paused", "finished", "missing", "broken"]
+State = Literal["running", "interrupted", "waiting", "paused", "finished", "missing", "broken"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +33,8 @@ class Snapshot:
     """A study at one moment, or why it cannot be seen.
 
     Attributes:
-        state: "idle" is running in name, but nobody runs it; "waiting" has no reward yet; "missing"
-            and "broken" files have no status.
+        state: "interrupted" is running in name, but nobody runs it; "waiting" has no reward yet;
+            "missing" and "broken" files have no status.
         trouble: why there is no status or no result.
         result: after the last complete phase; None if it cannot be told.
     """
@@ -166,7 +166,7 @@ def _state(status: Status) -> State:
         return status.state
     if status.writer:
         return "running"
-    return "idle" if status.told else "waiting"
+    return "interrupted" if status.told else "waiting"
 
 
 def _recorded(reader: StudyReader) -> tuple[Result | None, str | None]:

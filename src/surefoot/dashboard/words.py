@@ -18,7 +18,7 @@ from surefoot.study.storage import Running
 LONGEST = 3  # pulls that are named
 HINTS = {
     "running": "",
-    "idle": "It was interrupted, and nothing is lost: run the study again to go on.",
+    "interrupted": "It was interrupted, and nothing is lost: run the study again to go on.",
     "waiting": "No reward has come yet. This page shows more as soon as one does.",
     "paused": "",
     "finished": "",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import jinja2
 
     from surefoot.study import StudyReader
+    from surefoot.study.reader import Status
 
 
 def result_page(result: Result, title: str = "Surefoot") -> str:
@@ -38,7 +39,7 @@ def study_page(reader: StudyReader) -> str:
         result,
         reader.sign,
         reader.name,
-        state_words(status.state, result.certified, result.reason),
+        state_words(_state(status), result.certified, result.reason),
         place=printable(f"{reader.path.absolute().parent.name}/{reader.path.name}"),
         message=status.message if status.state == "paused" else None,
         told=status.told,
@@ -47,6 +48,12 @@ def study_page(reader: StudyReader) -> str:
         corrections=correction_facts(reader),
         configuration=json.dumps(reader.configuration, indent=1) if reader.configuration else None,
     )
+
+
+def _state(status: Status) -> str:
+    """A study that is running in name, but that nobody runs, was interrupted."""
+    running = status.state == "running" and status.told and not status.asked
+    return "interrupted" if running and not status.writer else status.state
 
 
 def _page(result: Result, sign: int, title: str, state: str, **more: Any) -> str:

@@ -21,6 +21,7 @@ from surefoot.study.pull import Pull, refuse_reserved
 FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 OWN_FIELDS = ("arm", "perturbation", "id", "seed")
 NOMINAL = "nominal.{}"
+LARGEST_WHOLE = 2.0**53  # up to here every whole number is a float
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,8 @@ def _fill(text: str, pull: Pull, shown: Callable[[object], str]) -> str:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_WHOLE:
+        return f"{value:.0f}"  # programs that want a whole number refuse "2.0"
     return written(value) if isinstance(value, str | bool | float) else str(value)
 
 

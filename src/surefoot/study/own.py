@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +46,18 @@ def imported(reference: str, folder: Path, what: str) -> Any:
     try:
         found: Any = importlib.import_module(module)
     except ModuleNotFoundError as error:
+        if error.name and error.name != module.partition(".")[0]:
+            raise InputError(
+                f"the {what}'s module {module!r} needs {error.name!r}, which this Python "
+                f"({sys.executable}) does not have: install it there"
+            ) from None
         raise InputError(
             f"the {what}'s module {module!r} cannot be imported ({error}): is it in {place}?"
         ) from None
     for part in name.split("."):
         if not hasattr(found, part):
-            raise InputError(
-                f"the module {module!r} has no {name!r}: write the name of a {what} in it"
-            )
+            close = get_close_matches(part, vars(found), 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"write the name of a {what} in it"
+            raise InputError(f"the module {module!r} has no {name!r}: {hint}")
         found = getattr(found, part)
     return found

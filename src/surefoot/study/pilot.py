@@ -19,6 +19,7 @@ from surefoot.problem import RobustProblem
 from surefoot.study.pull import Pull, PullFactory
 from surefoot.study.rehearsal import reward_of
 
+SILENT = 1e-9  # a share of the variance below this is rounding: nothing is left to compare
 OF_PILOT = 2**62  # blocks from here on: no study has as many pulls
 
 
@@ -128,11 +129,12 @@ class Pilot:
         """Whether no two pulls of a pair ever differed."""
         return not self.deviations.any()
 
-    def suggestions(self, shares: bool | str = False) -> list[str]:
+    def suggestions(self, shares: bool | str = False, ranged: bool = False) -> list[str]:
         """What a configuration could say.
 
         Args:
             shares: what it says of common random numbers now.
+            ranged: whether it names a range of the rewards.
         """
         if self.silent and not self.two_values:
             return [
@@ -146,11 +148,11 @@ class Pilot:
                 "from pull.rng(), pull.seed or {seed}, or nothing can be repeated, and common "
                 "random numbers do nothing"
             )
-        if self.two_values:
+        if self.two_values and not ranged:
             said.append('rewards are 0 or 1: noise = { kind = "bounded", low = 0, high = 1 }')
-        if self.shared_variance < 0.8 and not shares:
+        if SILENT < self.shared_variance < 0.8 and not shares:
             said.append('differences vary less with common_random_numbers = "auto"')
-        if abs(self.skewness) > 1 and not self.two_values:
+        if abs(self.skewness) > 1 and not (self.two_values or ranged):
             said.append("rewards are skewed: if they have a known range, give it as bounded noise")
         return said or ["nothing: leave the configuration as it is"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import pickle
 import platform
 import signal
@@ -11,6 +12,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import NoneType
 from typing import Any
 
@@ -23,6 +25,7 @@ from surefoot.study.called_off import programs_end_with_their_task
 from surefoot.study.input import LARGEST_REWARD
 from surefoot.study.pull import Pull, Report
 
+OWN_FOLDER = str(Path(__file__).parents[1]) + os.sep  # what happens here is no user's business
 ERROR_LENGTH = 2000
 LONGEST_CHUNK = 1.0  # seconds
 NO_NUMBERS = (str, bytes, bool, NoneType)  # though float() takes some of them
@@ -94,9 +97,13 @@ def _run_one(simulator: Callable[[Pull], float], pull: Pull) -> Report:
 
 def as_reward(value: Any) -> float:
     """A finite number, or an error that says what came instead."""
-    if type(value) is not float and isinstance(value, NO_NUMBERS):
-        raise TypeError(f"the simulator returned {value!r:.80}: it must return one number")
-    reward = float(value)
+    try:
+        if type(value) is not float and isinstance(value, NO_NUMBERS):
+            raise TypeError
+        reward = float(value)
+    except (TypeError, ValueError):
+        said = f"the simulator returned {value!r:.80}: it must return one number"
+        raise TypeError(said) from None
     if not abs(reward) < LARGEST_REWARD:
         raise ValueError(
             f"the simulator returned {reward}: a reward must be a finite number of a size below "
@@ -108,8 +115,10 @@ def as_reward(value: Any) -> float:
 def _describe(problem: Exception) -> str:
     """The error in one line, then where it happened, innermost last."""
     headline = "".join(traceback.format_exception_only(problem)).strip()
-    frames = traceback.format_tb(problem.__traceback__)[1:]  # without our own
-    text = "\n".join([headline, *(frame.rstrip() for frame in frames)])[:ERROR_LENGTH]
+    frames = traceback.extract_tb(problem.__traceback__)
+    theirs = [frame for frame in frames if not frame.filename.startswith(OWN_FOLDER)]
+    lines = [line.rstrip() for line in traceback.format_list(theirs)]
+    text = "\n".join([headline, *lines])[:ERROR_LENGTH]
     return text.encode("utf-8", "backslashreplace").decode()  # half a character cannot be stored
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ class ArmTable:
         _refuse_chosen(environment, own)
         self.readers = {name: Reader(entries[0][name]) for name in own}
         columns = [
-            self.readers[name].read([entry[name] for entry in entries], f"arms: {name} of entry")
+            self.readers[name].read([entry[name] for entry in entries], f"arms: {name} of entry", 1)
             for name in own
         ]
         self.readers |= {name: Reader(value) for name, value in environment.items()}
@@ -103,9 +104,11 @@ class ArmTable:
         for number, row in enumerate(rows):
             unknown = [key for key in row.offsets if key not in self.readers]
             if unknown:
+                close = get_close_matches(unknown[0], self.readers, 1)
+                hint = f"did you mean {close[0]!r}? T" if close else "t"
                 raise InputError(
-                    f"perturbations: entry {number} changes {unknown[0]!r}, which no arm "
-                    f"has, nor the environment: the parameters are {list(self.readers)}"
+                    f"perturbations: {_place_of(number, row)} changes {unknown[0]!r}, which no arm "
+                    f"has, nor the environment: {hint}he parameters are {list(self.readers)}"
                 )
         called = set(self.names)
         if all(row.arm is None or row.arm in called for row in rows):
@@ -115,10 +118,15 @@ class ArmTable:
         for number, row in enumerate(rows):
             if row.arm is not None and row.arm not in names:
                 raise InputError(
-                    f"perturbations: entry {number} is for arm {row.arm!r}: the arms are "
+                    f"perturbations: {_place_of(number, row)} is for arm {row.arm!r}: the arms are "
                     f"{self.names[:10]}"
                 )
         return [row if row.arm is None else replace(row, arm=names[row.arm]) for row in rows]
+
+
+def _place_of(number: int, row: Row) -> str:
+    """A perturbation's place in its list, counted as people do, and its name."""
+    return f"entry {number + 1}" + (f" ({row.name!r})" if row.name else "")
 
 
 def arm_names(entries: Sequence[Mapping[str, Value]]) -> list[str]:
@@ -142,7 +150,7 @@ def _same_parameters(entries: Sequence[Mapping[str, Any]]) -> list[str]:
         raise InputError(
             "arms: a parameter cannot be called 'arm': rename it, to arm_value perhaps"
         )
-    for number, entry in enumerate(entries):
+    for number, entry in enumerate(entries, start=1):
         keys = [key for key in entry if key != "name"]
         if sorted(keys) != sorted(names) or not names:
             raise InputError(

@@ -60,11 +60,11 @@ def read_offset(value: Any) -> Change:
 
 def rows_from(entries: Sequence[Mapping[str, Any]], where: str) -> list[Row]:
     """Rows from dictionaries with the keys `name`, `arm` and parameters."""
-    for number, entry in enumerate(entries):
+    for number, entry in enumerate(entries, start=1):
         for key in NO_PARAMETERS:
             if key in entry:
                 require_text(entry[key], f"{where}: {key} of entry {number}")
-    places = [f"{where}: in entry {number}" for number in range(len(entries))]
+    places = [f"{where}: in entry {number}" for number in range(1, len(entries) + 1)]
     return [
         Row(entry.get("name") or label or "none", parameters_of(entry), entry.get("arm"), place)
         for entry, label, place in zip(entries, labels(entries), places, strict=True)

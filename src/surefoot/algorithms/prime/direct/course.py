@@ -159,7 +159,8 @@ class DirectCourse(Course):
     def _shares_streams(self, contest: Contest) -> bool:
         if not self._may_share:
             return False
-        if self.settings.noise.evidence == "batches" and self.streams.silent(contest):
+        silent = self.common.silent or self.streams.silent(contest)
+        if self.settings.noise.evidence == "batches" and silent:
             return False
         return self.settings.common_random_numbers is True or self.streams.pay(contest)
 
@@ -245,7 +246,8 @@ class DirectCourse(Course):
     def _what_was_seen(self, tally: Tally) -> Seen:
         """Means and variances as they matter for differences: without what pairs have in common."""
         own_share = self.common.own_share if self._may_share else 1.0
-        variances = own_share * self.settings.noise.variances(tally.scatter, tally.freedom)
+        varying = 1.0 if self.common.silent else own_share
+        variances = varying * self.settings.noise.variances(tally.scatter, tally.freedom)
         means = tally.sums / np.maximum(tally.counts, 1)
         if own_share < 1:
             means = self.common.taken_out(tally.counts.astype(np.float64), tally.sums)

@@ -76,6 +76,7 @@ class CommonShifts:
         self._counts: list[Array] = []
         self._sums: list[Array] = []
         self._squares = np.zeros(2)  # left after the batches' own means, and in all
+        self._repeated = False  # whether batches were alike: of few values, that may be chance
 
     def add(self, outcome: Outcome) -> None:
         """Remember a phase with shared streams."""
@@ -87,6 +88,7 @@ class CommonShifts:
         means = batch_means(outcome, pairs)
         centred = means - means.mean(axis=0)
         own = centred - centred.mean(axis=1, keepdims=True)
+        self._repeated |= len(np.unique(centred[:, 0])) < n_batches
         free = len(pairs) / (len(pairs) - 1)
         self._squares += [free * float((own**2).sum()), float((centred**2).sum())]
 
@@ -95,6 +97,14 @@ class CommonShifts:
         """The share of the variance that pairs do not have in common."""
         left, all_ = self._squares
         return float(np.clip(left / all_, self._least, 1.0)) if all_ > 0 else 1.0
+
+    @property
+    def silent(self) -> bool:
+        """Whether pairs have all of their noise in common: then streams are not shared any more,
+        for nothing is left to hold a difference against.
+        """
+        left, all_ = self._squares
+        return bool(all_ > 0 and left <= SILENT * all_ and not self._repeated)
 
     def taken_out(self, counts: Array, sums: Array) -> Array:
         """(n_pairs,) means of all pulls so far, without the shifts of the phases that shared."""
