@@ -45,6 +45,7 @@ def command(
     """
     from surefoot.dashboard import Door, serve
     from surefoot.dashboard.door import fresh_token
+    from surefoot.interrupts import last_words
 
     def announce(address: str) -> None:
         print(
@@ -59,7 +60,8 @@ def command(
 
     files = [_existing(path) for path in studies] if studies else [_existing(None)]
     known = None if no_token else token or fresh_token()
-    serve(files, Door(host, port, known, allow_host or []), announce)
+    with last_words(lambda: "the dashboard has ended; studies are not affected"):
+        serve(files, Door(host, port, known, allow_host or []), announce)
 
 
 def _existing(given: Path | None) -> Path:
