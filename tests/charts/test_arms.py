@@ -1,11 +1,12 @@
 import re
+from dataclasses import replace
 
 import numpy as np
 import vl_convert
 
 from surefoot import Gaussian, LinearSimulator, RobustProblem, identify
 from surefoot.charts import arms_chart, arms_frame
-from surefoot.charts.arms import MOST_ROWS
+from surefoot.charts.arms import MOST_ROWS, arms_drawing
 from tests.charts.results import WEATHER, finished, fresh, many
 
 
@@ -80,3 +81,12 @@ def test_rows_stand_in_order_though_some_intervals_have_no_end():
     assert np.isinf(frame["low"]).any()
     drawn = vl_convert.vegalite_to_svg(arms_chart(result).to_dict())
     assert re.findall(r">(arm of \d)<", drawn) == frame["label"].tolist()
+
+
+def test_intervals_without_an_end_are_drawn_to_the_edge():
+    result = finished()
+    open_ended = replace(result, pair_widths=np.full(result.problem.n_pairs, np.inf))
+    drawing = arms_drawing(open_ended)
+    assert "has no end on that side" in drawing.subtitle
+    ends = drawing.tables["arms"][["low", "high"]].to_numpy()
+    assert np.isfinite(ends).all()

@@ -204,14 +204,22 @@ def test_a_function_is_found_beside_the_configuration(
         "NUMBER = 3\ndef simulate(pull):\n    return 1.5\n"
     )
     assert simulator_from("model_for_this_test:simulate", tmp_path)(make_pull()) == 1.5
-    with pytest.raises(InputError, match="has no 'simulat'"):
+    with pytest.raises(InputError, match="has no 'simulat': did you mean 'simulate'"):
         simulator_from("model_for_this_test:simulat", tmp_path)
+    (tmp_path / "model_that_needs_more.py").write_text("import no_such_package\n")
+    with pytest.raises(InputError, match="needs 'no_such_package', which this Python"):
+        simulator_from("model_that_needs_more:simulate", tmp_path)
     with pytest.raises(InputError, match="is a int, not a function"):
         simulator_from("model_for_this_test:NUMBER", tmp_path)
     with pytest.raises(InputError, match="cannot be imported"):
         simulator_from("no_such_model:simulate", tmp_path)
     with pytest.raises(InputError, match='write "module:name"'):
         simulator_from("model_for_this_test", tmp_path)
+
+
+def test_whole_numbers_are_written_as_such() -> None:
+    pull = replace(make_pull(), parameters={"a": 2.0, "b": -0.0, "c": 0.5, "d": 1e20})
+    assert fill("{a} {b} {c} {d}", pull) == "2 -0 0.5 1e+20"
 
 
 def test_the_environment_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,14 @@ def test_other_things_are_not(value: object) -> None:
         as_reward(value)
 
 
+@pytest.mark.parametrize("value", [{"cost": 1.0}, [1.0, 2.0], None])
+def test_what_came_instead_of_a_number_is_said(value: object) -> None:
+    (report, *_) = run_chunk(lambda pull: value, PULLS)  # type: ignore[arg-type, return-value]
+    assert report.error is not None
+    assert "it must return one number" in report.error
+    assert "worker.py" not in report.error
+
+
 def test_a_chunk_of_slow_pulls_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("surefoot.study.worker.LONGEST_CHUNK", 0.0)
     assert [report.id for report in run_chunk(lambda pull: 1.0, PULLS)] == [0]
