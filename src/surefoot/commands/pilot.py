@@ -61,13 +61,20 @@ def command(
 
 def _words(found: Pilot) -> list[str]:
     """How long and how noisy pulls are; what is not known is left out."""
+    from surefoot.study.pilot import SILENT
+
     said = [f"{found.seconds:.3g} s for a pull"]
     if not math.isnan(found.ratio):
         said.append(
             f"noise: the noisiest pair has {found.ratio:.3g} times the standard deviation of the "
             f"quietest; skewness {found.skewness:.2g} (0 is symmetric)"
         )
-    if not math.isnan(found.shared_variance):
+    if found.shared_variance <= SILENT:
+        said.append(
+            "common random numbers: all pairs have all of their noise in common, so nothing would "
+            "be left to hold a difference against"
+        )
+    elif not math.isnan(found.shared_variance):
         said.append(
             "common random numbers: differences have "
             f"{100 * found.shared_variance:.3g} % of the variance that they have without"
