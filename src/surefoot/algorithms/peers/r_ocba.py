@@ -17,11 +17,11 @@ from surefoot.statistics import Counts
 class ROcba(FixedBudget):
     """Spend the budget so that the likeliest mistake becomes as unlikely as can be; no certificate.
 
-    A mistake is a rival i that comes out above the best arm b: its worst pair above b's pair j,
-    with the rate G_ij = (μ_bj − μ_i)² / (σ²_bj / N_bj + σ²_i / N_i). Each pull goes to the pair of
-    comparisons with the smallest rate, to b's side if (N_bj / σ_bj)² is below Σ (N_i / σ_i)² over
-    the rivals whose smallest rate is with j, as optimality asks; else to the rival's side. How the
-    original spends increments could not be checked.
+    A mistake is a rival i that comes out above the best arm b: its worst pair, which stands for all
+    of them, above b's pair j, with the rate G_ij = (μ_bj − μ_i)² / (σ²_bj / N_bj + σ²_i / N_i).
+    Each pull goes to the pair of comparisons with the smallest rate, to b's side if (N_bj / σ_bj)²
+    is below Σ (N_i / σ_i)² over the rivals whose smallest rate is with j, as optimality asks; else
+    to the rival's side. How the original spends increments could not be checked.
 
     Attributes:
         first_pulls: of every pair.
