@@ -8,7 +8,6 @@ Each constant is held against a smaller and a larger value, all others as they a
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.contests import Cell, held
+from benchmarks.contests import Cell, Ratio, held
 from benchmarks.table import Row
 from surefoot.algorithms.prime import Prime, Tuning
 from surefoot.arrays import Array
@@ -113,17 +112,12 @@ def _compared(constants: dict[str, tuple[float, float]], worlds: list[World]) ->
 
 
 def _row(name: str, value: float, cells: list[Cell], default: list[Cell]) -> Row:
-    """The geometric mean of the ratios of mean pulls, and its standard error."""
-    pairs = zip(cells, default, strict=True)
-    ratios, errors = zip(*(cell.over(usual) for cell, usual in pairs), strict=True)
-    mean = math.exp(float(np.mean(np.log(ratios))))
-    error = mean * math.hypot(*(e / r for e, r in zip(errors, ratios, strict=True))) / len(ratios)
-    each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+    ratio = Ratio.of(cells, default)
     return Row(
         f"pulls with {name} = {value:g} / {getattr(Tuning(), name):g}, geometric mean",
-        f"{mean:.3f} ± {error:.3f} ({each}); {sum(cell.wrong for cell in cells)} wrong",
+        f"{ratio}; {sum(cell.wrong for cell in cells)} wrong",
         f"not below 1 by more than {DOUBT:g} standard errors",
-        mean >= 1 - DOUBT * error,
+        ratio.mean >= 1 - DOUBT * ratio.error,
     )
 
 

@@ -56,6 +56,27 @@ class Cell:
         return f"{self.mean:.0f} ± {self.error:.0f}; {self.wrong} of {self.runs} wrong"
 
 
+@dataclass(frozen=True)
+class Ratio:
+    """Cells over others, one by one: the geometric mean of their ratios, and its standard error."""
+
+    mean: float
+    error: float
+    each: tuple[float, ...]
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell], others: Sequence[Cell]) -> Ratio:
+        pairs = zip(cells, others, strict=True)
+        ratios, errors = zip(*(cell.over(other) for cell, other in pairs), strict=True)
+        mean = math.exp(float(np.mean(np.log(ratios))))
+        relative = [error / ratio for error, ratio in zip(errors, ratios, strict=True)]
+        return cls(mean, mean * math.hypot(*relative) / len(ratios), ratios)
+
+    def __str__(self) -> str:
+        each = ", ".join(f"{ratio:.2f}" for ratio in self.each)
+        return f"{self.mean:.3f} ± {self.error:.3f} ({each})"
+
+
 def held(jobs: Sequence[Job]) -> list[Cell]:
     """One cell for each (work, contender, number of runs), in this order."""
     parts = [
