@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 import io
 import logging
 import sys
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 # In the order of `surefoot --help`. A module imports what is heavy inside its function, so that
 # help stays quick.
@@ -36,7 +37,16 @@ COMMANDS = {
 
 
 class LazyCommands(TyperGroup):
-    """Loads a command when it is called or listed."""
+    """Builds a command when it is called; a list of all wants their first sentences only."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        limit = formatter.width - 6 - max(map(len, COMMANDS))
+        rows = []
+        for name, module in COMMANDS.items():
+            said = inspect.getdoc(importlib.import_module(module).command)
+            rows.append((name, TyperCommand(name, help=said).get_short_help_str(limit)))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
