@@ -19,6 +19,7 @@ LOOKS = [
     ("light", "phone", PHONE),
     ("dark", "phone", PHONE),
 ]
+PATIENCE = 240_000  # milliseconds: a busy machine may starve a browser, and that is no error
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -62,6 +63,7 @@ class Watched:
         self, browser: Any, own: str, viewport: dict[str, int] = DESKTOP, scheme: str = "light"
     ) -> None:
         self.context = browser.new_context(viewport=viewport, color_scheme=scheme)
+        self.context.set_default_timeout(PATIENCE)
         self.page = self.context.new_page()
         self.trouble: list[str] = []
         self.page.on(
@@ -85,11 +87,11 @@ class Watched:
 
     def wait_for_charts(self, *names: str) -> None:
         for name in names:
-            self.page.wait_for_selector(f'[data-chart="{name}"][data-drawn] svg', timeout=30_000)
+            self.page.wait_for_selector(f'[data-chart="{name}"][data-drawn] svg')
 
     def wait_for_news(self) -> None:
         """Until the server's first event has come."""
-        self.page.wait_for_selector("#connection:text-is('live')", timeout=30_000)
+        self.page.wait_for_selector("#connection:text-is('live')")
 
     def overflows(self) -> bool:
         """Whether the page is wider than its window."""

@@ -132,7 +132,7 @@ def test_formulas_are_drawn_without_a_network(site: Path, name: str) -> None:
     formulas = (ROOT / "docs" / f"{name}.md").read_text().count("$$") // 2
     with launched() as browser, Watched(browser, f"file://{site}") as watched:
         watched.page.goto(f"file://{site / name}.html")
-        watched.page.wait_for_selector("mjx-container svg", timeout=30_000)
+        watched.page.wait_for_selector("mjx-container svg")
         watched.page.wait_for_function("MathJax.startup.promise.then(() => true)")
         drawn = watched.page.locator('mjx-container[display="true"] svg').count()
         assert not watched.page.locator("[data-mjx-error]").count()

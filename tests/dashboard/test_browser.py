@@ -82,7 +82,7 @@ def test_a_study_is_watched_from_its_first_pull_to_its_answer(tmp_path, everythi
         assert "best guess" in text(page, "sentence")
         assert page.locator(".badge.running").count() == 1
         gates[1].set()
-        page.wait_for_selector(".badge.finished", timeout=60_000)
+        page.wait_for_selector(".badge.finished")
         watched.wait_for_charts("bounds")
         compare(watched, path)
         assert watched.trouble == []

@@ -60,7 +60,7 @@ def test_the_page_holds_the_answer_the_charts_and_every_arm():
 def test_a_result_without_data_has_a_page_without_charts():
     page = result_page(fresh())
     assert payload_of(page)["charts"] == {}
-    assert "No pull was made" in page
+    assert "Nothing is known without a pull" in page
 
 
 @pytest.fixture

@@ -201,7 +201,7 @@ class Result:
             return f"{name} is selected after {self.samples} pulls, not certified."
         if self.samples == 0:
             count = len(self.candidates)
-            return f"No pull was made, so nothing is known: all {count} arms are possible."
+            return f"Nothing is known without a pull, not certified; all {count} arms are possible."
         left = "1 arm is" if len(self.candidates) == 1 else f"{len(self.candidates)} arms are"
         possible = "" if self.reason is StopReason.NO_CERTIFICATE else f"; {left} still possible"
         attained = self.attained_confidence or 0.0
