@@ -4,10 +4,11 @@ patients is used.
     pip install 'simglucose==0.2.11' 'setuptools<81'
     python examples/stock_simglucose.py adult#007 --budget 400      # again, with more, to go on
 
-simglucose takes some 15 s for the two days of a pull: eight pulls a minute on two processes. For
-adult#007 a certified answer took 153 to 345 pulls with our own patients, mostly 153: 20 to 45
-minutes. Patients whose best settings are nearly level take an hour or two. A smaller budget gives
-the best guess so far. Every reward is stored: the same command goes on after an interruption.
+simglucose takes 15 to 25 s of a processor for the two days of a pull. With seven settings of three
+errors the certified answer for adult#007 took 144 pulls, half an hour of two processors. The
+paper's 15 settings of five errors (--arms 15 --perturbations 5) take about as many pulls more, and
+patients whose best settings are nearly level an hour or two. A smaller budget gives the best guess
+so far. Every reward is stored: the same command goes on after an interruption.
 Research on virtual patients. Not medical advice, and not a medical device.
 """
 
