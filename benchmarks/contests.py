@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 
+from surefoot.arrays import Array
 from surefoot.experiments.peers.contest import Contender, Run, Work
 from surefoot.processes import ProcessPool
 
@@ -28,12 +29,14 @@ class Cell:
     error: float
     wrong: int
     runs: int
+    samples: Array = field(repr=False, compare=False)
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Cell:
         samples = np.array([run.samples for run in runs], dtype=np.float64)
         error = float(samples.std(ddof=1) / math.sqrt(len(runs))) if len(runs) > 1 else math.nan
-        return cls(float(samples.mean()), error, sum(not run.correct for run in runs), len(runs))
+        wrong = sum(not run.correct for run in runs)
+        return cls(float(samples.mean()), error, wrong, len(runs), samples)
 
     @property
     def right(self) -> float:
@@ -48,9 +51,12 @@ class Cell:
         return abs(self.mean - reference) <= 0.05 * reference
 
     def over(self, other: Cell) -> tuple[float, float]:
-        """The ratio of two means, and its standard error."""
+        """The ratio of two means, and its standard error; runs of one seed belong together."""
         ratio = self.mean / other.mean
-        return ratio, ratio * math.hypot(self.error / self.mean, other.error / other.mean)
+        if self.runs != other.runs:
+            return ratio, ratio * math.hypot(self.error / self.mean, other.error / other.mean)
+        differences = self.samples / self.mean - other.samples / other.mean
+        return ratio, ratio * float(differences.std(ddof=1)) / math.sqrt(self.runs)
 
     def __str__(self) -> str:
         return f"{self.mean:.0f} ± {self.error:.0f}; {self.wrong} of {self.runs} wrong"

@@ -39,6 +39,7 @@ def test_a_snapshot_says_what_is_known() -> None:
         "left, 5 min left"
     )
     assert str(replace(LATER, trouble="pull 5 failed")).endswith(", pull 5 failed")
+    assert "nearly level (see `surefoot status`)" in str(replace(LATER, near_tie=True))
 
 
 def test_lines_come_now_and_then_and_at_the_end() -> None:

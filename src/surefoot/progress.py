@@ -27,6 +27,7 @@ class Snapshot:
         expected_left: pulls still needed if the estimates are right; None while nothing is known.
         pulls_per_second: in this run, over all workers; None at its beginning.
         trouble: the last loss or failure, if any.
+        near_tie: whether a tolerance would save most of what is left.
     """
 
     told: int
@@ -39,6 +40,7 @@ class Snapshot:
     expected_left: float | None
     pulls_per_second: float | None
     trouble: str | None = None
+    near_tie: bool = False
 
     @property
     def seconds_left(self) -> float | None:
@@ -76,6 +78,8 @@ class Snapshot:
             parts.append(f"about {_rounded(self.expected_left):,} pulls left")
         if self.seconds_left is not None:
             parts.append(f"{duration(self.seconds_left)} left")
+        if self.near_tie:
+            parts.append("the best are nearly level (see `surefoot status`)")
         if self.trouble:
             parts.append(printable(self.trouble))
         return ", ".join(parts)

@@ -61,5 +61,5 @@ def test_a_missing_study_has_words_but_no_numbers(tmp_path):
 
 def test_a_winner_at_the_end_of_its_grid_is_pointed_out(tmp_path):
     said = fields(Watch(grid_study(tmp_path / "end.db", best=3.0)).snapshot())
-    assert "gain=3 is at the end of the values of gain that were tried" in said["edge"]
-    assert not fields(Watch(grid_study(tmp_path / "inner.db", best=2.0)).snapshot())["edge"]
+    assert "gain=3 is at the end of the values of gain that were tried" in said["mind"]
+    assert not fields(Watch(grid_study(tmp_path / "inner.db", best=2.0)).snapshot())["mind"]

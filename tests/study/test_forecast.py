@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.study.forecast import expected_left
+from surefoot.study.forecast import expected_left, is_near_tie
 from tests.study.toys import THETA, toy_problem
 
 
@@ -91,3 +93,14 @@ def test_a_misfit_makes_it_larger_and_of_the_right_size() -> None:
     exact, covered = ([halfway(misfit, seed) for seed in range(1, 6)] for misfit in (0.0, 0.02))
     assert np.median([f for f, _ in covered]) > 2 * np.median([f for f, _ in exact])
     assert 1 / 3 < np.median([(f + 1) / (left + 1) for f, left in covered]) < 3
+
+
+def test_near_ties_are_pointed_out_to_those_who_have_no_tolerance() -> None:
+    strict = sf.Settings(delta=0.05, trust="pairs", noise=sf.Gaussian())
+    assert is_near_tie(100, 1_501.0, strict)
+    assert not is_near_tie(100, 1_500.0, strict)
+    assert not is_near_tie(10_000, 1_501.0, strict)
+    assert not is_near_tie(100, None, strict)
+    assert not is_near_tie(99, 9_000.0, strict)
+    assert not is_near_tie(100, 9_000.0, replace(strict, tolerance=0.1))
+    assert not is_near_tie(100, 9_000.0, replace(strict, budget=9_100, objective="guess"))

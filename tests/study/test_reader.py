@@ -50,6 +50,21 @@ def test_the_status_of_a_new_study(path: Path) -> None:
         assert time.time() - reader.created < 60
 
 
+def test_the_status_of_a_near_tie(path: Path) -> None:
+    level = sf.RobustProblem.from_pairs(np.eye(4), [0, 0, 1, 1], features="tabular")
+    settings = {"delta": 0.05, "noise": sf.Gaussian(), "trust": "pairs"}
+    with Study.create(path, level, **settings) as study, StudyReader(path) as reader:
+        hints = []
+        for _ in range(30):
+            for pull in study.ask():
+                study.tell(pull.id, pull.rng().normal())
+            hints.append(reader.status().near_tie)
+        assert hints[0] is None
+        assert any("with a tolerance ends much sooner" in hint for hint in hints if hint)
+        study.run(lambda pull: 3.0 * (pull.pair < 2) + pull.rng().normal(), "serial")
+        assert reader.status().near_tie is None
+
+
 def test_the_status_of_a_finished_study(path: Path) -> None:
     with toy_study(path) as study:
         study.run(linear, "serial")

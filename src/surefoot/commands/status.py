@@ -17,12 +17,6 @@ if TYPE_CHECKING:
 
 MOST_RUNNING = 8
 
-SOON, MANY_MORE = 500, 3.0  # pulls from which a forecast is worth a word, and how many times more
-NEAR_TIE = (
-    "the best arms are nearly level: if a small difference does not matter, a new study, in "
-    "another file, with a tolerance ends much sooner"
-)
-
 
 def command(
     study: StudyArgument = None,
@@ -71,20 +65,14 @@ def _print(reader: StudyReader, status: Status) -> None:
             else ""
         )
         table.add_row("left", f"about {round(status.expected_left, -1):,.0f} pulls{hours}")
-        if status.expected_left > MANY_MORE * max(status.told, SOON) and not _tolerance(reader):
-            table.add_row("mind", NEAR_TIE)
     table.add_row("answer", status.sentence or "none yet")
-    if status.edge:
-        table.add_row("mind", status.edge)
+    for warning in filter(None, (status.near_tie, status.edge)):
+        table.add_row("mind", warning)
     if status.reason and not status.certified:
         table.add_row("why", status.reason)
     if status.message and status.state == "paused":
         table.add_row("message", status.message)
     print_table(table)
-
-
-def _tolerance(reader: StudyReader) -> float:
-    return reader.description.settings.tolerance
 
 
 def _state(reader: StudyReader, status: Status) -> str:

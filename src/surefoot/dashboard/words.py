@@ -41,7 +41,7 @@ def fields(snapshot: Snapshot) -> dict[str, Any]:
         "hint": HINTS[snapshot.state],
         "message": snapshot.trouble or "",
         "sentence": "",
-        "edge": "",
+        "mind": "",
         "longest": "",
         "certified": False,
         "done": None,
@@ -57,7 +57,7 @@ def _numbers(snapshot: Snapshot) -> dict[str, Any]:
     return {
         "message": paused or snapshot.trouble or "",
         "sentence": status.sentence or "There is no answer before the first phase is complete.",
-        "edge": status.edge or "",
+        "mind": status.edge or status.near_tie or "",
         "certified": status.certified,
         "leader": status.leader or "–",
         "survivors": f"{number(status.survivors)} of {number(snapshot.n_arms)}",

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from surefoot.algorithms import Algorithm
+from surefoot.algorithms import Algorithm, Settings
 from surefoot.arrays import IntArray
 from surefoot.design import exact_separation
 from surefoot.errors import InputError
@@ -14,6 +14,12 @@ from surefoot.errors import InputError
 LARGEST = 5_000  # pairs: beyond it the forecast would take longer than it is worth
 LARGEST_DIRECT = 400  # the same without a model, where every pair is a dimension
 TOLERANCE = 0.05
+EARLY = 100  # pulls before which a forecast is hardly more than chance
+MANY, MANY_MORE = 1_500, 3.0  # pulls left that are worth a word, and how many times those so far
+NEAR_TIE = (
+    "the best arms are nearly level: if a small difference does not matter, a new study, in "
+    "another file, with a tolerance ends much sooner"
+)
 
 
 def expected_left(run: Algorithm) -> float | None:
@@ -94,3 +100,10 @@ def _lacking(run: Algorithm) -> float:
 def left_now(expected: float | None, phase_pulls: int, phase_told: int) -> float | None:
     """The forecast of the phase's beginning, less what was told since."""
     return None if expected is None else max(expected - phase_told, float(phase_pulls - phase_told))
+
+
+def is_near_tie(told: int, left: float | None, settings: Settings) -> bool:
+    """Whether so much is left that a user should know of tolerances, and has none yet."""
+    if left is None or told < EARLY or settings.tolerance or settings.objective == "guess":
+        return False
+    return left > max(MANY_MORE * told, MANY)

@@ -10,7 +10,7 @@ from surefoot.algorithms import Algorithm, Result
 from surefoot.errors import InputError
 from surefoot.progress import Snapshot
 from surefoot.study.description import Description
-from surefoot.study.forecast import expected_left, left_now
+from surefoot.study.forecast import expected_left, is_near_tie, left_now
 from surefoot.study.notes import Note
 from surefoot.study.phase import OpenPhase
 from surefoot.study.pull import Pull, PullFactory, Report
@@ -196,6 +196,7 @@ class Ledger:
         names = self.description.problem.arm_names
         last = self._run.history[-1] if self._run.history else None
         size, told = (self._phase.size, self._phase.told) if self._phase else (0, 0)
+        left = left_now(self._expected_left, size, told)
         return Snapshot(
             told=self.told,
             phase=len(self._run.history),
@@ -204,9 +205,10 @@ class Ledger:
             in_flight=in_flight,
             survivors=int(last.survivors.sum()) if last else len(names),
             leader=names[last.leader] if last else None,
-            expected_left=left_now(self._expected_left, size, told),
+            expected_left=left,
             pulls_per_second=pulls_per_second,
             trouble=trouble,
+            near_tie=is_near_tie(self.told, left, self.description.settings),
         )
 
     _phase: OpenPhase | None

@@ -13,7 +13,7 @@ from surefoot.problem import RobustProblem
 from surefoot.study.description import Description
 from surefoot.study.errors import StudyFileError
 from surefoot.study.follower import Follower
-from surefoot.study.forecast import left_now
+from surefoot.study.forecast import NEAR_TIE, is_near_tie, left_now
 from surefoot.study.lock import writer_of
 from surefoot.study.notes import Note
 from surefoot.study.replay import Run
@@ -48,6 +48,7 @@ class Status:
         reason: why it is over, and what to do; None while it is not.
         edge: a warning if the answer is at the end of its grid; None while it is not over.
         expected_left: pulls still needed if the estimates are right.
+        near_tie: a hint if they are so many that a tolerance would save most of them.
         pulls_per_minute: over the last 200 rewards.
         last_reward: when it came, in seconds since 1970.
         running: what is being simulated, since when and by whom; what began first comes first.
@@ -71,6 +72,7 @@ class Status:
     reason: str | None
     edge: str | None
     expected_left: float | None
+    near_tie: str | None
     pulls_per_minute: float | None
     last_reward: float | None
     running: list[Running]
@@ -152,6 +154,10 @@ class StudyReader:
         writer = writer_of(self.path)
         over = known is not None and known.reason != StopReason.RUNNING.name
         answer = self.recorded if over else None
+        left = left_now(
+            known.expected_left if known else None, counts.phase_pulls, counts.phase_told
+        )
+        tied = not over and is_near_tie(counts.told, left, self.description.settings)
         return Status(
             state=standing.state,
             message=standing.message,
@@ -170,9 +176,8 @@ class StudyReader:
             sentence=answer.sentence if answer else known.guess if known else None,
             reason=f"{answer.reason.name}: {answer.reason.value}" if answer else None,
             edge=answer.edge if answer else None,
-            expected_left=left_now(
-                known.expected_left if known else None, counts.phase_pulls, counts.phase_told
-            ),
+            expected_left=left,
+            near_tie=NEAR_TIE if tied else None,
             pulls_per_minute=self._storage.recent_rate(),
             last_reward=self._storage.last_reward(),
             running=self._storage.running() if writer else [],
