@@ -513,6 +513,7 @@ def test_what_no_arm_chooses_has_its_value_in_the_environment(tmp_path: Path) ->
         ("gain = 1", "'gain' is a parameter of the arms too"),
         ("demand = '8'", "environment: demand: '8' is neither a number nor a word"),
         ("demand = 1979-05-27", "environment.demand: given"),
+        ("demand = [7, 8]", "what may happen instead goes into .perturbations."),
         ("seed = 1", "every pull has a seed of its own"),
         ("name = 1", "cannot be called 'name'"),
     ],

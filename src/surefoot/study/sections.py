@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PlainValidator, model_validator
 
 from surefoot.algorithms import ALGORITHMS, Algorithm, algorithm_from
 from surefoot.algorithms.options import built
@@ -23,6 +23,15 @@ def _path(text: str) -> str:
     if "\0" in text:
         raise ValueError("a path cannot hold a NUL character")
     return text
+
+
+def _single(given: Any) -> Any:
+    if isinstance(given, list | dict):
+        raise ValueError(
+            "environment holds one value of each parameter that no arm chooses, as it is if "
+            "nothing goes wrong; what may happen instead goes into [perturbations]"
+        )
+    return given
 
 
 def _shared(given: Any) -> Any:
@@ -164,7 +173,7 @@ class Config(Section):
     parallel: Annotated[Whole, Field(ge=1)] = 1
     arms: Arms
     perturbations: Perturbations = Perturbations()
-    environment: dict[str, Entry] = Field(default_factory=dict)
+    environment: dict[str, Annotated[Entry, BeforeValidator(_single)]] = Field(default_factory=dict)
     algorithm: AlgorithmSection = AlgorithmSection()
     simulator: SimulatorSection | None = None
     run: RunSection = RunSection()
