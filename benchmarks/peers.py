@@ -2,7 +2,7 @@
 
 `SUREFOOT_BENCH_RUNS=20 python -m benchmarks peers` takes fewer runs than the 1 000 of a cell, for a
 first look; `SUREFOOT_BENCH_PEERS=zone,streams,games,linear,budget` chooses experiments. Where a run
-takes long, for lack of speed and not of interest, there are fewer: see `SHARES` and `FEWER`.
+takes long, for lack of speed and not of interest, there are fewer: see `SHARES` and `MANY_PAIRS`.
 """
 
 from __future__ import annotations
@@ -72,8 +72,7 @@ PROVED = (
 PLAYERS = (HEURISTIC, *PROVED, Contender(PRIME, "prime"))
 # of the runs: M-KL-LUCB and the like look at a game thousands of times a run
 SHARES = {HEURISTIC.label: 0.3} | {peer.label: 0.1 for peer in PROVED}
-MANY_PAIRS = 50  # beyond it there are fewer runs, in proportion to the square
-FEWER = 0.2  # of the runs, for each of the 96 cells of fixed budgets
+MANY_PAIRS = 200  # beyond it there are fewer runs, in proportion
 LEAST_STEP, STEPS = 50, 200  # of the budget, that the OCBA rules decide about at once
 
 
@@ -175,30 +174,27 @@ def _budgets() -> Iterator[Row]:
 
 
 def _runs(contender: Contender, contest: Contest) -> int:
-    """Fewer where a run takes long: for slow peers, and for many pairs, of which KN-RSB compares
-    each with each.
-    """
+    """Fewer where a run takes long: for slow peers, and for many pairs."""
     large = max(contest.means.size / MANY_PAIRS, 1.0)
-    return max(round(SHARES.get(contender.label, 1.0) * RUNS / large**2), 2)
+    return max(round(SHARES.get(contender.label, 1.0) * RUNS / large), 2)
 
 
 def _budget(contest: Contest, extra: int, budget: int) -> Row:
-    step, runs = max(LEAST_STEP, budget // STEPS), max(round(FEWER * RUNS), 2)
-    spent = {"budget": budget}
+    step, spent = max(LEAST_STEP, budget // STEPS), {"budget": budget}
     contenders = [
         Contender("equal", Equal(), spent),
         Contender("R-OCBA", ROcba(increment=step), spent),
         Contender("AR-OCBA", ArOcba(increment=step), spent),
         Contender(PRIME, "prime", spent | {"objective": "guess"}),
     ]
-    cells = held([(contest, contender, runs) for contender in contenders])
+    cells = held([(contest, contender, _runs(contender, contest)) for contender in contenders])
     shown = [
         f"{contender.label} {cell.right:.2f}"
         for contender, cell in zip(contenders, cells, strict=True)
     ]
     best = max(cells[:-1], key=lambda cell: cell.right)
     return Row(
-        f"{contest.name}, c = {extra}: right, of {runs} runs",
+        f"{contest.name}, c = {extra}: right, of {best.runs} runs",
         f"{', '.join(shown)} (± {best.right_error:.2f})",
         "PRIME not below the best by more than its standard error",
         cells[-1].right >= best.right - best.right_error,

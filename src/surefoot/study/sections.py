@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PlainValidator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    model_validator,
+)
 
 from surefoot.algorithms import ALGORITHMS, Algorithm, algorithm_from
 from surefoot.algorithms.options import built

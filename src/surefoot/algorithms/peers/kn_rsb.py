@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from surefoot.algorithms.peers.base import Peer, positive, whole
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array, IntArray
-from surefoot.groups import largest_of, members_of, smallest_of
+from surefoot.compiled import kernel
+from surefoot.groups import members_of
 from surefoot.statistics import Counts, Outcome
 
 
@@ -63,32 +64,16 @@ class KnRsb(Peer):
         if self.reach is None:
             self.reach = self._reach_of_variance() * _variances_of_differences(outcome.batch_sums)
         alive = np.flatnonzero(self.survivors)
-        self._compare(alive)
-        beaten = self._beaten(alive)
+        kept, _ = members_of(alive, self.problem.offsets)
+        rounds = float(self.tally.counts[kept[0]])
+        bounds = np.maximum(0.0, self._zone / 2 * (self.reach - rounds))  # W_ab(r)
+        settle(self.ahead, kept, self.tally.sums, bounds)
+        beaten = beaten_of(self.ahead, alive, self.problem.offsets)
         if beaten.all():  # each by another, in a circle
             beaten[np.argmax(self.problem.worst_of(self.averages)[alive])] = False
         self.survivors[alive[beaten]] = False
         values = np.where(self.survivors, self.problem.worst_of(self.averages), -np.inf)
         self.leader = int(np.argmax(values))
-
-    def _compare(self, arms: IntArray) -> None:
-        """Settle comparisons whose sums have left (−W, W)."""
-        assert self.reach is not None
-        kept, _ = members_of(arms, self.problem.offsets)
-        cells = np.ix_(kept, kept)
-        sums, rounds = self.tally.sums[kept], float(self.tally.counts[kept][0])
-        needed = np.maximum(0.0, self._zone / 2 * (self.reach[cells] - rounds))  # W_ab(r)
-        out = sums[:, None] - sums[None, :] > needed
-        self.ahead[cells] |= out & ~self.ahead[cells].T
-
-    def _beaten(self, arms: IntArray) -> NDArray[np.bool_]:
-        """(n,) whether some other of these arms is ahead."""
-        kept, offsets = members_of(arms, self.problem.offsets)
-        ahead = self.ahead[np.ix_(kept, kept)].astype(np.float64)
-        of_one = largest_of(ahead, offsets)  # of one pair of the arm
-        by_all = smallest_of(of_one, offsets, axis=0)  # by all pairs of the other
-        np.fill_diagonal(by_all, 0.0)
-        return np.asarray((by_all > 0).any(axis=0))
 
     def _reach_of_variance(self) -> float:
         """h² / zone²."""
@@ -105,3 +90,41 @@ def _variances_of_differences(rewards: Array) -> Array:
     products = centred.T @ centred / (len(rewards) - 1)
     own = np.diag(products)
     return np.asarray(np.maximum(own[:, None] + own[None, :] - 2 * products, 0.0))
+
+
+@kernel
+def settle(ahead: NDArray[np.bool_], pairs: IntArray, sums: Array, bounds: Array) -> None:
+    """Note, for each two of these pairs, which is ahead once their sums are further apart than
+    their bound; what was settled before stays as it is.
+    """
+    for i in range(len(pairs)):
+        for j in range(i):
+            a, b = pairs[i], pairs[j]
+            if ahead[a, b] or ahead[b, a]:
+                continue
+            lead = sums[a] - sums[b]
+            if lead > bounds[a, b]:
+                ahead[a, b] = True
+            elif -lead > bounds[a, b]:
+                ahead[b, a] = True
+
+
+@kernel
+def beaten_of(ahead: NDArray[np.bool_], arms: IntArray, offsets: IntArray) -> NDArray[np.bool_]:
+    """(n,) whether some other of these arms is ahead."""
+    beaten = np.zeros(len(arms), dtype=np.bool_)
+    for i in range(len(arms)):
+        for other in arms:
+            if other != arms[i] and _is_ahead(ahead, other, arms[i], offsets):
+                beaten[i] = True
+                break
+    return beaten
+
+
+@kernel
+def _is_ahead(ahead: NDArray[np.bool_], arm: int, other: int, offsets: IntArray) -> bool:
+    """Whether every pair of the arm is ahead of some pair of the other."""
+    for a in range(offsets[arm], offsets[arm + 1]):
+        if not ahead[a, offsets[other] : offsets[other + 1]].any():
+            return False
+    return True
