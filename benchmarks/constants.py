@@ -38,6 +38,11 @@ PAIRS = {  # a smaller and a larger value of what steers direct comparisons
     "least_hope": (0.03, 0.3),
     "pilot_sure": (0.5, 0.9),
     "grid_rise": (0.5, 2.0),
+    "grid_middle": (35, 55),
+    "pilot_pulls": (2, 5),
+    "pilot_most": (2.0, 8.0),
+    "score_most": (15, 60),
+    "wealth_least": (2, 8),
 }
 MODEL = {  # likewise where a model is trusted
     "growth": (1.08, 1.25),
@@ -49,6 +54,12 @@ MODEL = {  # likewise where a model is trusted
     "patience": (0.35, 1.4),
     "exploration": (0.02, 0.08),
     "curiosity": (1.0, 9.0),
+}
+BATCHED = {  # likewise if nothing is known about the noise
+    "batched_growth": (1.15, 1.4),
+    "batched_trust": (2.0, 8.0),
+    "batched_unit": (3.5, 7.0),
+    "batch_loss": (0.5, 1.3),
 }
 
 
@@ -99,6 +110,7 @@ class Tuned:
 def rows() -> Iterator[Row]:
     yield from _compared(PAIRS, [World(name) for name in DIRECT])
     yield from _compared(MODEL, [World(name) for name in MODELLED])
+    yield from _compared(BATCHED, [World(name) for name in UNKNOWN])
 
 
 def _compared(constants: dict[str, tuple[float, float]], worlds: list[World]) -> Iterator[Row]:
@@ -171,8 +183,15 @@ def _waves(rng: np.random.Generator) -> Draw:
     return Draw(problem, np.asarray(means).ravel(), np.full(72, 0.8), told)
 
 
-def _boxes(dimension: int, n_arms: int) -> Callable[[np.random.Generator], Draw]:
-    """Arms in a cube, each with the corners of a box round it in three of the dimensions."""
+def _boxes(
+    dimension: int, n_arms: int, ratio: float | None = None
+) -> Callable[[np.random.Generator], Draw]:
+    """Arms in a cube, each with the corners of a box round it in three of the dimensions.
+
+    Args:
+        ratio: by which noise levels may differ, of which nothing is told; None: all are 1, and
+            that is told.
+    """
 
     def drawn(rng: np.random.Generator) -> Draw:
         arms = rng.uniform(-1, 1, (n_arms, dimension))
@@ -181,8 +200,13 @@ def _boxes(dimension: int, n_arms: int) -> Callable[[np.random.Generator], Draw]
         problem = RobustProblem.from_boxes(arms, radii)
         theta = rng.normal(size=dimension)
         means = problem.pair_means(theta / np.linalg.norm(theta))
-        told = {"noise": Gaussian(1.0), "tolerance": 0.15}
-        return Draw(problem, np.asarray(means), np.ones(problem.n_pairs), told)
+        scales = (
+            np.ones(problem.n_pairs)
+            if ratio is None
+            else ratio ** rng.uniform(-0.5, 0.5, problem.n_pairs)
+        )
+        told = {"noise": Gaussian(1.0 if ratio is None else None), "tolerance": 0.15}
+        return Draw(problem, np.asarray(means), scales, told)
 
     return drawn
 
@@ -199,4 +223,8 @@ MODELLED = {
     "boxes, 25 arms in 8 dimensions": _boxes(8, 25),
     "boxes, 60 arms in 6 dimensions": _boxes(6, 60),
 }
-FAMILIES = DIRECT | MODELLED
+UNKNOWN = {
+    "boxes, 12 arms in 4 dimensions, unknown noise": _boxes(4, 12, 4.0),
+    "boxes, 25 arms in 6 dimensions, unknown noise": _boxes(6, 25, 4.0),
+}
+FAMILIES = DIRECT | MODELLED | UNKNOWN
