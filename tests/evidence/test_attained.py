@@ -83,6 +83,14 @@ def test_the_p_value_is_the_delta_whose_boundary_was_just_reached() -> None:
             assert np.isclose(attained.largest_p(0, np.array([0]))(), delta, rtol=1e-3)
 
 
+def test_a_p_value_beyond_what_was_checked_says_nothing() -> None:
+    boundary = gaussian_boundary(WEIGHTS, 0.15, STRICTNESS)
+    for most, p in ((1.0, 0.15), (0.2, 0.15), (0.1, 1.0)):
+        attained = GaussianAttained(1, 1.0, WEIGHTS, STRICTNESS, most)
+        attained.look(7, boundary[7:8], None)
+        assert attained.largest_p(0, np.array([0]))() == pytest.approx(p, rel=1e-3)
+
+
 def test_an_epoch_that_may_spend_half_counts_twice() -> None:
     whole, half = (GaussianAttained(1, share, WEIGHTS, ()) for share in (1.0, 0.5))
     for attained in (whole, half):

@@ -52,7 +52,7 @@ def test_settings_name_the_noise_and_the_features():
     facts = {fact.name: fact for fact in settings_facts(finished())}
     assert facts["noise"].value == "Gaussian noise of scale at most 1"
     assert {fact.name: fact for fact in settings_facts(fresh())}["noise"].value.startswith(
-        "differences of batch means that are nearly normal"
+        "differences of pulls, or of means of a few, that are nearly normal"
     )
     assert "parameter 0, parameter 1" in facts["dimension"].note
 

@@ -44,8 +44,8 @@ class StopReason(Enum):
         'Gaussian(), which needs no scale, or accept it with on_misfit="ignore".'
     )
     NO_SURVIVOR = (
-        "Every arm was eliminated, which cannot happen if model and noise are as stated: check "
-        'the noise scale, or start anew with Gaussian() and trust="pairs".'
+        "Every arm was eliminated, which is hardly possible if model and noise are as stated: "
+        'check the noise scale, or start anew with Gaussian() and trust="pairs".'
     )
     SINGULAR_DESIGN = (
         "The paper's design leaves directions unmeasured that it needs, so the run can never "

@@ -110,7 +110,7 @@ def said_of_skewness(skewness: float) -> str:
     if skewness > 0:
         return f"{said}: rare large wins make an answer later, not less sure."
     return (
-        f"{said}: rare large losses, which few pulls can miss. Phases were made larger and the "
-        "evidence lowered, but near a tie a wrong answer may be up to twice as likely as stated; "
+        f"{said}: rare large losses. Phases were made larger and the evidence lowered, but few "
+        "pulls can miss what is rare, and then a wrong answer is likelier than stated; "
         "Bounded(low, high) does not depend on this."
     )

@@ -67,10 +67,17 @@ class Attained(ABC):
 
 
 class GaussianAttained(Attained):
-    """For boundaries c_t² = a + strictness_t: the level a that the evidence has reached."""
+    """For boundaries c_t² = a + strictness_t: the level a that the evidence has reached.
 
-    def __init__(self, n_arms: int, share: float, weights: Weights, strictness: Weights) -> None:
+    Args:
+        most: the largest p-value that was checked; what is larger counts as 1.
+    """
+
+    def __init__(
+        self, n_arms: int, share: float, weights: Weights, strictness: Weights, most: float = 1.0
+    ) -> None:
         super().__init__(n_arms, share)
+        self._most = most
         self._weights, self._shape = weights, np.array(strictness or (0.0,) * len(weights))
 
     def strength(self, look: int | IntArray, evidence: Array) -> Array:
@@ -81,6 +88,8 @@ class GaussianAttained(Attained):
             return 1.0
         boundary = np.sqrt(np.maximum(strength + self._shape, 1e-12))
         p = crossing_probability(self._weights, boundary)
+        if p > self._most:
+            return 1.0
         return min(1.0, MARGIN * p if p > LARGE else p)
 
 

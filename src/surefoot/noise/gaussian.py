@@ -62,7 +62,10 @@ class Gaussian(Scaled):
     def assumption(self) -> str:
         if self.known or self.equal:
             return f"Gaussian noise {self._bound}"
-        return "differences of batch means that are nearly normal; nothing about noise levels"
+        return (
+            "differences of pulls, or of means of a few, that are nearly normal; nothing about "
+            "noise levels"
+        )
 
     def union_threshold(self, events: int, delta: float) -> float:
         """The exact quantile."""

@@ -123,14 +123,21 @@ def _with_boundary(
     strictness = tuning.strictness * np.maximum(np.log(tuning.strict / np.cumsum(sizes)), 0.0)
     planned, shape = tuple(weights.tolist()), tuple(strictness.tolist())
     boundary = noise.boundary(planned, share * delta, shape)
-    worst = 0.0 if tuning.has_tested_boundary else _worst(planned, tuple(boundary.tolist()))
-    if worst > ABOVE * share * delta:
-        raise InputError(
-            "tuning: with these looks, phases that measure nothing could raise the error above "
-            "delta: choose a larger growth, fewer looks, or a smaller strict or strictness"
+    if not tuning.has_tested_boundary:
+        hold_against_idleness(
+            planned, boundary, share * delta, "a larger growth, fewer looks, or less strictness"
         )
     variances = np.concatenate([[0.0], np.cumsum(weights)])
     return Schedule(sizes, weights, variances, boundary, strictness, share)
+
+
+def hold_against_idleness(steps: Weights, boundary: Array, level: float, instead: str) -> None:
+    """Refuse looks at which walks that now and then stand still would cross too often."""
+    if _worst(steps, tuple(boundary.tolist())) > ABOVE * level:
+        raise InputError(
+            "tuning: with these looks, phases that measure nothing could raise the error above "
+            f"delta: choose {instead}"
+        )
 
 
 @lru_cache(maxsize=64)

@@ -199,13 +199,19 @@ class Tuning(PairwiseTuning):
     def has_tested_boundary(self) -> bool:
         """Whether the schedule is that of version 0.1, to its end or to one of `TESTED_LOOKS`,
         which tests hold against an adversary at every δ; any other is held against it when it is
-        made. Clocks need no such test.
+        made.
         """
         entering = {f.name for f in fields(self) if f.metadata["effect"] == ENTERS_BOUNDARY}
         planned = (entering & VERSION_0_1.keys()) - {"looks"}
         return self.looks in TESTED_LOOKS and all(
             getattr(self, name) == VERSION_0_1[name] for name in planned
         )
+
+    @property
+    def has_tested_grid(self) -> bool:
+        """Whether clocks stop where tests have held them against that adversary."""
+        names = [f.name for f in fields(PairwiseTuning) if f.metadata["effect"] == ENTERS_BOUNDARY]
+        return all(getattr(self, name) == getattr(PairwiseTuning, name) for name in names)
 
     @property
     def for_batches(self) -> Tuning:

@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from surefoot.algorithms import Algorithm, Settings
+from surefoot.algorithms.prime import Prime
 from surefoot.algorithms.prime.direct.clocks import Clocks, Forecast, Grid
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.boundaries import gaussian_boundary, worst_crossing_probability
+from surefoot.errors import InputError
+from surefoot.noise import Gaussian
+from surefoot.problem import RobustProblem
 
 GROWTH, POINTS, MIDDLE = Tuning().grid_growth, Tuning().grid_points, Tuning().grid_middle
 STEPS = tuple(np.diff(GROWTH ** np.arange(POINTS), prepend=0.0).tolist())
@@ -109,3 +114,21 @@ def test_steps_smaller_than_planned_do_not_cross_more_often(delta: float) -> Non
     """
     boundary = gaussian_boundary(STEPS, delta, SHAPE)
     assert worst_crossing_probability(STEPS, boundary) <= delta * (1 + 1e-3)
+
+
+def started(delta: float = 0.05, **constants: float) -> Algorithm:
+    problem = RobustProblem.from_pairs(np.eye(4), [0, 0, 1, 1])
+    settings = Settings(delta=delta, noise=Gaussian(1.0), trust="pairs")
+    return Prime(tuning=Tuning(**constants)).start(problem, settings)
+
+
+def test_a_grid_on_which_idle_walks_cross_too_often_is_refused() -> None:
+    started(grid_rise=2.0)
+    with pytest.raises(InputError, match="choose a smaller grid_rise"):
+        started(grid_rise=5.0)
+
+
+def test_beyond_one_half_delta_is_spent_as_if_it_were_one_half() -> None:
+    """What idle walks could do was not checked beyond it."""
+    half, more = (started(delta).course.judge.grid.boundary for delta in (0.5, 0.9))
+    assert half.tolist() == more.tolist()

@@ -17,6 +17,7 @@ from surefoot.algorithms.prime.direct.judges import (
     PooledJudge,
     StudentJudge,
 )
+from surefoot.algorithms.prime.schedule import hold_against_idleness
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.algorithms.settings import Settings
 from surefoot.boundaries import mixture
@@ -31,6 +32,8 @@ from surefoot.problem import RobustProblem
 
 __all__ = ["DirectCourse", "direct_course"]
 
+# beyond it, walks that stand still now and then cross this grid more often than was checked
+LARGEST_DELTA = 0.5
 JUDGES: dict[str, type[NormalJudge]] = {
     "scales": NormalJudge,
     "residual": PooledJudge,
@@ -54,15 +57,19 @@ def _judge(problem: RobustProblem, settings: Settings, tuning: Tuning) -> tuple[
         return wealth, WealthAttained(n_arms, 1.0)
     steps = _steps(tuning.grid_growth, tuning.grid_points)
     # where scales are upper bounds, steps smaller than planned might cross a little more
-    shape, delta = _shape(tuning), tuning.grid_spent * settings.delta
+    shape, delta = _shape(tuning), tuning.grid_spent * min(settings.delta, LARGEST_DELTA)
     grid = Grid(np.cumsum(steps), noise.boundary(steps, delta, shape))
+    if noise.evidence == "scales" and not (noise.mixes or tuning.has_tested_grid):
+        hold_against_idleness(
+            steps, grid.boundary, min(settings.delta, LARGEST_DELTA), "a smaller grid_rise"
+        )
     scales = noise.scales(problem.n_pairs)
     sizes, tolerance = np.diff(problem.offsets), settings.tolerance
     judge = JUDGES[noise.evidence](grid, sizes, scales, tolerance, tuning)
     if noise.mixes:
         mixed = mixture(steps, delta, shape)
         return judge, MixtureAttained(n_arms, 1.0, steps, mixed)
-    return judge, GaussianAttained(n_arms, tuning.grid_spent, steps, shape)
+    return judge, GaussianAttained(n_arms, tuning.grid_spent, steps, shape, LARGEST_DELTA)
 
 
 @lru_cache(maxsize=8)
