@@ -21,6 +21,7 @@ from scipy import stats
 
 from benchmarks import rewards
 from benchmarks.table import Row
+from surefoot.algorithms.prime import Prime, Tuning
 from surefoot.experiments.instances import Instance, irrelevant_dimensions, unit_sphere
 from surefoot.noise import Bounded, Gaussian
 from surefoot.problem import RobustProblem
@@ -62,8 +63,8 @@ class Case:
     def run(self, seed: int) -> dict[str, Any]:
         """One run: its pulls, and whether the best arm was excluded."""
         simulator = self.simulator(Seed((2026, seed)))
-        options = {"delta": DELTA, "on_misfit": "ignore"} | self.options
-        result = identify(self.problem, simulator, "prime", **options)
+        options = {"delta": DELTA, "on_misfit": "ignore", "algorithm": "prime"} | self.options
+        result = identify(self.problem, simulator, **options)
         return {
             "case": self.name,
             "samples": result.samples,
@@ -177,6 +178,28 @@ def _skewed() -> Iterator[Case]:
             )
 
 
+def _falls() -> Iterator[Case]:
+    """What is rare in one pair, and not seen elsewhere: few pulls show no noise at all there."""
+    quiet, noisy = rewards.normal(0.0, 0.05), rewards.normal()
+    for rarity, least in product((6, 20), (None, 60)):
+        fall = rewards.falls(1 / rarity)
+        draws = [quiet, quiet, fall, rewards.normal(1.0), rewards.normal(-1.0), noisy]
+        options = {"noise": Gaussian(), "trust": "pairs", "budget": LONGER}
+        said = ""
+        if least is not None:
+            tuned = Prime(tuning=Tuning(score_least=least))
+            options |= {"algorithm": tuned, "budget": 4 * LONGER}
+            said = f", score_least = {least}"
+        yield Case(
+            f"falls in 1 of {rarity} pulls against a quiet arm{said}",
+            TABULAR,
+            0,
+            _from(draws),
+            options,
+            bound=2 * DELTA,
+        )
+
+
 def _unknown_levels() -> Iterator[Case]:
     for (family, size), noise in product(PAPER, (Gaussian(), Gaussian(equal=True))):
         problem, theta = _paper(family, size)
@@ -238,7 +261,7 @@ def _paper(family: str, size: int) -> Instance:
     return unit_sphere(size, rng=np.random.default_rng(size))
 
 
-ERRORS = (_noise_levels, _common_random_numbers, _bounded, _skewed)
+ERRORS = (_noise_levels, _common_random_numbers, _bounded, _skewed, _falls)
 COSTS = (_unknown_levels, _told_levels, _shared_or_not, _games)
 
 

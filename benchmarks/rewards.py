@@ -57,6 +57,12 @@ def disasters(mean: float = 0.0, sign: float = -1.0) -> Draw:
     return draw
 
 
+def falls(chance: float, mean: float = 0.0) -> Draw:
+    """Standard deviation 1: always the same but for falls, which come with this chance."""
+    size = 1 / np.sqrt(chance * (1 - chance))
+    return lambda rng, n: mean + size * (chance - (rng.random(n) < chance))
+
+
 def coin(mean: float) -> Draw:
     return lambda rng, n: (rng.random(n) < mean).astype(np.float64)
 
