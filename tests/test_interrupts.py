@@ -130,6 +130,16 @@ def test_last_words_are_said_unless_they_fail_or_take_too_long() -> None:
     assert run(program.format("lambda: time.sleep(60)")).stderr == f"surefoot: {SENTENCE}\n"
 
 
+def test_an_import_that_is_under_way_does_not_matter() -> None:
+    ended = run(
+        "import sys, types\n"
+        "sys.modules['multiprocessing'] = types.ModuleType('multiprocessing')\n"
+        "signal.raise_signal(signal.SIGINT)\n"
+        "time.sleep(60)\n"
+    )
+    assert (ended.returncode, ended.stderr) == (EXIT_CODE, f"surefoot: {SENTENCE}\n")
+
+
 def test_another_handler_decides_while_it_is_in_place() -> None:
     ended = run(
         "before = signal.signal(signal.SIGINT, lambda *_: print('mine'))\n"

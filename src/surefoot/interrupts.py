@@ -99,12 +99,15 @@ def _end() -> None:
     said.append(SENTENCE)
     with contextlib.suppress(OSError):  # nobody reads it any more
         os.write(2, f"{FRESH_LINE if os.isatty(2) else ''}surefoot: {said[0]}\n".encode())
-    _kill_children()
-    os._exit(EXIT_CODE)
+    try:
+        _kill_children()
+    finally:
+        os._exit(EXIT_CODE)
 
 
 def _kill_children() -> None:
     """Without waiting for what they compute."""
-    if "multiprocessing" in sys.modules:
-        for child in sys.modules["multiprocessing"].active_children():
-            child.kill()
+    # while its import is under way it cannot say, and there are none
+    children = getattr(sys.modules.get("multiprocessing"), "active_children", list)
+    for child in children():
+        child.kill()
