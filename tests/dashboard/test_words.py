@@ -1,4 +1,5 @@
 import time
+from dataclasses import replace
 
 from surefoot.dashboard.watch import Watch
 from surefoot.dashboard.words import details, fields
@@ -57,6 +58,13 @@ def test_a_missing_study_has_words_but_no_numbers(tmp_path):
     assert (said["seen"], said["told"], said["done"]) == (False, "–", None)
     assert "gone.db" in said["message"]
     assert details(watch, watch.snapshot())["charts"] == {}
+
+
+def test_a_near_tie_is_pointed_out_while_a_study_runs(tmp_path):
+    watch = Watch(grid_study(tmp_path / "inner.db", best=2.0))
+    shown = watch.snapshot()
+    tied = replace(shown, status=replace(shown.status, near_tie="nearly level"))
+    assert fields(tied)["mind"] == "nearly level"
 
 
 def test_a_winner_at_the_end_of_its_grid_is_pointed_out(tmp_path):

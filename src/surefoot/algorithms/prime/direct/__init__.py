@@ -57,12 +57,11 @@ def _judge(problem: RobustProblem, settings: Settings, tuning: Tuning) -> tuple[
         return wealth, WealthAttained(n_arms, 1.0)
     steps = _steps(tuning.grid_growth, tuning.grid_points)
     # where scales are upper bounds, steps smaller than planned might cross a little more
-    shape, delta = _shape(tuning), tuning.grid_spent * min(settings.delta, LARGEST_DELTA)
+    shape, level = _shape(tuning), min(settings.delta, LARGEST_DELTA)
+    delta = tuning.grid_spent * level
     grid = Grid(np.cumsum(steps), noise.boundary(steps, delta, shape))
     if noise.evidence == "scales" and not (noise.mixes or tuning.has_tested_grid):
-        hold_against_idleness(
-            steps, grid.boundary, min(settings.delta, LARGEST_DELTA), "a smaller grid_rise"
-        )
+        hold_against_idleness(steps, grid.boundary, level, "a smaller grid_rise")
     scales = noise.scales(problem.n_pairs)
     sizes, tolerance = np.diff(problem.offsets), settings.tolerance
     judge = JUDGES[noise.evidence](grid, sizes, scales, tolerance, tuning)
