@@ -2,7 +2,9 @@
 
 Constants that are chosen on the instances of a table flatter it. These instances were made for
 choosing: other sizes, gaps, noise levels, games and smooth functions, boxes in place of spheres.
-Each constant is held against a smaller and a larger value, all others as they are by default.
+Each constant is held against a smaller and a larger value, all others as they are by default. What
+seems better there is held against the default again, with twice as many fresh seeds: the luckiest
+of fifty is better than it is.
 `SUREFOOT_BENCH_RUNS=40 python -m benchmarks constants` takes fewer runs, for a first look.
 """
 
@@ -26,7 +28,9 @@ from surefoot.simulate import Family, TableSimulator, identify
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "300"))
 DELTA = 0.05
-DOUBT = 3.0  # standard errors: there are some fifty comparisons
+SEEMS = 0.99  # ratio of pulls below which a value is held against the default again
+AGAIN = 2  # times as many runs, all of them fresh
+ZONE = 0.97  # a default is left for what saves more than this: less is not worth other plans
 PAIRS = {  # a smaller and a larger value of what steers direct comparisons
     "pair_pulls": (4.0, 9.0),
     "pair_growth": (1.05, 1.2),
@@ -114,23 +118,43 @@ def rows() -> Iterator[Row]:
 
 
 def _compared(constants: dict[str, tuple[float, float]], worlds: list[World]) -> Iterator[Row]:
+    """All values with the same seeds, and then the better ones of those that seem better."""
     default = held([(world, Tuned(), RUNS) for world in worlds])
     for world, cell in zip(worlds, default, strict=True):
         yield Row(f"constants by default on {world.family}", str(cell))
+    better: dict[str, float] = {}
     for name, others in constants.items():
-        for value in others:
-            tuned = Tuned(((name, value),))
-            yield _row(name, value, held([(world, tuned, RUNS) for world in worlds]), default)
+        found = {value: _tried(name, value, worlds) for value in others}
+        ratios = {value: Ratio.of(cells, default) for value, cells in found.items()}
+        for value, cells in found.items():
+            yield Row(_work(name, value), _shown(ratios[value], cells))
+        best = min(others, key=lambda value: ratios[value].mean)
+        if ratios[best].mean < SEEMS:
+            better[name] = best
+    yield from _again(better, worlds)
 
 
-def _row(name: str, value: float, cells: list[Cell], default: list[Cell]) -> Row:
-    ratio = Ratio.of(cells, default)
-    return Row(
-        f"pulls with {name} = {value:g} / {getattr(Tuning(), name):g}, geometric mean",
-        f"{ratio}; {sum(cell.wrong for cell in cells)} wrong",
-        f"not below 1 by more than {DOUBT:g} standard errors",
-        ratio.mean >= 1 - DOUBT * ratio.error,
-    )
+def _again(better: dict[str, float], worlds: list[World]) -> Iterator[Row]:
+    default = held([(world, Tuned(), AGAIN * RUNS) for world in worlds], RUNS) if better else []
+    for name, value in better.items():
+        cells = _tried(name, value, worlds, AGAIN * RUNS, RUNS)
+        ratio = Ratio.of(cells, default)
+        work, enough = f"{_work(name, value)}, again with fresh seeds", ratio.mean >= ZONE
+        yield Row(work, _shown(ratio, cells), f"≥ {ZONE}, else it is moved", enough)
+
+
+def _tried(
+    name: str, value: float, worlds: list[World], runs: int = RUNS, first: int = 0
+) -> list[Cell]:
+    return held([(world, Tuned(((name, value),)), runs) for world in worlds], first)
+
+
+def _work(name: str, value: float) -> str:
+    return f"pulls with {name} = {value:g} / {getattr(Tuning(), name):g}, geometric mean"
+
+
+def _shown(ratio: Ratio, cells: list[Cell]) -> str:
+    return f"{ratio}; {sum(cell.wrong for cell in cells)} wrong"
 
 
 def _table(means: Array, scales: Array, family: Family = "gaussian", **settings: Any) -> Draw:

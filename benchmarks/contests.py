@@ -83,10 +83,14 @@ class Ratio:
         return f"{self.mean:.3f} ± {self.error:.3f} ({each})"
 
 
-def held(jobs: Sequence[Job]) -> list[Cell]:
-    """One cell for each (work, contender, number of runs), in this order."""
+def held(jobs: Sequence[Job], first: int = 0) -> list[Cell]:
+    """One cell for each (work, contender, number of runs), in this order.
+
+    Args:
+        first: of the runs, where earlier ones were used for something else.
+    """
     parts = [
-        (work, contender, begin, min(begin + AT_ONCE, runs))
+        (work, contender, first + begin, first + min(begin + AT_ONCE, runs))
         for work, contender, runs in jobs
         for begin in range(0, runs, AT_ONCE)
     ]

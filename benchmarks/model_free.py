@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ CHUNK, DELTA, LEVEL = 5, 0.05, 0.01
 Array = NDArray[np.float64]
 
 TARGETS = {"SC": 3200, "SC2": 2000, "MM": 700, "SC, unequal variances": 3000}
-SMOOTH = (((10, 5), 0.8, RUNS), ((50, 10), 0.6, RUNS // 5), ((200, 20), 0.35, RUNS // 20))
+SMOOTH = {(10, 5): 0.8, (50, 10): 0.6, (200, 20): 0.35}
 GAMES = {
     "[[.4, .5], [.3, .35]]": [[0.4, 0.5], [0.3, 0.35]],
     "[[.4, .5], [.3, .45]]": [[0.4, 0.5], [0.3, 0.45]],
@@ -127,11 +128,11 @@ def _slippage(workers: ProcessPoolExecutor) -> Iterator[Row]:
 
 
 def _smooth(workers: ProcessPoolExecutor) -> Iterator[Row]:
-    for size, target, runs in SMOOTH:
+    for size, target in SMOOTH.items():
         options = {"noise": Gaussian(), "tolerance": 0.2, "budget": 500_000}
         worlds = [lambda seed, size=size: smooth(*size, seed)] * 3
         found = {
-            guide: runs_of(workers, Case(world, options | {"guide": guide}), max(runs, 4))
+            guide: runs_of(workers, Case(world, options | {"guide": guide}))
             for guide, world in zip(("tabular", "trend", "gaussian-process"), worlds, strict=True)
         }
         tabular = found.pop("tabular")
@@ -205,13 +206,19 @@ def slippage(name: str, n_arms: int = 10) -> World:
 
 def smooth(n_arms: int, n_perturbations: int, seed: int) -> World:
     """A draw of a Gaussian process with length 0.35 on a unit square, noise of deviation 1."""
-    grid = np.meshgrid(np.linspace(0, 1, n_arms), np.linspace(0, 1, n_perturbations), indexing="ij")
-    x = np.column_stack([axis.ravel() for axis in grid])
-    squared = ((x[:, None] - x) ** 2).sum(axis=-1)
-    root = np.linalg.cholesky(np.exp(-squared / 2 / 0.35**2) + 1e-8 * np.eye(len(x)))
+    x, root = _process(n_arms, n_perturbations)
     means = root @ np.random.default_rng((21, seed)).standard_normal(len(x))
     shape = (n_arms, n_perturbations)
     return World(means.reshape(shape), np.ones(shape), x, "quadratic")
+
+
+@lru_cache(maxsize=1)  # a root of 4 000 rows takes as long as a run
+def _process(n_arms: int, n_perturbations: int) -> tuple[Array, Array]:
+    """The points of the square, and a root of the covariance of rewards there."""
+    grid = np.meshgrid(np.linspace(0, 1, n_arms), np.linspace(0, 1, n_perturbations), indexing="ij")
+    x = np.column_stack([axis.ravel() for axis in grid])
+    squared = ((x[:, None] - x) ** 2).sum(axis=-1)
+    return x, np.linalg.cholesky(np.exp(-squared / 2 / 0.35**2) + 1e-8 * np.eye(len(x)))
 
 
 def many_arms(seed: int) -> World:

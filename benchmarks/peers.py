@@ -1,8 +1,7 @@
 """PRIME beside the procedures that others have for this problem, on their own test problems.
 
 `SUREFOOT_BENCH_RUNS=20 python -m benchmarks peers` takes fewer runs than the 1 000 of a cell, for a
-first look; `SUREFOOT_BENCH_PEERS=zone,streams,games,linear,budget` chooses experiments. Where a run
-takes long, for lack of speed and not of interest, there are fewer: see `SHARES` and `MANY_PAIRS`.
+first look; `SUREFOOT_BENCH_PEERS=zone,streams,games,linear,budget` chooses experiments.
 """
 
 from __future__ import annotations
@@ -70,9 +69,6 @@ PROVED = (
     Contender("M-Racing, proved", MRacing(growth=0.01)),
 )
 PLAYERS = (HEURISTIC, *PROVED, Contender(PRIME, "prime"))
-# of the runs: M-KL-LUCB and the like look at a game thousands of times a run
-SHARES = {HEURISTIC.label: 0.3} | {peer.label: 0.1 for peer in PROVED}
-MANY_PAIRS = 200  # beyond it there are fewer runs, in proportion
 LEAST_STEP, STEPS = 50, 200  # of the budget, that the OCBA rules decide about at once
 
 
@@ -136,7 +132,7 @@ def _contested(
     known: Sequence[float | None] | None = None,
 ) -> Iterator[Row]:
     """A row for each contender, the last of which is PRIME, and one for PRIME / best valid peer."""
-    cells = held([(contest, contender, _runs(contender, contest)) for contender in contenders])
+    cells = held([(contest, contender, RUNS) for contender in contenders])
     references = zip_longest(contenders, cells, known or ())
     for contender, cell, reference in references:
         yield _measured(f"{contest.name}: {contender.label}", cell, reference)
@@ -173,12 +169,6 @@ def _budgets() -> Iterator[Row]:
                 yield _budget(contest, extra, (20 + extra) * 20 * n_own)
 
 
-def _runs(contender: Contender, contest: Contest) -> int:
-    """Fewer where a run takes long: for slow peers, and for many pairs."""
-    large = max(contest.means.size / MANY_PAIRS, 1.0)
-    return max(round(SHARES.get(contender.label, 1.0) * RUNS / large), 2)
-
-
 def _budget(contest: Contest, extra: int, budget: int) -> Row:
     step, spent = max(LEAST_STEP, budget // STEPS), {"budget": budget}
     contenders = [
@@ -187,7 +177,7 @@ def _budget(contest: Contest, extra: int, budget: int) -> Row:
         Contender("AR-OCBA", ArOcba(increment=step), spent),
         Contender(PRIME, "prime", spent | {"objective": "guess"}),
     ]
-    cells = held([(contest, contender, _runs(contender, contest)) for contender in contenders])
+    cells = held([(contest, contender, RUNS) for contender in contenders])
     shown = [
         f"{contender.label} {cell.right:.2f}"
         for contender, cell in zip(contenders, cells, strict=True)

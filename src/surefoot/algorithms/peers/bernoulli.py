@@ -17,6 +17,7 @@ Threshold = Literal["proved", "heuristic"]
 NEWTON = 7  # steps, each of which about doubles the digits
 TINY = 1e-300  # stands for 0 where it is divided by, or its logarithm is multiplied by 0
 EXPONENT = 1.1  # of the pulls of a pair in the proved threshold
+ZETA = float(special.zeta(EXPONENT))  # the sum of 1 / n^EXPONENT
 
 
 def kl(p: Array, q: Array) -> Array:
@@ -73,5 +74,5 @@ def proved_levels(counts: Counts, delta: float) -> Array:
     """(n_pairs,) log(2 K ζ(1.1) n^1.1 / δ) after n pulls of one of K pairs: Chernoff's bound on
     both sides of every pair, summed over all n, is at most δ.
     """
-    constant = math.log(2 * len(counts) * special.zeta(EXPONENT) / delta)
+    constant = math.log(2 * len(counts) * ZETA / delta)
     return np.asarray(constant + EXPONENT * np.log(np.maximum(counts, 1)))

@@ -16,7 +16,8 @@ from surefoot.algorithms.peers.bernoulli import (
     threshold,
 )
 from surefoot.algorithms.reasons import StopReason
-from surefoot.arrays import Array
+from surefoot.arrays import Array, IntArray
+from surefoot.compiled import kernel
 from surefoot.noise import Bounded
 from surefoot.statistics import Counts, Outcome
 
@@ -71,9 +72,9 @@ class MLucb(Peer):
         noise = self.settings.noise
         assert isinstance(noise, Bounded)
         self._width = noise.high - noise.low
-        self._bound((self.averages - noise.low) / self._width)
-        self.lead()
-        representatives = self.problem.worst_pairs_of(self.lower)
+        means = self.averages
+        self._bound((means - noise.low) / self._width)
+        self.leader, representatives = _standing(means, self.lower, self.problem.offsets)
         rivals = self.upper[representatives]
         rivals[self.leader] = -np.inf
         self.duel = int(representatives[self.leader]), int(representatives[np.argmax(rivals)])
@@ -103,3 +104,18 @@ class MLucb(Peer):
             return StopReason.HEURISTIC
         alone = self.survivors.sum() == 1
         return StopReason.IDENTIFIED if alone else StopReason.WITHIN_TOLERANCE
+
+
+@kernel
+def _standing(means: Array, lower: Array, offsets: IntArray) -> tuple[int, IntArray]:
+    """The arm whose smallest mean is largest, and (n_arms,) the pairs of smallest lower bound."""
+    n_arms = len(offsets) - 1
+    representatives = np.empty(n_arms, dtype=np.int64)
+    leader, best = 0, -np.inf
+    for arm in range(n_arms):
+        own = slice(offsets[arm], offsets[arm + 1])
+        representatives[arm] = offsets[arm] + np.argmin(lower[own])
+        worst = means[own].min()
+        if worst > best:
+            leader, best = arm, worst
+    return leader, representatives

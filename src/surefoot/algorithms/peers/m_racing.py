@@ -11,6 +11,7 @@ from scipy import special
 from surefoot.algorithms.peers.base import Peer
 from surefoot.algorithms.peers.bernoulli import (
     EXPONENT,
+    ZETA,
     Threshold,
     heuristic_level,
     kl,
@@ -83,7 +84,7 @@ class MRacing(Peer):
             return heuristic_level(self.samples, delta)
         sizes = np.diff(self.problem.offsets)
         mistakes = float((sizes - 1).sum() + (len(sizes) - 1) * sizes.max())
-        spent = delta / (mistakes * self.looks**EXPONENT * float(special.zeta(EXPONENT)))
+        spent = delta / (mistakes * self.looks**EXPONENT * ZETA)
         return float(special.gammainccinv(2.0, spent))
 
 

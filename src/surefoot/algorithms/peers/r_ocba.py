@@ -62,15 +62,11 @@ def _spent(
     """
     n_own, n_rivals = squares.shape
     to_own, to_rivals = np.zeros(n_own, dtype=np.int64), np.zeros(n_rivals, dtype=np.int64)
+    own_noise, rival_noise = own_variances / own_counts, rival_variances / rival_counts
     smallest, nearest = np.empty(n_rivals), np.zeros(n_rivals, dtype=np.int64)
+    for i in range(n_rivals):
+        smallest[i], nearest[i] = _nearest(squares[:, i], own_noise, rival_noise[i])
     for _ in range(pulls):
-        for i in range(n_rivals):
-            smallest[i] = np.inf
-            for j in range(n_own):
-                noise = own_variances[j] / own_counts[j] + rival_variances[i] / rival_counts[i]
-                rate = squares[j, i] / noise
-                if rate < smallest[i]:
-                    smallest[i], nearest[i] = rate, j
         rival = np.argmin(smallest)
         own = nearest[rival]
         balance = 0.0
@@ -80,7 +76,25 @@ def _spent(
         if own_counts[own] ** 2 / own_variances[own] < balance:
             own_counts[own] += 1
             to_own[own] += 1
+            own_noise[own] = own_variances[own] / own_counts[own]
+            changed = np.flatnonzero(nearest == own)  # it is farther now, and nearest to no other
         else:
             rival_counts[rival] += 1
             to_rivals[rival] += 1
+            rival_noise[rival] = rival_variances[rival] / rival_counts[rival]
+            changed = np.array([rival])
+        for k in range(len(changed)):
+            i = changed[k]
+            smallest[i], nearest[i] = _nearest(squares[:, i], own_noise, rival_noise[i])
     return to_own, to_rivals
+
+
+@kernel
+def _nearest(squares: Array, own_noise: Array, rival_noise: float) -> tuple[float, int]:
+    """The smallest rate of a rival, and the pair of the best arm that it is of."""
+    smallest, nearest = np.inf, 0
+    for j in range(len(own_noise)):
+        rate = squares[j] / (own_noise[j] + rival_noise)
+        if rate < smallest:
+            smallest, nearest = rate, j
+    return smallest, nearest
