@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -12,10 +13,9 @@ import vl_convert
 
 import surefoot as sf
 from surefoot.charts import arms_chart, evidence_chart
-from surefoot.commands import init
-from surefoot.study.config import StudyConfig
 
 IMAGES = Path(__file__).parent / "images"
+README = Path(__file__).parent.parent / "README.md"
 EXAMPLES = Path(__file__).parent.parent / "examples"
 GALLERY = (
     *("inventory.toml", "pendulum.toml", "queue.toml", "circuit.toml"),
@@ -24,33 +24,17 @@ GALLERY = (
 )
 
 
-def controllers() -> sf.RobustProblem:
-    """The problem that `surefoot init` writes: eight controllers on a machine that wears."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "study.toml"
-        path.write_text(init.CONFIGURATION.format(file=path.name, module="simulator"))
-        return StudyConfig(path).problem()
-
-
 def evidence() -> None:
-    """Why a study stopped. The noise is three times that of the example, so that there are several
-    looks.
-    """
+    """Why the study of the README stopped."""
+    [code] = re.findall(r"```python\n(import heapq.*?)```", README.read_text(), re.DOTALL)
     with tempfile.TemporaryDirectory() as folder:
-        options = {"delta": 0.05, "noise": sf.Gaussian(), "trust": "pairs", "seed": 1}
-        with sf.Study.create(Path(folder) / "study.db", controllers(), **options) as study:
-            result = study.run(quality, "serial")
+        (Path(folder) / "clinic.py").write_text(code)
+        subprocess.run([sys.executable, "clinic.py"], cwd=folder, check=True)
+        with sf.StudyReader(Path(folder) / "clinic.db") as reader:
+            result = reader.result
     title = f"Why it stopped: {result.arm_name}, {result.samples} pulls"
-    chart = evidence_chart(result, rivals=5, title=title)
-    IMAGES.mkdir(exist_ok=True)
+    chart = evidence_chart(result, title=title)
     (IMAGES / "evidence.png").write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=1.5))
-
-
-def quality(pull: sf.study.Pull) -> float:
-    """What the example of `surefoot init` measures, with more noise."""
-    gain, delay = pull.parameters["gain"], pull.parameters["delay"]
-    exact = 3.0 * gain - gain**2 - 1.5 * gain * delay - 0.5 * delay
-    return float(exact + pull.rng().normal(scale=0.9))
 
 
 def gallery() -> None:
