@@ -13,6 +13,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 import surefoot as sf
 from surefoot.algorithms import Algorithm, algorithm_from
+from surefoot.arrays import IntArray
 from surefoot.errors import InputError
 from surefoot.guides import (
     GUIDES,
@@ -194,6 +195,60 @@ def test_a_guide_that_fails_is_one_clear_error(fault: str) -> None:
         checked(Broken(guess), _seen(_problem()))
     assert "no reward is lost" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+class Beginner(Tabular):
+    """Wants to begin with what it is told to want."""
+
+    def __init__(self, first: Callable[[], object]) -> None:
+        self.first = first
+
+    def first_pairs(self, problem: sf.RobustProblem) -> IntArray:
+        return self.first()  # type: ignore[return-value]
+
+
+def _no_pairs() -> object:
+    raise ZeroDivisionError("no luck")
+
+
+@pytest.mark.parametrize(
+    ("first", "message"),
+    [
+        (_no_pairs, "ZeroDivisionError: no luck"),
+        (lambda: [0, 20], r"\[0, 20\].*from 0 to 19"),
+        (lambda: [-1, 3], r"\[-1, 3\].*from 0 to 19"),
+        (list, r"\[\].*one at least"),
+        (lambda: [0.5, 1.0], "numbers of pairs"),
+        (lambda: [[0], [1]], "a list of numbers"),
+        (lambda: None, "numbers of pairs"),
+    ],
+)
+def test_pairs_to_begin_with_that_are_none_are_one_clear_error(
+    first: Callable[[], object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        _started(_problem(), Beginner(first)).next_phase()
+    assert "'tabular'" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_pairs_to_begin_with_are_taken_in_any_order_and_once() -> None:
+    phase = _started(_problem(), Beginner(lambda: [7, 3, 7])).next_phase()
+    assert phase is not None
+    assert np.flatnonzero(phase.counts).tolist() == [3, 7]
+
+
+@pytest.mark.parametrize("guide", ["trend", "gaussian-process"])
+def test_a_large_smooth_problem_does_not_begin_with_all_its_pairs(guide: str) -> None:
+    """200 arms of 20 perturbations: 4 000 pairs, of which a guide needs a few dozen first."""
+    x, y = np.meshgrid(np.linspace(0, 1, 200), np.linspace(0, 1, 20), indexing="ij")
+    points = np.column_stack([x.ravel(), y.ravel()])
+    problem = sf.RobustProblem.from_pairs(
+        points, np.repeat(np.arange(200), 20), features="quadratic"
+    )
+    phase = _started(problem, guide_from(guide, problem)).next_phase()
+    assert phase is not None
+    assert phase.samples <= 200
 
 
 def test_no_reward_is_lost_when_a_guide_fails() -> None:

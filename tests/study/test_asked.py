@@ -26,7 +26,19 @@ class Flat(Guide):
         return Guess(np.zeros(seen.problem.n_pairs), np.ones(seen.problem.n_pairs))
 
 
-MINE = Flat()
+class Tired(Flat):
+    """Fails while it has had enough."""
+
+    name = "tired"
+    had_enough = False
+
+    def guess(self, seen: Seen) -> Guess:
+        if self.had_enough and seen.counts.sum() > 20:
+            raise ZeroDivisionError("no luck")
+        return super().guess(seen)
+
+
+MINE, TIRED = Flat(), Tired()
 
 
 @pytest.fixture
@@ -77,6 +89,26 @@ def test_a_guide_of_ones_own_is_kept_by_its_name(path: Path) -> None:
     with StudyReader(path) as reader:
         assert reader.settings.guide == "tests.study.test_asked:MINE"
     assert (counts > 0).all()  # a guide that knows nothing wants to see all pairs
+
+
+def test_a_study_goes_on_where_a_guide_failed_once_it_is_mended(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = {"guide": "tests.study.test_asked:TIRED", "budget": 400}
+    with make(tmp_path / "never-tired.db", **changes) as study:
+        whole = study.run(success, "serial")
+    monkeypatch.setattr(TIRED, "had_enough", True)
+    with make(path, **changes) as study:
+        with pytest.raises(InputError, match=r"guide 'tired' failed.*no luck.*no reward is lost"):
+            study.run(success, "serial")
+        told = study.told
+        assert told > 20
+    monkeypatch.setattr(TIRED, "had_enough", False)
+    with Study.open(path) as study:
+        assert study.told == told
+        again = study.run(success, "serial")
+    assert (again.arm, again.samples) == (whole.arm, whole.samples)
+    assert np.array_equal(again.counts, whole.counts)
 
 
 @pytest.mark.parametrize(

@@ -216,7 +216,7 @@ class Result:
         if self.settings.trust == "pairs":
             return ", by direct comparisons"
         if not self.misfit:
-            return ""
+            return ", if the linear model holds" if self.samples else ""
         return f", for all rewards whose means are within {self.misfit:g} of the model"
 
     def to_frame(self) -> pd.DataFrame:

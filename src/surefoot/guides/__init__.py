@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from surefoot.errors import InputError
-from surefoot.guides.base import Guess, Guide, Seen, checked
+from surefoot.guides.base import Guess, Guide, Seen, checked, first_pairs_of
 from surefoot.guides.gaussian_process import GaussianProcess
 from surefoot.guides.regressor import Regressor
 from surefoot.guides.tabular import Tabular
@@ -24,6 +24,7 @@ __all__ = [
     "Tabular",
     "Trend",
     "checked",
+    "first_pairs_of",
     "guide_from",
 ]
 

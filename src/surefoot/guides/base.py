@@ -6,6 +6,8 @@ Nothing that a certificate says depends on a guide. A bad one costs pulls, never
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -71,17 +73,10 @@ class Guide(ABC):
 
 def checked(guide: Guide, seen: Seen) -> Guess:
     """The guide's guess, or an error that says what is wrong with it."""
-    try:
+    with _blamed(guide):
         means, deviations = guide.guess(seen)
         means = np.asarray(means, dtype=np.float64)
         deviations = np.asarray(deviations, dtype=np.float64)
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(
-            f"the guide {guide.name!r} failed ({type(error).__name__}: {error}): mend it or choose "
-            'another, for example guide="trend"; no reward is lost'
-        ) from error
     n_pairs = seen.problem.n_pairs
     for what, values in (("means", means), ("deviations", deviations)):
         if values.shape != (n_pairs,) or not np.isfinite(values).all():
@@ -93,3 +88,31 @@ def checked(guide: Guide, seen: Seen) -> Guess:
                 f"the {n_pairs} pairs; no reward is lost"
             )
     return Guess(means, np.maximum(deviations, 0.0))
+
+
+def first_pairs_of(guide: Guide, problem: RobustProblem) -> IntArray:
+    """The pairs that the guide wants first, or an error that says what is wrong with them."""
+    with _blamed(guide):
+        pairs = np.asarray(guide.first_pairs(problem))
+    whole = np.issubdtype(pairs.dtype, np.integer) and pairs.ndim == 1 and pairs.size > 0
+    if not whole or not 0 <= pairs.min() <= pairs.max() < problem.n_pairs:
+        raise InputError(
+            f"the guide {guide.name!r} wants to begin with pairs {pairs.tolist()!s:.60}: its "
+            "first_pairs must give a list of numbers of pairs, one at least, each from 0 to "
+            f"{problem.n_pairs - 1}"
+        )
+    return np.unique(pairs).astype(np.int64)
+
+
+@contextmanager
+def _blamed(guide: Guide) -> Iterator[None]:
+    """Whatever goes wrong in a guide's own code is said to be the guide's."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"the guide {guide.name!r} failed ({type(error).__name__}: {error}): mend it or choose "
+            'another, for example guide="trend"; no reward is lost'
+        ) from error

@@ -27,6 +27,14 @@ def test_common_random_numbers_are_refused_by_all_but_one(name: str) -> None:
         made_for(name, instance).start(instance[0], settings)
 
 
+@pytest.mark.parametrize("name", PEERS)
+def test_a_guide_is_refused(name: str) -> None:
+    instance = slippage(3, 2)
+    noise = Bounded(0, 1) if name.startswith("m-") else Gaussian()
+    with pytest.raises(InputError, match=r'has no guide.*leave guide out, or use "prime"'):
+        made_for(name, instance).start(instance[0], settings_for(name, noise=noise, guide="trend"))
+
+
 def test_other_noise_is_refused_with_what_to_give() -> None:
     with pytest.raises(InputError, match=r"m-lucb is not made for gaussian noise: .*Bounded\("):
         solved("m-lucb", slippage(3, 2))

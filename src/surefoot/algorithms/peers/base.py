@@ -53,6 +53,11 @@ class Peer(Algorithm):
                 f'{self.name} compares pairs and knows no model: give trust="pairs", or use '
                 '"prime", which can use the model'
             )
+        if settings.guide is not None:
+            raise InputError(
+                f"{self.name} has no guide, it knows only what it has pulled: leave guide out, or "
+                'use "prime", which takes one'
+            )
         if settings.noise.kind not in self.noises:
             made_for = " or ".join(NOISE_MODELS[kind].usage for kind in self.noises)
             raise InputError(

@@ -23,7 +23,7 @@ from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
 from surefoot.design.rounding import by_remainders
 from surefoot.evidence.attained import Attained
-from surefoot.guides import Guide, Seen, checked
+from surefoot.guides import Guide, Seen, checked, first_pairs_of
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
 
@@ -117,7 +117,7 @@ class DirectCourse(Course):
         return opinion(self.guess, self.problem.offsets, alive, Draws(draws, tally.samples))
 
     def _first_pulls(self, remaining: float) -> Layout:
-        pairs = self.guide.first_pairs(self.problem)
+        pairs = first_pairs_of(self.guide, self.problem)
         pulls = max(self.tuning.pilot_pulls, -(-self._busy // len(pairs)))
         counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
         if pulls * len(pairs) <= remaining:
