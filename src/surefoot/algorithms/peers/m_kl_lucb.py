@@ -1,4 +1,4 @@
-"""M-KL-LUCB: M-LUCB with the bounds of coins, after Garivier, Kaufmann and Koolen (2016)."""
+"""M-KL-LUCB: M-LUCB with the bounds of coins, in the manner of Garivier et al. (2016)."""
 
 from __future__ import annotations
 
