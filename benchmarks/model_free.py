@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,12 @@ from scipy import stats
 
 from benchmarks.table import Row
 from surefoot.algorithms.peers.kn_rsb import KnRsb
+from surefoot.experiments.peers.configurations import (
+    Kind,
+    equal_scales,
+    mean_rewards,
+    unequal_scales,
+)
 from surefoot.noise import Bounded, Gaussian
 from surefoot.problem import RobustProblem
 from surefoot.processes import ONE_THREAD
@@ -192,16 +198,10 @@ def parabola(seed: int) -> World:
 
 
 def slippage(name: str, n_arms: int = 10) -> World:
-    """The configurations of ranking and selection: costs of σ = 2 and gaps of 1, negated."""
-    means = np.zeros((n_arms, 5))
-    if name.startswith("SC2"):
-        means[1:] = -1.0
-    elif name.startswith("SC"):
-        means[1:, 0] = -1.0
-    else:
-        means = -(np.arange(n_arms)[:, None] - 0.4 * np.arange(5))
-    variances = np.linspace(1, 7, means.size) if "unequal" in name else np.full(means.size, 4.0)
-    return World(means, np.sqrt(variances).reshape(means.shape))
+    """The configurations of ranking and selection, of five perturbations each."""
+    kind, _, spread = name.partition(", ")
+    scales = unequal_scales if spread else equal_scales
+    return World(mean_rewards(cast("Kind", kind), n_arms, 5), scales(n_arms, 5))
 
 
 def smooth(n_arms: int, n_perturbations: int, seed: int) -> World:

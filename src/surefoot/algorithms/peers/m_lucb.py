@@ -16,8 +16,7 @@ from surefoot.algorithms.peers.bernoulli import (
     threshold,
 )
 from surefoot.algorithms.reasons import StopReason
-from surefoot.arrays import Array, IntArray
-from surefoot.compiled import kernel
+from surefoot.arrays import Array
 from surefoot.noise import Bounded
 from surefoot.statistics import Counts, Outcome
 
@@ -72,9 +71,9 @@ class MLucb(Peer):
         noise = self.settings.noise
         assert isinstance(noise, Bounded)
         self._width = noise.high - noise.low
-        means = self.averages
-        self._bound((means - noise.low) / self._width)
-        self.leader, representatives = _standing(means, self.lower, self.problem.offsets)
+        self._bound((self.averages - noise.low) / self._width)
+        self.lead()
+        representatives = self.problem.worst_pairs_of(self.lower)
         rivals = self.upper[representatives]
         rivals[self.leader] = -np.inf
         self.duel = int(representatives[self.leader]), int(representatives[np.argmax(rivals)])
@@ -104,18 +103,3 @@ class MLucb(Peer):
             return StopReason.HEURISTIC
         alone = self.survivors.sum() == 1
         return StopReason.IDENTIFIED if alone else StopReason.WITHIN_TOLERANCE
-
-
-@kernel
-def _standing(means: Array, lower: Array, offsets: IntArray) -> tuple[int, IntArray]:
-    """The arm whose smallest mean is largest, and (n_arms,) the pairs of smallest lower bound."""
-    n_arms = len(offsets) - 1
-    representatives = np.empty(n_arms, dtype=np.int64)
-    leader, best = 0, -np.inf
-    for arm in range(n_arms):
-        own = slice(offsets[arm], offsets[arm + 1])
-        representatives[arm] = offsets[arm] + np.argmin(lower[own])
-        worst = means[own].min()
-        if worst > best:
-            leader, best = arm, worst
-    return leader, representatives

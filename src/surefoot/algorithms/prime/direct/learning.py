@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.arrays import Array, IntArray
-from surefoot.compiled import kernel
+from surefoot.groups import smallest_of
 from surefoot.guides import Guess
 
 MOST_NUMBERS = 4_000_000  # drawn at once
@@ -38,37 +38,18 @@ class Opinion(NamedTuple):
 
 def opinion(guess: Guess, offsets: IntArray, alive: NDArray[np.bool_], wanted: Draws) -> Opinion:
     """Draw means as the guess says, and see who is best. The same seed gives the same answer."""
-    n_pairs = len(guess.means)
+    n_arms, n_pairs = len(offsets) - 1, len(guess.means)
     draws = int(np.clip(MOST_NUMBERS // n_pairs, 16, wanted.number))
     generator = np.random.default_rng(np.random.SeedSequence((n_pairs, wanted.seed)))
     means = guess.means + guess.deviations * generator.standard_normal((draws, n_pairs))
-    best, interest = _counted(means, offsets, alive)
-    return Opinion(best / draws, interest / interest.sum())
-
-
-@kernel
-def _counted(
-    means: Array, offsets: IntArray, alive: NDArray[np.bool_]
-) -> tuple[IntArray, IntArray]:
-    """(n_arms,) in how many draws each arm is best, and (n_pairs,) in how many each pair is the
-    worst of one of the best two; the first of equals.
-    """
-    n_arms = len(offsets) - 1
-    best, interest = np.zeros(n_arms, dtype=np.int64), np.zeros(means.shape[1], dtype=np.int64)
-    for draw in means:
-        first = second = -np.inf
-        arm, pairs = 0, np.full(2, -1)
-        for k in range(n_arms):
-            if not alive[k]:
-                continue
-            pair = offsets[k] + np.argmin(draw[offsets[k] : offsets[k + 1]])
-            if draw[pair] > first:
-                first, second, arm = draw[pair], first, k
-                pairs[0], pairs[1] = pair, pairs[0]
-            elif draw[pair] > second:
-                second, pairs[1] = draw[pair], pair
-        best[arm] += 1
-        for pair in pairs:
-            if pair >= 0:
-                interest[pair] += 1
-    return best, interest
+    values = np.where(alive, smallest_of(means, offsets), -np.inf)
+    best, interest = np.zeros(n_arms), np.zeros(n_pairs)
+    arm_of_pair = np.repeat(np.arange(n_arms), np.diff(offsets))
+    for place in range(min(2, int(alive.sum()))):
+        chosen = values.argmax(axis=1)
+        if place == 0:
+            best = np.bincount(chosen, minlength=n_arms) / draws
+        own = np.where(arm_of_pair == chosen[:, None], means, np.inf)
+        interest += np.bincount(own.argmin(axis=1), minlength=n_pairs)
+        values[np.arange(draws), chosen] = -np.inf
+    return Opinion(best, interest / interest.sum())
