@@ -11,7 +11,7 @@ from surefoot.experiments.instances import random_robust
 from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
-from surefoot.statistics import Outcome
+from surefoot.statistics import Outcome, Phase
 from tests.algorithms.families import settings_for
 
 PROBLEM = RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0, 1, 1])
@@ -70,6 +70,21 @@ def test_without_replicates_the_noise_stays_unknown() -> None:
     tally = empty.after(Outcome.from_rewards(0, 3, [0, 1, 2], [1.0, 2.0, 3.0]))
     assert tally.noise_scales is None
     assert np.isnan(tally.standard_errors).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_strays_are_tested_once_replicates_say_what_chance_does() -> None:
+    """After a pilot of single pulls a stray of any size may be chance; after a phase it is not."""
+    empty = Tally.empty(PROBLEM, Settings(delta=0.05, noise=Gaussian()))
+    pilot = empty.after(Outcome.from_rewards(0, 3, [0, 1, 2], [1.0, 2.0, 4.0]))
+    phases = [Phase(index, np.array([4, 4, 4]), batches=4) for index in (1, 2)]
+    rewards = [0.9, 1.1, 1.2, 0.8, 2.1, 1.9, 2.2, 1.8, 4.2, 3.9, 4.1, 3.8]
+    pairs = np.repeat(np.arange(3), 4)
+    first, second = (Outcome.from_rewards(phase, 3, pairs, rewards) for phase in phases)
+    assert pilot.after(first).strays == ()
+    (test,) = pilot.after(first).after(second).strays
+    assert test.against_replicates is not None
+    assert test.against_replicates < 0.01
 
 
 def test_residuals_speak_where_replicates_do_not() -> None:

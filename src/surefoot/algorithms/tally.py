@@ -111,7 +111,7 @@ class Tally:
         noise, (n_pairs, dimension) = self.settings.noise, self.problem.pairs.shape
         if noise.evidence != "batches" or self.settings.common_random_numbers or not self.samples:
             return []
-        if dimension == n_pairs:  # nothing can stray
+        if dimension == n_pairs or not self.scatter.any():  # none can, or all of it may be chance
             return []
         test = stray_test(self.problem.pairs, self.strayed, outcome, self.settings.misfit)
         return [] if test is None else [test]
