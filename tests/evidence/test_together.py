@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from surefoot.arrays import Array, IntArray
 from surefoot.evidence.student import student_scores
-from surefoot.evidence.together import Suspicion, Together, Weighed
+from surefoot.evidence.together import Levels, Suspicion, Together, Weighed
 
 SIZES, OFFSETS = np.array([2, 3]), np.array([0, 2, 5])
 SUSPICION = Suspicion(clear=0.5, hidden=5.0, fall=4.0)
@@ -147,3 +147,45 @@ def test_a_phase_that_measures_nothing_does_not_disarm_the_limit() -> None:
 def test_a_clock_that_stands_still_says_nothing() -> None:
     added = _together().add(Cells(), _phase(1 + np.arange(6.0)[:, None, None], step=0.0))
     np.testing.assert_array_equal(added, 0.0)
+
+
+def _held(values: Array, levels: Levels | None, chance: float = 0.001) -> float:
+    together = _together(suspicion=SUSPICION._replace(chance=chance))
+    return float(together.add(Cells(), _phase(values), levels)[0, 0, 0])
+
+
+def _levels(own: float, rival: float) -> Levels:
+    """Deviations of the compared pairs, each known by eleven degrees of freedom."""
+    scatter, freedom = np.zeros(5), np.zeros(5)
+    scatter[[0, 3]], freedom[[0, 3]] = 11 * np.array([own, rival]) ** 2, 11
+    return Levels(scatter, freedom)
+
+
+@pytest.mark.parametrize("louder", [(2.0, 0.1), (0.1, 2.0)])
+def test_a_fall_that_was_seen_elsewhere_counts_here(louder: tuple[float, float]) -> None:
+    """Either pair's; and as much as if these batches had had the noise of their pairs."""
+    quiet = 1 + 0.1 * np.random.default_rng(3).standard_normal((8, 1, 1))
+    assert _held(quiet, None) > 3
+    assert _held(quiet, _levels(*louder), chance=0.0) == _held(quiet, None)
+    assert 0 < _held(quiet, _levels(*louder)) < 2
+
+
+def test_pairs_that_are_as_noisy_as_their_differences_change_nothing() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(200):
+        values = 0.5 + np.sqrt(1 + 4) * rng.standard_normal((8, 1, 1))
+        seen = np.sqrt(rng.chisquare(11, 2) / 11) * [1.0, 2.0]
+        assert _held(values, _levels(*seen)) == _held(values, None)
+
+
+def test_levels_only_lower() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        values, spread = rng.normal(size=(8, 1, 1)), rng.exponential(3.0, 2)
+        assert _held(values, _levels(*spread), chance=1.0) <= student_scores(values, 0.0)[0, 0]
+
+
+def test_levels_are_in_the_units_of_rewards() -> None:
+    values = 1 + 0.1 * np.random.default_rng(3).standard_normal((8, 1, 1))
+    alone = _held(values, _levels(2.0, 0.1))
+    assert _held(1e6 * values, _levels(2e6, 1e5)) == pytest.approx(alone)

@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import special
 
 from surefoot.arrays import Array, IntArray
 from surefoot.evidence.caution import Compared, Moments, Shapes, deviation, skewness
@@ -35,11 +37,25 @@ class Suspicion(NamedTuple):
         clear: standard errors of a skewness that may be chance.
         hidden: a skewness seen in n batches may be larger by this share of 1 / √n.
         fall: a fall that may still come, in the largest one seen.
+        chance: below which contrasts are too quiet for the noise of their pairs; 0: none is.
     """
 
     clear: float
     hidden: float
     fall: float
+    chance: float = 0.0
+
+
+class Levels(NamedTuple):
+    """The noise of pairs by all their pulls, in a pilot and against other pairs too.
+
+    Attributes:
+        scatter: (n_pairs,) squared deviations from the pairs' means.
+        freedom: (n_pairs,) their degrees of freedom.
+    """
+
+    scatter: Array
+    freedom: Array
 
 
 class Weighed(NamedTuple):
@@ -89,7 +105,7 @@ class Together:
     Args:
         sizes: (n_arms,) how many pairs each arm has.
         offsets: (n_arms + 1,) which columns, of those that contrasts are told apart by, belong to
-            each arm.
+            each arm; the columns are pairs wherever levels are given.
         tolerance: added to contrasts where they are eased.
         suspicion: of what was seen.
     """
@@ -107,8 +123,11 @@ class Together:
         """Start fresh walks; what is known of shapes stays."""
         self._sums = {}
 
-    def add(self, where: Tested, phase: Weighed) -> Array:
-        """(2, n_own, n_tested) what a phase adds to the walks, plain and eased."""
+    def add(self, where: Tested, phase: Weighed, levels: Levels | None = None) -> Array:
+        """(2, n_own, n_tested) what a phase adds to the walks, plain and eased.
+
+        Levels are those of independent pulls: differences of shared streams may be quieter.
+        """
         units = phase.units * self._unit_for(phase.values / phase.units)
         phase = phase._replace(values=phase.values / units, units=units)
         self.shapes.count(where, phase.values, phase.layout)
@@ -116,7 +135,7 @@ class Together:
         cells = np.ix_(KINDS, where.places, where.arms)
         sums.walks[cells] += np.sqrt(phase.steps) * phase.scores
         # a limit that is no number limits nothing: the exact walk stands
-        held = np.fmin(sums.walks[cells], self._limits(where, sums))
+        held = np.fmin(sums.walks[cells], self._limits(where, sums, levels))
         added = held - sums.held[cells]
         sums.held[cells] = held
         return np.asarray(added)
@@ -156,7 +175,7 @@ class Together:
         walks, held = np.zeros((2, len(KINDS), own, n_arms))
         return _Sums(gains, reaches, lopsided, pulls, np.zeros(n_arms), walks, held)
 
-    def _limits(self, where: Tested, sums: _Sums) -> Array:
+    def _limits(self, where: Tested, sums: _Sums, levels: Levels | None) -> Array:
         """(2, n_own, n_tested) the walks if all batches so far had been one phase."""
         columns, starts = members_of(where.arms, self._offsets)
         cells = np.ix_(where.places, columns)
@@ -166,7 +185,7 @@ class Together:
 
         moments, falls = self.shapes.seen(where.challenger, cells)
         gains, reaches, pulls = sums.gains[cells], sums.reaches[cells], sums.pulls[cells]
-        inverse = _inverse(deviation(moments), gains)
+        inverse = _inverse(self._spread(where, columns, moments, levels), gains)
         times = sums.times[where.arms]
         root = np.sqrt(np.where(times > 0, times, 1.0))  # nothing was gained in no time
         shape = of_arms(self._feared(moments) * sums.lopsided[cells]) / root**3
@@ -177,6 +196,27 @@ class Together:
         fallen = with_a_fall(t / np.sqrt(size), np.ones_like(size), size, fall)
         lowered = np.minimum(t, np.maximum(corrected(t, shape / 3), fallen))
         return np.asarray(root * normal_scores(lowered, np.maximum(of_arms(moments.freedom), 1)))
+
+    def _spread(
+        self, where: Tested, columns: IntArray, moments: Moments, levels: Levels | None
+    ) -> Array:
+        """(n_own, n_columns) deviations of contrasts; those of their pairs where contrasts were
+        quieter than chance makes them: what is rare was seen elsewhere, and not here.
+        """
+        spread = deviation(moments)
+        if levels is None or not self._suspicion.chance:
+            return spread
+        own = self._offsets[where.challenger] + where.places
+        variances = levels.scatter / np.maximum(levels.freedom, 1) / (self._unit or 1.0) ** 2
+
+        def too_quiet(pairs: IntArray) -> NDArray[np.bool_]:
+            ratio = variances[pairs] / np.maximum(spread**2, 1e-300)
+            freedom = np.maximum(levels.freedom[pairs], 1), np.maximum(moments.freedom, 1)
+            return np.asarray(special.fdtrc(*freedom, ratio) < self._suspicion.chance)
+
+        of_pairs = np.sqrt(variances[own][:, None] + variances[columns])
+        seen_elsewhere = too_quiet(own[:, None]) | too_quiet(columns[None, :])
+        return np.where(seen_elsewhere, np.maximum(spread, of_pairs), spread)
 
     def _feared(self, moments: Moments) -> Array:
         """The skewness that there may be: a few batches hide what is rare."""

@@ -88,9 +88,16 @@ class PairwiseTuning:
         "fall that may still come, in the largest seen, against which all phases are held "
         "together; 0: each is held against what is known of shapes, by itself",
     )
+    skew_chance: float = samples(
+        0.001,
+        0,
+        1,
+        "chance below which comparisons are too quiet for the noise of their pairs, which then "
+        "counts; 0: never",
+    )
     wealth_least: int = samples(4, 1, 10_000, "batches of a wager, and pulls of a pair, at least")
     wealth_most: int = samples(2000, 1, 10**9, "batches of a wager at most")
 
     @property
     def suspicion(self) -> Suspicion:
-        return Suspicion(self.skew_clear, self.skew_hidden, self.skew_fall)
+        return Suspicion(self.skew_clear, self.skew_hidden, self.skew_fall, self.skew_chance)

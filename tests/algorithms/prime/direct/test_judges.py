@@ -29,6 +29,7 @@ OUTLOOK = Outlook(
     np.full((1, 2), 0.1),
     np.full((1, 2), 0.1),
     Forecast(np.ones(2), np.ones(2)),
+    None,
 )
 COUNTS = np.array([12, 18, 31])
 

@@ -23,6 +23,7 @@ from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
 from surefoot.design.rounding import by_remainders
 from surefoot.evidence.attained import Attained
+from surefoot.evidence.together import Levels
 from surefoot.guides import Guide, Seen, checked, first_pairs_of
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
@@ -67,6 +68,7 @@ class DirectCourse(Course):
         if phase.shared:
             self.streams.add(outcome)
             self.common.add(outcome)
+        self.levels = None if self._may_share else Levels(tally.scatter, tally.freedom)
         self.seen = self._what_was_seen(tally)
         self.guess = checked(self.guide, self.seen)
         self.order = self._ranked()
@@ -264,7 +266,8 @@ class DirectCourse(Course):
         hopeful = np.clip(np.where(open_, odds, 1.0).min(axis=0), self.tuning.least_hope, 1.0)
         likely = np.maximum(gaps + self.settings.tolerance, self.tuning.slight * doubts)
         scores = np.where(open_, likely / np.sqrt(variances), np.inf).min(axis=0)
-        return Outlook(gaps, doubts, variances, Forecast(precision * hopeful**2, scores))
+        forecast = Forecast(precision * hopeful**2, scores)
+        return Outlook(gaps, doubts, variances, forecast, self.levels)
 
 
 @lru_cache(maxsize=8)
