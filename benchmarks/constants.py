@@ -63,8 +63,10 @@ MODEL = {  # likewise where a model is trusted
     "exploration": (0.02, 0.08),
     "curiosity": (1.0, 9.0),
 }
-BATCHED = {  # likewise if nothing is known about the noise
-    "batched_growth": (1.15, 1.4),
+BATCHED = {  # likewise if nothing is known about the noise; a slower growth takes more looks
+    "batched_growth, batched_looks": ((1.08, 80), (1.25, 35)),
+    "batched_growth": (1.08, 1.18),
+    "batched_looks": (45, 80),
     "batched_trust": (2.0, 8.0),
     "batched_unit": (3.5, 7.0),
     "batch_loss": (0.5, 1.3),
@@ -91,6 +93,7 @@ class Draw:
 
 
 Drawn = Callable[[np.random.Generator], Draw]
+Changes = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ class World:
 class Tuned:
     """PRIME with some constants changed."""
 
-    changes: tuple[tuple[str, float], ...] = ()
+    changes: Changes = ()
 
     def run(self, world: World, problem: None, seed: np.random.SeedSequence) -> Run:
         shape, noise = seed.spawn(2)
@@ -125,7 +128,7 @@ def rows() -> Iterator[Row]:
 
 
 def _chosen(
-    constants: dict[str, tuple[float, float]],
+    constants: dict[str, tuple[Any, Any]],
     families: dict[str, Drawn],
     printed: dict[str, Drawn],
 ) -> Iterator[Row]:
@@ -134,55 +137,64 @@ def _chosen(
     default = held([(world, Tuned(), RUNS) for world in worlds])
     for world, cell in zip(worlds, default, strict=True):
         yield Row(f"constants by default on {world.family}", str(cell))
-    seeming: list[tuple[str, float]] = []
-    for name, values in constants.items():
-        found = [_tried([(name, value)], worlds) for value in values]
+    seeming: list[Changes] = []
+    for names, values in constants.items():
+        changes = [_changes(names, value) for value in values]
+        found = [_tried(change, worlds) for change in changes]
         ratios = [Ratio.of(cells, default) for cells in found]
-        for value, cells, ratio in zip(values, found, ratios, strict=True):
-            yield Row(_work(name, value), _shown(ratio, cells))
-        best, value = min(zip(ratios, values, strict=True), key=lambda pair: pair[0].mean)
+        for change, cells, ratio in zip(changes, found, ratios, strict=True):
+            yield Row(_work(change), _shown(ratio, cells))
+        best, change = min(zip(ratios, changes, strict=True), key=lambda pair: pair[0].mean)
         if best.mean < SEEMS:
-            seeming.append((name, value))
+            seeming.append(change)
     yield from again(seeming, worlds, [World(name) for name in printed])
 
 
-def again(
-    seeming: list[tuple[str, float]], worlds: list[World], printed: list[World]
-) -> Iterator[Row]:
+def again(seeming: list[Changes], worlds: list[World], printed: list[World]) -> Iterator[Row]:
     """Those that seem better, with fresh seeds; and what they would do to other tables."""
     runs, better = AGAIN * RUNS, []
-    default = _tried([], worlds, runs, RUNS) if seeming else []
-    for name, value in seeming:
-        cells = _tried([(name, value)], worlds, runs, RUNS)
+    default = _tried((), worlds, runs, RUNS) if seeming else []
+    for changes in seeming:
+        cells = _tried(changes, worlds, runs, RUNS)
         ratio = Ratio.of(cells, default)
         if ratio.mean < 1:
-            better.append((name, value))
+            better.append(changes)
         yield Row(
-            f"{_work(name, value)}, again with fresh seeds",
+            f"{_work(changes)}, again with fresh seeds",
             _shown(ratio, cells),
             f"≥ {1 - ZONE:g}, else it is moved",
             ratio.mean >= 1 - ZONE,
         )
     if better and printed:
-        cells = _tried(better, printed)
-        ratio = Ratio.of(cells, _tried([], printed))
-        names = " and ".join(f"{name} = {value:g}" for name, value in better)
+        together = tuple(change for changes in better for change in changes)
+        cells = _tried(together, printed)
+        ratio = Ratio.of(cells, _tried((), printed))
         yield Row(
-            f"pulls with {names} / by default, on {', '.join(world.family for world in printed)}",
+            f"pulls with {_said(together)} / by default, "
+            f"on {', '.join(world.family for world in printed)}",
             _shown(ratio, cells),
             f"≤ {1 + ZONE:g}, else defaults flatter the tables of these",
             ratio.mean <= 1 + ZONE,
         )
 
 
-def _tried(
-    changes: list[tuple[str, float]], worlds: list[World], runs: int = RUNS, first: int = 0
-) -> list[Cell]:
-    return held([(world, Tuned(tuple(changes)), runs) for world in worlds], first)
+def _changes(names: str, values: Any) -> Changes:
+    """One constant that is changed, or several that belong together."""
+    several = values if isinstance(values, tuple) else (values,)
+    return tuple(zip(names.split(", "), several, strict=True))
 
 
-def _work(name: str, value: float) -> str:
-    return f"pulls with {name} = {value:g} / {getattr(Tuning(), name):g}, geometric mean"
+def _tried(changes: Changes, worlds: list[World], runs: int = RUNS, first: int = 0) -> list[Cell]:
+    return held([(world, Tuned(changes), runs) for world in worlds], first)
+
+
+def _work(changes: Changes) -> str:
+    usual = " and ".join(f"{getattr(Tuning(), name):g}" for name, _ in changes)
+    return f"pulls with {_said(changes)} / {usual}, geometric mean"
+
+
+def _said(changes: Changes) -> str:
+    return " and ".join(f"{name} = {value:g}" for name, value in changes)
 
 
 def _shown(ratio: Ratio, cells: list[Cell]) -> str:
@@ -239,12 +251,13 @@ def _waves(rng: np.random.Generator) -> Draw:
     return Draw(problem, np.asarray(means).ravel(), np.full(72, 0.8), told)
 
 
-def _boxes(dimension: int, n_arms: int, ratio: float | None = None) -> Drawn:
+def _boxes(dimension: int, n_arms: int, ratio: float | None = None, size: float = 1.0) -> Drawn:
     """Arms in a cube, each with the corners of a box round it in three of the dimensions.
 
     Args:
         ratio: by which noise levels may differ, of which nothing is told; None: all are 1, and
             that is told.
+        size: by which such levels are larger.
     """
 
     def drawn(rng: np.random.Generator) -> Draw:
@@ -257,7 +270,7 @@ def _boxes(dimension: int, n_arms: int, ratio: float | None = None) -> Drawn:
         scales = (
             np.ones(problem.n_pairs)
             if ratio is None
-            else ratio ** rng.uniform(-0.5, 0.5, problem.n_pairs)
+            else size * ratio ** rng.uniform(-0.5, 0.5, problem.n_pairs)
         )
         told = {"noise": Gaussian(1.0 if ratio is None else None), "tolerance": 0.15}
         return Draw(problem, np.asarray(means), scales, told)
@@ -295,6 +308,9 @@ MODELLED = {
 UNKNOWN = {
     "boxes, 12 arms in 4 dimensions, unknown noise": _boxes(4, 12, 4.0),
     "boxes, 25 arms in 6 dimensions, unknown noise": _boxes(6, 25, 4.0),
+    "boxes, 20 arms in 12 dimensions, unknown noise": _boxes(12, 20, 4.0),
+    "boxes, 15 arms in 5 dimensions, unknown noise of 4 times the size": _boxes(5, 15, 4.0, 4.0),
+    "boxes, 8 arms in 3 dimensions, unknown noise of 20 times the size": _boxes(3, 8, 4.0, 20.0),
 }
 TABLES = {f"10 × 5 {kind}": _slippage(kind) for kind in KINDS} | {
     name: _known_game(chances) for name, chances in GAMES.items()

@@ -97,6 +97,15 @@ def test_any_delta_has_a_schedule(noise: Gaussian | SubGaussian, delta: float) -
         assert (planned.boundary > 0).all()
 
 
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-3, 0.01, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.9])
+def test_phases_in_batches_have_a_schedule_for_any_delta(delta: float) -> None:
+    """It is held against waiting when it is made, and none that ships is ever refused."""
+    batched = TUNING.for_batches
+    assert not batched.has_tested_boundary
+    assert len(first_schedule(delta, Gaussian(), batched).sizes) == batched.looks
+    assert len(continuation(1, 5000.0, delta, Gaussian(), batched).sizes) == batched.looks
+
+
 @pytest.mark.parametrize("noise", [Gaussian(1.0), Gaussian()])
 def test_a_schedule_that_rewards_waiting_is_refused(noise: Gaussian) -> None:
     """Stricter looks for long make a boundary that falls."""

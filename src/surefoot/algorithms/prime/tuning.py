@@ -122,9 +122,9 @@ class Tuning(PairwiseTuning):
     promising: float = samples(0.4, 0, 1, "share of the mean gradient above which a pair may join")
 
     batched_growth: float = boundary(
-        1.25, 1.01, 10, "growth where a model is trusted and pulls are put into batches"
+        1.12, 1.01, 10, "growth where a model is trusted and pulls are put into batches"
     )
-    batched_looks: int = boundary(35, 1, 1000, "looks of an epoch, likewise")
+    batched_looks: int = boundary(60, 1, 1000, "looks of an epoch, likewise")
     batched_trust: float = boundary(4.0, 0.01, 1e6, "units of data that count less, likewise")
     batched_unit: float = samples(5.0, 1, 10_000, "pulls of a unit for each dimension, likewise")
     batched_exploration: float = samples(0.01, 0, 1, "share of the pulls that explore, likewise")
@@ -215,7 +215,7 @@ class Tuning(PairwiseTuning):
 
     @property
     def for_batches(self) -> Tuning:
-        """The same with fewer, larger phases: only these have enough pulls for many batches."""
+        """The same with fewer looks: few runs get so far, and all of them share δ."""
         growth, looks, trust = self.batched_growth, self.batched_looks, self.batched_trust
         plan = replace(self, growth=growth, looks=looks, trust=trust, strictness=0.0)
         return replace(
