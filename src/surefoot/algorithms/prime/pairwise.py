@@ -89,7 +89,7 @@ class PairwiseTuning:
         "together; 0: each is held against what is known of shapes, by itself",
     )
     skew_chance: float = samples(
-        0.001,
+        0.0001,
         0,
         1,
         "chance below which comparisons are too quiet for the noise of their pairs, which then "
