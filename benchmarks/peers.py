@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import product, zip_longest
 
 import numpy as np
 
@@ -100,15 +100,16 @@ def _zones() -> Iterator[Row]:
 
 
 def _streams() -> Iterator[Row]:
-    for kind in KINDS:
-        for correlation in (0.0, 0.5, 0.8):
-            contest = Contest(
-                f"10 × 5 {kind}, common random numbers, correlation {correlation:g}",
-                mean_rewards(kind, 10, 5),
-                equal_scales(10, 5),
-                correlation=correlation,
-            )
-            yield from _contested(contest, SHARING, 0.85)
+    for kind, spread, correlation in product(KINDS, ("equal", "unequal"), (0.0, 0.5, 0.8)):
+        scales, target = SPREADS[spread]
+        said = ", unequal variances" if spread == "unequal" else ""
+        contest = Contest(
+            f"10 × 5 {kind}, common random numbers, correlation {correlation:g}{said}",
+            mean_rewards(kind, 10, 5),
+            scales(10, 5),
+            correlation=correlation,
+        )
+        yield from _contested(contest, SHARING, target)
 
 
 def _games() -> Iterator[Row]:

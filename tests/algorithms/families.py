@@ -37,7 +37,7 @@ SPENDERS = ("stableopt", "r-ocba", "ar-ocba", "equal")  # of a budget
 CERTIFYING = [name for name in NAMES if name not in ZONES + SPENDERS]
 
 
-def made_for(name: str, instance: Instance) -> Algorithm:
+def made_for(name: str, instance: Instance, **others: Any) -> Algorithm:
     """The algorithm of that name; the oracle is told θ, and a zone is a little below the gap."""
     options: dict[str, Any] = {"theta": instance[1]} if name == "oracle" else {}
     if name in ZONES:
@@ -49,7 +49,7 @@ def made_for(name: str, instance: Instance) -> Algorithm:
         options = {"growth": 4.0}
     if name == "robust-track-and-stop":
         options = {"growth": 3.0}  # a design for each look is what it spends its time on
-    return algorithm_from(name, **options)
+    return algorithm_from(name, **options, **others)
 
 
 def noise_for(name: str, scale: float = 1.0) -> Noise:

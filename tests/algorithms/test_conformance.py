@@ -11,17 +11,24 @@ from surefoot.simulate import Family, LinearSimulator
 from surefoot.testing import AlgorithmSuite
 from tests.algorithms.families import NAMES, SPENDERS, ZONES, made_for, noise_for, simulated
 
+CHOICES: dict[str, dict[str, Any]] = {  # that an algorithm has beside its usual ones
+    "two-stage-rsb": {"rule": ("multiplicative", "one-sample", "direct")},
+    "m-lucb": {"threshold": ("heuristic",)},
+    "m-kl-lucb": {"threshold": ("heuristic",)},
+    "m-racing": {"threshold": ("heuristic",)},
+}
 
-def suite_of(name: str) -> type[AlgorithmSuite]:
-    """The suite for the algorithm of that name."""
+
+def suite_of(name: str, **others: Any) -> type[AlgorithmSuite]:
+    """The suite for the algorithm of that name, with its usual options or others."""
 
     class Suite(AlgorithmSuite):
-        certifies = name not in ZONES + SPENDERS
+        certifies = name not in ZONES + SPENDERS and others.get("threshold") != "heuristic"
         spends_budget = name in SPENDERS
         trust = "pairs" if name in PEERS else "model"
 
         def make(self, instance: Instance) -> Algorithm:
-            return made_for(name, instance)
+            return made_for(name, instance, **others)
 
         def noise(self, scale: float = 1.0) -> Noise:
             return noise_for(name, scale)
@@ -31,8 +38,14 @@ def suite_of(name: str) -> type[AlgorithmSuite]:
         ) -> LinearSimulator:
             return simulated(name, instance, noise, seed, family)
 
-    Suite.__name__ = Suite.__qualname__ = f"Test {name}"
+    Suite.__name__ = Suite.__qualname__ = " ".join(["Test", name, *others.values()])
     return Suite
 
 
-globals().update({f"Test {name}": suite_of(name) for name in NAMES})
+SUITES = [suite_of(name) for name in NAMES] + [
+    suite_of(name, **{option: choice})
+    for name, options in CHOICES.items()
+    for option, choices in options.items()
+    for choice in choices
+]
+globals().update({suite.__name__: suite for suite in SUITES})

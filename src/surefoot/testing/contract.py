@@ -174,7 +174,7 @@ class Contract(Harness):
     def test_tolerance_is_used_or_refused_with_a_reason(self) -> None:
         instance = classic(3, 0.3)
         if self.make(instance).supports_tolerance:
-            assert self.solved(instance, tolerance=0.5).certified
+            assert self.solved(instance, tolerance=0.5).certified is self.certifies
         else:
             with pytest.raises(InputError, match="has no tolerance"):
                 self.begun(instance, tolerance=0.5)
