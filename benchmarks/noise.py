@@ -181,17 +181,17 @@ def _skewed() -> Iterator[Case]:
 def _falls() -> Iterator[Case]:
     """What is rare in one pair, and not seen elsewhere: few pulls show no noise at all there."""
     quiet, noisy = rewards.normal(0.0, 0.05), rewards.normal()
-    for rarity, least in product((6, 20), (None, 60)):
-        fall = rewards.falls(1 / rarity)
+    for rarity, beside, least in product((6, 20), (0.0, 0.05), (None, 60)):
+        fall = rewards.falls(1 / rarity, beside)
         draws = [quiet, quiet, fall, rewards.normal(1.0), rewards.normal(-1.0), noisy]
         options = {"noise": Gaussian(), "trust": "pairs", "budget": LONGER}
-        said = ""
+        said, asked = " of a pair that else is as quiet" if beside else "", ""
         if least is not None:
             tuned = Prime(tuning=Tuning(score_least=least))
             options |= {"algorithm": tuned, "budget": 4 * LONGER}
-            said = f", score_least = {least}"
+            asked = f", score_least = {least}"
         yield Case(
-            f"falls in 1 of {rarity} pulls against a quiet arm{said}",
+            f"falls in 1 of {rarity} pulls{said} against a quiet arm{asked}",
             TABULAR,
             0,
             _from(draws),

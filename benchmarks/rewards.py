@@ -57,10 +57,15 @@ def disasters(mean: float = 0.0, sign: float = -1.0) -> Draw:
     return draw
 
 
-def falls(chance: float, mean: float = 0.0) -> Draw:
-    """Standard deviation 1: always the same but for falls, which come with this chance."""
+def falls(chance: float, noise: float = 0.0) -> Draw:
+    """Mean 0 and standard deviation 1 but for `noise`: only falls, which come with this chance."""
     size = 1 / np.sqrt(chance * (1 - chance))
-    return lambda rng, n: mean + size * (chance - (rng.random(n) < chance))
+
+    def draw(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+        fallen = size * (chance - (rng.random(n) < chance))
+        return fallen + noise * rng.standard_normal(n) if noise else fallen
+
+    return draw
 
 
 def coin(mean: float) -> Draw:

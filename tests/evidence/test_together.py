@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.arrays import Array, IntArray
+from surefoot.evidence.levels import Levels
 from surefoot.evidence.student import student_scores
-from surefoot.evidence.together import Levels, Suspicion, Together, Weighed
+from surefoot.evidence.together import Suspicion, Together, Weighed
 
 SIZES, OFFSETS = np.array([2, 3]), np.array([0, 2, 5])
 SUSPICION = Suspicion(clear=0.5, hidden=5.0, fall=4.0)
@@ -155,10 +156,11 @@ def _held(values: Array, levels: Levels | None, chance: float = 0.001) -> float:
 
 
 def _levels(own: float, rival: float) -> Levels:
-    """Deviations of the compared pairs, each known by eleven degrees of freedom."""
-    scatter, freedom = np.zeros(5), np.zeros(5)
-    scatter[[0, 3]], freedom[[0, 3]] = 11 * np.array([own, rival]) ** 2, 11
-    return Levels(scatter, freedom)
+    """Deviations of the compared pairs, each known by twelve pulls."""
+    counts, means, scatter = np.zeros(5, dtype=np.int64), np.zeros(5), np.zeros(5)
+    counts[[0, 3]], means[[0, 3]] = 12, (1.0, 0.0)
+    scatter[[0, 3]] = 11 * np.array([own, rival]) ** 2
+    return Levels(counts, means, scatter)
 
 
 @pytest.mark.parametrize("louder", [(2.0, 0.1), (0.1, 2.0)])
@@ -189,3 +191,30 @@ def test_levels_are_in_the_units_of_rewards() -> None:
     values = 1 + 0.1 * np.random.default_rng(3).standard_normal((8, 1, 1))
     alone = _held(values, _levels(2.0, 0.1))
     assert _held(1e6 * values, _levels(2e6, 1e5)) == pytest.approx(alone)
+
+
+def _after(gap: float, n: int, levels: Levels, silent: float = 4.0) -> float:
+    """Evidence from that many pulls of two pairs, of which the own never varies."""
+    suspicion = SUSPICION._replace(silent=silent)
+    together, quiet = _together(suspicion=suspicion), np.random.default_rng(6)
+    values = gap - 0.01 * quiet.standard_normal((n, 1, 1))
+    return float(together.add(Cells(), _phase(values), levels)[0, 0, 0])
+
+
+def test_a_pair_that_never_varied_may_still_fall() -> None:
+    """As far as the noise of another pair makes likely: then few pulls say little, many enough."""
+    levels = _levels(0.0, 0.01)
+    scatter = levels.scatter.copy()
+    scatter[4], levels.counts[4] = 11.0, 12
+    levels = levels._replace(scatter=scatter)
+    assert levels.silent.tolist() == [True, False, False, False, False]
+    assert _after(0.5, 8, levels, silent=0.0) > 4
+    assert _after(0.5, 8, levels) < 0.5
+    assert _after(0.5, 80, levels) > 4
+    assert _after(20.0, 8, levels) > 2.5  # so far ahead that no such fall matters
+
+
+def test_where_nothing_varies_no_fall_is_expected() -> None:
+    levels = _levels(0.0, 0.0)
+    assert levels.silent.sum() == 2
+    assert _after(0.5, 8, levels) == _after(0.5, 8, levels, silent=0.0)

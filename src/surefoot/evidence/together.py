@@ -16,6 +16,7 @@ from scipy import special
 
 from surefoot.arrays import Array, IntArray
 from surefoot.evidence.caution import Compared, Moments, Shapes, deviation, skewness
+from surefoot.evidence.levels import Levels
 from surefoot.evidence.student import ROUNDING, corrected, normal_scores, with_a_fall
 from surefoot.groups import members_of
 
@@ -37,25 +38,17 @@ class Suspicion(NamedTuple):
         clear: standard errors of a skewness that may be chance.
         hidden: a skewness seen in n batches may be larger by this share of 1 / √n.
         fall: a fall that may still come, in the largest one seen.
-        chance: below which contrasts are too quiet for the noise of their pairs; 0: none is.
+        chance: below which contrasts are too quiet for the noise of their pairs; 0: none is, as it
+            must be if streams are shared.
+        silent: a fall that may still come where a pair never varied, in the largest deviation of
+            any pair.
     """
 
     clear: float
     hidden: float
     fall: float
     chance: float = 0.0
-
-
-class Levels(NamedTuple):
-    """The noise of pairs by all their pulls, in a pilot and against other pairs too.
-
-    Attributes:
-        scatter: (n_pairs,) squared deviations from the pairs' means.
-        freedom: (n_pairs,) their degrees of freedom.
-    """
-
-    scatter: Array
-    freedom: Array
+    silent: float = 0.0
 
 
 class Weighed(NamedTuple):
@@ -124,9 +117,8 @@ class Together:
         self._sums = {}
 
     def add(self, where: Tested, phase: Weighed, levels: Levels | None = None) -> Array:
-        """(2, n_own, n_tested) what a phase adds to the walks, plain and eased.
-
-        Levels are those of independent pulls: differences of shared streams may be quieter.
+        """(2, n_own, n_tested) what a phase adds to the walks, plain and eased; `levels` are the
+        noise of all pairs, this phase's included, if columns are pairs.
         """
         units = phase.units * self._unit_for(phase.values / phase.units)
         phase = phase._replace(values=phase.values / units, units=units)
@@ -185,20 +177,30 @@ class Together:
 
         moments, falls = self.shapes.seen(where.challenger, cells)
         gains, reaches, pulls = sums.gains[cells], sums.reaches[cells], sums.pulls[cells]
-        inverse = _inverse(self._spread(where, columns, moments, levels), gains)
+        own = self._offsets[where.challenger] + where.places
+        inverse = _inverse(self._spread(own, columns, moments, levels), gains)
         times = sums.times[where.arms]
         root = np.sqrt(np.where(times > 0, times, 1.0))  # nothing was gained in no time
         shape = of_arms(self._feared(moments) * sums.lopsided[cells]) / root**3
         plain = of_arms(inverse * gains) / root
         eased = self._tolerance * of_arms(inverse * reaches) / root
         t, size = np.stack([plain, plain + eased]), np.maximum(of_arms(pulls), 2.0)
-        fall = self._suspicion.fall * of_arms(falls * inverse * pulls) / size
-        fallen = with_a_fall(t / np.sqrt(size), np.ones_like(size), size, fall)
-        lowered = np.minimum(t, np.maximum(corrected(t, shape / 3), fallen))
+
+        def fallen(fall: Array) -> Array:
+            """What would be left of t if one more value had been seen, that far below."""
+            far = of_arms(fall * inverse * pulls) / size
+            return with_a_fall(t / np.sqrt(size), np.ones_like(size), size, far)
+
+        skewed = np.maximum(corrected(t, shape / 3), fallen(self._suspicion.fall * falls))
+        lowered = np.minimum(t, skewed)
+        if levels is not None and self._suspicion.silent and levels.silent.any():
+            unseen = self._unseen(own, columns, levels)
+            doubted = of_arms(unseen) > 0
+            lowered = np.where(doubted, np.minimum(lowered, fallen(unseen)), lowered)
         return np.asarray(root * normal_scores(lowered, np.maximum(of_arms(moments.freedom), 1)))
 
     def _spread(
-        self, where: Tested, columns: IntArray, moments: Moments, levels: Levels | None
+        self, own: IntArray, columns: IntArray, moments: Moments, levels: Levels | None
     ) -> Array:
         """(n_own, n_columns) deviations of contrasts; those of their pairs where contrasts were
         quieter than chance makes them: what is rare was seen elsewhere, and not here.
@@ -206,17 +208,25 @@ class Together:
         spread = deviation(moments)
         if levels is None or not self._suspicion.chance:
             return spread
-        own = self._offsets[where.challenger] + where.places
-        variances = levels.scatter / np.maximum(levels.freedom, 1) / (self._unit or 1.0) ** 2
+        variances = levels.variances / (self._unit or 1.0) ** 2
 
         def too_quiet(pairs: IntArray) -> NDArray[np.bool_]:
             ratio = variances[pairs] / np.maximum(spread**2, 1e-300)
-            freedom = np.maximum(levels.freedom[pairs], 1), np.maximum(moments.freedom, 1)
-            return np.asarray(special.fdtrc(*freedom, ratio) < self._suspicion.chance)
+            known = np.maximum(moments.freedom, 1)
+            chance = special.fdtrc(levels.freedom[pairs], known, ratio)
+            return np.asarray(chance < self._suspicion.chance)
 
         of_pairs = np.sqrt(variances[own][:, None] + variances[columns])
         seen_elsewhere = too_quiet(own[:, None]) | too_quiet(columns[None, :])
         return np.where(seen_elsewhere, np.maximum(spread, of_pairs), spread)
+
+    def _unseen(self, own: IntArray, columns: IntArray, levels: Levels) -> Array:
+        """(n_own, n_columns) a fall that is still to come where one of the pairs never varied: as
+        large as the noise of others makes likely. 0 where both did.
+        """
+        largest = float(np.sqrt(levels.variances.max())) / (self._unit or 1.0)
+        silent = levels.silent[own][:, None] | levels.silent[columns]
+        return np.where(silent, self._suspicion.silent * largest, 0.0)
 
     def _feared(self, moments: Moments) -> Array:
         """The skewness that there may be: a few batches hide what is rare."""

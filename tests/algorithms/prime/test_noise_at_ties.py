@@ -108,6 +108,29 @@ class Rare:
         return sf.Outcome.from_rewards(phase, 6, pairs, rewards.astype(float))
 
 
+class Falling:
+    """A pair that always gives the same, but for falls in one of 20 pulls, against a quiet arm."""
+
+    def __init__(self, seed: int) -> None:
+        self.generator = np.random.default_rng(seed)
+        self.means = np.array([0.0, 0.0, 0.2, 1.0, -1.0, 0.0])
+        self.scales = np.array([0.05, 0.05, 0.0, 1.0, 1.0, 1.0])
+
+    def pull(self, phase: sf.Phase) -> sf.Outcome:
+        pairs = np.repeat(np.arange(6), phase.counts)
+        fallen = (pairs == 2) & (self.generator.random(len(pairs)) < 0.05)
+        rewards = self.generator.normal(self.means[pairs], self.scales[pairs]) - 4 * fallen
+        return sf.Outcome.from_rewards(phase, 6, pairs, rewards)
+
+
+@pytest.mark.statistical
+def test_a_pair_that_never_varied_is_not_believed_at_once() -> None:
+    usual = {"trust": "pairs", "budget": 3 * BUDGET}
+    assert not too_many(excluded(TABULAR, Falling, **usual))
+    credulous = sf.Prime(tuning=sf.Tuning(silent_fall=0.0, skew_chance=0.0))
+    assert too_many(excluded(TABULAR, Falling, algorithm=credulous, **usual))
+
+
 COINS = np.array([0.5, 0.5, 0.5, 0.9, 0.2, 0.5])
 BOUNDED: dict[str, Simulators] = {
     "coins": lambda seed: sf.LinearSimulator(TABULAR, COINS, seed=seed, family="bernoulli"),

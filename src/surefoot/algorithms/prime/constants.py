@@ -146,6 +146,7 @@ UNNAMED: Mapping[str, Any] = MappingProxyType(
         "batched_clear": 1.0,
         "skew_fall": 0.0,
         "skew_chance": 0.0,
+        "silent_fall": 0.0,
         "wealth_least": 4,
         "wealth_most": 2000,
         "batch_choices": (5, 6, 7, 8, 10, 12, 15, 20, 25, 30),

@@ -95,9 +95,22 @@ class PairwiseTuning:
         "chance below which comparisons are too quiet for the noise of their pairs, which then "
         "counts; 0: never",
     )
+    silent_fall: float = samples(
+        4.0,
+        0,
+        1e6,
+        "fall that may still come where a pair never varied, in the largest standard deviation of "
+        "any pair; 0: none",
+    )
     wealth_least: int = samples(4, 1, 10_000, "batches of a wager, and pulls of a pair, at least")
     wealth_most: int = samples(2000, 1, 10**9, "batches of a wager at most")
 
     @property
     def suspicion(self) -> Suspicion:
-        return Suspicion(self.skew_clear, self.skew_hidden, self.skew_fall, self.skew_chance)
+        return Suspicion(
+            clear=self.skew_clear,
+            hidden=self.skew_hidden,
+            fall=self.skew_fall,
+            chance=self.skew_chance,
+            silent=self.silent_fall,
+        )

@@ -17,6 +17,7 @@ from surefoot.algorithms.prime.direct.judges import (
     StudentJudge,
 )
 from surefoot.algorithms.prime.tuning import Tuning
+from surefoot.evidence.levels import Levels
 from surefoot.statistics import Outcome, Phase
 from tests.evidence.phases import LEVEL, drawn
 
@@ -29,7 +30,7 @@ OUTLOOK = Outlook(
     np.full((1, 2), 0.1),
     np.full((1, 2), 0.1),
     Forecast(np.ones(2), np.ones(2)),
-    None,
+    Levels.unknown(3),
 )
 COUNTS = np.array([12, 18, 31])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -43,6 +44,8 @@ JUDGES: dict[str, type[NormalJudge]] = {
 
 def direct_course(problem: RobustProblem, settings: Settings, tuning: Tuning) -> DirectCourse:
     """The course that the settings ask for: by their noise, guide and objective."""
+    if settings.common_random_numbers:  # differences are rightly quieter than their pairs
+        tuning = replace(tuning, skew_chance=0.0)
     judge, attained = _judge(problem, settings, tuning)
     guide = guide_from(settings.guide, problem)
     course = GuessCourse if settings.objective == "guess" else DirectCourse

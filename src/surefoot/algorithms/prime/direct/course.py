@@ -23,7 +23,7 @@ from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
 from surefoot.design.rounding import by_remainders
 from surefoot.evidence.attained import Attained
-from surefoot.evidence.together import Levels
+from surefoot.evidence.levels import Levels
 from surefoot.guides import Guide, Seen, checked, first_pairs_of
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
@@ -49,6 +49,7 @@ class DirectCourse(Course):
         self.elimination.begin(attained)
         self.order = np.arange(problem.n_arms)
         self.streams, self.common = Streams(problem.n_pairs, tuning), CommonShifts(tuning)
+        self.levels = Levels.unknown(problem.n_pairs)
         self.per_pair = 0.0  # pulls of a compared pair, in all phases that count
         self.first_pulls: int | None = None
         self.contest: Contest | None = None
@@ -68,7 +69,7 @@ class DirectCourse(Course):
         if phase.shared:
             self.streams.add(outcome)
             self.common.add(outcome)
-        self.levels = None if self._may_share else Levels(tally.scatter, tally.freedom)
+        self.levels = self.levels.after(outcome)
         self.seen = self._what_was_seen(tally)
         self.guess = checked(self.guide, self.seen)
         self.order = self._ranked()

@@ -14,8 +14,9 @@ from surefoot.algorithms.prime.direct.contest import Contest
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array, IntArray
 from surefoot.evidence.betting import Prior, log_wealth
+from surefoot.evidence.levels import Levels
 from surefoot.evidence.student import normal_scores, student_scores
-from surefoot.evidence.together import Levels, Together, Weighed
+from surefoot.evidence.together import Together, Weighed
 from surefoot.statistics import Outcome, Phase
 
 
@@ -27,14 +28,14 @@ class Outlook(NamedTuple):
         doubts: (n_own, n_tested) standard deviations of these expectations.
         variances: (n_own, n_tested) of the differences as the phase will estimate them.
         forecast: what the phase is expected to say about each arm.
-        levels: the noise of all pairs; None where streams may be shared.
+        levels: the noise of all pairs, by all their pulls.
     """
 
     gaps: Array
     doubts: Array
     variances: Array
     forecast: Forecast
-    levels: Levels | None
+    levels: Levels
 
 
 class Missing(NamedTuple):
@@ -197,7 +198,8 @@ class StudentJudge(NormalJudge):
         plain = student_scores(values, 0.0)
         eased = student_scores(values, self.tolerance) if self.tolerance else plain
         weighed = Weighed(values, layout, np.ones_like(layout), steps, np.stack([plain, eased]))
-        return Verdicts(*self.together.add(contest, weighed, outlook.levels))
+        levels = outlook.levels.after(outcome)
+        return Verdicts(*self.together.add(contest, weighed, levels))
 
     def scores(self, contest: Contest, phase: Phase, outcome: Outcome) -> Verdicts:
         """Each phase by itself, lowered by what is known of shapes: as studies were begun once."""

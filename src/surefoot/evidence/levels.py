@@ -1,0 +1,60 @@
+"""The noise of pairs by all their pulls, in a pilot and against other pairs too.
+
+Evidence is never divided by it, for past levels may not standardise. It only says where a
+comparison was too quiet to be believed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.arrays import Array
+from surefoot.evidence.student import ROUNDING
+from surefoot.statistics import Counts, Outcome
+
+
+class Levels(NamedTuple):
+    """Pulls of each pair as one sample, whatever phases they came in.
+
+    Attributes:
+        counts: (n_pairs,) pulls so far.
+        means: (n_pairs,) of their rewards; 0 where there are none.
+        scatter: (n_pairs,) squared deviations from these means.
+    """
+
+    counts: Counts
+    means: Array
+    scatter: Array
+
+    @classmethod
+    def unknown(cls, n_pairs: int) -> Levels:
+        """Before any pull."""
+        return cls(np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs), np.zeros(n_pairs))
+
+    def after(self, outcome: Outcome) -> Levels:
+        """The same with one more phase: what its means are off by counts as well."""
+        counts = self.counts + outcome.counts
+        total = np.maximum(counts, 1)
+        off = outcome.sums / np.maximum(outcome.counts, 1) - self.means
+        means = self.means + off * outcome.counts / total
+        between = off**2 * self.counts * outcome.counts / total
+        return Levels(counts, means, self.scatter + outcome.scatter + between)
+
+    @property
+    def freedom(self) -> Counts:
+        """(n_pairs,) degrees of freedom of the scatter, 1 at least."""
+        return np.asarray(np.maximum(self.counts - 1, 1))
+
+    @property
+    def variances(self) -> Array:
+        """(n_pairs,) of single pulls."""
+        return np.asarray(self.scatter / self.freedom)
+
+    @property
+    def silent(self) -> NDArray[np.bool_]:
+        """(n_pairs,) whether all pulls of a pair gave the same, which normal ones never do."""
+        rounding = self.counts * (ROUNDING * self.means) ** 2
+        return np.asarray((self.counts > 1) & (self.scatter <= rounding))
