@@ -25,12 +25,12 @@ def test_phases_make_one_sample(seed: int, size: float) -> None:
     for pair, rewards in enumerate(seen):
         if len(rewards) > 1:
             assert levels.means[pair] == pytest.approx(np.mean(rewards))
-            assert levels.variances[pair] == pytest.approx(np.var(rewards, ddof=1), rel=1e-6)
+            assert levels.deviations[pair] == pytest.approx(np.std(rewards, ddof=1), rel=1e-6)
 
 
 def test_nothing_is_known_before_a_second_pull() -> None:
     one = Levels.unknown(2).after(Outcome.from_rewards(0, 2, [0], [3.0]))
-    assert one.variances.tolist() == [0.0, 0.0]
+    assert one.deviations.tolist() == [0.0, 0.0]
     assert not one.silent.any()
 
 
@@ -38,7 +38,7 @@ def test_a_fall_in_a_phase_of_one_pull_is_seen() -> None:
     levels = Levels.unknown(1)
     for index, reward in enumerate([1.0, 1.0, -5.0]):
         levels = levels.after(Outcome.from_rewards(index, 1, [0], [reward]))
-    assert levels.variances == pytest.approx([12.0])
+    assert levels.deviations == pytest.approx([np.sqrt(12)])
     assert not levels.silent.any()
 
 
@@ -51,3 +51,10 @@ def test_a_pair_that_never_varies_is_silent_up_to_rounding(reward: float) -> Non
         outcome = Outcome.from_rewards(index, 2, [0] * 7 + [1] * 2, rewards)
         levels = levels.after(outcome)
     assert levels.silent.tolist() == [True, False]
+
+
+def test_a_little_noise_on_large_rewards_is_none_the_less_noise() -> None:
+    rewards = 1.7e9 + 1e-3 * np.random.default_rng(1).standard_normal(12)
+    assert not Levels.unknown(1).after(Outcome.from_rewards(0, 1, [0] * 12, rewards)).silent[0]
+    constant = Outcome.from_rewards(0, 1, [0] * 200_000, [0.1] * 200_000)
+    assert Levels.unknown(1).after(constant).silent[0]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import special
 
 from surefoot.arrays import Array, IntArray
 from surefoot.evidence.levels import Levels
 from surefoot.evidence.student import student_scores
 from surefoot.evidence.together import Suspicion, Together, Weighed
+from surefoot.statistics import Outcome
 
 SIZES, OFFSETS = np.array([2, 3]), np.array([0, 2, 5])
 SUSPICION = Suspicion(clear=0.5, hidden=5.0, fall=4.0)
@@ -150,71 +153,140 @@ def test_a_clock_that_stands_still_says_nothing() -> None:
     np.testing.assert_array_equal(added, 0.0)
 
 
-def _held(values: Array, levels: Levels | None, chance: float = 0.001) -> float:
-    together = _together(suspicion=SUSPICION._replace(chance=chance))
-    return float(together.add(Cells(), _phase(values), levels)[0, 0, 0])
+WARY = SUSPICION._replace(chance=0.001, silent=4.0, silence=60)
+CELLS = {  # challenger, place, column, arm: of three arms with 2, 3 and 2 pairs
+    "first": (0, 0, 3, 1),
+    "last": (2, 1, 0, 0),
+    "middle": (1, 2, 6, 2),
+}
 
 
-def _levels(own: float, rival: float) -> Levels:
-    """Deviations of the compared pairs, each known by twelve pulls."""
-    counts, means, scatter = np.zeros(5, dtype=np.int64), np.zeros(5), np.zeros(5)
-    counts[[0, 3]], means[[0, 3]] = 12, (1.0, 0.0)
-    scatter[[0, 3]] = 11 * np.array([own, rival]) ** 2
-    return Levels(counts, means, scatter)
+class Compared(NamedTuple):
+    """One pair of a challenger against one of another arm, and what all pulls say of the noise."""
+
+    challenger: int
+    place: int
+    column: int
+    arm: int
+
+    @property
+    def cells(self) -> Cells:
+        return Cells(self.challenger, *(np.array([k]) for k in (self.place, self.column, self.arm)))
+
+    def levels(self, own: float, rival: float, other: float = 0.0, pulls: int = 12) -> Levels:
+        """Deviations of the two, and of another pair of the rival's arm."""
+        offsets = np.array([0, 2, 5, 7])
+        pairs = [offsets[self.challenger] + self.place, self.column]
+        others = np.setdiff1d(np.arange(offsets[self.arm], offsets[self.arm + 1]), self.column)
+        counts, means, scatter = np.zeros(7, dtype=np.int64), np.zeros(7), np.zeros(7)
+        counts[[*pairs, others[0]]], means[pairs] = pulls, (1.0, 0.0)
+        scatter[[*pairs, others[0]]] = (pulls - 1) * np.array([own, rival, other]) ** 2
+        return Levels(counts, means, scatter)
+
+    def held(
+        self,
+        values: Array,
+        levels: Levels | None,
+        suspicion: Suspicion = WARY,
+        lean: float = 1.0,
+    ) -> float:
+        together = Together(np.array([2, 3, 2]), np.array([0, 2, 5, 7]), 0.0, suspicion)
+        phase = _phase(values)._replace(leans=lean)
+        return float(together.add(self.cells, phase, levels)[0, 0, 0])
+
+
+@pytest.fixture(params=CELLS.values(), ids=CELLS)
+def compared(request: pytest.FixtureRequest) -> Compared:
+    return Compared(*request.param)
+
+
+def _quiet(gap: float = 1.0, deviation: float = 0.1, n: int = 8) -> Array:
+    return gap + deviation * np.random.default_rng(3).standard_normal((n, 1, 1))
 
 
 @pytest.mark.parametrize("louder", [(2.0, 0.1), (0.1, 2.0)])
-def test_a_fall_that_was_seen_elsewhere_counts_here(louder: tuple[float, float]) -> None:
+def test_a_fall_that_was_seen_elsewhere_counts_here(
+    compared: Compared, louder: tuple[float, float]
+) -> None:
     """Either pair's; and as much as if these batches had had the noise of their pairs."""
-    quiet = 1 + 0.1 * np.random.default_rng(3).standard_normal((8, 1, 1))
-    assert _held(quiet, None) > 3
-    assert _held(quiet, _levels(*louder), chance=0.0) == _held(quiet, None)
-    assert 0 < _held(quiet, _levels(*louder)) < 2
+    alone, levels = compared.held(_quiet(), None), compared.levels(*louder)
+    assert alone > 3
+    assert compared.held(_quiet(), levels, WARY._replace(chance=0.0)) == alone
+    held = compared.held(_quiet(), levels)
+    t = np.sqrt(8) * _quiet().mean() / np.hypot(*louder)
+    assert held == pytest.approx(special.ndtri(special.stdtr(7, t)))
 
 
-def test_pairs_that_are_as_noisy_as_their_differences_change_nothing() -> None:
-    rng = np.random.default_rng(4)
-    for _ in range(200):
-        values = 0.5 + np.sqrt(1 + 4) * rng.standard_normal((8, 1, 1))
-        seen = np.sqrt(rng.chisquare(11, 2) / 11) * [1.0, 2.0]
-        assert _held(values, _levels(*seen)) == _held(values, None)
+@pytest.mark.parametrize(("own", "rival"), [(8, 8), (48, 8), (8, 48)])
+@pytest.mark.parametrize("scales", [(1.0, 1.0), (1.0, 0.05), (0.05, 1.0)])
+def test_pairs_that_are_as_noisy_as_their_differences_change_nothing(
+    own: int, rival: int, scales: tuple[float, float]
+) -> None:
+    """However unequal their noise and their pulls are."""
+    rng, compared = np.random.default_rng(4), Compared(*CELLS["last"])
+    parts = np.array([8 / own, 8 / rival])
+    layout, lean = parts.sum() / 2, 2 * parts[0] / parts.sum()
+    deviation = np.sqrt((parts * np.square(scales)).sum() / layout)
+    for _ in range(100):
+        values = 0.5 + deviation * rng.standard_normal((8, 1, 1))
+        seen = compared.levels(*(np.sqrt(rng.chisquare(11, 2) / 11) * scales))
+        assert compared.held(values, seen, lean=lean) == compared.held(values, None)
 
 
-def test_levels_only_lower() -> None:
-    rng = np.random.default_rng(5)
-    for _ in range(200):
-        values, spread = rng.normal(size=(8, 1, 1)), rng.exponential(3.0, 2)
-        assert _held(values, _levels(*spread), chance=1.0) <= student_scores(values, 0.0)[0, 0]
+@given(seed=st.integers(0, 10_000))
+def test_levels_only_lower(seed: int) -> None:
+    """Over phases, columns and both kinds of walks, wherever these are."""
+    rng = np.random.default_rng(seed)
+    wary, plain = (_together(0.3, suspicion) for suspicion in (WARY, SUSPICION))
+    levels, held = Levels.unknown(5), np.zeros((2, 2))
+    for index in range(6):
+        pairs = np.repeat(np.arange(5), 3)
+        rewards = rng.normal(size=15) * rng.choice([0, 0, 0.1, 5], 15)
+        levels = levels.after(Outcome.from_rewards(index, 5, pairs, rewards))
+        where = Cells(columns=np.array([rng.integers(2, 5)]))
+        values = rng.normal() + rng.exponential() * rng.normal(size=(6, 1, 1))
+        phase = _phase(values, 0.3, float(rng.exponential()))._replace(leans=rng.uniform(0, 2))
+        held[0] += wary.add(where, phase, levels)[:, 0, 0]
+        held[1] += plain.add(where, phase)[:, 0, 0]
+        assert (held[0] <= held[1] + 1e-9).all()
 
 
-def test_levels_are_in_the_units_of_rewards() -> None:
-    values = 1 + 0.1 * np.random.default_rng(3).standard_normal((8, 1, 1))
-    alone = _held(values, _levels(2.0, 0.1))
-    assert _held(1e6 * values, _levels(2e6, 1e5)) == pytest.approx(alone)
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_levels_are_in_the_units_of_rewards(size: float) -> None:
+    compared = Compared(*CELLS["middle"])
+    for noise in ((2.0, 0.1), (0.0, 0.1)):
+        alone = compared.held(_quiet(), compared.levels(*noise, other=1.0))
+        levels = compared.levels(*(size * np.array(noise)), other=size)
+        levels = levels._replace(means=size * levels.means)
+        assert compared.held(size * _quiet(), levels) == pytest.approx(alone)
 
 
-def _after(gap: float, n: int, levels: Levels, silent: float = 4.0) -> float:
-    """Evidence from that many pulls of two pairs, of which the own never varies."""
-    suspicion = SUSPICION._replace(silent=silent)
-    together, quiet = _together(suspicion=suspicion), np.random.default_rng(6)
-    values = gap - 0.01 * quiet.standard_normal((n, 1, 1))
-    return float(together.add(Cells(), _phase(values), levels)[0, 0, 0])
+@pytest.mark.parametrize("silent", [(0.0, 0.01), (0.01, 0.0)], ids=["own", "rival"])
+def test_a_pair_that_never_varied_may_still_fall(
+    compared: Compared, silent: tuple[float, float]
+) -> None:
+    """As far as the noise of their arms makes likely: then few pulls say little, many enough."""
+
+    def after(gap: float, n: int, pulls: int = 12, suspicion: Suspicion = WARY) -> float:
+        levels = compared.levels(*silent, other=1.0, pulls=pulls)
+        levels = levels._replace(means=np.where(levels.means, gap, 0.0))
+        return compared.held(_quiet(gap, 0.01, n), levels, suspicion)
+
+    assert after(0.5, 8, suspicion=WARY._replace(silent=0.0)) > 4
+    assert after(0.5, 8) < 0.5
+    assert after(0.5, 50, 50) > 3
+    assert after(20.0, 8) > 2.5  # so far ahead that no such fall matters
+    assert after(0.5, 8, pulls=60) > 4  # so many pulls that none is feared
 
 
-def test_a_pair_that_never_varied_may_still_fall() -> None:
-    """As far as the noise of another pair makes likely: then few pulls say little, many enough."""
-    levels = _levels(0.0, 0.01)
-    scatter = levels.scatter.copy()
-    scatter[4], levels.counts[4] = 11.0, 12
-    levels = levels._replace(scatter=scatter)
-    assert levels.silent.tolist() == [True, False, False, False, False]
-    assert _after(0.5, 8, levels, silent=0.0) > 4
-    assert _after(0.5, 8, levels) < 0.5
-    assert _after(0.5, 80, levels) > 4
-    assert _after(20.0, 8, levels) > 2.5  # so far ahead that no such fall matters
+def test_where_nothing_varies_no_fall_is_expected(compared: Compared) -> None:
+    levels = compared.levels(0.0, 0.0)
+    assert levels.silent.sum() == 3
+    assert compared.held(_quiet(), levels) == compared.held(_quiet(), None)
 
 
-def test_where_nothing_varies_no_fall_is_expected() -> None:
-    levels = _levels(0.0, 0.0)
-    assert levels.silent.sum() == 2
-    assert _after(0.5, 8, levels) == _after(0.5, 8, levels, silent=0.0)
+@pytest.mark.filterwarnings("error")
+def test_pairs_that_were_never_compared_may_have_any_noise() -> None:
+    compared = Compared(*CELLS["last"])
+    levels = compared.levels(0.1, 0.1, other=1e150)
+    assert compared.held(_quiet(), levels) == compared.held(_quiet(), None)

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.arrays import Array
-from surefoot.evidence.student import ROUNDING
 from surefoot.statistics import Counts, Outcome
 
 
@@ -49,12 +48,12 @@ class Levels(NamedTuple):
         return np.asarray(np.maximum(self.counts - 1, 1))
 
     @property
-    def variances(self) -> Array:
+    def deviations(self) -> Array:
         """(n_pairs,) of single pulls."""
-        return np.asarray(self.scatter / self.freedom)
+        return np.sqrt(self.scatter / self.freedom)
 
     @property
     def silent(self) -> NDArray[np.bool_]:
         """(n_pairs,) whether all pulls of a pair gave the same, which normal ones never do."""
-        rounding = self.counts * (ROUNDING * self.means) ** 2
-        return np.asarray((self.counts > 1) & (self.scatter <= rounding))
+        rounding = self.counts * np.finfo(np.float64).eps * self.means  # of a sum of so many
+        return np.asarray((self.counts > 1) & (self.scatter <= self.counts * rounding**2))

@@ -41,7 +41,8 @@ class Suspicion(NamedTuple):
         chance: below which contrasts are too quiet for the noise of their pairs; 0: none is, as it
             must be if streams are shared.
         silent: a fall that may still come where a pair never varied, in the largest deviation of
-            any pair.
+            any pair of the arms in question.
+        silence: pulls of such a pair after which none is feared any more.
     """
 
     clear: float
@@ -49,6 +50,7 @@ class Suspicion(NamedTuple):
     fall: float
     chance: float = 0.0
     silent: float = 0.0
+    silence: int = 0
 
 
 class Weighed(NamedTuple):
@@ -61,6 +63,8 @@ class Weighed(NamedTuple):
         units: (n_own, n_tested) in which contrasts of different phases are alike.
         steps: (n_tested,) the time that the clocks of the arms go on by.
         scores: (2, n_own, n_tested) of the contrasts, plain and eased by the tolerance.
+        leans: (n_own, n_tested) by which the own pair's variance enters that of a contrast, in the
+            unit of `layout`; what is left of 2 is the rival's.
     """
 
     values: Array
@@ -68,28 +72,61 @@ class Weighed(NamedTuple):
     units: Array
     steps: Array
     scores: Array
+    leans: Array | float = 1.0
 
 
-class _Sums(NamedTuple):
-    """Sums over phases, one row for each pair of a challenger.
+class _Columns(NamedTuple):
+    """Sums over phases, (n_own, n_columns) each: one row for each pair of a challenger.
 
     Attributes:
-        gains: (n_own, n_columns) of weighted contrasts, in the deviation of a single pull.
-        reaches: (n_own, n_columns) by how much a gap of 1 raises `gains`.
-        lopsided: (n_own, n_columns) by how much a skewness of 1 skews them.
-        pulls: (n_own, n_columns) in single pulls of both pairs.
-        times: (n_arms,) the time that clocks went on with this challenger.
-        walks: (2, n_own, n_arms) the sums of weighted scores, plain and eased.
-        held: (2, n_own, n_arms) what is left of them.
+        gains: of weighted contrasts, in the deviation of a single pull.
+        reaches: by how much a gap of 1 raises `gains`.
+        lopsided: by how much a skewness of 1 skews them.
+        pulls: in single pulls of both pairs.
+        leans: of contrasts, weighed by their degrees of freedom.
     """
 
     gains: Array
     reaches: Array
     lopsided: Array
     pulls: Array
+    leans: Array
+
+
+class _Sums(NamedTuple):
+    """The same, and what arms have of it.
+
+    Attributes:
+        columns: what each column has.
+        times: (n_arms,) the time that clocks went on with this challenger.
+        walks: (2, n_own, n_arms) the sums of weighted scores, plain and eased.
+        held: (2, n_own, n_arms) what is left of them.
+    """
+
+    columns: _Columns
     times: Array
     walks: Array
     held: Array
+
+
+class _Sample(NamedTuple):
+    """All batches of some comparisons.
+
+    Attributes:
+        columns: of the tested arms.
+        moments: (n_own, n_columns) of their contrasts.
+        times: (n_tested,) that clocks went on.
+        starts: (n_tested,) where the columns of each tested arm begin.
+    """
+
+    columns: _Columns
+    moments: Moments
+    times: Array
+    starts: IntArray
+
+    def of_arms(self, values: Array) -> Array:
+        """(n_own, n_tested) sums over the columns of each arm."""
+        return np.asarray(np.add.reduceat(values, self.starts, axis=1))
 
 
 class Together:
@@ -148,85 +185,100 @@ class Together:
         return self._unit or 1.0
 
     def _counted(self, where: Tested, phase: Weighed) -> _Sums:
-        values, layout, units, steps, _ = phase
+        values, layout, units, steps, _, leans = phase
         m, measured = len(values), np.isfinite(layout)
         if where.challenger not in self._sums:
             self._sums[where.challenger] = self._nothing(where.challenger)
         sums, cells = self._sums[where.challenger], np.ix_(where.places, where.columns)
         reach = np.sqrt(steps * m / layout)
-        sums.gains[cells] += reach * values.mean(axis=0)
-        sums.reaches[cells] += reach / units
-        sums.lopsided[cells] += steps**1.5 * np.sqrt(np.where(measured, layout, 0.0) / m)
-        sums.pulls[cells] += m / layout
+        of_columns = sums.columns
+        of_columns.gains[cells] += reach * values.mean(axis=0)
+        of_columns.reaches[cells] += reach / units
+        of_columns.lopsided[cells] += steps**1.5 * np.sqrt(np.where(measured, layout, 0.0) / m)
+        of_columns.pulls[cells] += m / layout
+        of_columns.leans[cells] += (m - 1) * leans
         sums.times[where.arms] += steps
         return sums
 
     def _nothing(self, challenger: int) -> _Sums:
         own, n_arms = self._sizes[challenger], len(self._sizes)
-        gains, reaches, lopsided, pulls = np.zeros((4, own, self._offsets[-1]))
+        of_columns = _Columns(*np.zeros((5, own, self._offsets[-1])))
         walks, held = np.zeros((2, len(KINDS), own, n_arms))
-        return _Sums(gains, reaches, lopsided, pulls, np.zeros(n_arms), walks, held)
+        return _Sums(of_columns, np.zeros(n_arms), walks, held)
 
     def _limits(self, where: Tested, sums: _Sums, levels: Levels | None) -> Array:
         """(2, n_own, n_tested) the walks if all batches so far had been one phase."""
         columns, starts = members_of(where.arms, self._offsets)
         cells = np.ix_(where.places, columns)
-
-        def of_arms(values: Array) -> Array:
-            return np.asarray(np.add.reduceat(values, starts[:-1], axis=1))
-
         moments, falls = self.shapes.seen(where.challenger, cells)
-        gains, reaches, pulls = sums.gains[cells], sums.reaches[cells], sums.pulls[cells]
-        own = self._offsets[where.challenger] + where.places
-        inverse = _inverse(self._spread(own, columns, moments, levels), gains)
-        times = sums.times[where.arms]
-        root = np.sqrt(np.where(times > 0, times, 1.0))  # nothing was gained in no time
-        shape = of_arms(self._feared(moments) * sums.lopsided[cells]) / root**3
-        plain = of_arms(inverse * gains) / root
-        eased = self._tolerance * of_arms(inverse * reaches) / root
-        t, size = np.stack([plain, plain + eased]), np.maximum(of_arms(pulls), 2.0)
-
-        def fallen(fall: Array) -> Array:
-            """What would be left of t if one more value had been seen, that far below."""
-            far = of_arms(fall * inverse * pulls) / size
-            return with_a_fall(t / np.sqrt(size), np.ones_like(size), size, far)
-
-        skewed = np.maximum(corrected(t, shape / 3), fallen(self._suspicion.fall * falls))
-        lowered = np.minimum(t, skewed)
-        if levels is not None and self._suspicion.silent and levels.silent.any():
-            unseen = self._unseen(own, columns, levels)
-            doubted = of_arms(unseen) > 0
-            lowered = np.where(doubted, np.minimum(lowered, fallen(unseen)), lowered)
-        return np.asarray(root * normal_scores(lowered, np.maximum(of_arms(moments.freedom), 1)))
-
-    def _spread(
-        self, own: IntArray, columns: IntArray, moments: Moments, levels: Levels | None
-    ) -> Array:
-        """(n_own, n_columns) deviations of contrasts; those of their pairs where contrasts were
-        quieter than chance makes them: what is rare was seen elsewhere, and not here.
-        """
+        of_columns = _Columns(*(row[cells] for row in sums.columns))
+        sample = _Sample(of_columns, moments, sums.times[where.arms], starts[:-1])
         spread = deviation(moments)
-        if levels is None or not self._suspicion.chance:
-            return spread
-        variances = levels.variances / (self._unit or 1.0) ** 2
+        limits = self._limit(sample, spread, self._suspicion.fall * falls)
+        if levels is None:
+            return limits
+        own = self._offsets[where.challenger] + where.places
+        floored = self._floored(sample, spread, own, columns, levels)
+        if (floored > spread).any():
+            limits = np.fmin(limits, self._limit(sample, floored, self._suspicion.fall * falls))
+        unseen = self._unseen(where.challenger, own, columns, levels)
+        if unseen.any():
+            limits = np.fmin(limits, self._limit(sample, spread, unseen, certain=True))
+        return limits
 
-        def too_quiet(pairs: IntArray) -> NDArray[np.bool_]:
-            ratio = variances[pairs] / np.maximum(spread**2, 1e-300)
-            known = np.maximum(moments.freedom, 1)
-            chance = special.fdtrc(levels.freedom[pairs], known, ratio)
+    def _limit(
+        self, sample: _Sample, spread: Array, fall: Array, *, certain: bool = False
+    ) -> Array:
+        """(2, n_own, n_tested) the same for such deviations, if a fall that far may still come:
+        where values are skewed, or for certain.
+        """
+        columns = sample.columns
+        inverse = _inverse(spread, columns.gains)
+        root = np.sqrt(np.where(sample.times > 0, sample.times, 1.0))  # no gain in no time
+        plain = sample.of_arms(inverse * columns.gains) / root
+        eased = self._tolerance * sample.of_arms(inverse * columns.reaches) / root
+        t, size = np.stack([plain, plain + eased]), np.maximum(sample.of_arms(columns.pulls), 2.0)
+        far = sample.of_arms(fall * inverse * columns.pulls) / size
+        fallen = with_a_fall(t / np.sqrt(size), np.ones_like(size), size, far)
+        if certain:
+            fallen = np.where(far > 0, fallen, t)
+        else:
+            shape = sample.of_arms(self._feared(sample.moments) * columns.lopsided) / root**3
+            fallen = np.maximum(corrected(t, shape / 3), fallen)
+        freedom = np.maximum(sample.of_arms(sample.moments.freedom), 1)
+        return np.asarray(root * normal_scores(np.minimum(t, fallen), freedom))
+
+    def _floored(
+        self, sample: _Sample, spread: Array, own: IntArray, columns: IntArray, levels: Levels
+    ) -> Array:
+        """(n_own, n_columns) deviations of contrasts; what those of their pairs make them where
+        contrasts were quieter than chance: what is rare was seen elsewhere, and not here.
+        """
+        if not self._suspicion.chance:
+            return spread
+        known = np.maximum(sample.moments.freedom, 1)
+        lean, deviations = sample.columns.leans / known, levels.deviations / (self._unit or 1.0)
+        of_own = np.sqrt(lean) * deviations[own][:, None]
+        of_rival = np.sqrt(2 - lean) * deviations[columns]
+
+        def too_quiet(of_pair: Array, freedom: IntArray) -> NDArray[np.bool_]:
+            ratio = np.divide(of_pair, spread, out=np.zeros_like(spread), where=spread > 0)
+            chance = special.fdtrc(freedom, known, np.minimum(ratio, 1e100) ** 2)
             return np.asarray(chance < self._suspicion.chance)
 
-        of_pairs = np.sqrt(variances[own][:, None] + variances[columns])
-        seen_elsewhere = too_quiet(own[:, None]) | too_quiet(columns[None, :])
-        return np.where(seen_elsewhere, np.maximum(spread, of_pairs), spread)
+        quiet = too_quiet(of_own, levels.freedom[own][:, None])
+        quiet |= too_quiet(of_rival, levels.freedom[columns])
+        return np.where(quiet, np.maximum(spread, np.hypot(of_own, of_rival)), spread)
 
-    def _unseen(self, own: IntArray, columns: IntArray, levels: Levels) -> Array:
-        """(n_own, n_columns) a fall that is still to come where one of the pairs never varied: as
-        large as the noise of others makes likely. 0 where both did.
+    def _unseen(self, challenger: int, own: IntArray, columns: IntArray, levels: Levels) -> Array:
+        """(n_own, n_columns) a fall that may still come where one of the pairs never varied in a
+        few pulls: as large as the noise of these arms makes likely. 0 where both did.
         """
-        largest = float(np.sqrt(levels.variances.max())) / (self._unit or 1.0)
-        silent = levels.silent[own][:, None] | levels.silent[columns]
-        return np.where(silent, self._suspicion.silent * largest, 0.0)
+        silent = levels.silent & (levels.counts < self._suspicion.silence)
+        mine = np.arange(self._offsets[challenger], self._offsets[challenger + 1])
+        largest = levels.deviations[np.concatenate([mine, columns])].max() / (self._unit or 1.0)
+        fall = self._suspicion.silent * largest
+        return np.where(silent[own][:, None] | silent[columns], fall, 0.0)
 
     def _feared(self, moments: Moments) -> Array:
         """The skewness that there may be: a few batches hide what is rare."""

@@ -95,6 +95,20 @@ def test_common_random_numbers_may_correlate_in_any_way(correlation: str) -> Non
     assert not too_many(errors)
 
 
+def test_shared_streams_may_be_quieter_than_their_pairs() -> None:
+    """What differs between them is all that counts, however noisy each is by itself."""
+    means = np.array([0.0, 0.3, -0.1, 0.3, -0.2, 0.2])
+    settings = {"delta": 0.05, "noise": sf.Gaussian(), "trust": "pairs"}
+    found = []
+    for chance in (1e-4, 0.0):
+        simulator = sf.LinearSimulator(TABULAR, means, seed=3, correlation=0.999)
+        prime = sf.Prime(tuning=sf.Tuning(skew_chance=chance))
+        found.append(
+            sf.identify(TABULAR, simulator, prime, common_random_numbers=True, **settings).samples
+        )
+    assert found[0] == found[1] < 300
+
+
 class Rare:
     """Rewards of 1, or seldom 0: both arms that are best fail once in 50 pulls."""
 

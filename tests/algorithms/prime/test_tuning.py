@@ -27,6 +27,7 @@ VIA_BATCHES = (
     "batched_looks",
     "batched_trust",
 )
+DOUBTS = ("skew_clear", "skew_hidden", "skew_chance", "silent_fall", "silent_pulls")
 DATA = Path(__file__).parents[2] / "data"
 
 
@@ -61,11 +62,7 @@ def test_every_constant_is_used(constant: str) -> None:
     sources = Path(algorithm.__file__).parent
     inner = {"horizons": "foresight", "design_tolerance": "effort"}.get(constant, constant)
     inner = "for_batches" if constant in VIA_BATCHES else inner
-    inner = (
-        "suspicion"
-        if constant in ("skew_clear", "skew_hidden", "skew_chance", "silent_fall")
-        else inner
-    )
+    inner = "suspicion" if constant in DOUBTS else inner
     users = [p for p in sources.rglob("*.py") if p.name not in ("tuning.py", "pairwise.py")]
     assert any(f".{inner}" in path.read_text() for path in users)
 

@@ -100,7 +100,10 @@ class PairwiseTuning:
         0,
         1e6,
         "fall that may still come where a pair never varied, in the largest standard deviation of "
-        "any pair; 0: none",
+        "the pairs in question; 0: none",
+    )
+    silent_pulls: int = samples(
+        60, 2, 10**9, "pulls of such a pair after which none is feared any more"
     )
     wealth_least: int = samples(4, 1, 10_000, "batches of a wager, and pulls of a pair, at least")
     wealth_most: int = samples(2000, 1, 10**9, "batches of a wager at most")
@@ -113,4 +116,5 @@ class PairwiseTuning:
             fall=self.skew_fall,
             chance=self.skew_chance,
             silent=self.silent_fall,
+            silence=self.silent_pulls,
         )

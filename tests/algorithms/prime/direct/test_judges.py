@@ -17,7 +17,6 @@ from surefoot.algorithms.prime.direct.judges import (
     StudentJudge,
 )
 from surefoot.algorithms.prime.tuning import Tuning
-from surefoot.evidence.levels import Levels
 from surefoot.statistics import Outcome, Phase
 from tests.evidence.phases import LEVEL, drawn
 
@@ -30,7 +29,6 @@ OUTLOOK = Outlook(
     np.full((1, 2), 0.1),
     np.full((1, 2), 0.1),
     Forecast(np.ones(2), np.ones(2)),
-    Levels.unknown(3),
 )
 COUNTS = np.array([12, 18, 31])
 
@@ -120,6 +118,42 @@ def test_rare_rises_ask_for_nothing() -> None:
             CONTEST, phase, Outcome.from_rewards(phase, 3, np.repeat(range(3), 12), rewards)
         )
     assert judge.least_pulls(CONTEST) == judge.least_batches
+
+
+def _quiet_phase() -> tuple[Phase, Outcome]:
+    """The own pair is ahead by 1, and nothing varies by more than a hundredth."""
+    phase = Phase(0, np.array([8, 8, 8]), 8)
+    noise = 0.01 * np.random.default_rng(8).standard_normal(24)
+    rewards = np.repeat([1.0, 0.0, 0.0], 8) + noise
+    return phase, Outcome.from_rewards(phase, 3, np.repeat(np.arange(3), 8), rewards)
+
+
+def test_what_a_pilot_saw_counts_where_a_phase_is_too_quiet() -> None:
+    phase, outcome = _quiet_phase()
+    weighed = []
+    for fall in (0.0, 6.0):
+        judge = StudentJudge(GRID, SIZES, np.ones(3), 0.0, TUNING)
+        judge.see(Outcome.from_rewards(0, 3, [0, 0, 1, 2], [1.0, 1.0 - fall, 0.01, 0.0]))
+        judge.see(outcome)
+        weighed.append(judge.weigh(CONTEST, OUTLOOK, phase, outcome).plain.min())
+    assert weighed[0] > 5
+    assert weighed[1] < 2
+
+
+def test_a_pair_that_is_silent_in_its_first_phase_is_not_believed() -> None:
+    phase, outcome = _quiet_phase()
+    sums, scatter, batches = (outcome.sums.copy(), outcome.scatter.copy(), outcome.batch_sums)
+    sums[0], scatter[0] = 8.0, 0.0
+    batches = np.column_stack([np.ones(8), batches[:, 1:]])
+    constant = replace(outcome, sums=sums, scatter=scatter, batch_sums=batches)
+    weighed = []
+    for tuning in (TUNING, replace(TUNING, silent_fall=0.0)):
+        judge = StudentJudge(GRID, SIZES, np.ones(3), 0.0, tuning)
+        judge.see(Outcome.from_rewards(0, 3, [2, 2], [-20.0, 20.0]))
+        judge.see(constant)
+        weighed.append(judge.weigh(CONTEST, OUTLOOK, phase, constant).plain[0, 0])
+    assert weighed[0] < 1
+    assert weighed[1] > 5
 
 
 def test_wealth_is_in_logarithms_and_never_runs_down() -> None:

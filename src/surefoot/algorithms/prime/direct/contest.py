@@ -67,3 +67,10 @@ class Contest:
         inverse = np.zeros(len(counts))
         inverse[self.pairs] = n_batches / counts[self.pairs] / 2
         return self.across(inverse)
+
+    def leans(self, counts: Counts) -> Array:
+        """(n_own, n_tested) the own pair's part of those factors, in halves: 1 if both pairs have
+        as many pulls.
+        """
+        own, rivals = 1 / counts[self.own][:, None], 1 / counts[self.rivals]
+        return np.asarray(2 * own / (own + rivals))

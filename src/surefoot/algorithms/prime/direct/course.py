@@ -23,7 +23,6 @@ from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
 from surefoot.design.rounding import by_remainders
 from surefoot.evidence.attained import Attained
-from surefoot.evidence.levels import Levels
 from surefoot.guides import Guide, Seen, checked, first_pairs_of
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
@@ -49,7 +48,6 @@ class DirectCourse(Course):
         self.elimination.begin(attained)
         self.order = np.arange(problem.n_arms)
         self.streams, self.common = Streams(problem.n_pairs, tuning), CommonShifts(tuning)
-        self.levels = Levels.unknown(problem.n_pairs)
         self.per_pair = 0.0  # pulls of a compared pair, in all phases that count
         self.first_pulls: int | None = None
         self.contest: Contest | None = None
@@ -60,6 +58,7 @@ class DirectCourse(Course):
         return self._compare(remaining) if layout is None else layout
 
     def learn(self, tally: Tally, phase: Phase, outcome: Outcome) -> None:
+        self.judge.see(outcome)
         if self.contest is not None:
             added = self.judge.weigh(self.contest, self.outlook, phase, outcome)
             eased = added.eased if self.settings.tolerance > 0 else None
@@ -69,7 +68,6 @@ class DirectCourse(Course):
         if phase.shared:
             self.streams.add(outcome)
             self.common.add(outcome)
-        self.levels = self.levels.after(outcome)
         self.seen = self._what_was_seen(tally)
         self.guess = checked(self.guide, self.seen)
         self.order = self._ranked()
@@ -267,8 +265,7 @@ class DirectCourse(Course):
         hopeful = np.clip(np.where(open_, odds, 1.0).min(axis=0), self.tuning.least_hope, 1.0)
         likely = np.maximum(gaps + self.settings.tolerance, self.tuning.slight * doubts)
         scores = np.where(open_, likely / np.sqrt(variances), np.inf).min(axis=0)
-        forecast = Forecast(precision * hopeful**2, scores)
-        return Outlook(gaps, doubts, variances, forecast, self.levels)
+        return Outlook(gaps, doubts, variances, Forecast(precision * hopeful**2, scores))
 
 
 @lru_cache(maxsize=8)

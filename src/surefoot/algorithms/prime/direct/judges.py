@@ -28,14 +28,12 @@ class Outlook(NamedTuple):
         doubts: (n_own, n_tested) standard deviations of these expectations.
         variances: (n_own, n_tested) of the differences as the phase will estimate them.
         forecast: what the phase is expected to say about each arm.
-        levels: the noise of all pairs, by all their pulls.
     """
 
     gaps: Array
     doubts: Array
     variances: Array
     forecast: Forecast
-    levels: Levels
 
 
 class Missing(NamedTuple):
@@ -95,6 +93,9 @@ class Judge(ABC):
     @abstractmethod
     def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
         """What the phase says."""
+
+    def see(self, outcome: Outcome) -> None:  # noqa: B027
+        """Take note of a phase before it is weighed, if it is: a pilot is seen as well."""
 
     def skewness(self, challenger: int) -> float | None:
         """Of a challenger's differences, the largest in size; None where it does not matter."""
@@ -188,6 +189,10 @@ class StudentJudge(NormalJudge):
         offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         self.together = Together(sizes, offsets, tolerance, tuning.suspicion)
         self.shapes = self.together.shapes
+        self.levels = Levels.unknown(int(offsets[-1]))
+
+    def see(self, outcome: Outcome) -> None:
+        self.levels = self.levels.after(outcome)
 
     def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
         if not self.tuning.skew_fall:
@@ -197,9 +202,9 @@ class StudentJudge(NormalJudge):
         steps = self.clocks.advance(contest.arms, outlook.forecast)
         plain = student_scores(values, 0.0)
         eased = student_scores(values, self.tolerance) if self.tolerance else plain
-        weighed = Weighed(values, layout, np.ones_like(layout), steps, np.stack([plain, eased]))
-        levels = outlook.levels.after(outcome)
-        return Verdicts(*self.together.add(contest, weighed, levels))
+        both, leans = np.stack([plain, eased]), contest.leans(outcome.counts)
+        weighed = Weighed(values, layout, np.ones_like(layout), steps, both, leans)
+        return Verdicts(*self.together.add(contest, weighed, self.levels))
 
     def scores(self, contest: Contest, phase: Phase, outcome: Outcome) -> Verdicts:
         """Each phase by itself, lowered by what is known of shapes: as studies were begun once."""
