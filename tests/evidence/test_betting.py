@@ -15,7 +15,10 @@ def _prior(mean: float, doubt: float, variance: float, loss: float = 1.0) -> Pri
     return Prior(np.array(mean), np.array(doubt), np.array(variance), loss)
 
 
-PRIORS = [_prior(0.5, 0.1, 0.2), _prior(0.0, 1.0, 0.5), _prior(-0.5, 0.01, 0.1), _prior(9, 9, 0.01)]
+PRIORS = [
+    *(_prior(0.5, 0.1, 0.2), _prior(0.0, 1.0, 0.5), _prior(-0.5, 0.01, 0.1), _prior(9, 9, 0.01)),
+    _prior(-0.1, 0.05, 0.2)._replace(aim=0.3),
+]
 
 
 def _paths(low: float, high: float, chance: float, m: int) -> tuple[Array, Array]:
@@ -76,6 +79,13 @@ def test_the_whole_wealth_is_never_lost(prior: Prior) -> None:
     worst = np.full(50, -1.0)
     plain, _ = log_wealth(worst, prior, 0.0)
     assert plain >= 50 * np.log(1 - BOLDEST) - 1e-9
+
+
+def test_who_aims_at_a_shift_wins_where_there_is_nothing_else_to_win() -> None:
+    values = np.random.default_rng(2).uniform(-1.0, 0.98, 3000)[:, None]
+    prior = _prior(-0.01, 0.01, 1 / 3)
+    assert abs(float(log_wealth(values, prior, 0.2)[1])) < 1
+    assert float(log_wealth(values, prior._replace(aim=0.2), 0.2)[1]) > 20
 
 
 def test_stakes_learn_within_the_phase() -> None:

@@ -27,19 +27,22 @@ class Prior(NamedTuple):
         doubts: (…) standard deviations of these expectations.
         variances: (…) of a single batch's contrast.
         loss: how far below zero a contrast can be.
+        aim: added to what is expected when a stake is chosen.
     """
 
     means: Array
     doubts: Array
     variances: Array
     loss: float
+    aim: float = 0.0
 
 
 def log_wealth(values: Array, prior: Prior, shift: float) -> tuple[Array, Array]:
     """(…) log Π (1 + λ_b D_b) of (m, …) contrasts, and the same with `shift` added to each.
 
     Both use the same stakes: else they would be two games. A stake maximises the wealth's growth
-    as far as the past and the batches before tell: mean / (variance + mean²).
+    as far as the past and the batches before tell: mean / (variance + mean²). Whoever waits for the
+    shifted one aims at the shifted mean: where only the shift is above zero, others stake nothing.
     """
     stakes = _stakes(values, prior)
     return _growth(stakes, values), _growth(stakes, values + shift)
@@ -54,6 +57,6 @@ def _stakes(values: Array, prior: Prior) -> Array:
     before = np.cumsum(values, axis=0) - values
     number = np.arange(len(values)).reshape(-1, *([1] * (values.ndim - 1)))
     belief = prior.variances / np.maximum(prior.doubts, 1e-300) ** 2  # worth this many batches
-    mean = (belief * prior.means + before) / (belief + number + SCEPTICAL)
+    mean = (belief * prior.means + before) / (belief + number + SCEPTICAL) + prior.aim
     best = mean / (prior.variances + mean**2)
     return np.asarray(np.clip(best, 0.0, BOLDEST / prior.loss))

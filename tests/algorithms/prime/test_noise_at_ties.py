@@ -159,6 +159,18 @@ def test_nothing_but_the_range_need_be_known(kind: str) -> None:
     assert not too_many(errors)
 
 
+@pytest.mark.parametrize("noise", [sf.Gaussian(), sf.Gaussian(0.5), sf.Bounded(0, 1)], ids=repr)
+def test_with_a_tolerance_ties_come_to_an_end(noise: sf.Noise) -> None:
+    """Nobody is better than the others, so there is nothing to win but by the tolerance."""
+    ties = sf.RobustProblem.from_pairs(np.eye(6), np.repeat(np.arange(3), 2))
+    for seed in range(10):
+        coins = sf.LinearSimulator(ties, np.full(6, 0.5), seed=seed, family="bernoulli")
+        result = sf.identify(
+            ties, coins, delta=0.05, noise=noise, trust="pairs", tolerance=0.15, budget=20_000
+        )
+        assert result.reason is sf.StopReason.WITHIN_TOLERANCE
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("noise", [sf.Gaussian(), sf.SubGaussian(1.0), sf.Bounded(-5, 5)], ids=repr)
 def test_attained_confidence_is_seldom_high_for_a_wrong_arm(noise: sf.Noise) -> None:

@@ -148,6 +148,7 @@ UNNAMED: Mapping[str, Any] = MappingProxyType(
         "skew_chance": 0.0,
         "silent_fall": 0.0,
         "silent_pulls": 60,
+        "wealth_aim": 0.0,
         "wealth_least": 4,
         "wealth_most": 2000,
         "batch_choices": (5, 6, 7, 8, 10, 12, 15, 20, 25, 30),

@@ -108,6 +108,10 @@ class PairwiseTuning:
     wealth_least: int = samples(4, 1, 10_000, "batches of a wager, and pulls of a pair, at least")
     wealth_most: int = samples(2000, 1, 10**9, "batches of a wager at most")
 
+    wealth_aim: float = samples(
+        0.7, 0, 1, "share of the tolerance that stakes count on; without any, some runs never end"
+    )
+
     @property
     def suspicion(self) -> Suspicion:
         return Suspicion(

@@ -246,6 +246,7 @@ class BettingJudge(Judge):
         self.span, self.tolerance = span, tolerance
         self.least_batches, self.most_batches = tuning.wealth_least, tuning.wealth_most
         self._level, self._n_arms = math.log(1 / delta), n_arms
+        self._aim = tuning.wealth_aim * tolerance
 
     @property
     def boundary(self) -> Array:
@@ -271,7 +272,7 @@ class BettingJudge(Judge):
     def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
         values = contest.values(outcome, whole=True)
         one_batch = phase.batches * outlook.variances
-        prior = Prior(outlook.gaps, outlook.doubts, one_batch, self.span)
+        prior = Prior(outlook.gaps, outlook.doubts, one_batch, self.span, self._aim)
         return Verdicts(*log_wealth(values, prior, self.tolerance))
 
 
