@@ -82,7 +82,7 @@ def test_the_whole_wealth_is_never_lost(prior: Prior) -> None:
 
 
 def test_who_aims_at_a_shift_wins_where_there_is_nothing_else_to_win() -> None:
-    values = np.random.default_rng(2).uniform(-1.0, 0.98, 3000)[:, None]
+    values = np.random.default_rng(2).uniform(-1.0, 0.98, 3000)
     prior = _prior(-0.01, 0.01, 1 / 3)
     assert abs(float(log_wealth(values, prior, 0.2)[1])) < 1
     assert float(log_wealth(values, prior._replace(aim=0.2), 0.2)[1]) > 20
