@@ -52,6 +52,9 @@ PAIRS = {  # a smaller and a larger value of what steers direct comparisons
     "score_most": (15, 60),
     "wealth_least": (2, 8),
 }
+WAGERS = {
+    "wealth_aim": (0.4, 1.0)
+}  # likewise where rewards have a range, and a tolerance ends runs
 MODEL = {  # likewise where a model is trusted
     "growth": (1.08, 1.25),
     "trust": (6.0, 24.0),
@@ -123,6 +126,7 @@ class Tuned:
 
 def rows() -> Iterator[Row]:
     yield from _chosen(PAIRS, DIRECT, TABLES)
+    yield from _chosen(WAGERS, PLAYED, {})
     yield from _chosen(MODEL, MODELLED, LINEAR)
     yield from _chosen(BATCHED, UNKNOWN, {})
 
@@ -239,6 +243,18 @@ def _game(rng: np.random.Generator) -> Draw:
     return _table(means, np.ones(means.shape), "bernoulli", noise=Bounded(0, 1))
 
 
+def _tied_game(rng: np.random.Generator) -> Draw:
+    """Four actions that are as good as each other, with a better response each."""
+    means = np.column_stack([np.full(4, 0.5), 0.5 + rng.uniform(0, 0.3, 4)])
+    return _table(means, np.ones(means.shape), "bernoulli", noise=Bounded(0, 1), tolerance=0.1)
+
+
+def _coins(rng: np.random.Generator) -> Draw:
+    """Six actions of three responses, won with any chances."""
+    means = rng.uniform(0.2, 0.8, (6, 3))
+    return _table(means, np.ones(means.shape), "bernoulli", noise=Bounded(0, 1), tolerance=0.08)
+
+
 def _waves(rng: np.random.Generator) -> Draw:
     """Twelve arms of six perturbations on a sum of two waves, with a trend as guide."""
     x, y = np.meshgrid(np.linspace(0, 1, 12), np.linspace(0, 1, 6), indexing="ij")
@@ -300,6 +316,10 @@ DIRECT = {
     "games, 4 × 2": _game,
     "two waves, 12 × 6": _waves,
 }
+PLAYED = {
+    "ties with a tolerance, 4 × 2": _tied_game,
+    "coins with a tolerance, 6 × 3": _coins,
+}
 MODELLED = {
     "boxes, 12 arms in 4 dimensions": _boxes(4, 12),
     "boxes, 25 arms in 8 dimensions": _boxes(8, 25),
@@ -321,4 +341,4 @@ LINEAR = {
     "unit sphere 20": _linear(unit_sphere(20, rng=np.random.default_rng(20))),
     "unit sphere 50": _linear(unit_sphere(50, rng=np.random.default_rng(50))),
 }
-FAMILIES = DIRECT | MODELLED | UNKNOWN | TABLES | LINEAR
+FAMILIES = DIRECT | PLAYED | MODELLED | UNKNOWN | TABLES | LINEAR
