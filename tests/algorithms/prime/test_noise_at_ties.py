@@ -159,7 +159,17 @@ def test_nothing_but_the_range_need_be_known(kind: str) -> None:
     assert not too_many(errors)
 
 
-@pytest.mark.parametrize("noise", [sf.Gaussian(), sf.Gaussian(0.5), sf.Bounded(0, 1)], ids=repr)
+@pytest.mark.parametrize(
+    "noise",
+    [
+        sf.Gaussian(),
+        sf.Gaussian(0.5),
+        sf.Gaussian(equal=True),
+        sf.SubGaussian(0.5),
+        sf.Bounded(0, 1),
+    ],
+    ids=repr,
+)
 def test_with_a_tolerance_ties_come_to_an_end(noise: sf.Noise) -> None:
     """Nobody is better than the others, so there is nothing to win but by the tolerance."""
     ties = sf.RobustProblem.from_pairs(np.eye(6), np.repeat(np.arange(3), 2))
