@@ -7,7 +7,7 @@ import pytest
 
 from surefoot.algorithms.prime.allocation import Allocation
 from surefoot.algorithms.prime.finishing import Rivals
-from surefoot.algorithms.prime.rounding import Rounding, check_pulls
+from surefoot.algorithms.prime.rounding import Rounding, check_pulls, completing
 from surefoot.algorithms.prime.tuning import Tuning
 
 
@@ -69,3 +69,15 @@ def test_no_more_pulls_than_remain_are_put_into_batches() -> None:
     layout = rounding.in_batches(np.array([6, 3]), np.array([0.6, 0.4]), 9)
     assert layout.counts.tolist() == [6, 3]
     assert layout.batches == 3
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_as_few_pairs_join_as_it_takes_to_measure_all(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((20, 6))
+    rows[3] = rows[:3].sum(axis=0)  # four pairs of rank three
+    joining = completing(rows, np.arange(4), np.arange(5, 20))
+    assert len(joining) == 3
+    assert (joining >= 5).all()
+    assert np.linalg.matrix_rank(rows[[0, 1, 2, 3, *joining]]) == 6
+    assert not len(completing(rows, np.arange(12), np.arange(12, 20)))

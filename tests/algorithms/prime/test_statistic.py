@@ -107,6 +107,7 @@ def test_directions_outside_the_range_say_nothing() -> None:
     tests.add(0, np.array([1, 2]))
     outcome = LinearSimulator(problem, [1.0, 0.0, 0.0], seed=0).pull(phase)
     plain, eased = statistics(tests, outcome, tolerance=0.5)
+    assert tests.sees(0, np.array([1, 2])).tolist() == [[True, False]]
     assert plain[0, 0] != 0.0
     assert plain[0, 1] == 0.0
     assert eased is not None

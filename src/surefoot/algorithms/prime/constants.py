@@ -168,6 +168,7 @@ UNNAMED: Mapping[str, Any] = MappingProxyType(
         "batched_unit": 8.0,
         "batched_exploration": 0.04,
         "batched_checks": 2,
+        "batched_sight": 0,
         "batched_alike": 0.0,
     }
 )

@@ -12,7 +12,7 @@ from surefoot.algorithms.prime.coordinates import Past, coordinates_for
 from surefoot.algorithms.prime.course import Course, Layout, Tests
 from surefoot.algorithms.prime.elimination import Elimination
 from surefoot.algorithms.prime.finishing import whitened
-from surefoot.algorithms.prime.rounding import Rounding, check_pulls
+from surefoot.algorithms.prime.rounding import Rounding, check_pulls, completing
 from surefoot.algorithms.prime.schedule import Look, closed, continuation, first_schedule
 from surefoot.algorithms.prime.statistic import PhaseTests
 from surefoot.algorithms.prime.tuning import Tuning
@@ -129,7 +129,10 @@ class ModelledCourse(Course):
             return None
         if self.batched:
             layout = self._with_witness(layout, tally, remaining)
-        return layout, PhaseTests(self.coordinates, layout.tested, past)
+        tests = PhaseTests(self.coordinates, layout.tested, past)
+        if self.batched and self.tuning.batched_sight:
+            return self._in_sight(layout, tests, remaining)
+        return layout, tests
 
     @property
     def _race(self) -> Race:
@@ -165,6 +168,31 @@ class ModelledCourse(Course):
         counts = layout.counts.copy()
         counts[pair] = layout.batches
         return layout._replace(counts=counts) if counts.sum() <= remaining else layout
+
+    def _in_sight(
+        self, layout: Layout, tests: PhaseTests, remaining: float
+    ) -> tuple[Layout, PhaseTests]:
+        """The phase, with pairs in all directions where it would see nothing of an open comparison.
+
+        A design of few pairs may miss a direction by a hair, and one phase after another.
+        """
+        blind = self._blind_spots(tests)
+        if not blind:
+            return layout, tests
+        used = np.flatnonzero(layout.counts >= layout.batches)
+        joining = completing(self.coordinates.rows, used, np.flatnonzero(self.spread))
+        counts = layout.counts.copy()
+        counts[joining] = np.maximum(counts[joining], layout.batches)
+        wider = layout._replace(counts=counts)
+        seeing = PhaseTests(self.coordinates, wider.tested, tests.past)
+        better = counts.sum() <= remaining and self._blind_spots(seeing) < blind
+        return (wider, seeing) if better else (layout, tests)
+
+    def _blind_spots(self, tests: PhaseTests) -> int:
+        """How many of the leader's open comparisons a phase would say nothing of."""
+        leader, others = int(self.order[0]), np.sort(self.order[1:])
+        open_ = np.isfinite(self.elimination.walks.held_by(leader)[others]).T
+        return int((open_ & ~tests.sees(leader, others)).sum())
 
     def _needs_witness(self, used: IntArray) -> bool:
         return not spares_one(self.problem.pairs, used)

@@ -8,16 +8,18 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from scipy import linalg
 
 from surefoot.algorithms.prime.allocation import Allocation
 from surefoot.algorithms.prime.course import Layout
 from surefoot.algorithms.prime.finishing import exchanged
 from surefoot.algorithms.prime.tuning import Tuning
-from surefoot.arrays import Array
+from surefoot.arrays import Array, IntArray
 from surefoot.design.rounding import round_design
 from surefoot.statistics import Counts
 
 GOLDEN = 0.6180339887498949
+NOTHING = 1e-9  # of the largest singular value: a direction that pairs do not measure
 THOUSANDTHS = 1000.0  # pairs wanted alike to three decimals count as equals
 
 
@@ -72,6 +74,15 @@ class Rounding:
         if raised_counts.sum() > remaining:
             return Layout(counts, max(int(counts[used].min()), 2))
         return Layout(raised_counts, n_batches)
+
+
+def completing(rows: Array, used: IntArray, others: IntArray) -> IntArray:
+    """As many of the other pairs as it takes to measure all directions beside those used."""
+    basis, sizes, _ = np.linalg.svd(rows[used].T, full_matrices=False)
+    basis = basis[:, sizes > NOTHING * sizes.max(initial=0.0)]
+    left = rows[others] - rows[others] @ basis @ basis.T
+    _, order = linalg.qr(left.T, mode="r", pivoting=True)
+    return np.asarray(others[order[: rows.shape[1] - basis.shape[1]]])
 
 
 def check_pulls(counts: Counts, pulls: int) -> Counts:

@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.algorithms.prime.coordinates import Coordinates, Past
 from surefoot.algorithms.prime.course import BatchValues
-from surefoot.algorithms.prime.rivals import Prospect, rival_points
+from surefoot.algorithms.prime.rivals import Prospect, RivalPoints, rival_points
 from surefoot.algorithms.settings import Settings
 from surefoot.arrays import Array, IntArray
 from surefoot.evidence.batches import spread_means
@@ -81,9 +82,16 @@ class PhaseTests:
     def add(self, challenger: int, arms: IntArray) -> None:
         """Choose, for each z' of the challenger and each arm, the point to beat most clearly."""
         points = rival_points(self.prospect, challenger, arms)
-        lengths = np.where(points.ahead <= self.least, np.inf, points.ahead)
+        lengths = self._lengths(points)
         directions = points.differences / lengths[:, :, None]
         self.challenges.append(Challenge(challenger, arms, directions, lengths, points.gaps))
+
+    def sees(self, challenger: int, arms: IntArray) -> NDArray[np.bool_]:
+        """(n_challenger_pairs, n_arms_tested) whether such a point can be told from z' at all."""
+        return np.isfinite(self._lengths(rival_points(self.prospect, challenger, arms)))
+
+    def _lengths(self, points: RivalPoints) -> Array:
+        return np.where(points.ahead <= self.least, np.inf, points.ahead)
 
     def statistics(self, outcome: Outcome, settings: Settings) -> list[tuple[Array, Array | None]]:
         """For each challenge T, and T eased by the tolerance: (n_challenger_pairs, n_arms_tested).

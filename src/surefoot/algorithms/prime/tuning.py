@@ -135,6 +135,9 @@ class Tuning(PairwiseTuning):
     batched_clear: float = samples(
         2.0, 0, 100, "standard errors of a skewness that are taken for chance, likewise"
     )
+    batched_sight: int = samples(
+        1, 0, 1, "1: a phase that would see nothing of a comparison takes in all directions; 0: not"
+    )
     batched_alike: float = samples(1e6, 0, 1e9, "pulls that a pooled level is worth at most; 0: 8")
 
     def __post_init__(self) -> None:
