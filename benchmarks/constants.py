@@ -75,6 +75,8 @@ BATCHED = {  # likewise if nothing is known about the noise; a slower growth tak
     "batch_loss": (0.5, 1.3),
 }
 
+MOVED = {"batched_growth, batched_looks": (1.25, 35)}  # what stood before, by the same rule
+
 
 @dataclass(frozen=True, eq=False)
 class Draw:
@@ -129,6 +131,7 @@ def rows() -> Iterator[Row]:
     yield from _chosen(WAGERS, PLAYED, {})
     yield from _chosen(MODEL, MODELLED, LINEAR)
     yield from _chosen(BATCHED, UNKNOWN, {})
+    yield from _moved(MOVED, UNKNOWN)
 
 
 def _chosen(
@@ -152,6 +155,12 @@ def _chosen(
         if best.mean < SEEMS:
             seeming.append(change)
     yield from again(seeming, worlds, [World(name) for name in printed])
+
+
+def _moved(constants: dict[str, Any], families: dict[str, Drawn]) -> Iterator[Row]:
+    """What stood before, with the seeds on which it was left."""
+    before = [_changes(names, value) for names, value in constants.items()]
+    yield from again(before, [World(name) for name in families], [])
 
 
 def again(seeming: list[Changes], worlds: list[World], printed: list[World]) -> Iterator[Row]:
