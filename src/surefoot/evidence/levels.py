@@ -1,7 +1,7 @@
 """The noise of pairs by all their pulls, in a pilot and against other pairs too.
 
-Evidence is never divided by it, for past levels may not standardise. It only says where a
-comparison was too quiet to be believed.
+Past levels may not standardise, so no exact score is divided by them. They only say where a
+comparison was too quiet to be believed, and lower what is made of it.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ from scipy import special
 from surefoot.arrays import Array, IntArray
 from surefoot.evidence.caution import Compared, Moments, Shapes, deviation, skewness
 from surefoot.evidence.levels import Levels
-from surefoot.evidence.student import ROUNDING, corrected, normal_scores, with_a_fall
+from surefoot.evidence.sample import Columns, Sample
+from surefoot.evidence.student import ROUNDING, corrected
 from surefoot.groups import members_of
 
 KINDS = np.arange(2)  # of walks: plain, and eased by the tolerance
@@ -75,26 +76,8 @@ class Weighed(NamedTuple):
     leans: Array | float = 1.0
 
 
-class _Columns(NamedTuple):
-    """Sums over phases, (n_own, n_columns) each: one row for each pair of a challenger.
-
-    Attributes:
-        gains: of weighted contrasts, in the deviation of a single pull.
-        reaches: by how much a gap of 1 raises `gains`.
-        lopsided: by how much a skewness of 1 skews them.
-        pulls: in single pulls of both pairs.
-        leans: of contrasts, weighed by their degrees of freedom.
-    """
-
-    gains: Array
-    reaches: Array
-    lopsided: Array
-    pulls: Array
-    leans: Array
-
-
 class _Sums(NamedTuple):
-    """The same, and what arms have of it.
+    """Sums over phases of one challenger: what columns and arms have of them.
 
     Attributes:
         columns: what each column has.
@@ -103,30 +86,10 @@ class _Sums(NamedTuple):
         held: (2, n_own, n_arms) what is left of them.
     """
 
-    columns: _Columns
+    columns: Columns
     times: Array
     walks: Array
     held: Array
-
-
-class _Sample(NamedTuple):
-    """All batches of some comparisons.
-
-    Attributes:
-        columns: of the tested arms.
-        moments: (n_own, n_columns) of their contrasts.
-        times: (n_tested,) that clocks went on.
-        starts: (n_tested,) where the columns of each tested arm begin.
-    """
-
-    columns: _Columns
-    moments: Moments
-    times: Array
-    starts: IntArray
-
-    def of_arms(self, values: Array) -> Array:
-        """(n_own, n_tested) sums over the columns of each arm."""
-        return np.asarray(np.add.reduceat(values, self.starts, axis=1))
 
 
 class Together:
@@ -202,7 +165,7 @@ class Together:
 
     def _nothing(self, challenger: int) -> _Sums:
         own, n_arms = self._sizes[challenger], len(self._sizes)
-        of_columns = _Columns(*np.zeros((5, own, self._offsets[-1])))
+        of_columns = Columns(*np.zeros((5, own, self._offsets[-1])))
         walks, held = np.zeros((2, len(KINDS), own, n_arms))
         return _Sums(of_columns, np.zeros(n_arms), walks, held)
 
@@ -211,45 +174,48 @@ class Together:
         columns, starts = members_of(where.arms, self._offsets)
         cells = np.ix_(where.places, columns)
         moments, falls = self.shapes.seen(where.challenger, cells)
-        of_columns = _Columns(*(row[cells] for row in sums.columns))
-        sample = _Sample(of_columns, moments, sums.times[where.arms], starts[:-1])
-        spread = deviation(moments)
-        limits = self._limit(sample, spread, self._suspicion.fall * falls)
+        of_columns = Columns(*(row[cells] for row in sums.columns))
+        sample = Sample(of_columns, moments, sums.times[where.arms], starts[:-1])
+        spread, falls = deviation(moments), self._suspicion.fall * falls
+        limits = self._if_skewed(sample, spread, falls)
         if levels is None:
             return limits
         own = self._offsets[where.challenger] + where.places
         floored = self._floored(sample, spread, own, columns, levels)
         if (floored > spread).any():
-            limits = np.fmin(limits, self._limit(sample, floored, self._suspicion.fall * falls))
+            limits = np.fmin(limits, self._if_skewed(sample, floored, falls))
         unseen = self._unseen(where.challenger, own, columns, levels)
         if unseen.any():
-            limits = np.fmin(limits, self._limit(sample, spread, unseen, certain=True))
+            limits = np.fmin(limits, self._if_fallen(sample, spread, unseen))
         return limits
 
-    def _limit(
-        self, sample: _Sample, spread: Array, fall: Array, *, certain: bool = False
-    ) -> Array:
-        """(2, n_own, n_tested) the same for such deviations, if a fall that far may still come:
-        where values are skewed, or for certain.
+    def _if_skewed(self, sample: Sample, spread: Array, fall: Array) -> Array:
+        """(2, n_own, n_tested) the walks by such deviations, lowered for their skewness, but not
+        below what they would be after a fall that far.
         """
-        columns = sample.columns
-        inverse = _inverse(spread, columns.gains)
-        root = np.sqrt(np.where(sample.times > 0, sample.times, 1.0))  # no gain in no time
-        plain = sample.of_arms(inverse * columns.gains) / root
-        eased = self._tolerance * sample.of_arms(inverse * columns.reaches) / root
-        t, size = np.stack([plain, plain + eased]), np.maximum(sample.of_arms(columns.pulls), 2.0)
-        far = sample.of_arms(fall * inverse * columns.pulls) / size
-        fallen = with_a_fall(t / np.sqrt(size), np.ones_like(size), size, far)
-        if certain:
-            fallen = np.where(far > 0, fallen, t)
-        else:
-            shape = sample.of_arms(self._feared(sample.moments) * columns.lopsided) / root**3
-            fallen = np.maximum(corrected(t, shape / 3), fallen)
-        freedom = np.maximum(sample.of_arms(sample.moments.freedom), 1)
-        return np.asarray(root * normal_scores(np.minimum(t, fallen), freedom))
+        t, far = self._statistics(sample, spread, fall)
+        shape = sample.of_arms(self._feared(sample.moments) * sample.columns.lopsided)
+        hall = corrected(t, shape / sample.roots**3 / 3)
+        return sample.walks(np.minimum(t, np.maximum(hall, sample.after_a_fall(t, far))))
+
+    def _if_fallen(self, sample: Sample, spread: Array, fall: Array) -> Array:
+        """(2, n_own, n_tested) the same after a fall that far, where there may be one."""
+        t, far = self._statistics(sample, spread, fall)
+        fallen = np.where(far > 0, sample.after_a_fall(t, far), t)
+        return sample.walks(np.minimum(t, fallen))
+
+    def _statistics(self, sample: Sample, spread: Array, fall: Array) -> tuple[Array, Array]:
+        """(2, n_own, n_tested) t statistics, plain and eased, and (n_own, n_tested) how far that
+        fall is, in deviations.
+        """
+        columns, inverse = sample.columns, _inverse(spread, sample.columns.gains)
+        plain = sample.of_arms(inverse * columns.gains) / sample.roots
+        eased = self._tolerance * sample.of_arms(inverse * columns.reaches) / sample.roots
+        far = sample.of_arms(fall * inverse * columns.pulls) / sample.sizes
+        return np.stack([plain, plain + eased]), far
 
     def _floored(
-        self, sample: _Sample, spread: Array, own: IntArray, columns: IntArray, levels: Levels
+        self, sample: Sample, spread: Array, own: IntArray, columns: IntArray, levels: Levels
     ) -> Array:
         """(n_own, n_columns) deviations of contrasts; what those of their pairs make them where
         contrasts were quieter than chance: what is rare was seen elsewhere, and not here.
