@@ -1,4 +1,4 @@
-"""What a constant of PRIME is: its limits, its kind of number, and what older files meant."""
+"""Constants of PRIME: their limits and their kinds of numbers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import pytest
 from surefoot.algorithms.prime.constants import (
     COSTS_SAMPLES,
     ENTERS_BOUNDARY,
-    UNNAMED,
-    VERSION_0_1,
     boundary,
     samples,
     suitable,
@@ -70,10 +68,3 @@ def test_numbers_within_the_limits_become_plain_ones(name: str, given: Any, kept
 def test_anything_else_is_refused_by_name(name: str, given: Any) -> None:
     with pytest.raises(InputError, match=f"{name}=.* must"):
         suitable(CONSTANTS[name], given)
-
-
-def test_no_constant_of_older_files_is_told_twice_or_can_be_changed() -> None:
-    assert not VERSION_0_1.keys() & UNNAMED.keys()
-    for table in (VERSION_0_1, UNNAMED):
-        with pytest.raises(TypeError, match="does not support item assignment"):
-            table["looks"] = 1  # type: ignore[index]

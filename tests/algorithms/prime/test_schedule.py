@@ -10,12 +10,13 @@ import pytest
 from scipy import stats
 
 from surefoot import boundaries
-from surefoot.algorithms.prime.schedule import closed, continuation, first_schedule
-from surefoot.algorithms.prime.tuning import TESTED_LOOKS, Tuning
+from surefoot.algorithms.prime.modelled import for_batches
+from surefoot.algorithms.prime.schedule import ROUND_LOOKS, closed, continuation, first_schedule
+from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian, SubGaussian
 
-TUNING = Tuning.of_version_0_1()
+TUNING = Tuning()
 
 
 def walks(weights: np.ndarray, runs: int, seed: int, draw: str = "normal") -> np.ndarray:
@@ -52,7 +53,7 @@ def test_the_mixture_is_better_than_a_union_over_the_looks() -> None:
 
 @pytest.mark.parametrize("delta", [0.001, 0.05, 0.15, 0.2, 0.3, 0.6, 0.95])
 def test_phases_that_measure_nothing_cannot_raise_the_crossing_probability(delta: float) -> None:
-    for looks in TESTED_LOOKS if delta <= boundaries.LARGE_DELTA else ():  # above: solved for it
+    for looks in ROUND_LOOKS if delta <= boundaries.LARGE_DELTA else ():  # above: solved for it
         shorter = first_schedule(delta, Gaussian(1.0), replace(TUNING, looks=looks))
         steps = tuple(shorter.weights.tolist())
         worst = boundaries.worst_crossing_probability(steps, shorter.boundary)
@@ -66,7 +67,7 @@ def test_phases_that_measure_nothing_cannot_raise_the_crossing_probability(delta
         assert worst <= level * (1 + 1e-6)
 
 
-class Recording(Gaussian):
+class Recording(SubGaussian):
     """Writes down at which levels it is asked for a boundary."""
 
     spent: ClassVar[list[float]] = []
@@ -100,13 +101,12 @@ def test_any_delta_has_a_schedule(noise: Gaussian | SubGaussian, delta: float) -
 @pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-3, 0.01, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.9])
 def test_phases_in_batches_have_a_schedule_for_any_delta(delta: float) -> None:
     """It is held against waiting when it is made, and none that ships is ever refused."""
-    batched = TUNING.for_batches
-    assert not batched.has_tested_boundary
+    batched = for_batches(TUNING)
     assert len(first_schedule(delta, Gaussian(), batched).sizes) == batched.looks
     assert len(continuation(1, 5000.0, delta, Gaussian(), batched).sizes) == batched.looks
 
 
-@pytest.mark.parametrize("noise", [Gaussian(1.0), Gaussian()])
+@pytest.mark.parametrize("noise", [Gaussian(1.0), Gaussian(), Gaussian(equal=True)])
 def test_a_schedule_that_rewards_waiting_is_refused(noise: Gaussian) -> None:
     """Stricter looks for long make a boundary that falls."""
     waiting = Tuning(strict=100.0, strictness=10.0)
@@ -122,19 +122,12 @@ def test_another_schedule_that_holds_is_taken(tuning: Tuning) -> None:
     assert boundaries.crossing_probability(steps, other.boundary) == pytest.approx(0.049, rel=1e-5)
 
 
-def test_the_schedule_shipped_is_the_one_that_is_tested_at_every_delta() -> None:
-    assert Tuning.of_version_0_1().has_tested_boundary
-    assert Tuning(hope=0.5).has_tested_boundary
-    assert not Tuning(growth=1.13).has_tested_boundary
-
-
-def test_looks_close_at_the_first_tested_number_that_reaches_far_enough() -> None:
+def test_looks_close_at_the_first_round_number_that_reaches_far_enough() -> None:
     ends = {looks: float(first_schedule(0.05, Gaussian(1.0), replace(TUNING, looks=looks))
-                         .sizes.sum()) for looks in TESTED_LOOKS}  # fmt: skip
+                         .sizes.sum()) for looks in ROUND_LOOKS}  # fmt: skip
     for looks, end in ends.items():
         assert closed(TUNING, 0.999 * end).looks == looks
-        assert closed(TUNING, 0.999 * end).has_tested_boundary
-    assert closed(TUNING, 0.1).looks == TESTED_LOOKS[0]
+    assert closed(TUNING, 0.1).looks == ROUND_LOOKS[0]
     assert closed(TUNING, 1e12) == TUNING
     assert closed(Tuning(looks=7), 1.0).looks == 7
 
@@ -143,8 +136,8 @@ def test_fewer_looks_need_less_evidence() -> None:
     levels = [
         first_schedule(0.05, noise, replace(TUNING, looks=looks)).boundary.min()
         for noise in (Gaussian(1.0), SubGaussian(1.0))
-        for looks in TESTED_LOOKS
+        for looks in ROUND_LOOKS
     ]
-    half = len(TESTED_LOOKS)
+    half = len(ROUND_LOOKS)
     assert (np.diff(levels[:half]) > 0).all()
     assert (np.diff(levels[half:]) > 0).all()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +13,12 @@ import pytest
 import surefoot as sf
 from surefoot.algorithms import algorithm_from, stored_algorithm
 from surefoot.algorithms.prime import Prime, Tuning, algorithm
-from surefoot.algorithms.prime.constants import COSTS_SAMPLES, ENTERS_BOUNDARY, UNNAMED, VERSION_0_1
+from surefoot.algorithms.prime.constants import COSTS_SAMPLES, ENTERS_BOUNDARY
 from surefoot.errors import InputError
 from surefoot.experiments.instances import random_robust
 from surefoot.study import Pull, Study
 
-VIA_BATCHES = (
-    "batched_exploration",
-    "batched_checks",
-    "batched_clear",
-    "batched_growth",
-    "batched_looks",
-    "batched_trust",
-)
-DOUBTS = ("skew_clear", "skew_hidden", "skew_chance", "silent_fall", "silent_pulls")
-DATA = Path(__file__).parents[2] / "data"
+DOUBTS = ("skew_clear", "skew_hidden", "skew_fall", "skew_chance", "silent_fall", "silent_pulls")
 
 
 def test_every_constant_says_what_it_means_and_what_it_affects() -> None:
@@ -61,7 +51,6 @@ def test_every_constant_says_what_it_means_and_what_it_affects() -> None:
 def test_every_constant_is_used(constant: str) -> None:
     sources = Path(algorithm.__file__).parent
     inner = {"horizons": "foresight", "design_tolerance": "effort"}.get(constant, constant)
-    inner = "for_batches" if constant in VIA_BATCHES else inner
     inner = "suspicion" if constant in DOUBTS else inner
     users = [p for p in sources.rglob("*.py") if p.name not in ("tuning.py", "pairwise.py")]
     assert any(f".{inner}" in path.read_text() for path in users)
@@ -120,13 +109,6 @@ def test_a_configuration_names_only_what_differs() -> None:
     assert tuned.tuning == Tuning(growth=1.3)
 
 
-def test_the_table_of_0_1_names_every_constant() -> None:
-    # later constants are those of courses and batches that 0.1 did not have
-    assert set(VERSION_0_1) < {constant.name for constant in fields(Tuning)}
-    assert Tuning.of_version_0_1() == Tuning(**VERSION_0_1, **UNNAMED)
-    assert Tuning.stored({"growth": 1.5}) == replace(Tuning.of_version_0_1(), growth=1.5)
-
-
 def test_a_tuning_changes_the_run() -> None:
     problem, theta = random_robust(5, 4, 3)
 
@@ -148,30 +130,7 @@ def retuned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tuning.__init__, "__kwdefaults__", defaults | later)
 
 
-@pytest.mark.usefixtures("retuned")
-def test_a_study_of_0_1_0_goes_on_as_it_began_when_the_defaults_have_changed(
-    tmp_path: Path,
-) -> None:
-    assert Tuning().unit_per_dimension == 9
-    end = json.loads((DATA / "study_prime_v1.json").read_text())
-    copy = tmp_path / "old.db"
-    shutil.copy(DATA / "study_prime_v1.db", copy)
-
-    def simulate(pull: Pull) -> float:
-        return float(pull.features @ np.array(end["theta"]) + pull.rng().normal())
-
-    with Study.open(copy) as study:
-        result = study.run(simulate, "serial")
-    assert (result.samples, result.arm, result.reason.name) == (
-        end["samples"],
-        end["arm"],
-        end["reason"],
-    )
-    with pytest.raises(InputError, match="give the same algorithm"):
-        Study.open(copy, algorithm=Prime())
-
-
-def test_a_study_of_this_version_goes_on_as_it_began_when_the_defaults_have_changed(
+def test_a_study_goes_on_as_it_began_when_the_defaults_have_changed(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     problem, theta = random_robust(4, 3, 3)

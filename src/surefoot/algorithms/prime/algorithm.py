@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,17 +45,12 @@ class Prime(Algorithm):
     keeps_workers_busy: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.tuning, Mapping):  # from a configuration file
+        if isinstance(self.tuning, Mapping):  # from a file
             self.tuning = Tuning.given(self.tuning)
         if not isinstance(self.tuning, Tuning):
             raise InputError(
                 f"tuning={self.tuning!r:.80} must be a Tuning, like Tuning(growth=1.2)"
             )
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Self:
-        """Rebuild what a study file describes; one of version 0.1 says nothing of the tuning."""
-        return super().from_options({**options, "tuning": Tuning.stored(options.get("tuning", {}))})
 
     def begin(self) -> None:
         self.course = self._course()

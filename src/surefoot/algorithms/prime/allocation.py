@@ -91,8 +91,7 @@ class Allocator:
             carried=pairs,
         )
         points = rival_points(prospect, race.leader, race.others)
-        if self.curiosity:
-            self._wonder(points, prospect, race)
+        self._wonder(points, prospect, race)
         least = 1e-9 * np.abs(points.gaps).max() + 1e-300
         standing = Standing(
             points.differences.reshape(-1, coordinates.dimension),

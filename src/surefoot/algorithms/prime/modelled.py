@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,12 +31,26 @@ from surefoot.statistics import Counts, Outcome, Phase
 Scores = tuple[Array, Array | None]
 
 
+def for_batches(tuning: Tuning) -> Tuning:
+    """The same with fewer looks: few runs get so far, and all of them share δ."""
+    return replace(
+        tuning,
+        growth=tuning.batched_growth,
+        looks=tuning.batched_looks,
+        trust=tuning.batched_trust,
+        strictness=0.0,
+        exploration=tuning.batched_exploration,
+        checks=tuning.batched_checks,
+        skew_clear=tuning.batched_clear,
+    )
+
+
 class ModelledCourse(Course):
     """Every pair's mean is linear in its features, and every pull says something about all."""
 
     def __init__(self, problem: RobustProblem, settings: Settings, tuning: Tuning) -> None:
         self.batched = settings.noise.evidence == "batches"
-        tuning = tuning.for_batches if self.batched else tuning
+        tuning = for_batches(tuning) if self.batched else tuning
         self.problem, self.settings, self.tuning = problem, settings, tuning
         dimension = problem.dimension
         self.unit = max(tuning.unit_per_dimension * dimension, dimension + tuning.least_replicates)
@@ -82,8 +97,6 @@ class ModelledCourse(Course):
         For choices only: a design for levels that merely seem to differ costs pulls.
         """
         scatter, freedom, most = tally.scatter, tally.freedom, self.tuning.batched_alike
-        if not most:
-            return np.sqrt(self.settings.noise.variances(scatter, freedom))
         return np.sqrt(drawn_together(scatter, freedom, worth_of_pooled(scatter, freedom, most)))
 
     def _measure_in(self, scales: Array) -> None:
@@ -130,7 +143,7 @@ class ModelledCourse(Course):
         if self.batched:
             layout = self._with_witness(layout, tally, remaining)
         tests = PhaseTests(self.coordinates, layout.tested, past)
-        if self.batched and self.tuning.batched_sight:
+        if self.batched:
             return self._in_sight(layout, tests, remaining)
         return layout, tests
 
@@ -213,7 +226,7 @@ class ModelledCourse(Course):
 
     def _second_opinion(self) -> Together | None:
         """What holds scores against all batches so far, where there are any."""
-        if not (self.batched and self.tuning.skew_fall and self.tuning.batched_together):
+        if not self.batched:
             return None
         arms = np.arange(self.problem.n_arms + 1)
         sizes, tolerance = np.diff(self.problem.offsets), self.settings.tolerance
@@ -239,7 +252,7 @@ class ModelledCourse(Course):
     def _closed(self) -> Tuning:
         """Constants without looks that a tolerance makes needless: known before any pull."""
         tolerance, closing = self.settings.tolerance, self.tuning.closing
-        if not (tolerance > 0 and closing > 0 and self.settings.noise.known):
+        if not (tolerance > 0 and self.settings.noise.known):
             return self.tuning
         reach = whitened(self.coordinates.pairs, self.coordinates.rows, self.spread)
         furthest = 4 * float((reach * reach).sum(axis=1).max())  # ‖z' − z‖² of any two pairs

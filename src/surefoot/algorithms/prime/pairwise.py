@@ -85,8 +85,7 @@ class PairwiseTuning:
         4.0,
         0,
         1e6,
-        "fall that may still come, in the largest seen, against which all phases are held "
-        "together; 0: each is held against what is known of shapes, by itself",
+        "fall that may still come, in the largest seen, against which all phases are held together",
     )
     skew_chance: float = samples(
         0.0001,
@@ -100,7 +99,7 @@ class PairwiseTuning:
         0,
         1e6,
         "fall that may still come where a pair never varied, in the largest standard deviation of "
-        "the pairs in question; 0: none",
+        "the pairs in question",
     )
     silent_pulls: int = samples(
         60, 2, 10**9, "pulls of such a pair after which none is feared any more"

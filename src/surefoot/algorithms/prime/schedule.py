@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.prime.tuning import TESTED_LOOKS, Tuning
+from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array
 from surefoot.boundaries import Weights, mixture, worst_crossing_probability
 from surefoot.errors import InputError
@@ -16,6 +16,7 @@ from surefoot.evidence.attained import Attained, GaussianAttained, MixtureAttain
 from surefoot.noise import Noise
 
 ABOVE = 1 + 1e-6  # what rounding may add to a probability
+ROUND_LOOKS = (20, 30, 40, 50, 60, 70)  # where looks may close: few numbers, so few boundaries
 
 
 class Look(NamedTuple):
@@ -90,7 +91,7 @@ def first_schedule(delta: float, noise: Noise, tuning: Tuning) -> Schedule:
 def closed(tuning: Tuning, units: float) -> Tuning:
     """The same with no looks after that many units, but for some that make a round number."""
     reached = np.searchsorted(np.cumsum(_first_sizes(tuning)), units) + 1
-    enough = [looks for looks in TESTED_LOOKS if reached <= looks <= tuning.looks]
+    enough = [looks for looks in ROUND_LOOKS if reached <= looks <= tuning.looks]
     return replace(tuning, looks=enough[0]) if enough else tuning
 
 
@@ -123,7 +124,7 @@ def _with_boundary(
     strictness = tuning.strictness * np.maximum(np.log(tuning.strict / np.cumsum(sizes)), 0.0)
     planned, shape = tuple(weights.tolist()), tuple(strictness.tolist())
     boundary = noise.boundary(planned, share * delta, shape)
-    if not tuning.has_tested_boundary:
+    if not noise.mixes:
         hold_against_idleness(
             planned, boundary, share * delta, "a larger growth, fewer looks, or less strictness"
         )
@@ -140,6 +141,6 @@ def hold_against_idleness(steps: Weights, boundary: Array, level: float, instead
         )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _worst(steps: Weights, boundary: Weights) -> float:
     return worst_crossing_probability(steps, np.array(boundary))

@@ -1,22 +1,19 @@
 """PRIME's constants: what decides a plan, and so belongs to every study that was begun with it.
 
 Resuming is replaying, so they are stored with each study. A version that tunes better changes a
-default here and nothing else; it never touches `VERSION_0_1` or `UNNAMED`.
+default here and nothing else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from surefoot.algorithms.prime.constants import (
-    ENTERS_BOUNDARY,
-    UNNAMED,
-    VERSION_0_1,
     Effort,
     Foresight,
     boundary,
@@ -59,7 +56,7 @@ class Tuning(PairwiseTuning):
         0,
         1e6,
         "with a tolerance and a known scale, looks end once that gap was pulled for this many "
-        "times as long as the G-optimal design needs for it; 0: they do not",
+        "times as long as the G-optimal design needs for it",
     )
     closing_margin: float = boundary(
         2.0, 0, 1e6, "by how much c² is then taken to exceed twice the logarithm of 1/δ"
@@ -100,7 +97,7 @@ class Tuning(PairwiseTuning):
         0.2, 0, 1, "chance of finishing up to which a phase keeps its planned size"
     )
     curiosity: float = samples(
-        3.0, 0, 1e6, "hope that makes a rival's pair worth a try, in the square of its gap; 0: none"
+        3.0, 0, 1e6, "hope that makes a rival's pair worth a try, in the square of its gap"
     )
 
     exploration: float = samples(0.04, 0, 1, "share of the pulls that explore")
@@ -129,28 +126,10 @@ class Tuning(PairwiseTuning):
     batched_unit: float = samples(5.0, 1, 10_000, "pulls of a unit for each dimension, likewise")
     batched_exploration: float = samples(0.01, 0, 1, "share of the pulls that explore, likewise")
     batched_checks: int = samples(0, 0, 10_000, "pulls of a phase that explore at least, likewise")
-    batched_together: int = samples(
-        1, 0, 1, "1: a model's phases are held together; 0: each by itself, skewness uncorrected"
-    )
     batched_clear: float = samples(
         2.0, 0, 100, "standard errors of a skewness that are taken for chance, likewise"
     )
-    batched_sight: int = samples(
-        1, 0, 1, "1: a phase that would see nothing of a comparison takes in all directions; 0: not"
-    )
-    batched_alike: float = samples(1e6, 0, 1e9, "pulls that a pooled level is worth at most; 0: 8")
-
-    def __post_init__(self) -> None:
-        for constant in fields(self):
-            value = suitable(constant, getattr(self, constant.name))
-            object.__setattr__(self, constant.name, value)
-        if any(smaller >= larger for smaller, larger in pairwise(self.sizes)):
-            raise InputError(f"tuning: sizes={list(self.sizes)} must rise from each to the next")
-
-    @classmethod
-    def of_version_0_1(cls) -> Tuning:
-        """The constants of version 0.1, whose study files do not hold them."""
-        return cls.stored({})
+    batched_alike: float = samples(1e6, 1, 1e9, "pulls that a pooled level is worth at most")
 
     batch_choices: tuple[float, ...] = samples(
         (5, 6, 7, 8, 10, 12, 15, 20, 25, 30), 2, 10_000, "how many batches a phase may have"
@@ -177,14 +156,13 @@ class Tuning(PairwiseTuning):
     misfit_hopeless: float = samples(
         0.5, 0, 100, "standard deviations that a gap may seem below zero and be worth a try"
     )
-    misfit_witness: int = samples(
-        1, 0, 1, "1: a pair that may be off by more joins every phase in batches; 0: none does"
-    )
 
-    @classmethod
-    def stored(cls, constants: Mapping[str, Any]) -> Tuning:
-        """The constants of a study file. What it does not name is as it was in version 0.1."""
-        return cls.given({**VERSION_0_1, **UNNAMED, **constants})
+    def __post_init__(self) -> None:
+        for constant in fields(self):
+            value = suitable(constant, getattr(self, constant.name))
+            object.__setattr__(self, constant.name, value)
+        if any(smaller >= larger for smaller, larger in pairwise(self.sizes)):
+            raise InputError(f"tuning: sizes={list(self.sizes)} must rise from each to the next")
 
     @classmethod
     def given(cls, constants: Mapping[str, Any]) -> Tuning:
@@ -197,36 +175,6 @@ class Tuning(PairwiseTuning):
                 f"{', '.join(names)}, or install a newer surefoot if a study file names it"
             )
         return cls(**constants)
-
-    @property
-    def has_tested_boundary(self) -> bool:
-        """Whether the schedule is that of version 0.1, to its end or to one of `TESTED_LOOKS`,
-        which tests hold against an adversary at every δ; any other is held against it when it is
-        made.
-        """
-        entering = {f.name for f in fields(self) if f.metadata["effect"] == ENTERS_BOUNDARY}
-        planned = (entering & VERSION_0_1.keys()) - {"looks"}
-        return self.looks in TESTED_LOOKS and all(
-            getattr(self, name) == VERSION_0_1[name] for name in planned
-        )
-
-    @property
-    def has_tested_grid(self) -> bool:
-        """Whether clocks stop where tests have held them against that adversary."""
-        names = [f.name for f in fields(PairwiseTuning) if f.metadata["effect"] == ENTERS_BOUNDARY]
-        return all(getattr(self, name) == getattr(PairwiseTuning, name) for name in names)
-
-    @property
-    def for_batches(self) -> Tuning:
-        """The same with fewer looks: few runs get so far, and all of them share δ."""
-        growth, looks, trust = self.batched_growth, self.batched_looks, self.batched_trust
-        plan = replace(self, growth=growth, looks=looks, trust=trust, strictness=0.0)
-        return replace(
-            plan,
-            exploration=self.batched_exploration,
-            checks=self.batched_checks,
-            skew_clear=self.batched_clear,
-        )
 
     @property
     def foresight(self) -> Foresight:
@@ -252,6 +200,3 @@ class Tuning(PairwiseTuning):
             exchanges=self.exchanges,
             worthwhile=self.worthwhile,
         )
-
-
-TESTED_LOOKS = (20, 30, 40, 50, 60, 70)

@@ -12,7 +12,7 @@ from surefoot.algorithms.prime.direct.clocks import Clocks, Forecast, Grid
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.boundaries import gaussian_boundary, worst_crossing_probability
 from surefoot.errors import InputError
-from surefoot.noise import Gaussian
+from surefoot.noise import Gaussian, Noise, SubGaussian
 from surefoot.problem import RobustProblem
 
 GROWTH, POINTS, MIDDLE = Tuning().grid_growth, Tuning().grid_points, Tuning().grid_middle
@@ -20,6 +20,7 @@ STEPS = tuple(np.diff(GROWTH ** np.arange(POINTS), prepend=0.0).tolist())
 AWAY = np.abs(np.arange(POINTS) - MIDDLE) * np.log(GROWTH)
 SHAPE = tuple((Tuning().grid_rise * AWAY).tolist())
 GRID = Grid(np.cumsum(STEPS), gaussian_boundary(STEPS, 0.05, SHAPE))
+KNOWN = Gaussian(1.0)
 BOTH = np.array([0, 1])
 
 
@@ -116,16 +117,27 @@ def test_steps_smaller_than_planned_do_not_cross_more_often(delta: float) -> Non
     assert worst_crossing_probability(STEPS, boundary) <= delta * (1 + 1e-3)
 
 
-def started(delta: float = 0.05, **constants: float) -> Algorithm:
+def started(delta: float = 0.05, noise: Noise = KNOWN, **constants: float) -> Algorithm:
     problem = RobustProblem.from_pairs(np.eye(4), [0, 0, 1, 1])
-    settings = Settings(delta=delta, noise=Gaussian(1.0), trust="pairs")
+    settings = Settings(delta=delta, noise=noise, trust="pairs")
     return Prime(tuning=Tuning(**constants)).start(problem, settings)
 
 
-def test_a_grid_on_which_idle_walks_cross_too_often_is_refused() -> None:
-    started(grid_rise=2.0)
+@pytest.mark.parametrize("noise", [KNOWN, Gaussian(), Gaussian(equal=True)])
+def test_a_grid_on_which_idle_walks_cross_too_often_is_refused(noise: Noise) -> None:
+    started(noise=noise, grid_rise=2.0)
     with pytest.raises(InputError, match="choose a smaller grid_rise"):
-        started(grid_rise=5.0)
+        started(noise=noise, grid_rise=5.0)
+
+
+@pytest.mark.parametrize("noise", [Gaussian(), Gaussian(equal=True)])
+@pytest.mark.parametrize("delta", [1e-12, 1e-3, 0.1, 0.2, 0.3, 0.5, 0.9])
+def test_the_grid_that_ships_is_never_refused(noise: Noise, delta: float) -> None:
+    started(delta, noise)
+
+
+def test_a_mixture_need_not_be_held_against_idle_walks() -> None:
+    started(noise=SubGaussian(1.0), grid_rise=5.0)
 
 
 def test_beyond_one_half_delta_is_spent_as_if_it_were_one_half() -> None:

@@ -48,10 +48,16 @@ def test_known_and_pooled_scores_are_standard_normal_at_ties() -> None:
         assert stats.kstest(column, "norm").pvalue > LEVEL
 
 
+def _students(phase: Phase, outcome: Outcome) -> np.ndarray:
+    """The scores of a first phase, whose steps are 1."""
+    judge = StudentJudge(GRID, SIZES, np.ones(3), 0.0, TUNING)
+    judge.see(outcome)
+    return judge.weigh(CONTEST, OUTLOOK, phase, outcome).plain[0]
+
+
 def test_students_scores_are_standard_normal_or_below_under_unequal_noise() -> None:
-    scores = _scores(
-        StudentJudge(GRID, SIZES, np.ones(3), 0.0, TUNING), np.array([1.0, 30.0, 0.1]), seed=3
-    )
+    rng, phase, scales = np.random.default_rng(3), Phase(0, COUNTS, 6), np.array([1.0, 30.0, 0.1])
+    scores = np.array([_students(phase, drawn(rng, phase, scales)) for _ in range(1500)])
     for column in scores.T:
         assert stats.kstest(column, "norm", alternative="less").pvalue > LEVEL
         small = int((column > 1.645).sum())
@@ -100,9 +106,8 @@ def test_skewed_differences_ask_for_more_pulls() -> None:
     for _ in range(60):
         rewards = rng.standard_normal(36)
         rewards[:12] -= 4 * rng.lognormal(0.0, 1.0, 12)
-        judge.scores(
-            CONTEST, phase, Outcome.from_rewards(phase, 3, np.repeat(range(3), 12), rewards)
-        )
+        outcome = Outcome.from_rewards(phase, 3, np.repeat(range(3), 12), rewards)
+        judge.weigh(CONTEST, OUTLOOK, phase, outcome)
     assert judge.least_pulls(CONTEST) > judge.least_batches
     last = replace(CONTEST, arms=CONTEST.arms[:0], rivals=CONTEST.rivals[:0])
     assert judge.least_pulls(last) == judge.least_batches
@@ -114,9 +119,8 @@ def test_rare_rises_ask_for_nothing() -> None:
     for _ in range(60):
         rewards = rng.standard_normal(36)
         rewards[:12] += 4 * rng.lognormal(0.0, 1.0, 12)
-        judge.scores(
-            CONTEST, phase, Outcome.from_rewards(phase, 3, np.repeat(range(3), 12), rewards)
-        )
+        outcome = Outcome.from_rewards(phase, 3, np.repeat(range(3), 12), rewards)
+        judge.weigh(CONTEST, OUTLOOK, phase, outcome)
     assert judge.least_pulls(CONTEST) == judge.least_batches
 
 

@@ -63,7 +63,7 @@ def _judge(problem: RobustProblem, settings: Settings, tuning: Tuning) -> tuple[
     shape, level = _shape(tuning), min(settings.delta, LARGEST_DELTA)
     delta = tuning.grid_spent * level
     grid = Grid(np.cumsum(steps), noise.boundary(steps, delta, shape))
-    if noise.evidence == "scales" and not (noise.mixes or tuning.has_tested_grid):
+    if not noise.mixes:
         hold_against_idleness(steps, grid.boundary, level, "a smaller grid_rise")
     scales = noise.scales(problem.n_pairs)
     sizes, tolerance = np.diff(problem.offsets), settings.tolerance

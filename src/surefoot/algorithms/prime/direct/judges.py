@@ -195,8 +195,6 @@ class StudentJudge(NormalJudge):
         self.levels = self.levels.after(outcome)
 
     def weigh(self, contest: Contest, outlook: Outlook, phase: Phase, outcome: Outcome) -> Verdicts:
-        if not self.tuning.skew_fall:
-            return super().weigh(contest, outlook, phase, outcome)
         values = contest.values(outcome, whole=phase.shared)
         layout = contest.layout(outcome.counts, phase.batches)
         steps = self.clocks.advance(contest.arms, outlook.forecast)
@@ -205,17 +203,6 @@ class StudentJudge(NormalJudge):
         both, leans = np.stack([plain, eased]), contest.leans(outcome.counts)
         weighed = Weighed(values, layout, np.ones_like(layout), steps, both, leans)
         return Verdicts(*self.together.add(contest, weighed, self.levels))
-
-    def scores(self, contest: Contest, phase: Phase, outcome: Outcome) -> Verdicts:
-        """Each phase by itself, lowered by what is known of shapes: as studies were begun once."""
-        values = contest.values(outcome, whole=phase.shared)
-        layout = contest.layout(outcome.counts, phase.batches)
-        self.shapes.count(contest, values, layout)
-        caution = self.shapes.caution(contest, layout)
-        plain = student_scores(values, 0.0, caution)
-        if not self.tolerance:
-            return Verdicts(plain, plain)
-        return Verdicts(plain, student_scores(values, self.tolerance, caution))
 
     def skewness(self, challenger: int) -> float | None:
         return self.together.skewness(challenger)
