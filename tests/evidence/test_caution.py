@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.evidence.caution import Shapes
-from surefoot.evidence.student import Caution, student_scores
+from surefoot.evidence.caution import Shapes, deviation
 
 
 @dataclass
@@ -21,12 +20,10 @@ class Cells:
 LAYOUT = np.ones((1, 1))
 
 
-def _cautious(
-    shapes: Shapes, values: Array, layout: Array = LAYOUT, where: Cells | None = None
-) -> Caution:
-    where = Cells() if where is None else where
-    shapes.count(where, values, layout)
-    return shapes.caution(where, layout)
+def _spread(shapes: Shapes, column: int = 1) -> float:
+    """The deviation of single pulls' contrasts in one cell of the first arm."""
+    moments, _ = shapes.seen(0, (0, column))
+    return float(deviation(moments))
 
 
 def _values(rng: np.random.Generator, m: int, sign: float) -> Array:
@@ -36,80 +33,66 @@ def _values(rng: np.random.Generator, m: int, sign: float) -> Array:
 def test_the_skewness_of_many_batches_is_found() -> None:
     rng, shapes = np.random.default_rng(1), Shapes(np.array([2, 3]), 5)
     for _ in range(400):
-        caution = _cautious(shapes, _values(rng, 8, -1.0))
-    assert -2.2 < caution.skewness[0, 0] < -1.7  # of −2
-    assert shapes.skewness(0)[0, 1] == caution.skewness[0, 0]
-    assert np.isclose(caution.least_spread[0, 0], 1.0, rtol=0.1)
+        shapes.count(Cells(), _values(rng, 8, -1.0), LAYOUT)
+    assert -2.2 < shapes.skewness(0)[0, 1] < -1.7  # of −2
+    assert np.isclose(_spread(shapes), 1.0, rtol=0.1)
 
 
 def test_normal_differences_are_not_called_skewed() -> None:
-    rng, shapes = np.random.default_rng(2), Shapes(np.array([1, 1]), 2)
-    clear = [
-        _cautious(shapes, rng.standard_normal((10, 1, 1))).skewness[0, 0] != 0 for _ in range(300)
-    ]
+    rng, shapes, clear = np.random.default_rng(2), Shapes(np.array([1, 1]), 2), []
+    for _ in range(300):
+        shapes.count(Cells(), rng.standard_normal((10, 1, 1)), LAYOUT)
+        clear.append(shapes.skewness(0)[0, 1] != 0)
     assert np.mean(clear) < 0.2
 
 
-def test_skewness_upwards_asks_for_no_larger_spread() -> None:
+def test_skewness_upwards_has_its_sign() -> None:
     rng, shapes = np.random.default_rng(3), Shapes(np.array([1, 1]), 2)
     for _ in range(100):
-        caution = _cautious(shapes, _values(rng, 10, 1.0))
-    assert caution.skewness[0, 0] > 0
-    assert caution.least_spread[0, 0] == 0
+        shapes.count(Cells(), _values(rng, 10, 1.0), LAYOUT)
+    assert shapes.skewness(0)[0, 1] > 0
 
 
-def test_the_pooled_spread_is_that_of_the_phase_at_hand() -> None:
-    """A phase with four times the pulls has batches with half the spread: the layout says so."""
-    rng, shapes = np.random.default_rng(4), Shapes(np.array([1, 1]), 2)
-    for _ in range(200):
-        _cautious(shapes, _values(rng, 10, -1.0))
-    caution = _cautious(shapes, _values(rng, 10, -1.0) / 2, LAYOUT / 4)
-    assert np.isclose(caution.least_spread[0, 0], 0.5, rtol=0.1)
-
-
-def test_the_skewness_of_means_is_told_from_that_of_single_pulls() -> None:
-    """Means of four pulls have half the skewness of one pull; that of one pull is kept."""
+def test_means_of_several_pulls_tell_of_single_ones() -> None:
+    """Means of four pulls have half the spread and half the skewness of one, which are kept: the
+    layout says so.
+    """
     rng, shapes = np.random.default_rng(7), Shapes(np.array([1, 1]), 2)
     for _ in range(400):
         means = np.mean([_values(rng, 10, -1.0) for _ in range(4)], axis=0)
-        caution = _cautious(shapes, means, LAYOUT / 4)
+        shapes.count(Cells(), means, LAYOUT / 4)
     assert np.isclose(shapes.skewness(0)[0, 1], -2.0, atol=0.3)
-    assert np.isclose(caution.skewness[0, 0], -1.0, atol=0.15)
+    assert np.isclose(_spread(shapes), 1.0, rtol=0.1)
+
+
+def test_the_farthest_fall_of_single_pulls_is_kept() -> None:
+    shapes, values = Shapes(np.array([1, 1]), 2), np.array([0.0, 0.0, 0.0, -4.0])[:, None, None]
+    shapes.count(Cells(), values, LAYOUT)
+    assert shapes.seen(0, (0, 1))[1] == 3
+    shapes.count(Cells(), values / 2, LAYOUT / 4)
+    assert shapes.seen(0, (0, 1))[1] == 6
 
 
 def test_nothing_is_said_of_cells_never_seen() -> None:
     shapes = Shapes(np.array([2, 3]), 5)
     assert not shapes.skewness(1).any()
     assert shapes.skewness(1).shape == (3, 5)
-    _cautious(shapes, _values(np.random.default_rng(5), 20, -1.0))
+    shapes.count(Cells(), _values(np.random.default_rng(5), 20, -1.0), LAYOUT)
     seen = shapes.skewness(0)
     assert not np.delete(seen.ravel(), 1).any()
 
 
 def test_one_batch_of_equal_values_breaks_nothing() -> None:
-    caution = _cautious(Shapes(np.array([1, 1]), 2), np.zeros((6, 1, 1)))
-    assert np.isfinite(caution.skewness).all()
-    assert np.isfinite(caution.least_spread).all()
-
-
-def test_errors_of_skewed_differences_fall() -> None:
-    """Negative exponential differences at a gap of zero, eight batches of one pull each: how often
-    a score exceeds the 5 % point, with and without what earlier phases say of their shape.
-    """
-    rng, shapes, plain, careful = np.random.default_rng(6), Shapes(np.array([1, 1]), 2), 0, 0
-    for _ in range(3000):
-        values = _values(rng, 8, -1.0)
-        plain += int(student_scores(values, 0.0)[0, 0] > 1.645)
-        caution = _cautious(shapes, values)
-        careful += int(student_scores(values, 0.0, caution)[0, 0] > 1.645)
-    assert plain / 3000 > 0.1
-    assert careful / 3000 < 0.075
+    shapes = Shapes(np.array([1, 1]), 2)
+    shapes.count(Cells(), np.zeros((6, 1, 1)), LAYOUT)
+    assert np.isfinite(shapes.skewness(0)).all()
+    assert _spread(shapes) == 0
 
 
 def test_another_rival_of_the_same_arm_has_a_shape_of_its_own() -> None:
     """Noise that a poor rival adds must not be held against a better one."""
     rng, shapes = np.random.default_rng(5), Shapes(np.array([1, 2]), 3)
     for _ in range(50):
-        _cautious(shapes, 10 * _values(rng, 10, -1.0))
-    other = _cautious(shapes, _values(rng, 40, -1.0), where=Cells(columns=np.array([2])))
-    assert other.least_spread[0, 0] < 2
+        shapes.count(Cells(), 10 * _values(rng, 10, -1.0), LAYOUT)
+    shapes.count(Cells(columns=np.array([2])), _values(rng, 40, -1.0), LAYOUT)
+    assert _spread(shapes, column=2) < 2

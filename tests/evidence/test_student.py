@@ -1,6 +1,4 @@
-"""Scores are exactly normal at a gap of zero, below at any other, and never above what they were
-before a correction.
-"""
+"""Scores are exactly normal at a gap of zero, and below at any other; corrections are monotone."""
 
 from __future__ import annotations
 
@@ -11,7 +9,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from surefoot.evidence.batches import spread_means
-from surefoot.evidence.student import LOWEST, Caution, normal_scores, student_scores
+from surefoot.evidence.student import (
+    LOWEST,
+    corrected,
+    normal_scores,
+    student_scores,
+    with_a_fall,
+)
 from surefoot.statistics import Phase
 from tests.evidence.phases import LEVEL, drawn
 
@@ -59,49 +63,28 @@ def test_a_shift_raises_the_score(values: list[float], shift: float) -> None:
     assert student_scores(given_values, shift) >= student_scores(given_values, 0.0) - 1e-9
 
 
-@pytest.mark.parametrize("caution", [None, Caution(np.array(0.0), np.array(0.0)),
-                                     Caution(np.array(-3.0), np.array(2.0))])  # fmt: skip
 @pytest.mark.parametrize("m", [2, 6, 30])
-def test_values_that_are_all_alike_say_nothing_or_the_worst(
-    m: int, caution: Caution | None
-) -> None:
-    assert student_scores(np.full(m, -1e-3), 0.0, caution) == LOWEST
-    assert student_scores(np.full(m, 0.1), 0.0, caution) <= 0
-    assert student_scores(np.zeros(m), 0.0, caution) <= 0
-    assert student_scores(np.full(m, -1.0), 2.0, caution) <= 0
-    if caution is None:
-        assert student_scores(np.full(m, 0.1), 0.0) == 0
+def test_values_that_are_all_alike_say_nothing_or_the_worst(m: int) -> None:
+    assert student_scores(np.full(m, -1e-3), 0.0) == LOWEST
+    assert student_scores(np.full(m, 0.1), 0.0) == 0
+    assert student_scores(np.zeros(m), 0.0) <= 0
+    assert student_scores(np.full(m, -1.0), 2.0) <= 0
 
 
 def test_values_alike_up_to_rounding_are_alike() -> None:
     assert student_scores(1e6 + np.array([0.0, 1e-9, -1e-9, 0.0]), 0.0) == 0
 
 
-@given(values_strategy, st.floats(-6, 6), st.floats(0, 50), st.floats(-5, 5))
-def test_caution_only_lowers(
-    values: list[float], skewness: float, least: float, shift: float
-) -> None:
-    given_values = np.array(values)
-    caution = Caution(np.array(skewness), np.array(least))
-    assert student_scores(given_values, shift, caution) <= student_scores(given_values, shift)
-
-
 @pytest.mark.parametrize("skewness", [-6.0, -2.0, -0.3, 0.0, 0.5, 6.0])
 @pytest.mark.parametrize("m", [3, 8, 30])
 def test_the_correction_is_monotone_and_held_at_its_plateau(m: int, skewness: float) -> None:
-    """Values with one spread and rising means: T rises from −40 to 40."""
-    pattern = np.linspace(-1.0, 1.0, m)
-    means = np.linspace(-40, 40, 2001) * pattern.std(ddof=1) / np.sqrt(m)
-    values = pattern[:, None] + means
-    caution = Caution(np.full(2001, skewness), np.zeros(2001))
-    scores = student_scores(values, 0.0, caution)
-    assert (np.diff(scores) >= -1e-9).all()
+    t, third = np.linspace(-40, 40, 2001), skewness / (3 * np.sqrt(m))
+    found = corrected(t, np.full(2001, third))
+    assert (np.diff(found) >= -1e-9).all()
     if skewness < 0:
-        plateau = 3 * np.sqrt(m) / abs(skewness)
-        flat = scores[np.linspace(-40, 40, 2001) > plateau]
-        assert np.ptp(flat) < 1e-9 if len(flat) else plateau >= 39
-        below = student_scores(values, 0.0)
-        assert (scores[means > 0] < below[means > 0]).all()
+        flat = found[t > 1 / -third]
+        assert np.ptp(flat) < 1e-9 if len(flat) else 1 / -third >= 39
+        assert (found[t > 0] < t[t > 0]).all()
 
 
 def test_large_scores_keep_their_digits() -> None:
@@ -116,21 +99,18 @@ def test_no_score_is_infinite() -> None:
     assert normal_scores(np.array(-np.inf), 29) == LOWEST
 
 
-@pytest.mark.parametrize("skewness", [-6.0, -1.0, 1.0, 6.0])
-def test_caution_does_lower(skewness: float) -> None:
-    values = np.random.default_rng(0).normal(0.2, 1.0, (8, 2000))
-    wary = Caution(np.full(2000, skewness), np.full(2000, 0.9))
-    assert (student_scores(values, 0.0, wary) < student_scores(values, 0.0) - 1e-3).any()
+def test_a_fall_is_one_more_value() -> None:
+    values = np.random.default_rng(0).normal(0.3, 1.0, 16)
+    centre, spread, fall = values.mean(), values.std(ddof=1), 4.0
+    more = np.append(values, centre - fall)
+    expected = np.sqrt(17) * more.mean() / more.std(ddof=1)
+    assert with_a_fall(centre, spread, 16, np.array(fall)) == pytest.approx(expected)
 
 
 def test_differences_beyond_any_fall_seen_are_believed() -> None:
     """A plateau alone would hold back what not even a second fall could turn round."""
-    values = np.random.default_rng(0).normal(0.0, 0.1, (16, 1))
-    values[3] -= 1.0
-    skewness, spread = np.array([-4.0]), np.array([0.0])
-    near, far = values + 0.3, values + 30.0
-    plateau = Caution(skewness, spread)
-    seen = Caution(skewness, spread, np.array([1.0]))
-    assert student_scores(far, 0.0, plateau)[0] < 1.1
-    assert 7 < student_scores(far, 0.0, seen)[0] <= student_scores(far, 0.0)[0]
-    assert student_scores(near, 0.0, seen)[0] < student_scores(near, 0.0)[0] - 0.3
+    spread, third = np.array([0.3]), np.array([-4.0 / (3 * 4)])
+    for centre, believed in ((0.3, False), (30.0, True)):
+        t = 4 * centre / spread
+        assert corrected(t, third) < 3
+        assert (with_a_fall(np.array([centre]), spread, 16, np.array([2.0])) > 7) == believed

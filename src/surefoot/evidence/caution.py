@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.evidence.student import Caution
 
 
 class Compared(Protocol):
@@ -89,13 +88,6 @@ class Shapes:
         """What was counted there, and the farthest that a contrast of single pulls has fallen."""
         moments = self._moments[challenger]
         return Moments(*(row[cells] for row in moments)), self._falls[challenger][cells]
-
-    def caution(self, where: Compared, layout: Array) -> Caution:
-        """How careful one has to be with a phase's contrasts, which are counted already."""
-        moments, falls = self.seen(where.challenger, np.ix_(where.places, where.columns))
-        skewed, spread = skewness(moments) * np.sqrt(layout), deviation(moments)
-        least = np.where(skewed < 0, np.sqrt(layout) * spread, 0.0)
-        return Caution(skewed, least, layout * falls)
 
     def skewness(self, challenger: int, clear: float = CLEAR) -> Array:
         """(n_own, n_columns) the skewness of single pulls' contrasts; 0 where nothing is clear."""

@@ -7,35 +7,18 @@ contrast's mean is zero, and no larger, pathwise, than such a variable if it is 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy import special
 
 from surefoot.arrays import Array
 
-SECOND_FALL = 2.0  # a fall that may still come, in the largest one seen
 ROUNDING = 1e-12  # values that differ by less than this share of their size are the same
 LEAST_TAIL = 1e-300
 LARGEST = 1e90  # cubes are finite; what is beyond says no more
 LOWEST = float(special.ndtri(LEAST_TAIL))  # the lowest score there is
 
 
-class Caution(NamedTuple):
-    """What is known beside this phase, used only to lower a statistic: then exactness is kept.
-
-    Attributes:
-        skewness: (…) of the contrasts' values.
-        least_spread: (…) a standard deviation that a contrast's own may not fall below.
-        fall: (…) how far below its mean a value has been seen; infinite if nothing is known.
-    """
-
-    skewness: Array
-    least_spread: Array
-    fall: Array | float = np.inf
-
-
-def student_scores(values: Array, shift: float, caution: Caution | None = None) -> Array:
+def student_scores(values: Array, shift: float) -> Array:
     """(…) Φ⁻¹(F(T)) for (m, …) contrasts, after adding `shift` to each.
 
     Where all values are alike, up to rounding, T counts as nothing, or as the lowest there is if
@@ -44,13 +27,7 @@ def student_scores(values: Array, shift: float, caution: Caution | None = None) 
     m = len(values)
     centre, spread = values.mean(axis=0) + shift, values.std(axis=0, ddof=1)
     usable = spread > ROUNDING * np.abs(values).max(axis=0)
-    if caution is not None:
-        wary = usable & (centre > 0)
-        spread = np.where(wary, np.maximum(spread, caution.least_spread), spread)
     t = np.divide(np.sqrt(m) * centre, spread, out=np.zeros_like(centre), where=usable)
-    if caution is not None:
-        fallen = with_a_fall(centre, spread, m, SECOND_FALL * np.asarray(caution.fall))
-        t = np.minimum(t, np.maximum(corrected(t, caution.skewness / (3 * np.sqrt(m))), fallen))
     return np.where(usable | (centre >= 0), normal_scores(t, m - 1), LOWEST)
 
 
