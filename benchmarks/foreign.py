@@ -1,6 +1,6 @@
 """Simulators that were not written for surefoot: what the examples cost as they stand, and what
-they would cost in the manner of version 0.1, with tabular features, one unknown noise level and no
-common random numbers.
+they would cost in the plainest manner: with tabular features, one unknown noise level and no common
+random numbers.
 
 `SUREFOOT_BENCH_RUNS=1 python -m benchmarks foreign` takes one seed, for a first look.
 """
@@ -24,7 +24,7 @@ RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "5"))
 PROCESSES = int(os.environ.get("SUREFOOT_BENCH_PROCESSES", "2"))
 EXAMPLES = Path(__file__).parent.parent / "examples"
 NAMES = ("clinic", "cartpole", "models", "simopt_inventory")
-AS_BEFORE = (
+PLAINLY = (
     'features = "tabular"',
     'trust = "model"',
     'noise = { kind = "gaussian", equal = true }',
@@ -36,17 +36,19 @@ AS_BEFORE = (
 
 def rows() -> Iterator[Row]:
     pool = ProcessPool(PROCESSES)
-    jobs = [(name, seed, before) for name in NAMES for before in (False, True) for seed in _seeds()]
+    jobs = [
+        (name, seed, plainly) for name in NAMES for plainly in (False, True) for seed in _seeds()
+    ]
     futures = {job: pool.submit(_pulls, *job) for job in jobs}
     for name in NAMES:
-        now, before = (
+        standing, plain = (
             np.array([futures[name, seed, manner].result() for seed in _seeds()], dtype=float)
             for manner in (False, True)
         )
-        ratio = now.mean() / before.mean()
+        ratio = standing.mean() / plain.mean()
         yield Row(
-            f"examples/{name}: pulls as it stands / in the manner of 0.1",
-            f"{ratio:.2f} ({now.mean():,.0f} / {before.mean():,.0f}, {RUNS} seeds)",
+            f"examples/{name}: pulls as it stands / in the plainest manner",
+            f"{ratio:.2f} ({standing.mean():,.0f} / {plain.mean():,.0f}, {RUNS} seeds)",
             "≤ 0.5",
             bool(ratio <= 0.5),
         )
@@ -56,10 +58,10 @@ def _seeds() -> range:
     return range(1, RUNS + 1)
 
 
-def _pulls(name: str, seed: int, as_before: bool) -> int:
+def _pulls(name: str, seed: int, plainly: bool) -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(shutil.copytree(EXAMPLES / name, Path(folder) / name)) / "study.toml"
-        said = (f"seed = {seed}", *(AS_BEFORE if as_before else ()))
+        said = (f"seed = {seed}", *(PLAINLY if plainly else ()))
         path.write_text(_with(path.read_text(encoding="utf-8"), said), encoding="utf-8")
         return _run(path).samples
 
