@@ -1,16 +1,11 @@
 """The answer read from a writer's notes is the answer of a replay, to the bit."""
 
-import shutil
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from surefoot import Gaussian, RobustProblem, Study, StudyReader
 from surefoot.study import notes
-from tests.study.toys import THETA, Rounds, open_toy, read_toy, same_result, toy_problem, toy_study
-
-OLD_FILE = Path(__file__).parent.parent / "data" / "study_v1.db"
+from tests.study.toys import THETA, Rounds, open_toy, same_result, toy_problem, toy_study
 
 
 def linear(pull):
@@ -111,9 +106,3 @@ def test_where_the_notes_do_not_tell_all_it_is_replayed(tmp_path, monkeypatch):
     with StudyReader(path) as reader:
         assert same_history(reader.recorded, expected)
         assert reader.recorded.history[-1].evidence is not None
-
-
-def test_a_file_of_the_first_version_is_read(tmp_path):
-    copy = shutil.copy(OLD_FILE, tmp_path / "old.db")
-    with read_toy(copy) as reader, read_toy(copy) as other:
-        assert same_result(reader.recorded, other.result)

@@ -101,11 +101,7 @@ class Note(BaseModel):
 
     @property
     def tells_all(self) -> bool:
-        """Whether the evidence stands in it, if there was any: files of an early version and
-        problems of very many arms leave it out.
-        """
-        if "evidence" not in self.model_fields_set:
-            return self.samples == 0
+        """True if the evidence stands in it, or there was none: very many arms leave it out."""
         return self.boundary is None or self.evidence is not None
 
 

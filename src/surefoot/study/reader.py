@@ -22,7 +22,6 @@ from surefoot.study.storage import ReadStorage, Running
 from surefoot.study.storage.reading import (
     CORRECTION_COLUMNS,
     FAILURE_COLUMNS,
-    LAYOUT_COLUMNS,
     PHASE_COLUMNS,
     PULL_COLUMNS,
 )
@@ -136,8 +135,8 @@ class StudyReader:
         """The same answer from what the writer noted after each phase: nothing is planned anew.
 
         So it is quick, and needs no algorithm that surefoot does not ship. Where the notes do not
-        tell all (many arms, or a file of an early version), it is `result`. At the end the study is
-        replayed: what is noted is certified only if it follows from the rewards.
+        tell all, of many arms, it is `result`. At the end the study is replayed: what is noted is
+        certified only if it follows from the rewards.
         """
         note = self._last_note()
         if note is None or note.reason == StopReason.RUNNING.name:
@@ -213,7 +212,7 @@ class StudyReader:
         import pandas as pd
 
         rows = self._storage.phase_rows()
-        times = pd.DataFrame([row[:-1] for row in rows], columns=[*PHASE_COLUMNS, *LAYOUT_COLUMNS])
+        times = pd.DataFrame([row[:-1] for row in rows], columns=list(PHASE_COLUMNS))
         known = [Note.from_json(row[-1]).to_dict() if row[-1] else {} for row in rows]
         return pd.concat([times, pd.DataFrame(known)], axis=1)
 

@@ -18,11 +18,13 @@ from tests.study.toys import linear, open_toy, read_toy, toy_study
 
 COLUMNS = {
     "study": ["key", "value"],
-    "phases": ["phase", "first_pull", "pulls", "planned", "finished", "summary"],
+    "phases": [
+        *("phase", "first_pull", "pulls", "batches", "shared"),
+        *("planned", "finished", "summary"),
+    ],
     "pulls": ["pair", "phase", "reward", "attempts", "losses", "started", "finished", "error"],
     "running": ["since", "worker"],
     "corrections": ["pull", "was", "became", "time"],
-    "layouts": ["phase", "batches", "shared"],
 }
 WRONG = [None, -1, 2**62, float("inf"), "x", b"\xff\x00"]
 WRONG_JSON = ["{", "null", "[]", "{}", "1e999", "[" * 5000]

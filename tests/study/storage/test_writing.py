@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,6 @@ import pytest
 from surefoot.errors import InputError
 from surefoot.study.storage import Running
 from tests.study.toys import Rounds, linear, open_ledger, read_toy, rewards_of, toy_study
-
-OLD_FILE = Path(__file__).parents[2] / "data" / "study_v1.db"
 
 
 @pytest.fixture
@@ -63,16 +60,6 @@ def test_the_correction_decides(path: Path, tmp_path: Path) -> None:
                 study.correct(0, 0.5)
             study.tell_many([(pull.id, linear(pull)) for pull in pulls[1:]])
         assert wrong.result.theta.tobytes() == right.result.theta.tobytes()
-
-
-def test_a_file_of_format_1_becomes_one_of_format_2_when_it_is_written_to(path: Path) -> None:
-    shutil.copy(OLD_FILE, path)
-    with read_toy(path) as reader:
-        assert reader.status().running == []
-        assert len(reader.corrections()) == 0
-        with open_ledger(path, Rounds()) as ledger:
-            ledger.set_running([Running(21, 1.0, "process 5")])
-            assert reader.status().running == [Running(21, 1.0, "process 5")]
 
 
 @pytest.mark.parametrize("reward", [1e150, -1e200, 10**400])

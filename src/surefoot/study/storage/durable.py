@@ -18,7 +18,7 @@ from pathlib import Path
 from surefoot.errors import SurefootWarning
 from surefoot.study.errors import StudyFileError
 from surefoot.study.lock import WriterLock, wal_of
-from surefoot.study.storage import connection, schema
+from surefoot.study.storage import connection
 from surefoot.study.storage.place import Place
 from surefoot.study.storage.reading import ReadStorage
 from surefoot.study.storage.records import Running
@@ -45,7 +45,7 @@ class DurableStorage(ReadStorage):
                 self._connection.rows("SELECT count(*) FROM sqlite_master")  # opens the log
                 self._lock.take_log(wal_of(self._real))
                 self._place = Place(self._real)
-                self._begin_writing()
+                self._clear_running()
         except BaseException:
             self._lock.release()
             raise
@@ -122,11 +122,6 @@ class DurableStorage(ReadStorage):
         """Look at the file without changing it."""
         ReadStorage(self.path).close()
         _refuse_read_only(self.path)
-
-    def _begin_writing(self) -> None:
-        with self._transaction():
-            schema.migrate(self._connection)
-        self._clear_running()
 
     def _clear_running(self) -> None:
         """Nothing runs before a study is run, or after."""

@@ -41,8 +41,9 @@ PHASE_COLUMNS = {
     "pulls": int,
     "planned": float,
     "finished": float,
+    "batches": int,
+    "shared": int,
 }
-LAYOUT_COLUMNS = {"batches": int, "shared": int}
 CORRECTION_COLUMNS = {"pull": int, "was": float, "became": float, "time": float}
 FAILURE_COLUMNS = {
     name: PULL_COLUMNS[name]
@@ -105,9 +106,8 @@ class ReadStorage:
 
     def _layouts(self, since: int) -> list[Row]:
         """Number, first pull, size, batches and whether streams are shared, of each phase."""
-        layout, joined = self._layout_columns()
         rows = self._table(
-            f"SELECT phase, first_pull, pulls, {layout} FROM phases{joined} "
+            "SELECT phase, first_pull, pulls, batches, shared FROM phases "
             "WHERE phase >= ? ORDER BY phase",
             (int, int, int, int, int),
             since,
@@ -119,12 +119,6 @@ class ReadStorage:
                     f"and shares {shared} streams; restore it from a copy"
                 )
         return rows
-
-    def _layout_columns(self) -> tuple[str, str]:
-        """LAYOUT_COLUMNS in a query, and where they stand: phases of old have neither."""
-        if self._number("PRAGMA user_version") < 3:
-            return "0, 0", ""
-        return "coalesce(batches, 0), coalesce(shared, 0)", " LEFT JOIN layouts USING (phase)"
 
     def notes(self, since: int = 0) -> list[str]:
         """What was noted after each phase that has a note, from the given one."""
@@ -200,12 +194,10 @@ class ReadStorage:
         )
 
     def phase_rows(self) -> list[Row]:
-        """The phases as PHASE_COLUMNS and LAYOUT_COLUMNS, and after these the note."""
-        layout, joined = self._layout_columns()
+        """The phases as PHASE_COLUMNS, and after these the note."""
         return self._table(
-            f"SELECT {', '.join(PHASE_COLUMNS)}, {layout}, summary FROM phases{joined} "
-            "ORDER BY phase",
-            (*PHASE_COLUMNS.values(), *LAYOUT_COLUMNS.values(), str),
+            f"SELECT {', '.join(PHASE_COLUMNS)}, summary FROM phases ORDER BY phase",
+            (*PHASE_COLUMNS.values(), str),
         )
 
     def failure_rows(self, limit: int) -> list[Row]:
@@ -219,15 +211,11 @@ class ReadStorage:
 
     def running(self) -> list[Running]:
         """What is being simulated, as the writer last said."""
-        if self._number("PRAGMA user_version") < 2:
-            return []
         query = "SELECT pull, since, worker FROM running ORDER BY since, pull"
         return [Running(*row) for row in self._table(query, (int, float, str))]
 
     def correction_rows(self) -> list[Row]:
         """The corrections as CORRECTION_COLUMNS, in the order in which they were made."""
-        if self._number("PRAGMA user_version") < 2:
-            return []
         return self._table(
             f"SELECT {', '.join(CORRECTION_COLUMNS)} FROM corrections ORDER BY id",
             tuple(CORRECTION_COLUMNS.values()),

@@ -5,20 +5,17 @@ It is an SQLite database:
 - `study`: one row per key, value as JSON: id, name, created, versions, problem, settings,
   algorithm, options, direction, seed, configuration, state (running, paused or finished), message
   (why), and result once it is finished.
-- `phases`: one row per phase; its pulls are `first_pull` to `first_pull + pulls − 1`; `summary` is
-  JSON, written when it ends.
+- `phases`: one row per phase; its pulls are `first_pull` to `first_pull + pulls − 1`; `batches` says
+  into how many the pulls of each pair are put, in the order of their numbers, and `shared` whether
+  pulls of different pairs share random streams; `summary` is JSON, written when it ends.
 - `pulls`: one row per pull, made when its phase begins; `reward` is as measured, before any change
   of sign.
-- `running` (since format 2): one row per pull that is being simulated, kept while the study runs.
-- `corrections` (since format 2): one row per reward that was corrected.
-- `layouts` (since format 3): one row per phase: into how many batches the pulls of each pair are
-  put, in the order of their numbers, and whether pulls of different pairs share random streams.
-  A phase of an earlier format has none: no batches, nothing shared.
+- `running`: one row per pull that is being simulated, kept while the study runs.
+- `corrections`: one row per reward that was corrected.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 import sqlite3
 from pathlib import Path
@@ -29,15 +26,17 @@ from surefoot.study.lock import wal_of
 from surefoot.study.storage.connection import Connection
 
 APPLICATION = 0x53464F54  # "SFOT": stands in the header of every study file
-FORMAT = 3
+FORMAT = 4
 
-FORMAT_1 = (
+TABLES = (
     "CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     """
 CREATE TABLE phases (
     phase INTEGER PRIMARY KEY,
     first_pull INTEGER NOT NULL,
     pulls INTEGER NOT NULL,
+    batches INTEGER NOT NULL,
+    shared INTEGER NOT NULL,
     planned REAL NOT NULL,
     finished REAL,
     summary TEXT
@@ -58,9 +57,6 @@ CREATE TABLE pulls (
     "CREATE INDEX pulls_by_finish ON pulls (finished) WHERE finished IS NOT NULL",
     "CREATE INDEX pulls_with_error ON pulls (id) WHERE error IS NOT NULL",
     "CREATE INDEX pulls_failed ON pulls (id) WHERE state = 'failed'",
-)
-ADDED: dict[int, tuple[str, ...]] = {}  # by each later format
-ADDED[2] = (
     "CREATE TABLE running (pull INTEGER PRIMARY KEY, since REAL NOT NULL, worker TEXT)",
     """
 CREATE TABLE corrections (
@@ -71,20 +67,6 @@ CREATE TABLE corrections (
     time REAL NOT NULL
 )""",
 )
-ADDED[3] = (
-    """
-CREATE TABLE layouts (
-    phase INTEGER PRIMARY KEY,
-    batches INTEGER NOT NULL,
-    shared INTEGER NOT NULL
-)""",
-)
-
-
-def tables(version: int) -> tuple[str, ...]:
-    """What a file of this format is made of."""
-    added = (statements for since, statements in ADDED.items() if since <= version)
-    return (*FORMAT_1, *itertools.chain.from_iterable(added))
 
 
 def make(path: Path, entries: dict[str, str]) -> None:
@@ -116,7 +98,7 @@ def _write(path: Path, entries: dict[str, str]) -> None:
     try:
         connection.executescript(
             f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT};"
-            + ";".join(tables(FORMAT))
+            + ";".join(TABLES)
         )
         with connection:
             connection.executemany("INSERT INTO study VALUES (?, ?)", entries.items())
@@ -126,7 +108,7 @@ def _write(path: Path, entries: dict[str, str]) -> None:
 
 
 def check(path: Path, connection: Connection) -> None:
-    """Refuse a file that is no study of a known format.
+    """Refuse a file that is no study of this format.
 
     The file is asked through SQLite and never opened beside it: closing a second handle would drop
     the locks that other connections of this process hold on it.
@@ -139,12 +121,17 @@ def check(path: Path, connection: Connection) -> None:
             f"{path} is a database of another program, not a study: give a file made "
             f"by Study.create"
         )
+    if version < FORMAT:
+        raise StudyFileError(
+            f"{path} was made by a version of surefoot before 1.0, which was never released: start "
+            "a new study"
+        )
     if version > FORMAT:
         raise StudyFileError(
             f"{path} has format {version}, this version of surefoot knows up to "
             f"{FORMAT}: install a newer surefoot"
         )
-    _check_tables(path, connection, version)
+    _check_tables(path, connection)
 
 
 def refuse_no_database(path: Path) -> None:
@@ -165,16 +152,7 @@ def no_database(path: Path) -> StudyFileError:
     )
 
 
-def migrate(connection: Connection) -> None:
-    """Bring a file of an earlier format to this one, inside the caller's transaction."""
-    found = connection.rows("PRAGMA user_version")[0][0]
-    if found < FORMAT:
-        for statement in tables(FORMAT)[len(tables(found)) :]:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
-
-
-def _check_tables(path: Path, connection: Connection, version: int) -> None:
+def _check_tables(path: Path, connection: Connection) -> None:
     """Refuse tables that are not as `make` made them, and whatever would run code of the file's
     own: views in the place of tables, triggers, virtual tables.
     """
@@ -185,7 +163,7 @@ def _check_tables(path: Path, connection: Connection, version: int) -> None:
     }
     wrong = {
         statement.split()[2]
-        for statement in map(_normal, tables(version))
+        for statement in map(_normal, TABLES)
         if statement not in {sql for _, sql in found.values()}
     }
     wrong |= {

@@ -29,11 +29,9 @@ class WriteStorage(DurableStorage):
         index, first, pairs = phase.index, phase.first_pull, phase.pairs
         with self._transaction():
             self._connection.execute(
-                "INSERT INTO phases (phase, first_pull, pulls, planned) VALUES (?, ?, ?, ?)",
-                (index, first, len(pairs), time.time()),
-            )
-            self._connection.execute(
-                "INSERT INTO layouts VALUES (?, ?, ?)", (index, phase.batches, int(phase.shared))
+                "INSERT INTO phases (phase, first_pull, pulls, batches, shared, planned) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (index, first, len(pairs), phase.batches, int(phase.shared), time.time()),
             )
             self._connection.executemany(
                 "INSERT INTO pulls (id, phase, pair) VALUES (?, ?, ?)",
