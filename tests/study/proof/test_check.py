@@ -1,0 +1,110 @@
+"""A kernel fed from the file comes to the same end, and finds every edit, without a planner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from surefoot.certify import Certifier, Claims, GaussianBoundary, Question, Rows, ScaleScores
+from surefoot.statistics import Outcome, Phase
+from surefoot.study.proof import chain
+from surefoot.study.proof.check import Check, Sealed
+from surefoot.study.proof.encoding import commitment_bytes, layout_bytes, limits_bytes
+
+OFFSETS, ARMS, PHASES = np.array([0, 2, 4, 6]), 3, 4
+MEANS = np.array([2.0, 2.1, 0.0, 0.5, -1.0, 1.0])
+HEAD = chain.head_of({"seed": "1"})
+
+
+def certifier() -> Certifier:
+    boundary = GaussianBoundary(np.arange(1.0, PHASES + 1), np.zeros(PHASES), 12.0)
+    question = Question.worst_case(OFFSETS, np.eye(6), np.inf)
+    return Certifier(question, ScaleScores(np.ones(6)), boundary, delta=0.05)
+
+
+def claims(clock: int) -> Claims:
+    """Arm 0 against the others, each by its first pair alone."""
+    shares = Rows(np.arange(3), np.array([2, 4]), np.ones(2))
+    return Claims(
+        0, np.array([0, 1]), np.array([1, 2]), np.full(2, clock), shares, np.array(np.inf)
+    )
+
+
+def proof() -> Iterator[Sealed]:
+    """What a tiny planner and a noisy simulator leave behind."""
+    generator, links = np.random.default_rng(5), chain.Chain(HEAD)
+    counts = np.full(6, 10)
+    for index in range(PHASES):
+        pairs = generator.permutation(np.repeat(np.arange(6), counts))
+        rewards = MEANS[pairs] + generator.normal(size=len(pairs))
+        phase = Phase(index, counts)
+        outcome = Outcome.from_rewards(phase, 6, pairs, rewards)
+        commitment = commitment_bytes([claims(index)], None)
+        limits = limits_bytes([np.full((1, 2, 2), np.nan)])
+        plan = chain.plan_of(layout_bytes(counts, 0, False), commitment)
+        order, seen = chain.order_of(pairs), chain.rewards_of(rewards)
+        link = links.link(plan, order)
+        end = links.close(link, chain.Closing(seen, chain.sums_of(outcome), limits))
+        yield Sealed(
+            phase, commitment, limits, outcome, order, seen, plan, link, kept_rewards=seen,
+            closing=end,
+        )  # fmt: skip
+
+
+def test_the_kernel_comes_to_its_answer_from_what_is_stored() -> None:
+    check = Check(certifier(), HEAD)
+    for sealed in proof():
+        check.take(sealed)
+    assert check.certifier.answer() == 0
+    assert check.certifier.survivors.tolist() == [True, False, False]
+    assert check.pulls == 60 * PHASES
+
+
+def test_a_phase_that_is_missing_or_moved_is_found() -> None:
+    phases = list(proof())
+    with pytest.raises(chain.ChainBroken, match="phase 0 is missing"):
+        Check(certifier(), HEAD).take(phases[1])
+    for after_the_first in (0, 2):
+        check = Check(certifier(), HEAD)
+        check.take(phases[0])
+        with pytest.raises(chain.ChainBroken, match="phase 1 is missing"):
+            check.take(phases[after_the_first])
+    moved = replace(phases[2], phase=replace(phases[2].phase, index=1))
+    check = Check(certifier(), HEAD)
+    check.take(phases[0])
+    with pytest.raises(chain.ChainBroken, match="phase 1 does not follow"):
+        check.take(moved)
+
+
+def test_every_edit_is_found_in_one_sentence() -> None:
+    first = next(proof())
+    sums = replace(first.outcome, sums=first.outcome.sums + 1)
+    edits = {
+        "what was committed": replace(first, commitment=commitment_bytes([claims(1)], None)),
+        "a reward was changed": replace(first, rewards=chain.rewards_of(np.ones(60))),
+        "limits of its evidence": replace(first, limits=limits_bytes([None])),
+        "the sums": replace(first, outcome=sums),
+        "the order of its pulls": replace(first, order=chain.order_of(np.zeros(60, dtype=int))),
+    }
+    for said, edited in edits.items():
+        with pytest.raises(chain.ChainBroken, match=said) as found:
+            Check(certifier(), HEAD).take(edited)
+        assert "\n" not in str(found.value)
+
+
+def test_a_chain_over_claims_that_are_none_proves_nothing() -> None:
+    """Whoever forges a chain with all its digests still needs claims that the kernel takes."""
+    first, links = next(proof()), chain.Chain(HEAD)
+    shares = Rows(np.arange(3), np.array([2, 4]), np.array([2.0, 1.0]))
+    commitment = commitment_bytes([claims(0)._replace(shares=shares)], None)
+    plan = chain.plan_of(layout_bytes(first.phase.counts, 0, False), commitment)
+    link = links.link(plan, first.order)
+    closing = chain.Closing(first.rewards, chain.sums_of(first.outcome), first.limits)
+    forged = replace(
+        first, commitment=commitment, plan=plan, link=link, closing=links.close(link, closing)
+    )
+    with pytest.raises(chain.ChainBroken, match="phase 0 proves nothing: shares"):
+        Check(certifier(), HEAD).take(forged)
