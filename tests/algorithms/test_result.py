@@ -109,7 +109,7 @@ def test_an_interval_of_a_success_rate_is_a_rate() -> None:
     few = identify(problem, simulator, delta=0.1, noise=Bounded(0, 1), trust="pairs", budget=30)
     assert (few.lower >= 0).all()
     assert (few.upper <= 1).all()
-    assert (few.problem.worst_of(few.pair_means - few.pair_widths) < 0).any()
+    assert (few.problem.worst_of(few.pair_lower) < 0).any()
 
 
 def test_checks_speak_of_what_was_assumed_and_of_nothing_else(result: Result) -> None:

@@ -137,6 +137,6 @@ def test_noise_of_scale_two_doubles_every_width() -> None:
         phase = run.next_phase()
         assert phase is not None
         run.update(LinearSimulator(problem, theta, 0.0 + scale, seed=0).pull(phase))
-        phases.append((phase.counts.tolist(), run.result.pair_widths))
+        phases.append((phase.counts.tolist(), run.result.pair_upper - run.result.pair_lower))
     assert phases[0][0] == phases[1][0]
     assert phases[1][1] == pytest.approx(2 * phases[0][1])

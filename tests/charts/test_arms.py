@@ -85,7 +85,8 @@ def test_rows_stand_in_order_though_some_intervals_have_no_end():
 
 def test_intervals_without_an_end_are_drawn_to_the_edge():
     result = finished()
-    open_ended = replace(result, pair_widths=np.full(result.problem.n_pairs, np.inf))
+    endless = np.full(result.problem.n_pairs, np.inf)
+    open_ended = replace(result, pair_lower=-endless, pair_upper=endless)
     drawing = arms_drawing(open_ended)
     assert "has no end on that side" in drawing.subtitle
     ends = drawing.tables["arms"][["low", "high"]].to_numpy()

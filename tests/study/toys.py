@@ -101,7 +101,8 @@ def same_result(one: Result, other: Result) -> bool:
         and one.reason is other.reason
         and one.theta.tobytes() == other.theta.tobytes()
         and one.counts.tobytes() == other.counts.tobytes()
-        and one.pair_widths.tobytes() == other.pair_widths.tobytes()
+        and one.pair_lower.tobytes() == other.pair_lower.tobytes()
+        and one.pair_upper.tobytes() == other.pair_upper.tobytes()
         and len(one.history) == len(other.history)
     )
 

@@ -55,7 +55,8 @@ class Result:
         candidates: the arms not yet excluded: a (1 − delta) confidence set for the best arm.
         theta: (dimension,) least squares on all data, in the problem's reduced basis.
         pair_means: (n_pairs,) estimated mean rewards.
-        pair_widths: (n_pairs,) half-widths that hold for all pairs and all looks at once.
+        pair_lower, pair_upper: (n_pairs,) ends of intervals that hold the mean rewards of all pairs
+            at all looks at once with probability ≥ 1 − delta; infinite where nothing is known.
         pair_averages: (n_pairs,) means of the rewards themselves, without the model; NaN where
             there are none.
         pair_errors: (n_pairs,) their standard errors; NaN where they are not known.
@@ -80,7 +81,8 @@ class Result:
     candidates: IntArray
     theta: Array
     pair_means: Array
-    pair_widths: Array
+    pair_lower: Array
+    pair_upper: Array
     pair_averages: Array
     pair_errors: Array
     noise_scales: Array | None
@@ -133,12 +135,12 @@ class Result:
     @property
     def lower(self) -> Array:
         """(n_arms,) lower ends of simultaneous intervals for the robust values."""
-        return self._possible(self.problem.worst_of(self.pair_means - self.pair_widths))
+        return self._possible(self.problem.worst_of(self.pair_lower))
 
     @property
     def upper(self) -> Array:
         """(n_arms,) upper ends of simultaneous intervals for the robust values."""
-        return self._possible(self.problem.worst_of(self.pair_means + self.pair_widths))
+        return self._possible(self.problem.worst_of(self.pair_upper))
 
     def _possible(self, values: Array) -> Array:
         """Values held within the range of the rewards, if there is one: means lie in it."""

@@ -13,9 +13,11 @@ from surefoot.algorithms.result import Result
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.verdict import ModelCheck, Verdict
 from surefoot.arrays import Array
-from surefoot.confidence import self_normalised_radius
+from surefoot.certify.score import student_widths
+from surefoot.confidence import combined_intervals, scale_bound, self_normalised_radius
 from surefoot.evidence.misfit import Strayed, misfit_p_value, past_strays, stray_test
 from surefoot.fitting import (
+    ROUNDING,
     FitTest,
     combine,
     equal_variances,
@@ -27,7 +29,7 @@ from surefoot.fitting import (
 from surefoot.guides import Seen, guide_from
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome
-from surefoot.whitening import cholesky_whitener, unit_free_root
+from surefoot.whitening import cholesky_whitener, unit_free_root, whiten
 
 MISFIT_LEVEL = 0.001
 
@@ -43,6 +45,7 @@ class Tally:
         sums: (n_pairs,) their rewards, summed.
         scatter: (n_pairs,) squared deviations from the pair's mean in each phase, summed.
         freedom: (n_pairs,) their degrees of freedom.
+        spread: (n_pairs,) squared deviations from the pair's mean over all phases.
         fits: one test of the linear model per phase, for noise levels known up to a factor.
         strays: one per phase that needs no noise levels, but batches.
         first_root: (dimension, dimension) R with RᵀAR = I, where A is the information of the first
@@ -57,6 +60,7 @@ class Tally:
     sums: Array
     scatter: Array
     freedom: Array
+    spread: Array
     fits: tuple[FitTest, ...] = ()
     strays: tuple[FitTest, ...] = ()
     first_root: Array | None = None
@@ -75,6 +79,7 @@ class Tally:
             sums=np.zeros(n),
             scatter=np.zeros(n),
             freedom=np.zeros(n),
+            spread=np.zeros(n),
         )
 
     def after(self, outcome: Outcome) -> Tally:
@@ -86,10 +91,17 @@ class Tally:
             sums=self.sums + outcome.sums,
             scatter=self.scatter + outcome.scatter,
             freedom=self.freedom + np.maximum(outcome.counts - 1, 0),
+            spread=self.spread + outcome.scatter + self._between(outcome),
             fits=(*self.fits, *self._fit_of(outcome)),
             strays=(*self.strays, *self._stray_of(outcome)),
             first_root=self._root_of(outcome) if first else self.first_root,
         )
+
+    def _between(self, outcome: Outcome) -> Array:
+        """(n_pairs,) squared deviations that two means add to those within: before, and now."""
+        before, now = self.counts, outcome.counts
+        apart = self.sums / np.maximum(before, 1) - outcome.sums / np.maximum(now, 1)
+        return np.asarray(before * (now / np.maximum(before + now, 1)) * apart**2)
 
     def _root_of(self, outcome: Outcome) -> Array | None:
         return unit_free_root(information(self.rows, outcome.counts))
@@ -158,8 +170,11 @@ class Tally:
     @property
     def ellipsoid_radius(self) -> float:
         """β of the self-normalised ellipsoid, valid at all looks; ∞ while it cannot be formed."""
+        return self._ellipsoid(self.settings.delta)
+
+    def _ellipsoid(self, delta: float) -> float:
         total = information(self.rows, self.counts)
-        return self_normalised_radius(self.first_root, total, self.settings.delta)
+        return self_normalised_radius(self.first_root, total, delta)
 
     @property
     def averages(self) -> Array:
@@ -192,25 +207,60 @@ class Tally:
         )
         return np.where(self.counts > 0, means, guess.means)
 
-    @property
-    def widths(self) -> Array:
-        """(n_pairs,) half-widths about the means that hold for all pairs and looks at once, however
-        pulls were chosen; ∞ where nothing is known. Approximate where noise levels are estimated.
-        """
-        scales = self.scales if self.settings.noise.known else self.noise_scales
-        if scales is None:
-            return np.full(self.problem.n_pairs, np.inf)
-        return self._own_widths(scales) if self.settings.trust == "pairs" else self._widths(scales)
+    @cached_property
+    def intervals(self) -> tuple[Array, Array]:
+        """(n_pairs,) lower and upper ends, infinite where nothing is known. They hold the means of
+        all pairs at all looks at once with probability ≥ 1 − δ, however pulls were chosen.
 
-    def _widths(self, scales: Array) -> Array:
-        """By the linear model."""
-        radius = self.ellipsoid_radius
+        Scales or bounds that are known: the self-normalised bound. One unknown scale: the same
+        bound with an upper bound of the scale, each of which may fail with probability δ/2. Unknown
+        scales that differ: Student's t confidence sequence of each pair, at δ / n_pairs.
+        """
+        noise, delta = self.settings.noise, self.settings.delta
+        if noise.evidence == "batches":
+            return self._student_intervals()
+        scale = 1.0 if noise.known else self._largest_scale(delta / 2)
+        widths = self._widths(scale, delta if noise.known else delta / 2)
+        return self.pair_means - widths, self.pair_means + widths
+
+    def _student_intervals(self) -> tuple[Array, Array]:
+        """By the pairs' own sequences; where the model is trusted also by what it makes of them,
+        and no end is beyond the estimate, which weighs pairs otherwise.
+        """
+        averages, means = self.averages, self.pair_means
+        alpha = self.settings.delta / self.problem.n_pairs
+        widths = student_widths(self.counts, self.spread, alpha)
+        # rewards that never varied say nothing of their noise: normal ones always do
+        size = ROUNDING * np.abs(np.nan_to_num(averages))
+        widths[self.spread <= self.counts * size**2] = np.inf
+        if self.settings.trust == "pairs":
+            return means - widths, means + widths
+        points, _ = whiten(self.problem.pairs, self.problem.pairs)
+        lower, upper = combined_intervals(points, averages, widths, self.settings.misfit)
+        return np.minimum(lower, means), np.maximum(upper, means)
+
+    def _largest_scale(self, delta: float) -> float:
+        """The upper bound of one unknown scale: by replicates, and if the model is trusted to be
+        exact also by residuals from it.
+        """
+        squares, freedom = float(self.scatter.sum()), float(self.freedom.sum())
+        if self.settings.trust == "model" and not self.settings.misfit:
+            squares = float(sum(fit.squares for fit in self.fits))
+            freedom = float(sum(fit.freedom for fit in self.fits))
+        return scale_bound(squares, freedom, delta)
+
+    def _widths(self, scale: float, delta: float) -> Array:
+        """(n_pairs,) half-widths about the means for noise of `scale` times `scales`."""
+        if not math.isfinite(scale):
+            return np.full(self.problem.n_pairs, np.inf)
+        if self.settings.trust == "pairs":
+            return scale * self._own_widths(delta)
+        radius = self._ellipsoid(delta)
         whitener = cholesky_whitener(information(self.rows, self.counts))
         if whitener is None or not math.isfinite(radius):
             return np.full(self.problem.n_pairs, np.inf)
         whitened = self.problem.pairs @ whitener.T
-        lengths = np.linalg.norm(whitened, axis=1)
-        by_chance = float((scales / self.scales).max()) * radius * lengths
+        by_chance = scale * radius * np.linalg.norm(whitened, axis=1)
         return np.asarray(by_chance + self._bias(whitened)) if self.settings.misfit else by_chance
 
     def _bias(self, whitened: Array) -> Array:
@@ -221,13 +271,13 @@ class Tally:
         weights = (whitened[pulled] * (self.counts[pulled] / self.scales[pulled] ** 2)[:, None]).T
         return np.asarray(self.settings.misfit * (1 + np.abs(whitened @ weights).sum(axis=1)))
 
-    def _own_widths(self, scales: Array) -> Array:
+    def _own_widths(self, delta: float) -> Array:
         """By each pair's own pulls: the self-normalised bound in one dimension, one per pair."""
         counts = self.counts.astype(np.float64)
-        spent = 2 * math.log(self.problem.n_pairs / self.settings.delta)
+        spent = 2 * math.log(self.problem.n_pairs / delta)
         radius = np.sqrt((1 + 1 / np.maximum(counts, 1)) * (np.log1p(counts) + spent))
         errors = np.divide(
-            scales, np.sqrt(counts), out=np.full(len(counts), np.inf), where=counts > 0
+            self.scales, np.sqrt(counts), out=np.full(len(counts), np.inf), where=counts > 0
         )
         return np.asarray(radius * errors)
 
@@ -276,7 +326,8 @@ class Tally:
             candidates=np.flatnonzero(verdict.survivors),
             theta=self.estimate,
             pair_means=self.pair_means,
-            pair_widths=self.widths,
+            pair_lower=self.intervals[0],
+            pair_upper=self.intervals[1],
             pair_averages=self.averages,
             pair_errors=self.standard_errors,
             noise_scales=self.noise_scales,
