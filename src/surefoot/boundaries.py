@@ -1,8 +1,7 @@
-"""Sequential boundaries for PRIME: how much evidence is enough, at looks planned before the data.
+"""Boundaries that spend δ well: how much evidence is enough, at looks planned before the data.
 
-The evidence against the best arm is dominated by a random walk W with known step variances
-(docs/prime.md). A boundary is an array c, one number per look, such that W_t ≥ c_t √V_t ever
-happens with probability at most δ.
+Any numbers may be tried here: the kernel refuses a boundary that spends more than δ. The looks of a
+boundary's last part are rarely reached; they share what the others leave of δ.
 """
 
 from __future__ import annotations
@@ -13,53 +12,66 @@ import numpy as np
 from scipy import optimize, special
 
 from surefoot.arrays import Array
+from surefoot.certify.boundary import GaussianBoundary, MixtureBoundary, crossing
 
 Weights = tuple[float, ...]
 
 LOWEST = -8.5  # a standardised walk is below this with probability 1e-17
-NODES = 96
 FEWEST_NODES, MOST_NODES = 48, 400
 RESOLVED = 1.0  # distance of nodes in deviations of a step: an error of 3e-9 at most
 MIXTURE_RATES = 160
-# below 0.3 a step is narrower than the quadrature resolves
-SHARES = (
-    0.3,
-    0.4,
-    0.5,
-    0.6,
-    0.7,
-    0.8,
-    0.9,
-    1.0,
-)
+LATE_RATES = 24
 LARGE_DELTA = 0.2  # above it, smaller steps than planned can cross a little more often
-GRID_MARGIN = 1e-3  # of such a δ, for policies between the shares
+GRID_MARGIN = 1e-3  # of δ, for policies between those that are tried, and for rounding
 
 
 @lru_cache(maxsize=64)
-def gaussian_boundary(weights: Weights, delta: float, strictness: Weights = ()) -> Array:
-    """c_t = √(a + strictness_t), with a such that a Gaussian walk ever crosses with probability δ.
+def gaussian_boundary(
+    times: Weights, delta: float, shape: Weights, late: int = 0, share: float = 1.0
+) -> GaussianBoundary:
+    """Return levels √(t (a + shape)) that Gaussian walks ever reach with probability δ.
 
-    If δ is large, a is such that no walk with steps of at most those variances crosses more often;
-    up to 0.2 that is the same, as a test shows for PRIME's plans.
+    If δ is large, no walk with steps of at most the planned variances crosses more often; up to 0.2
+    that is the same.
 
     Args:
-        weights: variances of the planned steps.
+        times: the grid.
         delta: the error to spend over all looks.
-        strictness: at least 0 for every look; none is Pocock's constant boundary.
+        shape: at least 0 for every look; zeros are Pocock's constant boundary.
+        late: how many of the last looks are rarely reached: their levels are higher.
+        share: of δ, that the looks before them spend.
     """
-    shape = np.array(strictness or (0.0,) * len(weights))
+    first = len(times) - late
+    a = _solved(times[:first], np.array(shape[:first]), share * delta)
+    if not late:
+        return GaussianBoundary(np.array(times), np.array(shape), a)
+    rising, spent = np.arange(len(times)) >= first, delta * (1 - GRID_MARGIN)
 
-    probability, spent = crossing_probability, delta
+    def excess(rise: float) -> float:
+        return _crossing(times, np.sqrt(a + np.array(shape) + rise * rising), delta) - spent
+
+    rise = 0.0 if excess(0.0) <= 0 else optimize.brentq(excess, 0.0, 100.0, xtol=1e-6)
+    return GaussianBoundary(np.array(times), np.array(shape) + rise * rising, a)
+
+
+def _solved(times: Weights, shape: Array, delta: float) -> float:
+    """Return the height a at which a Gaussian walk crosses with probability δ."""
+    spent = delta if delta <= LARGE_DELTA else delta * (1 - GRID_MARGIN)
+
+    def excess(a: float) -> float:
+        return _crossing(times, np.sqrt(a + shape), delta) - spent
+
+    lowest, union = 1e-3, 2 * np.log(len(times) / delta) + 1
+    if excess(lowest) <= 0:
+        return lowest
+    return float(optimize.brentq(excess, lowest, union, xtol=1e-7))
+
+
+def _crossing(times: Weights, levels: Array, delta: float) -> float:
+    """Return the probability of crossing: the worst there is where δ is large."""
     if delta > LARGE_DELTA:
-        probability, spent = worst_crossing_probability, delta * (1 - GRID_MARGIN)
-
-    def excess(level: float) -> float:
-        return probability(weights, np.sqrt(level + shape)) - spent
-
-    lowest, union = 1e-3, 2 * np.log(len(weights) / delta) + 1
-    level = lowest if excess(lowest) <= 0 else optimize.brentq(excess, lowest, union, xtol=1e-7)
-    return _frozen(np.sqrt(level + shape))
+        return crossing(times, tuple(levels.tolist()))
+    return crossing_probability(tuple(np.diff(times, prepend=0.0).tolist()), levels)
 
 
 def crossing_probability(weights: Weights, boundary: Array) -> float:
@@ -82,50 +94,20 @@ def crossing_probability(weights: Weights, boundary: Array) -> float:
     return crossed
 
 
-def worst_crossing_probability(weights: Weights, boundary: Array) -> float:
-    """The largest crossing probability if an adversary may shrink the variance of every step.
-
-    A phase that says nothing about a direction counts as T = 0 while V still grows, and a noise
-    scale that is only an upper bound makes steps smaller than planned. Backward dynamic programming
-    over the share of its variance that each step keeps shows what the worst such policy could
-    reach.
-    """
-    variances = np.cumsum(weights)
-    # after the last look nothing can cross
-    states, measure, value = (
-        np.zeros(0),
-        np.zeros(0),
-        np.zeros(0),
-    )
-    for t in range(len(weights) - 1, -1, -1):
-        before = variances[t - 1] if t > 0 else 0.0
-        earlier, earlier_measure = (
-            _quadrature(boundary[t - 1]) if t > 0 else (np.zeros(1), np.ones(1))
-        )
-        position, root = earlier * np.sqrt(before), np.sqrt(variances[t])
-        idle = np.interp(position / root, states, value) if len(states) else np.zeros(len(position))
-        best = np.where(position >= boundary[t] * root, 1.0, idle)
-        for share in SHARES:
-            step = np.sqrt(share * weights[t])
-            distance = (states[None, :] * root - position[:, None]) / step
-            density = np.exp(-(distance**2) / 2) / (step * np.sqrt(2 * np.pi)) * root
-            pulled = special.ndtr((position - boundary[t] * root) / step) + density @ (
-                measure * value
-            )
-            best = np.maximum(best, pulled)
-        states, measure, value = earlier, earlier_measure, best
-    return float(value[0])
-
-
 @lru_cache(maxsize=64)
-def mixture_boundary(weights: Weights, delta: float, strictness: Weights = ()) -> Array:
-    """c_t for sub-Gaussian noise: where the mixture martingale reaches 1/δ.
-
-    It starts at 1, so by Ville's inequality it ever reaches 1/δ with probability at most δ.
-    """
-    rates, shares = mixture(weights, delta, strictness)
-    variances = np.cumsum(weights)
-    return _frozen(np.array([_mixture_crossing(rates, shares, v, delta) for v in variances]))
+def mixture_boundary(
+    times: Weights, delta: float, shape: Weights, late: int = 0, share: float = 1.0
+) -> MixtureBoundary:
+    """Return the boundary of a mixture martingale; the arguments are as for a Gaussian one."""
+    first = len(times) - late
+    rates, shares = mixture(
+        tuple(np.diff(times[:first], prepend=0.0)), share * delta, shape[:first]
+    )
+    if late:
+        slow = np.geomspace(3 / np.sqrt(times[-1]), 3 / np.sqrt(times[first]), LATE_RATES)
+        rest = np.full(LATE_RATES, (1 - share) / LATE_RATES)
+        rates, shares = np.concatenate([rates, slow]), np.concatenate([share * shares, rest])
+    return MixtureBoundary(np.array(times), rates, shares, delta)
 
 
 @lru_cache(maxsize=64)
@@ -175,18 +157,6 @@ def _maximin(gain: Array) -> tuple[float, Array]:
     return float((gain @ mixture).min()), mixture
 
 
-def _mixture_crossing(rates: Array, mixture: Array, variance: float, delta: float) -> float:
-    """The one c at which the mixture, which increases in W, reaches 1/δ at variance V."""
-    used = mixture > 0
-    log_mixture, eta = np.log(mixture[used]), rates[used]
-
-    def excess(c: float) -> float:
-        exponents = log_mixture + eta * c * np.sqrt(variance) - eta**2 * variance / 2
-        return float(special.logsumexp(exponents) + np.log(delta))
-
-    return float(optimize.brentq(excess, 0.0, 200.0, xtol=1e-10))
-
-
 def _resolving(weights: Weights, boundary: Array) -> int:
     """Nodes that resolve the smallest step.
 
@@ -203,7 +173,7 @@ def _legendre(n_nodes: int) -> tuple[Array, Array]:
     return np.polynomial.legendre.leggauss(n_nodes)
 
 
-def _quadrature(c: float, n_nodes: int = NODES) -> tuple[Array, Array]:
+def _quadrature(c: float, n_nodes: int) -> tuple[Array, Array]:
     """Nodes and weights on [LOWEST, c], the states of a walk that has not crossed."""
     nodes, measure = _legendre(n_nodes)
     half = (c - LOWEST) / 2
@@ -214,8 +184,3 @@ def _step(variance: float, weight: float) -> tuple[float, float]:
     """S' = keep · S + step · ξ when a step of this weight follows."""
     total = variance + weight
     return float(np.sqrt(variance / total)), float(np.sqrt(weight / total))
-
-
-def _frozen(values: Array) -> Array:
-    values.flags.writeable = False
-    return values

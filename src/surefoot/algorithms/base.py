@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.verdict import Later, PhaseRecord, Verdict
 from surefoot.arrays import Array
+from surefoot.certify import Boundary, Claims, Commitment
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
 
@@ -60,16 +61,23 @@ class Algorithm(ABC):
     batches: int
     shared: bool
     pending: Phase | None
+    commitment: Commitment | None = None
+    limits: Sequence[Array | None] = ()
+    given_boundary: Boundary | None
+    stored_limits: Sequence[Array | None] | None
     _stop: StopReason | None
 
-    def start(self, problem: RobustProblem, settings: Settings) -> Self:
-        """A fresh run of this algorithm on the problem."""
+    def start(
+        self, problem: RobustProblem, settings: Settings, boundary: Boundary | None = None
+    ) -> Self:
+        """Return a fresh run of this algorithm; a study that goes on has its boundary already."""
         options.refuse_unsupported(self, settings)
         run = copy.copy(self)
         run.problem, run.settings, run.tally = problem, settings, Tally.empty(problem, settings)
         run.survivors = np.ones(problem.n_arms, dtype=bool)
         run.leader, run.evidence, run.boundary, run.history = 0, None, None, []
         run.batches, run.shared = 0, False
+        run.given_boundary, run.stored_limits = boundary, None
         run.pending, run._stop = None, StopReason.ONE_ARM if problem.n_arms == 1 else None
         if run._stop is None:
             run.begin()
@@ -107,11 +115,26 @@ class Algorithm(ABC):
         else:
             index, whole = len(self.history), counts.astype(np.int64)
             self.pending = Phase(index, whole, self.batches, self.shared)
+            self.asked(self.pending)
 
-    def update(self, outcome: Outcome) -> None:
-        """Take the outcome of the phase that `next_phase` gave; refuse anything else."""
+    def asked(self, phase: Phase) -> None:  # noqa: B027
+        """Take note of a phase that is to be pulled now."""
+
+    def recall(
+        self, phase: Phase, claims: Sequence[Claims] = (), variances: Array | None = None
+    ) -> None:
+        """Take up a phase that a study file holds, in the place of the one planned now."""
+        self.next_phase()
+        self.pending, self._stop = phase, None
+
+    def update(self, outcome: Outcome, limits: Sequence[Array | None] | None = None) -> None:
+        """Take the outcome of the phase that `next_phase` gave; refuse anything else.
+
+        Args:
+            limits: by which evidence was lowered when the phase was scored first, if it was.
+        """
         phase = answered(self.pending, outcome, self.problem, self.settings.noise)
-        self.tally = self.tally.after(outcome)
+        self.tally, self.stored_limits = self.tally.after(outcome), limits
         self.learn(outcome)
         self.pending = None
         self.history = [*self.history, self._record(phase)]

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import special
 
 from surefoot.arrays import Array, IntArray
-from surefoot.evidence.batches import spread_means
+from surefoot.certify.score import spread_means
 from surefoot.fitting import FitTest, combine
 from surefoot.statistics import Counts, Outcome
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from surefoot.arrays import Array
 from surefoot.boundaries import Weights
+from surefoot.certify import Boundary, ScaleScores, Scores
 from surefoot.errors import InputError
 from surefoot.statistics import Outcome
 
@@ -91,8 +92,14 @@ class Noise(ABC):
         """c such that any of this many one-sided deviations exceeds c with probability ≤ δ."""
 
     @abstractmethod
-    def boundary(self, weights: Weights, delta: float, strictness: Weights) -> Array:
-        """(n_looks,) c_t: a walk of these variances ever reaches c_t √V_t with probability ≤ δ."""
+    def boundary(
+        self, times: Weights, delta: float, shape: Weights, late: int = 0, share: float = 1.0
+    ) -> Boundary:
+        """Return what evidence of this kind is held against; see `surefoot.boundaries`."""
+
+    def scores(self, n_pairs: int, paired: bool) -> Scores:
+        """Return the kernel's rules for this noise; `paired`: there is no model."""
+        return ScaleScores(self.scales(n_pairs))
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from surefoot.arrays import Array
 from surefoot.boundaries import Weights, mixture_boundary
+from surefoot.certify import Boundary, ScaleScores, Scores, WealthScores
 from surefoot.errors import InputError
 from surefoot.noise.base import EvidenceKind, Noise
 from surefoot.noise.pooling import OWN, drawn_together
@@ -85,8 +86,13 @@ class Bounded(Noise):
     def union_threshold(self, events: int, delta: float) -> float:
         return SubGaussian(self.span[0]).union_threshold(events, delta)
 
-    def boundary(self, weights: Weights, delta: float, strictness: Weights) -> Array:
-        return mixture_boundary(weights, delta, strictness)
+    def boundary(
+        self, times: Weights, delta: float, shape: Weights, late: int = 0, share: float = 1.0
+    ) -> Boundary:
+        return mixture_boundary(times, delta, shape, late, share)
+
+    def scores(self, n_pairs: int, paired: bool) -> Scores:
+        return (WealthScores if paired else ScaleScores)(self.scales(n_pairs))
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": "Bounded", "low": self.low, "high": self.high}

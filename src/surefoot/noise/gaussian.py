@@ -10,6 +10,7 @@ from scipy import special
 
 from surefoot.arrays import Array
 from surefoot.boundaries import Weights, gaussian_boundary
+from surefoot.certify import BatchScores, Boundary, EqualScores, ScaleScores, Scores
 from surefoot.errors import InputError
 from surefoot.noise.base import EvidenceKind
 from surefoot.noise.pooling import OWN, drawn_together
@@ -71,8 +72,16 @@ class Gaussian(Scaled):
         """The exact quantile."""
         return max(0.0, -float(special.ndtri(delta / events)))
 
-    def boundary(self, weights: Weights, delta: float, strictness: Weights) -> Array:
-        return gaussian_boundary(weights, delta, strictness)
+    def boundary(
+        self, times: Weights, delta: float, shape: Weights, late: int = 0, share: float = 1.0
+    ) -> Boundary:
+        return gaussian_boundary(times, delta, shape, late, share)
+
+    def scores(self, n_pairs: int, paired: bool) -> Scores:
+        scales = self.scales(n_pairs)
+        if self.known:
+            return ScaleScores(scales)
+        return EqualScores(scales) if self.equal else BatchScores(scales)
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | ({} if self.known else {"equal": self.equal})

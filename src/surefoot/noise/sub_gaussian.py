@@ -6,8 +6,8 @@ import math
 
 from numpy.typing import ArrayLike
 
-from surefoot.arrays import Array
 from surefoot.boundaries import Weights, mixture_boundary
+from surefoot.certify import Boundary
 from surefoot.errors import InputError
 from surefoot.noise.scaled import Scaled, positive
 
@@ -39,5 +39,7 @@ class SubGaussian(Scaled):
         """The Chernoff bound √(2 log(events/δ))."""
         return math.sqrt(2 * math.log(events / delta))
 
-    def boundary(self, weights: Weights, delta: float, strictness: Weights) -> Array:
-        return mixture_boundary(weights, delta, strictness)
+    def boundary(
+        self, times: Weights, delta: float, shape: Weights, late: int = 0, share: float = 1.0
+    ) -> Boundary:
+        return mixture_boundary(times, delta, shape, late, share)

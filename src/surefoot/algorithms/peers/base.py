@@ -9,6 +9,7 @@ import numpy as np
 from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.settings import Settings
 from surefoot.arrays import Array
+from surefoot.certify import Boundary
 from surefoot.errors import InputError
 from surefoot.literals import exact_number
 from surefoot.noise import NOISE_MODELS
@@ -29,9 +30,11 @@ class Peer(Algorithm):
     noises: ClassVar[tuple[str, ...]] = tuple(NOISE_MODELS)
     shares_streams: ClassVar[bool] = False
 
-    def start(self, problem: RobustProblem, settings: Settings) -> Self:
+    def start(
+        self, problem: RobustProblem, settings: Settings, boundary: Boundary | None = None
+    ) -> Self:
         self._refuse(settings)
-        return super().start(problem, settings)
+        return super().start(problem, settings, boundary)
 
     @property
     def averages(self) -> Array:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.prime.coordinates import Coordinates, Past
+from surefoot.algorithms.prime.coordinates import Coordinates, Known
 from surefoot.algorithms.prime.finishing import Rivals, finishing_design, whitened
 from surefoot.algorithms.prime.hopes import Reach, take_hopes
 from surefoot.algorithms.prime.outlook import Outlook, Standing
@@ -62,9 +62,9 @@ class Allocator:
         self.foresight, self.effort = tuning.foresight, tuning.effort
         self.curiosity = tuning.curiosity
 
-    def allocate(self, past: Past, race: Race, look: Look) -> Allocation:
+    def allocate(self, known: Known, race: Race, look: Look) -> Allocation:
         """Weights and pulls of the next phase."""
-        standing = self._standing(past, race, look.size)
+        standing = self._standing(known, race, look.size)
         if not len(standing.gaps):  # the leader shares every pair that matters
             self.weights = self.spread
             return Allocation(self.spread, round(look.size), None)
@@ -77,16 +77,16 @@ class Allocator:
         )
         return Allocation(self.weights, pressing.pulls(lengths), target)
 
-    def _standing(self, past: Past, race: Race, pulls: float) -> Standing:
+    def _standing(self, known: Known, race: Race, pulls: float) -> Standing:
         """How the leader stands, if a phase of this many pulls follows the last design."""
         coordinates, pairs = self.coordinates, self.coordinates.pairs
         reach = whitened(pairs, coordinates.rows, self.weights)
         prospect = Prospect(
             measured=reach / math.sqrt(pulls),
-            past=past.pairs,
+            past=known.pairs,
             hidden=np.empty((len(pairs), 0)),
             sizes=coordinates.sizes,
-            means=pairs @ past.theta,
+            means=pairs @ known.theta,
             offsets=coordinates.offsets,
             carried=pairs,
         )

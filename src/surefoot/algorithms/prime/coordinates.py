@@ -34,7 +34,7 @@ class Coordinates:
         return int(self.pairs.shape[1])
 
 
-class Past(NamedTuple):
+class Known(NamedTuple):
     """What past data say, in these coordinates.
 
     Attributes:

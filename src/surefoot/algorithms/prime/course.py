@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.prime.elimination import Elimination
-from surefoot.algorithms.settings import Settings
-from surefoot.algorithms.tally import Tally
-from surefoot.arrays import Array, IntArray
-from surefoot.evidence.together import Tested
-from surefoot.statistics import Counts, Outcome, Phase
+from surefoot.algorithms.planner import Past, Proposal
+from surefoot.algorithms.prime.tuning import Tuning
+from surefoot.algorithms.reasons import StopReason
+from surefoot.arrays import IntArray
+from surefoot.certify import Boundary, Commitment
+from surefoot.statistics import Counts, Outcome
 
 
 class Layout(NamedTuple):
-    """The next phase: (n_pairs,) counts, how many batches, and whether streams are shared."""
+    """The pulls of a phase: (n_pairs,) counts, batches, and whether streams are shared."""
 
     counts: Counts
     batches: int = 0
@@ -29,68 +28,32 @@ class Layout(NamedTuple):
         return np.where(self.counts >= max(self.batches, 1), self.counts, 0)
 
 
-class BatchValues(NamedTuple):
-    """What batches say of a challenge.
-
-    Attributes:
-        values: (n_batches, n_own, n_tested) contrasts.
-        layout: (n_own, n_tested) their variances in those of differences of single pulls, if all
-            pairs were equally noisy; infinite where nothing is measured.
-        units: (n_own, n_tested) the deviation of such a difference, as it seemed before the phase.
-    """
-
-    values: Array
-    layout: Array
-    units: Array
-
-    @classmethod
-    def of(cls, values: Array, layout: Array, variances: Array) -> BatchValues:
-        """Take (n_own, n_tested) variances of the values too, as they seemed before the phase."""
-        measured = (layout > 0) & (variances > 0)
-        units = np.sqrt(np.divide(variances, layout, out=np.ones_like(layout), where=measured))
-        return cls(values, np.where(measured, layout, np.inf), units)
-
-
-class Tests(Protocol):
-    """What a phase will be used for, fixed before it is pulled."""
-
-    @property
-    def challenges(self) -> Sequence[Tested]: ...
-
-    def add(self, challenger: int, arms: IntArray) -> None:
-        """Let a challenger be compared with these arms."""
-
-    def statistics(self, outcome: Outcome, settings: Settings) -> list[tuple[Array, Array | None]]:
-        """For each challenge T, and T eased by the tolerance: (n_own, n_arms_tested)."""
-
-    def contrasts(self, outcome: Outcome) -> list[BatchValues]:
-        """For each challenge what batches say, before it is made a statistic."""
-
-
 class Course(ABC):
-    """Chooses phases and weighs their outcomes.
+    """Proposes phases.
 
     Attributes:
-        elimination: who is still possible.
+        tuning: its constants.
+        boundary: on whose grid clocks go on.
         order: the survivors, the best guess first.
     """
 
-    elimination: Elimination
+    tuning: Tuning
+    boundary: Boundary
     order: IntArray
 
     @abstractmethod
-    def next(self, tally: Tally, remaining: float) -> Layout | None:
-        """The next phase; None if the budget does not allow it."""
+    def propose(self, past: Past) -> Proposal | StopReason:
+        """Return the next phase, or why there is none."""
 
     @abstractmethod
-    def learn(self, tally: Tally, phase: Phase, outcome: Outcome) -> None:
-        """Take what came of the phase; `tally` holds it already."""
+    def committed(self, past: Past, commitment: Commitment) -> None:
+        """Take note of a phase that is to be pulled now."""
 
-    def skewness(self, leader: int) -> float | None:
-        """Of the leader's differences, where evidence takes them for normal and follows it."""
-        return None
+    @abstractmethod
+    def learned(self, past: Past, commitment: Commitment, outcome: Outcome) -> None:
+        """Take note of its outcome; the past holds it already."""
 
     @property
-    def exhausted(self) -> bool:
-        """Whether no more looks are planned."""
+    def goes_on(self) -> bool:
+        """Whether pulls are of use even if no look is left."""
         return False

@@ -1,4 +1,4 @@
-"""The course of a run that trusts its linear model: estimate θ, design, compare, eliminate."""
+"""The course of a run that trusts its linear model: estimate θ, design, compare."""
 
 from __future__ import annotations
 
@@ -8,31 +8,30 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot.algorithms.designs import g_weights
+from surefoot.algorithms.planner import Past, Proposal
 from surefoot.algorithms.prime.allocation import Allocation, Allocator, Race
-from surefoot.algorithms.prime.coordinates import Past, coordinates_for
-from surefoot.algorithms.prime.course import Course, Layout, Tests
-from surefoot.algorithms.prime.elimination import Elimination
+from surefoot.algorithms.prime.coordinates import Known, coordinates_for
+from surefoot.algorithms.prime.course import Course, Layout
 from surefoot.algorithms.prime.finishing import whitened
 from surefoot.algorithms.prime.rounding import Rounding, check_pulls, completing
-from surefoot.algorithms.prime.schedule import Look, closed, continuation, first_schedule
+from surefoot.algorithms.prime.schedule import Look, closed, schedule
 from surefoot.algorithms.prime.statistic import PhaseTests
 from surefoot.algorithms.prime.tuning import Tuning
+from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
+from surefoot.certify import Boundary, Claims, Commitment
 from surefoot.design.rounding import round_design
 from surefoot.evidence.misfit import spares_one, witness
-from surefoot.evidence.together import Together, Weighed
 from surefoot.fitting import least_squares
 from surefoot.noise.pooling import drawn_together, worth_of_pooled
 from surefoot.problem import RobustProblem
-from surefoot.statistics import Counts, Outcome, Phase
-
-Scores = tuple[Array, Array | None]
+from surefoot.statistics import Counts, Outcome
 
 
 def for_batches(tuning: Tuning) -> Tuning:
-    """The same with fewer looks: few runs get so far, and all of them share δ."""
+    """Return the same with fewer looks: few runs get so far, and all of them share δ."""
     return replace(
         tuning,
         growth=tuning.batched_growth,
@@ -48,7 +47,13 @@ def for_batches(tuning: Tuning) -> Tuning:
 class ModelledCourse(Course):
     """Every pair's mean is linear in its features, and every pull says something about all."""
 
-    def __init__(self, problem: RobustProblem, settings: Settings, tuning: Tuning) -> None:
+    def __init__(
+        self,
+        problem: RobustProblem,
+        settings: Settings,
+        tuning: Tuning,
+        boundary: Boundary | None,
+    ) -> None:
         self.batched = settings.noise.evidence == "batches"
         tuning = for_batches(tuning) if self.batched else tuning
         self.problem, self.settings, self.tuning = problem, settings, tuning
@@ -57,39 +62,40 @@ class ModelledCourse(Course):
         if self.batched:
             self.unit = max(self.unit, round(tuning.batched_unit * dimension))
         self.unit = max(self.unit, settings.parallel)
-        self.elimination = Elimination(problem.offsets, settings.tolerance)
         scales = settings.noise.scales(problem.n_pairs)
         self.spread = g_weights(problem, scales, tuning.spread_tolerance)
         self.weights = self.spread
         self._measure_in(scales)
-        self.units, self.epoch = 0.0, -1
-        self.together = self._second_opinion()
-        self.tests: Tests | None = None
         self.order = np.arange(problem.n_arms)
-        self._next_epoch()
+        self.schedule = schedule(settings.delta, settings.noise, self._closed, boundary)
+        self.boundary = self.schedule.boundary
 
-    def next(self, tally: Tally, remaining: float) -> Layout | None:
-        if not tally.samples:
-            return Layout(self._pilot(remaining))
-        if self.look == len(self.schedule.sizes):
-            self._next_epoch()
-        chosen = self._choose(tally, remaining)
-        if chosen is None:
-            return None
-        layout, self.tests = chosen
-        self.tests.add(int(self.order[0]), np.sort(self.order[1:]))
-        self.tests.add(int(self.order[1]), self.order[:1])
-        return layout
+    def propose(self, past: Past) -> Proposal | StopReason:
+        if not past.tally.samples:
+            return Proposal(self._pilot(past.remaining))
+        if self._look(past) == len(self.boundary.times):
+            return StopReason.LOOKS_SPENT
+        proposal = self._choose(past)
+        return StopReason.BUDGET if proposal is None else proposal
 
-    def learn(self, tally: Tally, phase: Phase, outcome: Outcome) -> None:
-        if self.tests is not None:
-            self._look(outcome, self.tests)
-        scales = tally.scales
+    def committed(self, past: Past, commitment: Commitment) -> None:
+        """Let the next search for a design begin at this phase."""
+        if commitment.claims:
+            counts = commitment.phase.counts
+            self.weights = self.allocator.weights = counts / counts.sum()
+
+    def learned(self, past: Past, commitment: Commitment, outcome: Outcome) -> None:
+        scales = past.tally.scales
         if self.batched:
-            scales = self._likely_scales(tally)
+            scales = self._likely_scales(past.tally)
             self._measure_in(scales)
+        tally = past.tally
         self.theta = least_squares(self.coordinates.rows, tally.counts, tally.sums, scales)
-        self._rank()
+        self._rank(past)
+
+    def _look(self, past: Past) -> int:
+        """Return the next point of the grid: all clocks go on together."""
+        return int(past.certifier.walks.places.max()) + 1
 
     def _likely_scales(self, tally: Tally) -> Array:
         """(n_pairs,) noise levels as data say, drawn together as far as they seem alike.
@@ -117,9 +123,9 @@ class ModelledCourse(Course):
         """(n_pairs,) what data so far say of the means."""
         return np.asarray(self.coordinates.pairs @ self.theta)
 
-    def _rank(self) -> None:
+    def _rank(self, past: Past) -> None:
         """Put the survivors in order of their estimated worst cases."""
-        alive = np.flatnonzero(self.elimination.survivors)
+        alive = np.flatnonzero(past.certifier.survivors)
         values = self.problem.worst_of(self._means)[alive]
         self.order: IntArray = alive[np.argsort(-values, kind="stable")]
 
@@ -130,66 +136,75 @@ class ModelledCourse(Course):
         silent = self.tuning.least_noise * float(np.abs(self.coordinates.rows @ self.theta).max())
         return max(math.sqrt(tally.residual_variance), silent) or 1.0
 
-    def _choose(self, tally: Tally, remaining: float) -> tuple[Layout, Tests] | None:
-        """The next phase, and what it can test; None if the budget does not allow it."""
+    def _choose(self, past: Past) -> Proposal | None:
+        """Return the next phase and its claims; None if the budget does not allow it."""
+        tally, look = past.tally, self._look(past)
         seen = tally.counts.astype(np.float64)
-        past = Past(self.theta, whitened(self.coordinates.pairs, self.coordinates.rows, seen))
-        relative = past._replace(theta=past.theta / self._noise_scale(tally))
-        allocation = self.allocator.allocate(relative, self._race, self._next_look)
-        self.weights = allocation.weights
-        layout = self._laid_out(allocation, tally, remaining)
+        known = Known(self.theta, whitened(self.coordinates.pairs, self.coordinates.rows, seen))
+        relative = known._replace(theta=known.theta / self._noise_scale(tally))
+        allocation = self.allocator.allocate(relative, self._race(past), self._next_look(past))
+        layout = self._laid_out(allocation, past)
         if layout is None:
             return None
         if self.batched:
-            layout = self._with_witness(layout, tally, remaining)
-        tests = PhaseTests(self.coordinates, layout.tested, past)
+            layout = self._with_witness(layout, past)
+        tests = PhaseTests(self.coordinates, layout.tested, known)
         if self.batched:
-            return self._in_sight(layout, tests, remaining)
-        return layout, tests
+            layout, tests = self._in_sight(layout, tests, past)
+        claims = [tests.claims(ell, arms, look) for ell, arms in self._challenges]
+        return self._proposal(layout, claims)
+
+    def _proposal(self, layout: Layout, claims: list[Claims]) -> Proposal:
+        return Proposal(*layout, claims, self.coordinates.scales**2)
 
     @property
-    def _race(self) -> Race:
-        """The leader, who it has to beat, and how far it is."""
+    def _challenges(self) -> list[tuple[int, IntArray]]:
+        """The leader against all, and the runner-up against the leader."""
+        return [
+            (int(self.order[0]), np.sort(self.order[1:])),
+            (int(self.order[1]), self.order[:1]),
+        ]
+
+    def _race(self, past: Past) -> Race:
+        """Return the leader, who it has to beat, and how far it is."""
         leader = int(self.order[0])
-        return Race(leader, self.order[1:], self.elimination.walks.held_by(leader))
+        return Race(leader, self.order[1:], past.certifier.walks.held(leader))
 
-    @property
-    def _next_look(self) -> Look:
-        return self.schedule.look(self.look, self.unit)
+    def _next_look(self, past: Past) -> Look:
+        return self.schedule.look(self._look(past), self.unit)
 
-    def _laid_out(self, allocation: Allocation, tally: Tally, remaining: float) -> Layout | None:
+    def _laid_out(self, allocation: Allocation, past: Past) -> Layout | None:
         """The allocation in whole pulls and batches; None if the budget does not allow it."""
         least = (
             1 if self.settings.noise.known else self.problem.dimension + self.tuning.least_freedom
         )
-        pulls = int(min(max(allocation.pulls, least, self.settings.parallel), remaining))
+        pulls = int(min(max(allocation.pulls, least, self.settings.parallel), past.remaining))
         if pulls < least:
             return None
-        counts = self.rounding.counts(allocation._replace(pulls=pulls), tally.counts, self.units)
+        units = float(self.schedule.sizes[: self._look(past)].sum())
+        counts = self.rounding.counts(allocation._replace(pulls=pulls), past.tally.counts, units)
         if not self.batched:
             return Layout(counts)
-        return self.rounding.in_batches(counts, allocation.weights, remaining)
+        return self.rounding.in_batches(counts, allocation.weights, past.remaining)
 
-    def _with_witness(self, layout: Layout, tally: Tally, remaining: float) -> Layout:
+    def _with_witness(self, layout: Layout, past: Past) -> Layout:
         """A pair more in the batches, where the model needs one to be tested."""
         used = np.flatnonzero(layout.counts >= layout.batches)
         if not self._needs_witness(used):
             return layout
-        pair = witness(self.problem.pairs, tally.strayed, used, layout.batches)
+        pair = witness(self.problem.pairs, past.tally.strayed, used, layout.batches)
         if pair is None:
             return layout
         counts = layout.counts.copy()
         counts[pair] = layout.batches
-        return layout._replace(counts=counts) if counts.sum() <= remaining else layout
+        return layout._replace(counts=counts) if counts.sum() <= past.remaining else layout
 
-    def _in_sight(
-        self, layout: Layout, tests: PhaseTests, remaining: float
-    ) -> tuple[Layout, PhaseTests]:
+    def _in_sight(self, layout: Layout, tests: PhaseTests, past: Past) -> tuple[Layout, PhaseTests]:
         """The phase, with pairs in all directions where it would see nothing of an open comparison.
 
         A design of few pairs may miss a direction by a hair, and one phase after another.
         """
-        blind = self._blind_spots(tests)
+        blind = self._blind_spots(tests, past)
         if not blind:
             return layout, tests
         used = np.flatnonzero(layout.counts >= layout.batches)
@@ -197,56 +212,18 @@ class ModelledCourse(Course):
         counts = layout.counts.copy()
         counts[joining] = np.maximum(counts[joining], layout.batches)
         wider = layout._replace(counts=counts)
-        seeing = PhaseTests(self.coordinates, wider.tested, tests.past)
-        better = counts.sum() <= remaining and self._blind_spots(seeing) < blind
+        seeing = PhaseTests(self.coordinates, wider.tested, tests.known)
+        better = counts.sum() <= past.remaining and self._blind_spots(seeing, past) < blind
         return (wider, seeing) if better else (layout, tests)
 
-    def _blind_spots(self, tests: PhaseTests) -> int:
+    def _blind_spots(self, tests: PhaseTests, past: Past) -> int:
         """How many of the leader's open comparisons a phase would say nothing of."""
         leader, others = int(self.order[0]), np.sort(self.order[1:])
-        open_ = np.isfinite(self.elimination.walks.held_by(leader)[others]).T
+        open_ = np.isfinite(past.certifier.walks.held(leader)[others]).T
         return int((open_ & ~tests.sees(leader, others)).sum())
 
     def _needs_witness(self, used: IntArray) -> bool:
         return not spares_one(self.problem.pairs, used)
-
-    def _look(self, outcome: Outcome, tests: Tests) -> None:
-        root = math.sqrt(float(self.schedule.weights[self.look]))
-        scored = tests.statistics(outcome, self.settings)
-        if self.together is not None:
-            scored = self._taken_together(outcome, tests, scored)
-        for challenge, (plain, eased) in zip(tests.challenges, scored, strict=True):
-            self.elimination.add(challenge, root * plain, None if eased is None else root * eased)
-        self.units += float(self.schedule.sizes[self.look])
-        boundary = float(self.schedule.boundary[self.look])
-        self.look += 1
-        self.elimination.look(
-            self.look - 1, boundary, math.sqrt(float(self.schedule.variances[self.look]))
-        )
-
-    def _second_opinion(self) -> Together | None:
-        """What holds scores against all batches so far, where there are any."""
-        if not self.batched:
-            return None
-        arms = np.arange(self.problem.n_arms + 1)
-        sizes, tolerance = np.diff(self.problem.offsets), self.settings.tolerance
-        return Together(sizes, arms, tolerance, self.tuning.suspicion)
-
-    def _taken_together(self, outcome: Outcome, tests: Tests, scored: list[Scores]) -> list[Scores]:
-        """The same scores, lowered where all batches so far, as one sample, say less."""
-        assert self.together is not None
-        lowered: list[Scores] = []
-        each = zip(tests.challenges, tests.contrasts(outcome), scored, strict=True)
-        for challenge, contrasts, (plain, eased) in each:
-            both = np.stack([plain, plain if eased is None else eased])
-            steps = np.ones(len(challenge.arms)) * self.schedule.weights[self.look]
-            added = self.together.add(challenge, Weighed(*contrasts, steps, both))
-            plain, easier = added / np.sqrt(steps)
-            lowered.append((plain, None if eased is None else easier))
-        return lowered
-
-    def skewness(self, leader: int) -> float | None:
-        return None if self.together is None else self.together.skewness(leader)
 
     @property
     def _closed(self) -> Tuning:
@@ -258,17 +235,3 @@ class ModelledCourse(Course):
         furthest = 4 * float((reach * reach).sum(axis=1).max())  # ‖z' − z‖² of any two pairs
         evidence = 2 * math.log(1 / self.settings.delta) + self.tuning.closing_margin
         return closed(self.tuning, closing * evidence * furthest / tolerance**2 / self.unit)
-
-    def _next_epoch(self) -> None:
-        """Start a fresh walk on the looks planned for this epoch."""
-        self.epoch += 1
-        delta, noise, n_arms = self.settings.delta, self.settings.noise, self.problem.n_arms
-        self.schedule = (
-            first_schedule(delta, noise, self._closed)
-            if self.epoch == 0
-            else continuation(self.epoch, self.units, delta, noise, self.tuning)
-        )
-        self.look = 0
-        if self.together is not None:
-            self.together.begin()
-        self.elimination.begin(self.schedule.attained(n_arms, delta, noise))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from surefoot.algorithms.prime.constants import boundary, samples
-from surefoot.evidence.together import Suspicion
+from surefoot.doubt import Suspicion
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,12 +50,14 @@ class RivalPoints(NamedTuple):
         gaps: (n_own, n_tested) its estimated gap.
         ahead: (n_own, n_tested) its length as pulls to come will measure it.
         behind: (n_own, n_tested) its length as past data know it.
+        shares: (n_own, n_tested, most) of each pair of the arm in that point.
     """
 
     differences: Array
     gaps: Array
     ahead: Array
     behind: Array
+    shares: Array
 
 
 class Room(NamedTuple):
@@ -81,11 +83,13 @@ def rival_points(prospect: Prospect, challenger: int, arms: IntArray) -> RivalPo
     """The clearest point of each of these arms, for each of the challenger's pairs."""
     own = np.arange(prospect.offsets[challenger], prospect.offsets[challenger + 1])
     shape = (len(own), len(arms))
+    most = int(np.diff(prospect.offsets)[arms].max(initial=1))
     found = RivalPoints(
         np.zeros((*shape, prospect.carried.shape[1])),
         np.zeros(shape),
         np.zeros(shape),
         np.zeros(shape),
+        np.zeros((*shape, most)),
     )
     clearest_points(prospect, own, arms, found)
     return found
@@ -116,7 +120,7 @@ def clearest_points(prospect: Prospect, own: IntArray, arms: IntArray, found: Ri
         for a in range(len(arms)):
             count = _clearest_shares(prospect, own[k], arms[a], room)
             if count > 0:
-                _write_point(prospect, own[k], room, count, found, (k, a))
+                _write_point(prospect, own[k], room, count, found, (k, a, arms[a]))
 
 
 @kernel
@@ -152,10 +156,11 @@ def _write_point(
     room: Room,
     count: int,
     found: RivalPoints,
-    place: tuple[int, int],
+    place: tuple[int, int, int],
 ) -> None:
     """Write the pair less the point with these shares: its difference, gap and lengths."""
-    k, a = place
+    k, a, arm = place
+    first = prospect.offsets[arm]
     carried, rank, point = prospect.carried, prospect.measured.shape[1], room.work.u
     total = 0.0
     for j in range(count):
@@ -166,6 +171,7 @@ def _write_point(
             continue
         share = room.shares[j] / total
         found.gaps[k, a] += share * room.gaps[j]
+        found.shares[k, a, room.members[j] - first] = share
         for c in range(carried.shape[1]):
             found.differences[k, a, c] += share * (carried[pair, c] - carried[room.members[j], c])
         for c in range(len(point)):

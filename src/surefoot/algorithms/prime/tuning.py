@@ -31,7 +31,7 @@ class Tuning(PairwiseTuning):
     Numerical tolerances are not here: they stand where they are used.
     """
 
-    looks: int = boundary(70, 1, 1000, "looks of one epoch; another epoch follows it")
+    looks: int = boundary(70, 1, 1000, "looks that nearly all runs end within; others follow")
     growth: float = boundary(
         1.12, 1.01, 10, "factor by which all data grow from look to look, once phases are large"
     )
@@ -49,7 +49,7 @@ class Tuning(PairwiseTuning):
     strictness: float = boundary(
         2.0, 0, 100, "added to c² for each factor e by which a look comes before `strict`"
     )
-    first_epoch_share: float = boundary(0.98, 0.01, 0.99, "share of δ that the first epoch spends")
+    first_share: float = boundary(0.98, 0.01, 0.99, "share of δ that these looks spend")
 
     closing: float = boundary(
         1.0,

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.evidence.batches import batch_means, spread_means
-from surefoot.statistics import Counts, Outcome
+from surefoot.certify import Claims, Rows, Stakes
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,15 +33,27 @@ class Contest:
     arms: IntArray
     rivals: IntArray
 
+    @classmethod
+    def of(cls, claims: Claims, offsets: IntArray) -> Contest:
+        """Return who claims compare, each arm by the pair that it is mainly compared by."""
+        shares, rivals = claims.shares, offsets[claims.arms].copy()
+        row = np.repeat(np.arange(len(shares.sizes)), shares.sizes) % max(len(claims.arms), 1)
+        order = np.argsort(shares.values, kind="stable")
+        rivals[row[order]] = shares.columns[order]
+        first = int(offsets[claims.challenger])
+        return cls(claims.challenger, claims.points - first, claims.points, claims.arms, rivals)
+
+    def claims(self, clocks: IntArray, stakes: Stakes | None) -> Claims:
+        """Claim that the own pairs win, with clocks that go on to these points."""
+        n = len(self.rivals)
+        shares = Rows(np.arange(n + 1), self.rivals, np.ones(n))
+        every = np.array(np.inf)
+        return Claims(self.challenger, self.own, self.arms, clocks, shares, every, stakes)
+
     @property
     def pairs(self) -> IntArray:
         """(n_own + n_tested,) all pairs that have to be pulled."""
         return np.concatenate([self.own, self.rivals])
-
-    @property
-    def columns(self) -> IntArray:
-        """(n_tested,) what differences are told apart by: the rival pairs."""
-        return self.rivals
 
     def across(self, values: Array) -> Array:
         """(n_own, n_tested) sums over the two pairs of each comparison of (n_pairs,) values."""
@@ -51,26 +62,3 @@ class Contest:
     def gaps(self, means: Array) -> Array:
         """(n_own, n_tested) differences of (n_pairs,) means."""
         return np.asarray(means[self.own][:, None] - means[self.rivals][None, :])
-
-    def values(self, outcome: Outcome, *, whole: bool) -> Array:
-        """(n_batches, n_own, n_tested) what each batch says of every difference.
-
-        Args:
-            whole: whether only pulls in batches count, as they must if streams are shared.
-        """
-        means = (batch_means if whole else spread_means)(outcome, self.pairs)
-        n_own = len(self.own)
-        return np.asarray(means[:, :n_own, None] - means[:, None, n_own:])
-
-    def layout(self, counts: Counts, n_batches: int) -> Array:
-        """(n_own, n_tested) factors by which counts make the variances of batches differ."""
-        inverse = np.zeros(len(counts))
-        inverse[self.pairs] = n_batches / counts[self.pairs] / 2
-        return self.across(inverse)
-
-    def leans(self, counts: Counts) -> Array:
-        """(n_own, n_tested) the own pair's part of those factors, in halves: 1 if both pairs have
-        as many pulls.
-        """
-        own, rivals = 1 / counts[self.own][:, None], 1 / counts[self.rivals]
-        return np.asarray(2 * own / (own + rivals))

@@ -4,106 +4,93 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
+from surefoot.algorithms.planner import Past, Proposal
 from surefoot.algorithms.prime.course import Course, Layout
 from surefoot.algorithms.prime.direct.clocks import Forecast
 from surefoot.algorithms.prime.direct.contest import Contest
-from surefoot.algorithms.prime.direct.judges import Judge, Outlook
+from surefoot.algorithms.prime.direct.judges import JUDGES, BettingJudge, Judge, Outlook
 from surefoot.algorithms.prime.direct.learning import Draws, Opinion, opinion
 from surefoot.algorithms.prime.direct.shares import Comparisons, Need, Needs, climb, first_hope
 from surefoot.algorithms.prime.direct.streams import CommonShifts, Streams
-from surefoot.algorithms.prime.elimination import Elimination
 from surefoot.algorithms.prime.tuning import Tuning
+from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
+from surefoot.certify import Boundary, Commitment
 from surefoot.design.rounding import by_remainders
-from surefoot.evidence.attained import Attained
-from surefoot.guides import Guide, Seen, checked, first_pairs_of
+from surefoot.guides import Seen, checked, first_pairs_of, guide_from
 from surefoot.problem import RobustProblem
-from surefoot.statistics import Counts, Outcome, Phase
-
-
-class Panel(NamedTuple):
-    """Who decides: what is guessed, how phases are weighed, and how sure that makes one."""
-
-    guide: Guide
-    judge: Judge
-    attained: Attained
+from surefoot.statistics import Counts, Outcome
 
 
 class DirectCourse(Course):
-    """Chooses phases and weighs their outcomes, without any model of the rewards."""
+    """Chooses phases without any model of the rewards."""
 
     def __init__(
-        self, problem: RobustProblem, settings: Settings, tuning: Tuning, panel: Panel
+        self, problem: RobustProblem, settings: Settings, tuning: Tuning, boundary: Boundary
     ) -> None:
         self.problem, self.settings, self.tuning = problem, settings, tuning
-        self.guide, self.judge, attained = panel
-        self.elimination = Elimination(problem.offsets, settings.tolerance)
-        self.elimination.begin(attained)
+        self.boundary, self.guide = boundary, guide_from(settings.guide, problem)
+        self.judge: Judge
+        if settings.noise.evidence == "wealth":
+            self.judge = BettingJudge(float(boundary.level[-1]), settings.tolerance, tuning)
+        else:
+            self.judge = JUDGES[settings.noise.evidence](boundary, problem.n_arms, tuning)
         self.order = np.arange(problem.n_arms)
         self.streams, self.common = Streams(problem.n_pairs, tuning), CommonShifts(tuning)
         self.per_pair = 0.0  # pulls of a compared pair, in all phases that count
         self.first_pulls: int | None = None
-        self.contest: Contest | None = None
 
-    def next(self, tally: Tally, remaining: float) -> Layout | None:
-        self.contest = None
-        layout = self._pilot(tally, remaining)
-        return self._compare(remaining) if layout is None else layout
+    def propose(self, past: Past) -> Proposal | StopReason:
+        layout = self._pilot(past)
+        return self._compare(past) if layout is None else Proposal(*layout)
 
-    def learn(self, tally: Tally, phase: Phase, outcome: Outcome) -> None:
-        self.judge.see(outcome)
-        if self.contest is not None:
-            added = self.judge.weigh(self.contest, self.outlook, phase, outcome)
-            eased = added.eased if self.settings.tolerance > 0 else None
-            self.elimination.add(self.contest, added.plain, eased)
-            self.elimination.look(self.judge.looks, self.judge.boundary, self.judge.roots)
-            self.per_pair += self.pace
-        if phase.shared:
+    def committed(self, past: Past, commitment: Commitment) -> None:
+        counts = commitment.phase.counts
+        if self.first_pulls is None:
+            self.first_pulls = int(counts.sum())
+        for claims in commitment.claims if past.tally.samples else ():
+            contest = Contest.of(claims, self.problem.offsets)
+            self.judge.count(contest, self._outlook(past, contest, counts).forecast)
+            self.per_pair += self._pace(past, contest)
+
+    def learned(self, past: Past, commitment: Commitment, outcome: Outcome) -> None:
+        if commitment.phase.shared:
             self.streams.add(outcome)
             self.common.add(outcome)
-        self.seen = self._what_was_seen(tally)
+        self.seen = self._what_was_seen(past.tally)
         self.guess = checked(self.guide, self.seen)
-        self.order = self._ranked()
+        challengers = [claims.challenger for claims in commitment.claims]
+        self.order = self._ranked(past, challengers)
 
-    def _ranked(self) -> IntArray:
+    def _ranked(self, past: Past, challengers: list[int]) -> IntArray:
         """The survivors, best guessed worst case first.
 
         A leader that is not much worse than the best guess, in terms of the tolerance, stays: what
         was gathered in its favour would be lost, and it is good enough.
         """
-        alive = np.flatnonzero(self.elimination.survivors)
+        alive = np.flatnonzero(past.certifier.survivors)
         values = self.problem.worst_of(self.guess.means)[alive]
-        if self.contest is not None:
-            margin = self.tuning.loyalty * self.settings.tolerance
-            values = values + np.where(alive == self.contest.challenger, margin, 0.0)
+        margin = self.tuning.loyalty * self.settings.tolerance
+        values = values + np.where(np.isin(alive, challengers), margin, 0.0)
         return alive[np.argsort(-values, kind="stable")]
 
-    def skewness(self, leader: int) -> float | None:
-        return self.judge.skewness(leader)
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the clocks of all arms that might be eliminated have run down."""
-        return bool(self.judge.exhausted[self.order[1:]].all())
-
-    def _pilot(self, tally: Tally, remaining: float) -> Layout | None:
+    def _pilot(self, past: Past) -> Layout | None:
         """Pulls that choose and do not count: a few of the guide's first pairs, then of those that
         may matter, until it is fairly clear which arm leads.
         """
-        tuning = self.tuning
+        tuning, tally, remaining = self.tuning, past.tally, past.remaining
         if self.first_pulls is None:
             return self._first_pulls(remaining)
         most = max(tuning.pilot_most * self.first_pulls, tuning.pilot_pulls * self.problem.n_pairs)
         if self.per_pair or tally.samples >= most:
             return None
-        view = self._opinion(tally)
+        view = self._opinion(past)
         if view.best.max() >= tuning.pilot_sure:
             return None
         wanted = max(tuning.pilot_share * tally.samples, tuning.pilot_least, self._busy)
@@ -112,10 +99,10 @@ class DirectCourse(Course):
             return _round_of_blocks(view.interest, pulls)
         return Layout(by_remainders(pulls * view.interest, pulls))
 
-    def _opinion(self, tally: Tally) -> Opinion:
+    def _opinion(self, past: Past) -> Opinion:
         """Who may be best, by draws that depend on how much was pulled."""
-        alive, draws = self.elimination.survivors, self.tuning.draws
-        return opinion(self.guess, self.problem.offsets, alive, Draws(draws, tally.samples))
+        alive, draws = past.certifier.survivors, self.tuning.draws
+        return opinion(self.guess, self.problem.offsets, alive, Draws(draws, past.tally.samples))
 
     def _first_pulls(self, remaining: float) -> Layout:
         pairs = first_pairs_of(self.guide, self.problem)
@@ -123,9 +110,7 @@ class DirectCourse(Course):
         counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
         if pulls * len(pairs) <= remaining:
             counts[pairs] = pulls
-            self.first_pulls = pulls * len(pairs)
             return Layout(counts, pulls if self._may_share else 0, self._may_share)
-        self.first_pulls = int(remaining)
         counts[pairs[np.linspace(0, len(pairs) - 1, int(remaining)).round().astype(int)]] = 1
         return Layout(counts)
 
@@ -138,24 +123,28 @@ class DirectCourse(Course):
     def _may_share(self) -> bool:
         return bool(self.settings.common_random_numbers)
 
-    def _compare(self, remaining: float) -> Layout | None:
-        """Direct comparisons of the leader's pairs with a pair of every rival."""
-        tuning = self.tuning
-        contest, held = self._next_contest()
-        least = self.judge.least_pulls(contest)
-        growing = (tuning.pair_growth - 1) * self.per_pair
-        busy = self._busy / len(contest.pairs)
-        pace = max(tuning.pair_pulls, growing, float(least), busy)
-        pace = min(pace, remaining / len(contest.pairs))
+    def _compare(self, past: Past) -> Proposal | StopReason:
+        """Propose direct comparisons of the leader's pairs with a pair of every rival."""
+        contest = self._next_contest(past)
+        pace, least = self._pace(past, contest), self.judge.least_pulls(past, contest)
         if pace < least:
-            return None
-        self.contest, self.pace = contest, pace
+            return StopReason.BUDGET
         if self._shares_streams(contest):
             layout = self._blocks(contest, pace)
         else:
-            layout = self._shared_out(contest, held, pace, least, remaining)
-        self.outlook = self._outlook(contest, held, layout.counts)
-        return layout
+            layout = self._shared_out(past, contest, pace, least)
+        outlook = self._outlook(past, contest, layout.counts)
+        clocks = self.judge.clocks_after(past, contest, outlook.forecast)
+        claims = contest.claims(clocks, self.judge.stakes(outlook, layout.batches))
+        return Proposal(*layout, [claims], self.seen.variances)
+
+    def _pace(self, past: Past, contest: Contest) -> float:
+        """Return the pulls that each compared pair should have, on average."""
+        tuning, n_compared = self.tuning, len(contest.pairs)
+        growing, busy = (tuning.pair_growth - 1) * self.per_pair, self._busy / n_compared
+        least = self.judge.least_pulls(past, contest)
+        pace = max(tuning.pair_pulls, growing, float(least), busy)
+        return min(pace, past.remaining / n_compared)
 
     def _shares_streams(self, contest: Contest) -> bool:
         if not self._may_share:
@@ -165,15 +154,20 @@ class DirectCourse(Course):
             return False
         return self.settings.common_random_numbers is True or self.streams.pay(contest)
 
-    def _next_contest(self) -> tuple[Contest, Array]:
-        """The contest, and (n_own, n_tested) the evidence so far, infinite where settled."""
-        leader = int(self.order[0])
-        arms = np.flatnonzero(self.elimination.rivals(leader))
-        held = self.elimination.walks.held_by(leader)[arms]
-        places = np.flatnonzero(np.isfinite(held).any(axis=0))
+    def _next_contest(self, past: Past) -> Contest:
+        """Return the leader's open pairs against a pair of every arm whose clock can go on."""
+        leader, walks = int(self.order[0]), past.certifier.walks
+        can_go_on = (walks.places < len(self.boundary.times) - 1) | (len(self.boundary.times) == 1)
+        arms = np.flatnonzero(past.certifier.rivals(leader) & can_go_on)
+        places = np.flatnonzero(np.isfinite(walks.held(leader)[arms]).any(axis=0))
         own = self.problem.offsets[leader] + places
         rivals = self._rivals(float(self.guess.means[own].min()))[arms]
-        return Contest(leader, places, own, arms, rivals), held[:, places].T
+        return Contest(leader, places, own, arms, rivals)
+
+    def _held(self, past: Past, contest: Contest) -> Array:
+        """(n_own, n_tested) the evidence so far, infinite where settled."""
+        held = past.certifier.walks.held(contest.challenger)
+        return np.asarray(held[np.ix_(contest.arms, contest.places)].T)
 
     def _rivals(self, beaten: float) -> IntArray:
         """(n_arms,) the pair of each arm that is worth most to compare with.
@@ -197,12 +191,10 @@ class DirectCourse(Course):
         counts[contest.pairs] = n_batches * max(round(pace / n_batches), 1)
         return Layout(counts, n_batches, True)
 
-    def _shared_out(
-        self, contest: Contest, held: Array, pace: float, least: int, remaining: float
-    ) -> Layout:
+    def _shared_out(self, past: Past, contest: Contest, pace: float, least: int) -> Layout:
         """Pulls where they make it likeliest that all comparisons are settled."""
-        pairs, judge = contest.pairs, self.judge
-        shares = self._shares(contest, held, pace)
+        pairs, judge, remaining = contest.pairs, self.judge, past.remaining
+        shares = self._shares(past, contest, pace)
         wanted = np.maximum(np.rint(shares * pace * len(pairs)).astype(np.int64), least)
         if wanted.sum() > remaining:
             wanted = np.full(len(pairs), int(pace))
@@ -215,12 +207,12 @@ class DirectCourse(Course):
         counts[pairs] = wanted
         return Layout(counts, n_batches if judge.least_batches else 0, False)
 
-    def _shares(self, contest: Contest, held: Array, pace: float) -> Array:
+    def _shares(self, past: Past, contest: Contest, pace: float) -> Array:
         """(n_compared,) the share of each compared pair."""
         tuning, n_compared = self.tuning, len(contest.pairs)
         even = np.zeros(self.problem.n_pairs, dtype=np.int64)
         even[contest.pairs] = max(round(pace), 1)
-        outlook = self._outlook(contest, held, even)
+        held, outlook = self._held(past, contest), self._outlook(past, contest, even)
         open_ = np.isfinite(held)
         own, tested = np.nonzero(open_)
         noise = self.seen.variances
@@ -234,7 +226,7 @@ class DirectCourse(Course):
         )
         shares = np.full(n_compared, 1 / n_compared)
         ahead = _horizons(tuning.furthest, tuning.pair_horizons)
-        slope, evidence, wealth = self.judge.missing(contest, held, outlook, ahead)
+        slope, evidence, wealth = self.judge.missing(past, contest, held, outlook, ahead)
         doubtful = 1 + tuning.doubt * ahead[:, None, None] * outlook.doubts**2 / outlook.variances
         rows = [np.ascontiguousarray(kind[:, open_]) for kind in (evidence, wealth, doubtful)]
         needs = Needs(ahead * pace * n_compared, slope, rows[0], rows[1], np.sqrt(rows[2]))
@@ -254,12 +246,12 @@ class DirectCourse(Course):
             means = self.common.taken_out(tally.counts.astype(np.float64), tally.sums)
         return Seen(self.problem, tally.counts, means, variances)
 
-    def _outlook(self, contest: Contest, held: Array, counts: Counts) -> Outlook:
+    def _outlook(self, past: Past, contest: Contest, counts: Counts) -> Outlook:
         """What past data say of the contest, if these are its pulls."""
         gaps = contest.gaps(self.guess.means)
         doubts = np.sqrt(contest.across(self.guess.deviations**2))
         variances = contest.across(self.seen.variances / np.maximum(counts, 1))
-        open_ = np.isfinite(held)
+        open_ = np.isfinite(self._held(past, contest))
         precision = np.where(open_, 1 / variances, np.inf).min(axis=0)
         odds = special.ndtr((gaps + self.settings.tolerance) / np.maximum(doubts, 1e-300))
         hopeful = np.clip(np.where(open_, odds, 1.0).min(axis=0), self.tuning.least_hope, 1.0)

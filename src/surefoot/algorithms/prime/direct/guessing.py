@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from surefoot.algorithms.prime.course import Layout
+from surefoot.algorithms.planner import Past, Proposal
 from surefoot.algorithms.prime.direct.course import DirectCourse
-from surefoot.algorithms.tally import Tally
+from surefoot.algorithms.reasons import StopReason
 from surefoot.design.rounding import by_remainders
 
 
@@ -17,22 +17,29 @@ class GuessCourse(DirectCourse):
     certifies.
     """
 
-    def next(self, tally: Tally, remaining: float) -> Layout | None:
-        self.contest = None
+    def propose(self, past: Past) -> Proposal | StopReason:
         if self.first_pulls is None:
-            return self._first_pulls(remaining)
-        learning = int(self.tuning.guess_share * (tally.samples + remaining)) - tally.samples
+            return Proposal(*self._first_pulls(past.remaining))
+        samples, remaining = past.tally.samples, past.remaining
+        learning = int(self.tuning.guess_share * (samples + remaining)) - samples
         if learning >= 1:
-            return self._learn_more(tally, learning)
-        compared = None if super().exhausted else self._compare(remaining)
-        return self._learn_more(tally, int(remaining)) if compared is None else compared
+            return self._learn_more(past, learning)
+        compared = self._compare(past) if self._may_compare(past) else StopReason.BUDGET
+        if isinstance(compared, Proposal):
+            return compared
+        return self._learn_more(past, int(remaining))
 
     @property
-    def exhausted(self) -> bool:
-        """Never: a guess goes on improving when no more looks are planned."""
-        return False
+    def goes_on(self) -> bool:
+        """Always: a guess goes on improving when no more looks are planned."""
+        return True
 
-    def _learn_more(self, tally: Tally, most: int) -> Layout:
-        tuning, view = self.tuning, self._opinion(tally)
-        pulls = int(min(max(tuning.pilot_share * tally.samples, tuning.pilot_least), most))
-        return Layout(by_remainders(pulls * view.interest, pulls))
+    def _may_compare(self, past: Past) -> bool:
+        """Return whether the clock of a rival can go on."""
+        places, last = past.certifier.walks.places, len(self.boundary.times) - 1
+        return last == 0 or bool((places[self.order[1:]] < last).any())
+
+    def _learn_more(self, past: Past, most: int) -> Proposal:
+        tuning, view = self.tuning, self._opinion(past)
+        pulls = int(min(max(tuning.pilot_share * past.tally.samples, tuning.pilot_least), most))
+        return Proposal(by_remainders(pulls * view.interest, pulls))

@@ -14,7 +14,7 @@ import numpy as np
 from surefoot.algorithms.prime.direct.contest import Contest
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array, IntArray
-from surefoot.evidence.batches import batch_means
+from surefoot.certify.score import batch_means
 from surefoot.statistics import Outcome
 
 SILENT = 1e-18  # variance of differences, in that of independent streams: it is rounding

@@ -19,8 +19,10 @@ from surefoot.algorithms.prime.misfit.clearest import (
     clearest,
     size_of_bias,
 )
-from surefoot.algorithms.prime.misfit.predictors import predictor
+from surefoot.algorithms.prime.misfit.predictors import deviation_of, predictor
+from surefoot.algorithms.prime.statistic import fitted_claims
 from surefoot.arrays import Array, IntArray
+from surefoot.certify import Claims
 
 
 class Contrasts(NamedTuple):
@@ -30,6 +32,7 @@ class Contrasts(NamedTuple):
         weights: (n_own, n_tested, n_pulled) a; zeros where the phase says nothing.
         shares: (n_own, n_pairs) p, for each arm on its own pairs.
         bias: (n_own, n_tested) ε b.
+        offers: (n_own, n_tested) which predictor it follows; −1 for none.
         gaps: (n_own, n_tested) what the contrast should show beyond its bias.
         doubts: (n_own, n_tested) standard deviations of these expectations.
     """
@@ -37,6 +40,7 @@ class Contrasts(NamedTuple):
     weights: Array
     shares: Array
     bias: Array
+    offers: IntArray
     gaps: Array
     doubts: Array
 
@@ -69,6 +73,18 @@ class Choices:
             clearest(self.view, self.pulled, offer, (own, arms, number), best)
         return self._formed(own, arms, best)
 
+    def claims(self, challenger: int, arms: IntArray, look: int, unit: float) -> Claims:
+        """Commit to these contrasts, with variances in units of which one is this large."""
+        found, offsets = self.against(challenger, arms), self.view.offsets
+        sizes = np.diff(offsets)[arms]
+        shares = np.zeros((*found.offers.shape, int(sizes.max())))
+        for a, arm in enumerate(arms):
+            shares[:, a, : sizes[a]] = found.shares[:, offsets[arm] : offsets[arm + 1]]
+        shares[found.offers < 0] = 0.0
+        tried = [deviation_of(self.pulled.variances, own) / unit for own in self.view.own]
+        deviation = np.array([*tried, 0.0])[found.offers]
+        return fitted_claims(challenger, arms, look, offsets, shares, deviation)
+
     def _formed(self, own: IntArray, arms: IntArray, best: Best) -> Contrasts:
         pulled, offsets = self.pulled, self.view.offsets
         weights = np.zeros((*best.offer.shape, len(pulled.pairs)))
@@ -83,4 +99,4 @@ class Choices:
         gaps = weights @ self.view.means[pulled.pairs] - bias
         located, alone = self.view.located[pulled.pairs], self.view.alone[pulled.pairs]
         doubts = np.sqrt(((weights @ located) ** 2).sum(axis=2) + weights**2 @ alone)
-        return Contrasts(weights, best.shares, bias, gaps, doubts)
+        return Contrasts(weights, best.shares, bias, best.offer, gaps, doubts)

@@ -7,6 +7,7 @@ share τ² / (s + τ²) of its own residual. τ = 0 is the fit itself; τ = ∞ 
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -53,9 +54,15 @@ def predictor(pairs: Array, pulled: IntArray, variances: Array, own: float) -> P
     """
     if own >= 1:  # deviations without bounds: all pairs tell equally much about the others
         return _mixed(pairs, pulled, np.ones(len(pulled)), np.ones(len(pulled)))
+    return deviating(pairs, pulled, variances, deviation_of(variances, own))
+
+
+def deviation_of(variances: Array, own: float) -> float:
+    """Return the τ² at which a pair of typical variance keeps this share of its own residual."""
+    if own >= 1:
+        return math.inf
     typical = len(variances) / float((1 / variances).sum())
-    deviation = typical * own / (1 - own)
-    return deviating(pairs, pulled, variances, deviation)
+    return typical * own / (1 - own)
 
 
 def guess(

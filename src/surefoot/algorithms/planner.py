@@ -1,0 +1,265 @@
+"""Planner: an algorithm that only chooses; the kernel draws the conclusions.
+
+Whoever chooses, the certificate holds: what was chosen before a phase is committed to, and the
+kernel checks it. A planner of your own is a subclass with one method, `propose`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.algorithms.base import Algorithm
+from surefoot.algorithms.coarse import coarse, coarse_claims, coarse_limits
+from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.settings import Settings
+from surefoot.algorithms.tally import Tally
+from surefoot.arrays import Array
+from surefoot.certify import Boundary, Certifier, Claims, Commitment, Question
+from surefoot.certify.contrast import Contrasts
+from surefoot.certify.walk import Walks
+from surefoot.doubt import Doubt, Suspicion
+from surefoot.problem import RobustProblem
+from surefoot.statistics import Counts, Outcome, Phase
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """The next phase, and what it will be used for.
+
+    Attributes:
+        counts: (n_pairs,) pulls of each pair.
+        batches: into how many batches the pulls of each pair are put; 0: none.
+        shared: whether pulls of different pairs share random streams.
+        claims: what the phase is to prove; none for pulls that only teach.
+        variances: (n_pairs,) of single pulls, as guessed: needed with claims under `Gaussian()`.
+    """
+
+    counts: Counts
+    batches: int = 0
+    shared: bool = False
+    claims: Sequence[Claims] = ()
+    variances: Array | None = None
+
+
+class Past(NamedTuple):
+    """All that a planner may know.
+
+    Attributes:
+        problem, settings: the question.
+        tally: counts, sums and scatter of all pulls so far, and estimates from them.
+        certifier: the evidence so far; to be read, not changed.
+        doubt: the shapes of the compared differences so far.
+        remaining: pulls left in the budget.
+    """
+
+    problem: RobustProblem
+    settings: Settings
+    tally: Tally
+    certifier: Certifier
+    doubt: Doubt | None
+    remaining: float
+
+
+def certifier_for(problem: RobustProblem, settings: Settings, boundary: Boundary) -> Certifier:
+    """Return the kernel for a question, with nothing seen yet."""
+    paired = settings.trust == "pairs"
+    misfit = np.inf if paired else settings.misfit
+    return Certifier(
+        Question.worst_case(problem.offsets, problem.pairs, misfit),
+        settings.noise.scores(problem.n_pairs, paired),
+        boundary,
+        delta=settings.delta,
+        tolerance=settings.tolerance,
+    )
+
+
+def in_one_unit(walks: Walks, walk: Array) -> tuple[float, Array]:
+    """Return the lowest boundary of any arm's clock, and (n_arms,) evidence held against it."""
+    begun = walks.places >= 0
+    times = walks.boundary.times[walks.places[begun]]
+    lowest = float((walks.levels[begun] / np.sqrt(times)).min())
+    return lowest, np.where(begun, walk * lowest / walks.levels, 0.0)
+
+
+class Planner(Algorithm):
+    """An algorithm whose certificate comes from the kernel.
+
+    Subclasses write `propose`. They may keep state in `begin_planning`, `committed` and `learned`,
+    which a resumed study calls for all its phases, without asking for a proposal again.
+    """
+
+    needs_scale: ClassVar[bool] = False
+    has_paper_policy: ClassVar[bool] = False
+    supports_tolerance: ClassVar[bool] = True
+    supports_misfit: ClassVar[bool] = True
+    needs_model: ClassVar[bool] = False
+
+    certifier: Certifier
+
+    @abstractmethod
+    def propose(self, past: Past) -> Proposal | StopReason:
+        """Return the next phase, from the past alone, or the reason to stop."""
+
+    def begin_planning(self, past: Past) -> None:
+        """Set up the state of a run."""
+
+    def committed(self, past: Past, commitment: Commitment) -> None:
+        """Take note of a phase that is to be pulled now, whoever proposed it."""
+
+    def learned(self, past: Past, commitment: Commitment, outcome: Outcome) -> None:
+        """Take note of an outcome; the past holds it already."""
+
+    def make_boundary(self) -> Boundary:
+        """Return the boundary of a new run, on whose grid clocks go on."""
+        from surefoot.algorithms.prime.clocks import clock_boundary
+
+        return clock_boundary(self.settings)
+
+    def suspicion(self) -> Suspicion:
+        """Return how far shapes are doubted that were seen in few batches."""
+        from surefoot.algorithms.prime.tuning import Tuning
+
+        return Tuning().suspicion
+
+    def begin(self) -> None:
+        settings, problem = self.settings, self.problem
+        paired = settings.trust == "pairs"
+        boundary = self.given_boundary or self.make_boundary()
+        self.certifier = certifier_for(problem, settings, boundary)
+        self.doubt = None
+        if self.certifier.scores.guesses:
+            offsets, tolerance = problem.offsets, settings.tolerance
+            self.doubt = Doubt(offsets, paired, tolerance, self.suspicion())
+        self.commitment, self.limits, self._proposal = None, (), None
+        self.begin_planning(self.past)
+
+    _proposal: Proposal | None
+
+    @property
+    def past(self) -> Past:
+        return Past(
+            self.problem, self.settings, self.tally, self.certifier, self.doubt, self.remaining
+        )
+
+    def next_counts(self) -> Counts | StopReason:
+        if reason := self._finished():
+            return reason
+        proposal = self.propose(self.past)
+        if isinstance(proposal, StopReason):
+            return proposal
+        self._proposal = proposal
+        self.batches, self.shared = proposal.batches, proposal.shared
+        return proposal.counts
+
+    def asked(self, phase: Phase) -> None:
+        assert self._proposal is not None
+        variances = self._proposal.variances
+        claims = [coarse_claims(each) for each in self._proposal.claims]
+        self._commit(phase, claims, None if variances is None else coarse(variances))
+
+    def recall(
+        self, phase: Phase, claims: Sequence[Claims] = (), variances: Array | None = None
+    ) -> None:
+        """Take up a phase as it was committed once; nothing is planned."""
+        self.pending, self._stop = phase, None
+        self._commit(phase, claims, variances)
+
+    def _commit(self, phase: Phase, claims: Sequence[Claims], variances: Array | None) -> None:
+        self.commitment = self.certifier.commit(phase, claims, variances)
+        self.committed(self.past, self.commitment)
+
+    def learn(self, outcome: Outcome) -> None:
+        commitment, stored = self.commitment, self.stored_limits
+        assert commitment is not None
+        if self.doubt is not None:
+            self.doubt.see(outcome)
+        self.limits = self.certifier.update(commitment, outcome, self._lower(commitment, stored))
+        self.commitment = None
+        self.survivors = self.certifier.survivors.copy()
+        self._show()
+        self.learned(self.past, commitment, outcome)
+        self.leader = self.best_guess()
+
+    def _lower(
+        self, commitment: Commitment, stored: Sequence[Array | None] | None
+    ) -> Callable[[Claims, Array, Contrasts, Array], Array | None]:
+        """Return limits by doubt; by those of the study file where it has some."""
+
+        kept = iter(stored or ())
+
+        def lower(claims: Claims, scores: Array, said: Contrasts, root: Array) -> Array | None:
+            found = None
+            if self.doubt is not None:
+                found = coarse_limits(self.doubt.limits(claims, said, root, commitment.phase))
+            return found if stored is None else next(kept)
+
+        return lower
+
+    def best_guess(self) -> int:
+        """Return the survivor of best estimated worst case."""
+        values = self.problem.worst_of(self.tally.pair_means)
+        alive = self.survivors if self.survivors.any() else np.ones_like(self.survivors)
+        return int(np.where(alive, values, -np.inf).argmax())
+
+    def _show(self) -> None:
+        """Keep what decides for the history: evidence in the unit of one boundary for all arms."""
+        walks = self.certifier.walks
+        if (walks.places < 0).all():
+            return
+        self.boundary, self.evidence = in_one_unit(walks, walks.walk())
+
+    @property
+    def rivals(self) -> NDArray[np.bool_]:
+        """Survivors that may be better than the leader by more than the tolerance."""
+        begun = hasattr(self, "certifier")
+        return self.certifier.rivals(self.leader) if begun else super().rivals
+
+    @property
+    def weakest_evidence(self) -> float:
+        rivals = self.rivals
+        if not rivals.any() or self.evidence is None:
+            return 0.0
+        walks = self.certifier.walks
+        _, evidence = in_one_unit(walks, walks.walk(eased=self.leader))
+        return max(float(evidence[rivals].min()), 0.0)
+
+    @property
+    def attained_confidence(self) -> float:
+        return self.confidence_later()
+
+    @property
+    def confidence_later(self) -> Callable[[], float]:
+        if not hasattr(self, "certifier"):  # a single arm: nothing to be unsure about
+            return lambda: 1.0
+        return self.certifier.confidence_later(self.leader)
+
+    @property
+    def skewness(self) -> float | None:
+        doubt = getattr(self, "doubt", None)
+        return None if doubt is None else doubt.skewness(self.leader)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the clocks of all arms that might be eliminated have run down."""
+        walks, rivals = self.certifier.walks, self.rivals
+        last = len(walks.boundary.times) - 1
+        return last > 0 and bool((walks.places[rivals] == last).all())
+
+    def _finished(self) -> StopReason | None:
+        alive = int(self.survivors.sum())
+        if alive <= 1:
+            return StopReason.IDENTIFIED if alive else StopReason.NO_SURVIVOR
+        if (winner := self.certifier.answer(self.leader)) is not None:
+            self.leader = winner
+            return StopReason.WITHIN_TOLERANCE
+        if self.exhausted:
+            return StopReason.LOOKS_SPENT
+        if self.remaining >= 1:
+            return None
+        return StopReason.SPENT if self.settings.objective == "guess" else StopReason.BUDGET

@@ -1,0 +1,29 @@
+"""The kernel: everything that the validity of a certificate depends on, and nothing else.
+
+A planner commits to claims before a phase; the kernel scores them by its rewards, adds the scores
+up and eliminates arms. Read `contrast`, `score`, `boundary`, `walk`, `certifier` in this order;
+docs/certificate.md states the theorem that they implement.
+"""
+
+from surefoot.certify.boundary import Boundary, GaussianBoundary, MixtureBoundary, WealthBoundary
+from surefoot.certify.certifier import Certifier, Commitment
+from surefoot.certify.contrast import Claims, Question, Rows, Stakes
+from surefoot.certify.score import BatchScores, EqualScores, ScaleScores, Scores, WealthScores
+
+__all__ = [
+    "BatchScores",
+    "Boundary",
+    "Certifier",
+    "Claims",
+    "Commitment",
+    "EqualScores",
+    "GaussianBoundary",
+    "MixtureBoundary",
+    "Question",
+    "Rows",
+    "ScaleScores",
+    "Scores",
+    "Stakes",
+    "WealthBoundary",
+    "WealthScores",
+]

@@ -1,0 +1,196 @@
+"""How much evidence is enough: a boundary on a grid of times, fixed before any data.
+
+The evidence against the best arm is at most a walk that adds, whenever its clock goes on by w, a
+variable of known law and variance w or less. Clocks stop on the grid alone. A boundary is valid
+for δ if no such walk ever reaches it with a probability above δ: steps may be skipped, stand still
+or be smaller than the clock says.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from functools import lru_cache
+
+import numpy as np
+from scipy import special
+
+from surefoot.arrays import Array, IntArray
+from surefoot.errors import InputError
+
+ABOVE = 1 + 1e-6  # what rounding may add to a probability
+LOWEST = -8.5  # a standardised walk is below this with probability 1e-17
+NODES = 96
+# of a step's variance that an adversary may leave; below 0.3 a step is narrower than nodes resolve
+SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
+class Boundary(ABC):
+    """The evidence that eliminates an arm, at each point of a grid.
+
+    Attributes:
+        times: (n_points,) where clocks may stop, increasing.
+        level: (n_points,) the walk that eliminates an arm there.
+    """
+
+    times: Array
+    level: Array
+
+    def root(self, before: IntArray, after: IntArray) -> Array:
+        """Return the factor of scores as clocks go from grid points (−1: none yet) to others."""
+        earlier = np.where(before >= 0, self.times[before], 0.0)
+        return np.sqrt(self.times[after] - earlier)
+
+    @abstractmethod
+    def check(self, delta: float) -> None:
+        """Raise an error unless the boundary is valid for δ."""
+
+    @abstractmethod
+    def strength(self, places: IntArray, walk: Array) -> Array:
+        """Return what walks at grid points amount to, comparable over points."""
+
+    @abstractmethod
+    def p_value(self, strength: float) -> float:
+        """Return the smallest δ at which this strength would have been enough at some look."""
+
+
+class GaussianBoundary(Boundary):
+    """Levels √(t (a + shape)) for walks with normal steps.
+
+    Args:
+        times: (n_points,) the grid.
+        shape: (n_points,) by how much the squared level, per unit of time, exceeds a.
+        a: its height.
+    """
+
+    def __init__(self, times: Array, shape: Array, a: float) -> None:
+        self.times, self.shape, self.a = times, shape, float(a)
+        self.level = np.sqrt(times * (self.a + shape))
+
+    def check(self, delta: float) -> None:
+        _check_times(self.times)
+        if not (self.a + self.shape > 0).all():
+            raise InputError("a boundary must lie above 0")
+        if not self._crossing(self.a) <= ABOVE * delta:
+            raise InputError(
+                f"walks that stand still now and then would cross this boundary with a probability "
+                f"above delta = {delta:g}: raise it, or plan fewer looks"
+            )
+
+    def strength(self, places: IntArray, walk: Array) -> Array:
+        squared = walk**2 / self.times[places] - self.shape[places]
+        return np.where(walk > 0, squared, -np.inf)
+
+    def p_value(self, strength: float) -> float:
+        return self._crossing(strength) if strength + self.shape.min() > 0 else 1.0
+
+    def _crossing(self, a: float) -> float:
+        squares = np.maximum(a + self.shape, 1e-12)
+        return min(1.0, crossing(tuple(self.times.tolist()), tuple(np.sqrt(squares).tolist())))
+
+
+class MixtureBoundary(Boundary):
+    """The level at which the martingale Σ_k π_k exp(η_k W − η_k² t / 2) reaches 1/δ.
+
+    It is a supermartingale for sub-Gaussian steps of variance w or less, and begins at 1: by
+    Ville's inequality it ever reaches 1/δ with probability at most δ.
+
+    Args:
+        times: (n_points,) the grid.
+        rates: (n_rates,) η.
+        shares: (n_rates,) π ≥ 0, adding up to 1 at most.
+        delta: δ.
+    """
+
+    def __init__(self, times: Array, rates: Array, shares: Array, delta: float) -> None:
+        self.times, self.rates, self.shares, self.delta = times, rates, shares, delta
+        low, high = np.zeros(len(times)), 200.0 * np.sqrt(times)
+        for _ in range(200):  # the martingale increases in W: halve until digits end
+            middle = (low + high) / 2
+            enough = self._log_martingale(times, middle) >= math.log(1 / delta)
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        self.level = high
+
+    def check(self, delta: float) -> None:
+        _check_times(self.times)
+        if (
+            not (self.shares >= 0).all()
+            or not self.shares.sum() <= ABOVE
+            or not (self.rates > 0).all()
+        ):
+            raise InputError("a mixture needs rates above 0, and shares that add up to 1 at most")
+        if not self.delta <= ABOVE * delta:
+            raise InputError(f"the mixture spends {self.delta:g}, more than delta = {delta:g}")
+
+    def strength(self, places: IntArray, walk: Array) -> Array:
+        return self._log_martingale(self.times[places], walk)
+
+    def p_value(self, strength: float) -> float:
+        return min(1.0, math.exp(-strength))
+
+    def _log_martingale(self, times: Array, walk: Array) -> Array:
+        exponents = np.outer(walk, self.rates) - np.outer(times, self.rates**2 / 2)
+        return np.asarray(special.logsumexp(exponents, b=self.shares, axis=1))
+
+
+class WealthBoundary(Boundary):
+    """The logarithm of a wealth that reaches 1/δ; wealth has no clock."""
+
+    def __init__(self, delta: float) -> None:
+        self.delta, self.times, self.level = delta, np.ones(1), np.array([math.log(1 / delta)])
+
+    def root(self, before: IntArray, after: IntArray) -> Array:
+        return np.ones(len(after))
+
+    def check(self, delta: float) -> None:
+        if not self.delta <= ABOVE * delta:
+            raise InputError(f"the wealth spends {self.delta:g}, more than delta = {delta:g}")
+
+    def strength(self, places: IntArray, walk: Array) -> Array:
+        return walk
+
+    def p_value(self, strength: float) -> float:
+        return min(1.0, math.exp(-strength))
+
+
+def _check_times(times: Array) -> None:
+    if not (len(times) and times[0] > 0 and (np.diff(times) > 0).all() and times[-1] < np.inf):
+        raise InputError("a boundary needs times that increase from above 0")
+
+
+@lru_cache(maxsize=256)
+def crossing(times: tuple[float, ...], levels: tuple[float, ...]) -> float:
+    """Return the largest probability that W(t) ≥ c(t) √t at some time of the grid.
+
+    An adversary may shrink the variance of every step, to nothing even, knowing the walk so far:
+    backward dynamic programming over the share of its variance that each step keeps. Integrals are
+    Gauss–Legendre sums over W / √t (Armitage, McPherson and Rowe, 1969).
+    """
+    states, measure, value = (np.zeros(0),) * 3  # after the last look nothing can cross
+    for t in range(len(times) - 1, -1, -1):
+        before, root = times[t - 1] if t else 0.0, math.sqrt(times[t])
+        earlier, weights = _quadrature(levels[t - 1]) if t else (np.zeros(1), np.ones(1))
+        position = earlier * math.sqrt(before)
+        idle = np.interp(position / root, states, value) if len(states) else np.zeros(len(position))
+        best = np.where(position >= levels[t] * root, 1.0, idle)
+        distance = states[None, :] * root - position[:, None]
+        for share in SHARES:
+            step = math.sqrt(share * (times[t] - before))
+            density = np.exp(-((distance / step) ** 2) / 2) / (step * math.sqrt(2 * math.pi)) * root
+            crossed = special.ndtr((position - levels[t] * root) / step)
+            best = np.maximum(best, crossed + density @ (measure * value))
+        states, measure, value = earlier, weights, best
+    return float(value[0])
+
+
+def _quadrature(c: float) -> tuple[Array, Array]:
+    """Return nodes and weights on [LOWEST, c], the states of a walk that has not crossed."""
+    nodes, measure = _legendre()
+    half = (c - LOWEST) / 2
+    return half * (nodes + 1) + LOWEST, half * measure
+
+
+@lru_cache(maxsize=1)
+def _legendre() -> tuple[Array, Array]:
+    nodes, measure = np.polynomial.legendre.leggauss(NODES)
+    return nodes, measure

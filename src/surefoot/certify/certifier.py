@@ -1,0 +1,242 @@
+"""The certifier: what was committed before a phase, and what its rewards prove.
+
+`commit` is the only way to a score, so that nothing can be chosen after the rewards. Under the
+assumptions of the noise and of the trust, the best arm is ever eliminated with probability δ at
+most, whoever chose the phases, claims and clocks, and however scores were lowered.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.arrays import Array
+from surefoot.certify.boundary import Boundary, WealthBoundary
+from surefoot.certify.contrast import RANK, Claims, Contrasts, Pulled, Question, contrasts
+from surefoot.certify.score import Scores
+from surefoot.certify.walk import Walks
+from surefoot.errors import InputError
+from surefoot.statistics import Outcome, Phase
+
+Lower = Callable[[Claims, Array, Contrasts, Array], Array | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Commitment:
+    """What was fixed before a phase. Only `Certifier.commit` makes one that counts.
+
+    Attributes:
+        phase: the pulls, batches and streams.
+        claims: what the phase will be used for; an arm is tested by one challenger at most.
+        variances: (n_pairs,) of single pulls, as guessed; None where scales are stated.
+    """
+
+    phase: Phase
+    claims: tuple[Claims, ...]
+    variances: Array | None = None
+
+
+class Certifier:
+    """Eliminates arms that are not best, with probability 1 − δ never the best one.
+
+    Attributes:
+        question: what is compared and trusted.
+        scores: the rules of the noise.
+        walks: the evidence so far.
+        delta, tolerance: of the answer.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        scores: Scores,
+        boundary: Boundary,
+        *,
+        delta: float,
+        tolerance: float = 0.0,
+    ) -> None:
+        if not 0 < delta < 1 or not 0 <= tolerance < np.inf:
+            raise InputError(f"delta={delta} must be between 0 and 1, tolerance={tolerance} finite")
+        if scores.bets != isinstance(boundary, WealthBoundary):
+            raise InputError("a wealth needs its own boundary, and other scores need a grid")
+        if scores.bets and np.isfinite(question.misfit):
+            raise InputError("a wealth compares pairs: no model can be used with it")
+        boundary.check(delta)
+        self.question, self.scores, self.delta, self.tolerance = question, scores, delta, tolerance
+        self._shifts = (0.0, tolerance) if tolerance > 0 else (0.0,)
+        self.walks = Walks(question.offsets, boundary, len(self._shifts))
+        self._promised = self.walks.places.copy()  # where clocks will be after all commitments
+        self._open: deque[Commitment] = deque()
+        self._counts, self._sums = np.zeros((2, question.n_pairs))
+
+    def commit(
+        self, phase: Phase, claims: Sequence[Claims] = (), variances: Array | None = None
+    ) -> Commitment:
+        """Fix what a phase will be used for, before its rewards are known."""
+        rule, n_pairs = self.scores, self.question.n_pairs
+        if phase.counts.shape != (n_pairs,) or not (phase.counts >= 0).all():
+            raise InputError(f"a phase needs {n_pairs} counts, none below 0")
+        for each in claims:
+            self.question.check(each)
+            self._check_clocks(each)
+        arms = np.concatenate([np.zeros(0, dtype=np.int64), *(each.arms for each in claims)])
+        if len(np.unique(arms)) != len(arms):
+            raise InputError("an arm can be tested by one challenger in a phase")
+        if phase.shared and not rule.may_share and len(arms):
+            raise InputError("claims on shared streams need batches: this noise has none")
+        if len(arms) and phase.batches < rule.least_batches:
+            raise InputError(f"claims need {rule.least_batches} batches or more")
+        guessed = variances if rule.guesses and len(arms) else None
+        if rule.guesses and len(arms) and not _positive(guessed, n_pairs):
+            raise InputError(f"claims need a guess of the variances of {n_pairs} pairs, above 0")
+        for each in claims:
+            self._promised[each.arms] = each.clocks
+        self._open.append(_frozen(Commitment(phase, tuple(claims), guessed)))
+        return self._open[-1]
+
+    def _check_clocks(self, claims: Claims) -> None:
+        points, stakes, clocks = len(self.walks.boundary.times), claims.stakes, claims.clocks
+        if clocks.shape != claims.arms.shape or not ((clocks >= 0) & (clocks < points)).all():
+            raise InputError(f"claims need a clock for each arm, on a grid of {points} points")
+        if not self.scores.bets and (clocks <= self._promised[claims.arms]).any():
+            raise InputError("clocks must go on: give a later point of the grid")
+        if self.scores.bets and (stakes is None or not stakes.usable(claims.shape)):
+            raise InputError("claims need finite guesses that stakes follow from, one for each")
+
+    def update(
+        self, commitment: Commitment, outcome: Outcome, lower: Lower | None = None
+    ) -> list[Array | None]:
+        """Score the oldest open commitment, and eliminate arms.
+
+        Args:
+            lower: gives limits of a challenger's sums, from its claims, scores, contrasts and
+                the factors of its scores; see `Walks.add`. It may be any rule whatever.
+
+        Returns:
+            The limits, for each of the claims.
+        """
+        if not self._open or commitment is not self._open[0]:
+            raise InputError("phases are scored in the order in which they were committed")
+        self._check_outcome(commitment, outcome)
+        limits = [self._score(commitment, each, outcome, lower) for each in commitment.claims]
+        if commitment.claims:
+            self.walks.look()
+        self._counts, self._sums = self._counts + outcome.counts, self._sums + outcome.sums
+        self._open.popleft()
+        return limits
+
+    def _check_outcome(self, commitment: Commitment, outcome: Outcome) -> None:
+        phase, batches = commitment.phase, outcome.batch_sums
+        if not np.array_equal(outcome.counts, phase.counts):
+            raise InputError("the outcome holds other pulls than were committed")
+        if not all(np.isfinite(each).all() for each in (outcome.sums, outcome.scatter, batches)):
+            raise InputError("the outcome holds rewards that are no finite numbers")
+        if self.scores.least_batches and commitment.claims and len(batches) != phase.batches:
+            raise InputError(f"the outcome has {len(batches)} batches, not {phase.batches}")
+
+    def _score(
+        self, commitment: Commitment, claims: Claims, outcome: Outcome, lower: Lower | None
+    ) -> Array | None:
+        phase, rule, question = commitment.phase, self.scores, self.question
+        pairs = np.flatnonzero(phase.counts >= max(phase.batches * (rule.least_batches > 0), 1))
+        variances = rule.scales**2 if commitment.variances is None else commitment.variances
+        each = 1 / phase.counts[pairs]
+        pulled = Pulled(pairs, variances[pairs] * each, self._centre())
+        means = rule.means(outcome, pairs, phase.shared)
+        noise = np.stack([pulled.variances, each])
+        said = contrasts(question, claims, pulled, means, noise)
+        spread = rule.spread(question, pulled, outcome)
+        scores = np.stack(
+            [rule.scores(said, shift, spread, claims.stakes) for shift in self._shifts]
+        )
+        root = self.walks.boundary.root(self.walks.places[claims.arms], claims.clocks)
+        for array in (scores, *said, root):
+            array.flags.writeable = False
+        caps = None if lower is None else lower(claims, scores, said, root)
+        self.walks.add(claims, scores, caps)
+        return caps
+
+    def _centre(self) -> Array:
+        """Fit θ to the phases before: what is new in rewards then keeps its digits."""
+        if np.isinf(self.question.misfit):
+            return np.zeros(0)
+        pulled = np.flatnonzero(self._counts)
+        if not len(pulled):
+            return np.zeros(self.question.basis.shape[1])
+        weights = np.sqrt(self._counts[pulled])
+        rows, sums = self.question.basis[pulled] * weights[:, None], self._sums[pulled] / weights
+        return np.asarray(np.linalg.lstsq(rows, sums, rcond=RANK)[0])
+
+    @property
+    def survivors(self) -> NDArray[np.bool_]:
+        """(n_arms,) arms that may be best."""
+        return self.walks.survivors
+
+    def rivals(self, leader: int) -> NDArray[np.bool_]:
+        """Return (n_arms,) arms that may be better than the leader by more than the tolerance."""
+        rivals = self.survivors & ~self.walks.near.get(leader, np.zeros_like(self.survivors))
+        rivals[leader] = False
+        return rivals
+
+    def answer(self, preferred: int = 0) -> int | None:
+        """Return an arm that is certified: no other survivor may be better beyond the tolerance."""
+        arms = np.flatnonzero(self.survivors)
+        for arm in sorted(arms.tolist(), key=lambda arm: arm != preferred):
+            if not self.rivals(arm).any():
+                return arm
+        return None
+
+    def confidence(self, leader: int) -> float:
+        """Return how sure the rewards make one that the leader is best, within the tolerance."""
+        return self.confidence_later(leader)()
+
+    def confidence_later(self, leader: int) -> Callable[[], float]:
+        """Return a function that computes the confidence of this moment, whenever it is called.
+
+        It is one minus the largest p-value of the other arms, at most δ for those that are out.
+        """
+        if not self.survivors[leader]:
+            return lambda: 0.0
+        rivals = self.rivals(leader)
+        out = ~rivals
+        out[leader] = False
+        p_of_rivals, p_of_out = self._largest_p(leader, rivals), self._largest_p(leader, out)
+
+        def confidence() -> float:
+            largest = p_of_rivals()
+            if largest < self.delta:
+                largest = max(largest, min(self.delta, p_of_out()))
+            return 1 - largest
+
+        return confidence
+
+    def _largest_p(self, leader: int, arms: NDArray[np.bool_]) -> Callable[[], float]:
+        if not arms.any():
+            return lambda: 0.0
+        strength = self.walks.strength(leader, np.flatnonzero(arms))
+        return lambda: self.walks.boundary.p_value(strength)
+
+
+def _frozen(value: Any) -> Any:
+    """Copy what was committed, so that nothing in it can change."""
+    if isinstance(value, np.ndarray):
+        copied = value.copy()
+        copied.flags.writeable = False
+        return copied
+    if is_dataclass(value):
+        return replace(value, **{f.name: _frozen(getattr(value, f.name)) for f in fields(value)})  # type: ignore[type-var]
+    if isinstance(value, tuple):
+        each = [_frozen(part) for part in value]
+        return type(value)(*each) if hasattr(value, "_fields") else tuple(each)
+    return value
+
+
+def _positive(variances: Array | None, n: int) -> bool:
+    if variances is None or variances.shape != (n,):
+        return False
+    return bool(((variances > 0) & np.isfinite(variances)).all())

@@ -1,0 +1,223 @@
+"""From contrasts to scores, one class for each kind of noise.
+
+The score of a contrast whose mean is at most zero is at most a variable of known law given the
+past: standard normal, sub-Gaussian of variance 1, or the logarithm of a wealth that is expected to
+be at most 1. Where nothing is measured the score is 0.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from surefoot.arrays import Array, IntArray
+from surefoot.certify.contrast import RANK, Contrasts, Pulled, Question, Stakes
+from surefoot.errors import InputError
+from surefoot.statistics import Outcome
+
+ROUNDING = 1e-12  # values that differ by less than this share of their size are the same
+SILENT = 1e-13  # residuals of less than this share of the rewards are rounding
+LEAST_TAIL = 1e-300
+LOWEST = float(special.ndtri(LEAST_TAIL))  # the lowest score there is
+BOLDEST = 0.8  # share of the wealth that a single batch may take, at most
+SCEPTICAL = 12.0  # batches of a contrast of zero that stakes take for seen
+
+
+class Spread(NamedTuple):
+    """One unknown scale as a phase shows it: a sum of squares and its degrees of freedom."""
+
+    squares: float
+    freedom: int
+    least: float = 0.0
+
+
+class Scores(ABC):
+    """Rules by which contrasts of a phase become scores.
+
+    Attributes:
+        least_batches: batches that a phase with claims needs.
+        may_share: whether pulls of different pairs may depend on each other.
+        guesses: whether variances are guessed before each phase; else `scales` says them.
+        bets: whether claims come with stakes.
+        scales: (n_pairs,) of the noise: known, or known up to a factor.
+    """
+
+    least_batches: ClassVar[int] = 0
+    may_share: ClassVar[bool] = False
+    guesses: ClassVar[bool] = False
+    bets: ClassVar[bool] = False
+
+    def __init__(self, scales: Array) -> None:
+        if not ((scales > 0) & np.isfinite(scales)).all():
+            raise InputError("scales of noise must be finite and above 0")
+        self.scales = scales
+
+    def means(self, outcome: Outcome, pairs: IntArray, shared: bool) -> Array:
+        """Return (n, n_pulled) the means that contrasts are formed of: here one, of all pulls."""
+        return np.asarray(outcome.sums[pairs] / outcome.counts[pairs])[None]
+
+    def spread(self, question: Question, pulled: Pulled, outcome: Outcome) -> Spread | None:
+        """Return what the phase says of an unknown scale; None if there is none."""
+        return None
+
+    @abstractmethod
+    def scores(
+        self, said: Contrasts, shift: float, spread: Spread | None, stakes: Stakes | None
+    ) -> Array:
+        """Return (n_own, n_tested) scores of the contrasts with `shift` added to each."""
+
+
+class ScaleScores(Scores):
+    """Normal or sub-Gaussian noise of known scales: contrasts in standard deviations."""
+
+    def scores(
+        self, said: Contrasts, shift: float, spread: Spread | None, stakes: Stakes | None
+    ) -> Array:
+        return _ratio(said.values[0] + shift, np.sqrt(said.variances[0]))
+
+
+class EqualScores(Scores):
+    """Normal noise of scales that are known up to one factor: Student's t by the phase itself."""
+
+    def spread(self, question: Question, pulled: Pulled, outcome: Outcome) -> Spread:
+        """Sum the squares of replicates and, if the model is exact, of residuals from its fit."""
+        pairs, scales = pulled.pairs, self.scales[pulled.pairs]
+        counts, scatter = outcome.counts[pairs], outcome.scatter[pairs] / scales**2
+        squares, freedom = float(scatter.sum()), int((counts - 1).sum())
+        if question.misfit:  # residuals would contain the misfit
+            return Spread(squares, freedom)
+        weights, rows = np.sqrt(counts) / scales, question.basis[pairs]
+        means = outcome.sums[pairs] / counts - rows @ pulled.centre
+        design = rows * weights[:, None]
+        left, singular, _ = np.linalg.svd(design, full_matrices=False)
+        left = left[:, singular > RANK * singular[0]]
+        residual = weights * means - left @ (left.T @ (weights * means))
+        size = float((outcome.sums[pairs] ** 2 / (counts * scales**2)).sum())
+        freedom += len(pairs) - left.shape[1]
+        return Spread(squares + float(residual @ residual), freedom, SILENT**2 * size + 1e-300)
+
+    def scores(
+        self, said: Contrasts, shift: float, spread: Spread | None, stakes: Stakes | None
+    ) -> Array:
+        assert spread is not None
+        values, errors = said.values[0] + shift, np.sqrt(said.variances[0])
+        # a floor may lower what speaks for the challenger, never raise what speaks against it
+        seen = np.where(values > 0, max(spread.squares, spread.least), spread.squares)
+        sigma = np.sqrt(seen / max(spread.freedom, 1)) * (spread.freedom > 0)
+        scores = normal_scores(_ratio(values, sigma * errors), spread.freedom)
+        return np.where((sigma == 0) & (values < 0) & (errors > 0), LOWEST, scores)
+
+
+class BatchScores(Scores):
+    """Normal noise of any scales, streams shared or not: Student's t over batches."""
+
+    least_batches, may_share, guesses = 2, True, True
+
+    def means(self, outcome: Outcome, pairs: IntArray, shared: bool) -> Array:
+        return batch_means(outcome, pairs) if shared else spread_means(outcome, pairs)
+
+    def scores(
+        self, said: Contrasts, shift: float, spread: Spread | None, stakes: Stakes | None
+    ) -> Array:
+        return student_scores(said.values, shift)
+
+
+class WealthScores(Scores):
+    """Rewards within a range, and nothing else: the logarithm of a gambler's wealth.
+
+    A stake λ on a contrast D turns wealth w into w (1 + λD). If D has no positive mean, given all
+    batches before, the game is not in the gambler's favour: Ville's inequality bounds the wealth.
+    """
+
+    least_batches, may_share, guesses, bets = 1, True, False, True
+
+    def means(self, outcome: Outcome, pairs: IntArray, shared: bool) -> Array:
+        return batch_means(outcome, pairs)
+
+    def scores(
+        self, said: Contrasts, shift: float, spread: Spread | None, stakes: Stakes | None
+    ) -> Array:
+        assert stakes is not None
+        values, number = said.values, np.arange(len(said.values))[:, None, None]
+        before = np.cumsum(values, axis=0) - values
+        belief = stakes.variances / np.maximum(stakes.doubts, 1e-300) ** 2  # in batches
+        mean = (belief * stakes.means + before) / (belief + number + SCEPTICAL) + stakes.aim
+        loss = 2 * float(self.scales.max())  # how far below zero a contrast can be
+        stake = np.clip(mean / (stakes.variances + mean**2), 0.0, BOLDEST / loss)
+        gained = np.log1p(stake * (values + shift)).sum(axis=0)
+        return np.where(said.variances[0] > 0, gained, 0.0)
+
+
+def batch_means(outcome: Outcome, pairs: IntArray) -> Array:
+    """Return (n_batches, n) the mean reward of each batch of these pairs.
+
+    With shared streams the pairs of a batch are correlated, in whichever way; batches are
+    independent of each other, and pulls outside of them do not count.
+    """
+    sums = outcome.batch_sums[:, pairs]
+    return np.asarray(sums / (outcome.counts[pairs] // len(sums)))
+
+
+def spread_means(outcome: Outcome, pairs: IntArray) -> Array:
+    """Return (n_batches, n) U_ib = Ȳ_i + √(m q_i / n_i) (G_ib − Ḡ_i): Scheffé (1943), generalised.
+
+    Ȳ_i is the mean of all n_i pulls of a pair, G_ib that of batch b with q_i of them, Ḡ_i the mean
+    over its m batches. If pulls are independent, Cov(U_ib, U_ic) = (m σ_i² / n_i) 1{b = c}: the
+    columns carry all pulls, and the rows are as independent as pulls are, whatever the σ_i.
+    """
+    means, counts = batch_means(outcome, pairs), outcome.counts[pairs]
+    within, centre = means.mean(axis=0), outcome.sums[pairs] / counts
+    full = len(means) * (counts // len(means)) / counts
+    return np.asarray(centre + np.sqrt(full) * (means - within))
+
+
+def student_scores(values: Array, shift: float) -> Array:
+    """Return (…) Φ⁻¹(F(T)) of T = √m C̄ / s for (m, …) values, after adding `shift` to each.
+
+    Values of one contrast are independent and normal with one variance, whatever the variances of
+    its pairs. Where all are alike, up to rounding, T counts as nothing, or as the lowest there is
+    if their mean is below zero: rewards on a lattice would make it infinite.
+    """
+    m, centre, spread = len(values), values.mean(axis=0) + shift, values.std(axis=0, ddof=1)
+    usable = spread > ROUNDING * np.abs(values).max(axis=0)
+    t = np.divide(np.sqrt(m) * centre, spread, out=np.zeros_like(centre), where=usable)
+    measured = values.any(axis=0)
+    return np.where(usable | (centre >= 0) | ~measured, normal_scores(t, m - 1), LOWEST)
+
+
+def normal_scores(t: Array, freedom: Array | float) -> Array:
+    """Return Φ⁻¹(F(t)), F of Student's t, by the tail that is small: large scores keep digits."""
+    tail = special.stdtr(np.maximum(freedom, 1), -np.abs(t))
+    return np.asarray(-np.sign(t) * special.ndtri(np.maximum(tail, LEAST_TAIL)))
+
+
+def _ratio(values: Array, errors: Array) -> Array:
+    """Divide; 0 where there is no error, so nothing is measured."""
+    return np.divide(values, errors, out=np.zeros_like(values), where=errors > 0)
+
+
+def student_widths(counts: IntArray, squares: Array, alpha: float, kappa: float = 0.1) -> Array:
+    """Return (n_pairs,) half-widths about each pair's mean that hold for all its n at once.
+
+    Let rewards of a pair be independent N(μ, σ²), d = Ȳ − μ and S their squares about Ȳ. Then
+    M_n = √(κ/(n + κ)) ((S + n d²) / (S + n d² κ/(n + κ)))^{n/2} is the likelihood ratio of what
+    deviations from μ show up to their scale: effects d/σ ~ N(0, 1/κ) against none. It is a
+    martingale from M₁ = 1, so by Ville's inequality M_n < 1/α for all n with probability 1 − α, and
+    M_n < 1/α solved for |d| is the half-width: two-sided, with no σ. Neither the choice of pulls
+    nor their end matters, as the event is of the pair's own sequence of rewards.
+
+    Args:
+        counts: (n_pairs,) pulls of each pair; too few give ∞.
+        squares: (n_pairs,) squared deviations from the mean of all these pulls.
+        alpha: probability that the half-widths of a pair fail at any n.
+        kappa: pulls that the guess of no effect is worth.
+    """
+    n = np.maximum(counts, 1)
+    growth = (np.log1p(n / kappa) - 2 * np.log(alpha)) / n
+    bracket = 1 - np.exp(growth) * kappa / (n + kappa)
+    square, finite = np.full(len(n), np.inf), bracket > 0
+    np.divide(np.expm1(growth) * squares, n * bracket, out=square, where=finite)
+    return np.asarray(np.sqrt(square))

@@ -1,0 +1,109 @@
+"""Walks, clocks, settling and elimination: how scores add up, and what follows from them.
+
+W(x) = Σ_ℓ min over points z' of ℓ of Σ √w T(z', x), over the phases in which ℓ challenged x. A
+point z' is settled against x once the sum would cross with z' as the worst point of ℓ, whatever
+those of the other challengers are; settled points leave the minimum. With a tolerance the same is
+kept with each score eased by it, in favour of one challenger at a time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.arrays import Array, IntArray
+from surefoot.certify.boundary import Boundary
+from surefoot.certify.contrast import Claims
+
+PLAIN, EASED = 0, -1  # kinds of sums; one and the same without a tolerance
+
+
+class Walks:
+    """The evidence against every arm.
+
+    Attributes:
+        places: (n_arms,) the grid point of each arm's clock; −1 before its first test.
+        survivors: (n_arms,) arms that are not eliminated.
+        near: for each challenger, the arms shown to be no better than it beyond the tolerance.
+    """
+
+    def __init__(self, offsets: IntArray, boundary: Boundary, n_kinds: int) -> None:
+        n_arms = len(offsets) - 1
+        self.offsets, self.boundary, self.n_kinds = offsets, boundary, n_kinds
+        self.places = np.full(n_arms, -1)
+        self.survivors = np.ones(n_arms, dtype=bool)
+        self.near: dict[int, NDArray[np.bool_]] = {}
+        self._exact: dict[int, Array] = {}  # (n_kinds, n_arms, n_points) sums of √w T
+        self._sums: dict[int, Array] = {}  # the same, lowered
+        self._open: dict[int, NDArray[np.bool_]] = {}  # what is not settled
+        self._strength: dict[int | None, Array] = {None: np.full(n_arms, -np.inf)}
+
+    def add(self, claims: Claims, scores: Array, caps: Array | None) -> None:
+        """Let clocks go on, and count (n_kinds, n_own, n_tested) scores.
+
+        Args:
+            caps: limits of the sums so far, of the same shape; NaN for none. They only lower.
+        """
+        ell, arms = claims.challenger, claims.arms
+        if ell not in self._exact:
+            shape = (self.n_kinds, len(self.places), int(np.diff(self.offsets)[ell]))
+            self._exact[ell], self._sums[ell] = np.zeros(shape), np.zeros(shape)
+            self._open[ell] = np.ones(shape, dtype=bool)
+        cells = np.ix_(np.arange(self.n_kinds), arms, claims.points - self.offsets[ell])
+        root = self.boundary.root(self.places[arms], claims.clocks)
+        exact = self._exact[ell][cells] + (root * scores).transpose(0, 2, 1)
+        limits = np.array(np.nan) if caps is None else caps.transpose(0, 2, 1)
+        self._exact[ell][cells] = exact
+        self._sums[ell][cells] = np.where(limits < exact, limits, exact)
+        self.places[arms] = claims.clocks
+
+    def look(self) -> None:
+        """Eliminate arms whose walk has reached the boundary, then settle points."""
+        self._raise(None, self.walk(settling=False))
+        self.survivors &= ~(self.walk() >= self.levels)
+        if self.n_kinds > 1:
+            for ell in self._sums:
+                near = self.near.setdefault(ell, np.zeros(len(self.places), dtype=bool))
+                near |= self.walk(eased=ell) >= self.levels
+                self._raise(ell, self.walk(eased=ell, settling=False))
+        for kind in range(self.n_kinds):
+            for ell in self._sums:
+                reached = self.held(ell, kind) >= self.levels[:, None]
+                self._open[ell][kind] &= ~reached | reached.all(axis=1, keepdims=True)
+
+    @property
+    def levels(self) -> Array:
+        """(n_arms,) the walk that eliminates each arm now; ∞ before its first test."""
+        return np.where(self.places >= 0, self.boundary.level[self.places], np.inf)
+
+    def walk(self, eased: int | None = None, settling: bool = True) -> Array:
+        """Return (n_arms,) W(x), with the tolerance in favour of one challenger if it is named."""
+        total = np.zeros(len(self.places))
+        for ell in self._sums:
+            total += self._least(ell, EASED if ell == eased else PLAIN, settling)
+        return total
+
+    def held(self, ell: int, kind: int = PLAIN) -> Array:
+        """Return (n_arms, n_points) the walk as a challenger's points see it, ∞ if settled."""
+        if ell not in self._sums:
+            points = int(np.diff(self.offsets)[ell])
+            return np.repeat(self.walk()[:, None], points, axis=1)
+        others = self.walk() - self._least(ell, PLAIN, True)
+        return np.where(self._open[ell][kind], others[:, None] + self._sums[ell][kind], np.inf)
+
+    def strength(self, leader: int, arms: IntArray) -> float:
+        """Return the weakest evidence that these arms are no better than the leader."""
+        plain = self._strength[None]
+        return float(np.maximum(plain, self._strength.get(leader, plain))[arms].min())
+
+    def _raise(self, ell: int | None, walk: Array) -> None:
+        begun = np.flatnonzero(self.places >= 0)
+        now = self._strength.setdefault(ell, self._strength[None].copy())
+        now[begun] = np.maximum(now[begun], self.boundary.strength(self.places[begun], walk[begun]))
+
+    def _least(self, ell: int, kind: int, settling: bool) -> Array:
+        """(n_arms,) the least sum over the points of a challenger that are open."""
+        sums = self._sums[ell][kind]
+        if settling:
+            sums = np.where(self._open[ell][kind], sums, np.inf)
+        return np.asarray(sums.min(axis=1))
