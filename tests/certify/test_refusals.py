@@ -1,0 +1,352 @@
+"""The kernel refuses what would make a certificate wrong, and nothing that was fixed can change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from surefoot.arrays import Array
+from surefoot.certify import (
+    BatchScores,
+    Boundary,
+    Certifier,
+    Claims,
+    EqualScores,
+    GaussianBoundary,
+    MixtureBoundary,
+    Question,
+    Rows,
+    ScaleScores,
+    Scores,
+    Stakes,
+    WealthBoundary,
+    WealthScores,
+)
+from surefoot.errors import InputError
+from surefoot.statistics import Outcome, Phase
+
+DELTA = 0.05
+OFFSETS = np.array([0, 1, 3])  # arm 0 has one pair, arm 1 has two
+ONCE = np.ones(3, dtype=np.int64)
+LEVEL = 1.6448537**2  # of one look that spends DELTA
+
+
+def gaussian(n_points: int = 1, a: float = LEVEL) -> GaussianBoundary:
+    """Return a boundary on 1, 2, …; valid for DELTA with one point."""
+    return GaussianBoundary(np.arange(1.0, n_points + 1), np.zeros(n_points), a)
+
+
+def mixture(times: Array, rate: float = 1.0, share: float = 1.0) -> MixtureBoundary:
+    """Return the boundary of a martingale with one rate."""
+    return MixtureBoundary(times, np.array([rate]), np.array([share]), DELTA)
+
+
+def question(misfit: float = np.inf, offsets: Any = OFFSETS) -> Question:
+    """Return three pairs that are compared as they are."""
+    return Question.worst_case(np.array(offsets), np.eye(3), misfit)
+
+
+def certifier(
+    scores: type[Scores] = ScaleScores, boundary: Boundary | None = None, **changes: Any
+) -> Certifier:
+    """Return a certifier of three pairs."""
+    given: dict[str, Any] = {"question": question(), "delta": DELTA, **changes}
+    asked, scales = given.pop("question"), given.pop("scales", np.full(3, 0.5))
+    return Certifier(asked, scores(scales), gaussian() if boundary is None else boundary, **given)
+
+
+def wealth(**changes: Any) -> Certifier:
+    """Return a certifier of rewards between 0 and 1."""
+    return certifier(WealthScores, WealthBoundary(DELTA), **changes)
+
+
+def shares(*values: float) -> Rows:
+    """Return one row, over the points of arm 1 from its first."""
+    n = len(values)
+    return Rows(np.array([0, n]), np.arange(1, n + 1), np.array(values, dtype=np.float64))
+
+
+def claims(**changes: Any) -> Claims:
+    """Return the claim that arm 0 beats arm 1, at the first point of the grid."""
+    plain = Claims(0, np.array([0]), np.array([1]), np.array([0]), shares(1.0), np.array(0.0), None)
+    return plain._replace(**changes)
+
+
+def stakes(mean: float = 0.3, variance: float = 0.1, n: int = 1, aim: float = 0.0) -> Stakes:
+    """Return guesses for n claims of one point."""
+    return Stakes(np.full((1, n), mean), np.full((1, n), 0.1), np.full((1, n), variance), aim)
+
+
+def outcome(phase: Phase, rewards: Array, batches: int | None = None) -> Outcome:
+    """Return what equal rewards of each pair come to."""
+    number = phase.batches if batches is None else batches
+    batch_sums = np.tile(phase.counts // max(number, 1) * rewards, (number, 1))
+    return Outcome(phase.index, phase.counts, phase.counts * rewards, np.zeros(3), batch_sums)
+
+
+BOUNDARIES: dict[str, Callable[[], Boundary]] = {
+    "more than delta": lambda: gaussian(2),
+    "a level below 0": lambda: gaussian(1, -1.0),
+    "a level that is NaN": lambda: gaussian(1, math.nan),
+    "no times": lambda: gaussian(0),
+    "times from 0": lambda: GaussianBoundary(np.array([0.0]), np.zeros(1), 9.0),
+    "times that stand": lambda: GaussianBoundary(np.ones(2), np.zeros(2), 9.0),
+    "an infinite time": lambda: GaussianBoundary(np.array([1.0, np.inf]), np.zeros(2), 9.0),
+    "mixture: times from 0": lambda: mixture(np.array([0.0, 1.0])),
+    "mixture: times that fall": lambda: mixture(np.array([2.0, 1.0])),
+    "mixture: a rate of 0": lambda: mixture(np.ones(1), rate=0.0),
+    "mixture: a rate that is NaN": lambda: mixture(np.ones(1), rate=math.nan),
+    "mixture: shares above 1": lambda: mixture(np.ones(1), share=1.1),
+    "mixture: a share that is NaN": lambda: mixture(np.ones(1), share=math.nan),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDARIES)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_boundaries_that_are_not_valid_are_refused(name: str) -> None:
+    with pytest.raises(InputError):
+        certifier(boundary=BOUNDARIES[name]())
+
+
+POINTS = Rows(np.array([0, 2, 3, 4]), np.array([0, 0, 1, 2]), np.array([0.5, 0.5, 1.0, 1.0]))
+NEGATIVE = Rows(np.array([0, 2, 3, 4]), np.array([0, 1, 1, 2]), np.array([2.0, -1.0, 1.0, 1.0]))
+BEGINNINGS: dict[str, Callable[[], object]] = {
+    "delta NaN": lambda: certifier(delta=math.nan),
+    "delta 0": lambda: certifier(delta=0.0),
+    "delta 1": lambda: certifier(delta=1.0),
+    "delta below the boundary's": lambda: certifier(delta=0.01),
+    "delta below the wealth's": lambda: wealth(delta=0.01),
+    "tolerance NaN": lambda: certifier(tolerance=math.nan),
+    "tolerance below 0": lambda: certifier(tolerance=-0.1),
+    "tolerance without end": lambda: certifier(tolerance=math.inf),
+    "misfit below 0": lambda: question(-1.0),
+    "misfit NaN": lambda: question(math.nan),
+    "an arm without points": lambda: question(offsets=[0, 0, 3]),
+    "features that are NaN": lambda: Question.worst_case(OFFSETS, np.full((3, 1), np.nan), 0.0),
+    "a pair twice in a point": lambda: Question(OFFSETS, POINTS, np.eye(3), np.inf),
+    "a negative weight, no model": lambda: Question(OFFSETS, NEGATIVE, np.eye(3), np.inf),
+    "bets on a grid": lambda: certifier(WealthScores),
+    "walks without a grid": lambda: certifier(boundary=WealthBoundary(DELTA)),
+    "bets on a model": lambda: wealth(question=question(0.0)),
+    "a scale of 0": lambda: certifier(scales=np.array([1.0, 0.0, 1.0])),
+    "a scale that is NaN": lambda: certifier(scales=np.array([1.0, np.nan, 1.0])),
+    "an infinite scale": lambda: certifier(scales=np.array([1.0, np.inf, 1.0])),
+}
+
+
+@pytest.mark.parametrize("name", BEGINNINGS)
+def test_questions_and_promises_that_mean_nothing_are_refused(name: str) -> None:
+    with pytest.raises(InputError):
+        BEGINNINGS[name]()
+
+
+CLAIMS: dict[str, dict[str, Any]] = {
+    "an arm against itself": {"challenger": 1, "points": np.array([1])},
+    "an unknown challenger": {"challenger": 2},
+    "a challenger below 0": {"challenger": -1},
+    "an unknown arm": {"arms": np.array([2])},
+    "an arm below 0": {"arms": np.array([-1])},
+    "an arm twice": {
+        "arms": np.array([1, 1]),
+        "clocks": np.array([0, 0]),
+        "shares": Rows(np.arange(3), np.array([1, 1]), np.ones(2)),
+    },
+    "no point": {"points": np.zeros(0, dtype=np.int64)},
+    "points of another arm": {"points": np.array([1])},
+    "a point twice": {"points": np.array([0, 0])},
+    "a clock below 0": {"clocks": np.array([-1])},
+    "a clock beyond the grid": {"clocks": np.array([1])},
+    "two clocks for one arm": {"clocks": np.array([0, 0])},
+    "shares that add up to 2": {"shares": shares(1.0, 1.0)},
+    "a share below 0": {"shares": shares(1.5, -0.5)},
+    "a share that is NaN": {"shares": shares(math.nan)},
+    "shares of the challenger": {"shares": Rows(np.array([0, 1]), np.array([0]), np.ones(1))},
+    "too few rows of shares": {"shares": Rows(np.array([0]), np.zeros(0, np.int64), np.zeros(0))},
+    "a deviation below 0": {"deviation": np.array(-1.0)},
+    "a deviation that is NaN": {"deviation": np.array(math.nan)},
+    "too many deviations": {"deviation": np.zeros((1, 2))},
+}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_claims_that_cannot_be_held_are_refused(name: str) -> None:
+    with pytest.raises(InputError):
+        certifier().commit(Phase(0, ONCE), [claims(**CLAIMS[name])])
+
+
+STAKES = {
+    "none": None,
+    "a mean that is NaN": stakes(mean=math.nan),
+    "an infinite mean": stakes(mean=math.inf),
+    "a variance below 0": stakes(variance=-0.1),
+    "an aim that is NaN": stakes(aim=math.nan),
+    "guesses for two claims": stakes(n=2),
+}
+
+
+@pytest.mark.parametrize("name", STAKES)
+def test_stakes_that_are_no_guesses_are_refused(name: str) -> None:
+    with pytest.raises(InputError):
+        wealth().commit(Phase(0, 4 * ONCE, 2), [claims(stakes=STAKES[name])])
+
+
+@pytest.mark.parametrize("misfit", [0.3, np.inf])
+def test_an_exact_model_leaves_no_deviation(misfit: float) -> None:
+    """A contrast other than the fit's is not independent of the fit's residuals."""
+    exact, claim = (
+        certifier(EqualScores, question=question(0.0)),
+        claims(deviation=np.array(misfit)),
+    )
+    with pytest.raises(InputError):
+        exact.commit(Phase(0, ONCE), [claim])
+    certifier(EqualScores, question=question(0.1)).commit(Phase(0, ONCE), [claim])
+
+
+GUESSES = {
+    "none": None,
+    "of 0": np.array([1.0, 0.0, 1.0]),
+    "NaN": np.array([1.0, np.nan, 1.0]),
+    "infinite": np.array([1.0, np.inf, 1.0]),
+    "of two pairs": np.ones(2),
+}
+
+
+@pytest.mark.parametrize("name", GUESSES)
+def test_batches_need_a_guess_of_every_variance(name: str) -> None:
+    with pytest.raises(InputError):
+        certifier(BatchScores).commit(Phase(0, 4 * ONCE, 4), [claims()], GUESSES[name])
+
+
+PHASES: dict[str, tuple[type[Scores], Phase]] = {
+    "counts below 0": (ScaleScores, Phase(0, np.array([1, -1, 1]))),
+    "counts of two pairs": (ScaleScores, Phase(0, np.ones(2, dtype=np.int64))),
+    "shared streams without batches": (ScaleScores, Phase(0, ONCE, 0, shared=True)),
+    "one scale, shared streams": (EqualScores, Phase(0, ONCE, 0, shared=True)),
+    "one batch": (BatchScores, Phase(0, 4 * ONCE, 1)),
+}
+
+
+@pytest.mark.parametrize("name", PHASES)
+def test_phases_that_do_not_suit_the_noise_are_refused(name: str) -> None:
+    scores, phase = PHASES[name]
+    with pytest.raises(InputError):
+        certifier(scores).commit(phase, [claims()], np.ones(3))
+
+
+def test_clocks_go_on_from_what_was_promised() -> None:
+    two = certifier(boundary=gaussian(2, 6.0))
+    two.commit(Phase(0, ONCE), [claims(clocks=np.array([1]))])
+    with pytest.raises(InputError):
+        two.commit(Phase(1, ONCE), [claims()])
+
+
+def test_refused_claims_promise_nothing() -> None:
+    two = certifier(boundary=gaussian(2, 6.0))
+    with pytest.raises(InputError):
+        two.commit(Phase(0, ONCE), [claims(), claims()])
+    phase = Phase(0, ONCE)
+    two.update(two.commit(phase, [claims()]), outcome(phase, np.zeros(3)))
+
+
+def test_phases_are_scored_in_their_order() -> None:
+    one, phase = certifier(), Phase(0, ONCE)
+    first, second = one.commit(phase), one.commit(Phase(1, ONCE))
+    with pytest.raises(InputError):
+        one.update(second, outcome(phase, np.zeros(3)))
+    one.update(first, outcome(phase, np.zeros(3)))
+    with pytest.raises(InputError):
+        one.update(first, outcome(phase, np.zeros(3)))
+
+
+def _wrong_outcomes(phase: Phase) -> dict[str, Outcome]:
+    right, spoilt = outcome(phase, np.zeros(3)), np.array([np.nan, 0.0, 0.0])
+    shape = (phase.batches, 3)
+    return {
+        "other counts": outcome(Phase(0, phase.counts + 1, phase.batches), np.zeros(3)),
+        "sums that are NaN": Outcome(0, phase.counts, spoilt, np.zeros(3), right.batch_sums),
+        "infinite sums": Outcome(0, phase.counts, spoilt + np.inf, np.zeros(3), right.batch_sums),
+        "scatter that is NaN": Outcome(0, phase.counts, np.zeros(3), spoilt, right.batch_sums),
+        "batches that are NaN": Outcome(
+            0, phase.counts, np.zeros(3), np.zeros(3), np.full(shape, np.nan)
+        ),
+        "fewer batches": outcome(phase, np.zeros(3), phase.batches // 2),
+        "no batches": outcome(phase, np.zeros(3), 0),
+    }
+
+
+@pytest.mark.parametrize("name", _wrong_outcomes(Phase(0, 4 * ONCE, 4)))
+def test_a_wrong_outcome_is_refused_and_the_right_one_still_counts(name: str) -> None:
+    one, phase = certifier(BatchScores), Phase(0, 4 * ONCE, 4)
+    commitment = one.commit(phase, [claims()], np.ones(3))
+    with pytest.raises(InputError):
+        one.update(commitment, _wrong_outcomes(phase)[name])
+    assert (one.walks.places == -1).all()
+    one.update(commitment, outcome(phase, np.zeros(3)))
+    assert one.walks.places.tolist() == [-1, 0]
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_claims_of_which_nothing_is_measured_leave_the_wealth_alone(empty: bool) -> None:
+    one = wealth(tolerance=0.2)
+    counts = 100 * ONCE if empty else np.array([100, 0, 100])
+    phase, row = Phase(0, counts, 50), shares() if empty else shares(1.0)
+    idle = claims(shares=row, stakes=stakes())
+    one.update(one.commit(phase, [idle]), outcome(phase, np.full(3, 0.5)))
+    assert one.walks.walk(eased=0).tolist() == [0.0, 0.0]
+    assert one.answer() is None
+
+
+@pytest.mark.parametrize("limit", [1e9, np.inf, np.nan, 0.0])
+def test_limits_never_raise_a_sum(limit: float) -> None:
+    one, phase = certifier(), Phase(0, ONCE)
+    won = outcome(phase, np.array([0.5, 0.0, 0.0]))
+    one.update(one.commit(phase, [claims()]), won, lambda *_: np.full((1, 1, 1), limit))
+    assert one.walks.walk()[1] == pytest.approx(0.0 if limit == 0 else math.sqrt(0.5))
+    assert one.survivors.all()
+
+
+@pytest.mark.parametrize("place", [1, 2, 3])
+def test_a_rule_that_lowers_cannot_write_into_what_it_is_shown(place: int) -> None:
+    one, phase = certifier(), Phase(0, ONCE)
+
+    def write(*shown: Any) -> None:
+        target = shown[place].values if place == 2 else shown[place]
+        target[...] = 1e3
+
+    with pytest.raises(ValueError, match="read-only"):
+        one.update(one.commit(phase, [claims()]), outcome(phase, np.zeros(3)), write)
+    assert one.survivors.all()
+
+
+def test_what_was_committed_cannot_change() -> None:
+    one, claim, guess = certifier(BatchScores), claims(), np.ones(3)
+    phase = Phase(0, 4 * ONCE, 4)
+    commitment = one.commit(phase, [claim], guess)
+    claim.shares.columns[:], claim.clocks[:], guess[:] = 2, 7, 9.0
+    phase.counts[:] = 8
+    held = commitment.claims[0]
+    assert (held.shares.columns.tolist(), held.clocks.tolist()) == ([1], [0])
+    assert commitment.phase.counts.tolist() == [4, 4, 4]
+    assert commitment.variances is not None
+    for array in (held.shares.values, held.points, commitment.variances, commitment.phase.counts):
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0
+
+
+def test_stakes_are_kept_as_they_were_committed() -> None:
+    one, guesses, phase = wealth(), stakes(), Phase(0, 4 * ONCE, 2)
+    commitment = one.commit(phase, [claims(stakes=guesses)])
+    guesses.means[:] = 5.0
+    assert commitment.claims[0].stakes is not None
+    assert commitment.claims[0].stakes.means.tolist() == [[0.3]]
+
+
+def test_shares_are_scaled_to_one() -> None:
+    one, phase = certifier(), Phase(0, ONCE)
+    far = outcome(phase, np.full(3, 1e6))
+    one.update(one.commit(phase, [claims(shares=shares(1 - 9e-6))]), far)
+    assert one.walks.walk()[1] == pytest.approx(0.0, abs=1e-6)
