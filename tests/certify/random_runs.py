@@ -24,6 +24,7 @@ from surefoot.certify import (
     Question,
     Rows,
     ScaleScores,
+    Scores,
     Stakes,
     WealthBoundary,
     WealthScores,
@@ -32,8 +33,7 @@ from surefoot.certify.boundary import crossing
 from surefoot.statistics import Outcome, Phase
 
 NOISES = ("scale", "mixture", "equal", "batches", "wealth")
-ROOMY = 8.0  # half the range that coins are told to have in a model
-SCORES = {
+SCORES: dict[str, type[Scores]] = {
     "scale": ScaleScores,
     "mixture": ScaleScores,
     "equal": EqualScores,
@@ -92,7 +92,7 @@ class Step:
 @lru_cache(maxsize=64)
 def gaussian(n_points: int, ratio: float, delta: float) -> GaussianBoundary:
     """Return a level boundary on ratio**k that spends δ, by bisection."""
-    times, low, high = ratio ** np.arange(n_points), 0.0, 60.0
+    times, low, high = np.float64(ratio) ** np.arange(n_points), 0.0, 60.0
     for _ in range(40):
         a = (low + high) / 2
         spent = crossing(tuple(times.tolist()), (math.sqrt(a),) * n_points)
@@ -106,7 +106,7 @@ def boundary(noise: str, n_points: int, ratio: float, delta: float) -> Boundary:
     if noise == "wealth":
         return WealthBoundary(delta)
     if noise == "mixture":
-        times = ratio ** np.arange(n_points)
+        times = np.float64(ratio) ** np.arange(n_points)
         rates = math.sqrt(2 * math.log(1 / delta)) / np.sqrt(times[::2])
         return MixtureBoundary(times, rates, np.full(len(rates), 1 / len(rates)), delta)
     return gaussian(n_points, ratio, delta)
@@ -129,8 +129,8 @@ class Maker:
         offsets, points, n_pairs = self._points()
         features = self._features(n_pairs, misfit)
         scales = rng.uniform(0.3, 1.5, n_pairs)
-        if noise == "wealth":  # coins; a fitted contrast can lose more than one of two pairs
-            scales[:] = 0.5 if np.isinf(misfit) else ROOMY
+        if noise == "wealth":  # coins
+            scales[:] = 0.5
         self.means = features @ rng.normal(size=features.shape[1]) / features.shape[1]
         if misfit:
             self.means = self.means + min(misfit, 0.5) * rng.uniform(-1, 1, n_pairs)
@@ -177,7 +177,7 @@ class Maker:
         """Draw small whole numbers, of a rank below the number of pairs where they are trusted."""
         rank = max(1, min(int(self.rng.integers(1, 4)), n_pairs - 1))
         features = self.rng.integers(-2, 3, (n_pairs, rank)).astype(float)
-        features[:, 0] += features.any() ^ True
+        features[~features.any(axis=1), 0] = 1.0  # no pair without features
         if rank > 1 and self.rng.random() < 0.3:  # a column that adds nothing
             features = np.column_stack([features, features.sum(axis=1)])
         return np.eye(n_pairs) if np.isinf(misfit) else features
@@ -255,7 +255,7 @@ class Maker:
         return dict(zip(chosen.tolist(), shares.tolist(), strict=True))
 
     def _pulls(self, counts: np.ndarray, shared: bool) -> list[tuple[int, float]]:
-        """Draw rewards in random order; with shared streams the k-th pulls have a part in common."""
+        """Draw rewards in random order; shared streams give k-th pulls a part in common."""
         rng, common = self.rng, self.rng.normal(size=int(counts.max()))
         pairs = rng.permutation(np.repeat(np.arange(len(counts)), counts))
         if self.noise == "wealth":

@@ -350,3 +350,22 @@ def test_shares_are_scaled_to_one() -> None:
     far = outcome(phase, np.full(3, 1e6))
     one.update(one.commit(phase, [claims(shares=shares(1 - 9e-6))]), far)
     assert one.walks.walk()[1] == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.xfail(strict=True, reason="sums of earlier claims are kept when a later rule fails")
+def test_a_phase_counts_once_though_a_rule_failed_midway() -> None:
+    three = Question.worst_case(np.arange(4), np.eye(3), np.inf)
+    one, phase = wealth(question=three), Phase(0, 20 * ONCE, 10)
+    rows = [Rows(np.array([0, 1]), np.array([arm]), np.ones(1)) for arm in (1, 2)]
+    both = [claims(arms=row.columns, shares=row, stakes=stakes()) for row in rows]
+    commitment, won = one.commit(phase, both), outcome(phase, np.array([0.7, 0.3, 0.3]))
+
+    def fail(tested: Claims, *_: Any) -> None:
+        if tested.arms[0] == 2:
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        one.update(commitment, won, fail)
+    one.update(commitment, won)
+    walk = one.walks.walk()
+    assert walk[1] == pytest.approx(walk[2])
