@@ -186,6 +186,16 @@ def test_walks_that_stand_still_cross_no_more_often_than_computed() -> None:
         assert stats.binom.sf(int(crossed.sum()) - 1, walks, worst) > ALARM / 12
 
 
+@pytest.mark.parametrize("level", [0.6, 1.0, 1.5])
+def test_walks_above_a_level_that_falls_may_wait_for_it(level: float) -> None:
+    """Two looks, at times 1 and 2, the first far off: whoever is above the second's level waits."""
+    places = np.linspace(-9.0, level, 20_001)
+    later = np.trapezoid(stats.norm.pdf(places) * stats.norm.cdf(places - level), places)
+    found = crossing((1.0, 2.0), (3.0, level / math.sqrt(2)))
+    # nodes resolve the jump at the level to a few hundredths
+    assert found == pytest.approx(stats.norm.sf(level) + later, rel=0.03)
+
+
 @pytest.mark.parametrize("noise", random_runs.NOISES)
 def test_claims_that_say_nothing_change_no_walk(noise: str) -> None:
     """Clocks go on, and that is all; the walks of other arms go on as they would."""
