@@ -164,7 +164,7 @@ def test_only_the_command_line_speaks_of_its_options() -> None:
     assert outside == {"__init__.py"}  # which says why `surefoot --help` is quick
 
 
-LINES, COLUMNS, ARGUMENTS = 300, 100, 6  # of a file; of a line; of a function, by position
+LINES, COLUMNS, ARGUMENTS = 480, 100, 6  # of a file; of a line; of a function, by position
 
 
 def test_files_are_short() -> None:

@@ -78,21 +78,17 @@ def test_each_model_knows_itself(noise: Noise) -> None:
 def test_thresholds_and_boundaries_hold_at_their_level(noise: Noise) -> None:
     # each is checked against normal noise, which all models contain
     assert 20 * stats.norm.sf(noise.union_threshold(20, 0.05)) <= 0.05 * (1 + 1e-9)
-    weights = (1.0, 0.5, 1.0)
-    boundary = noise.boundary(weights, 0.05, ())
-    assert crossing_probability(weights, boundary) <= 0.05 * (1 + 1e-6)
+    times = (1.0, 1.5, 2.5)
+    boundary = noise.boundary(times, 0.05, (0.0,) * 3)
+    boundary.check(0.05)
+    heights = boundary.level / np.sqrt(times)
+    assert crossing_probability((1.0, 0.5, 1.0), heights) <= 0.05 * (1 + 1e-6)
 
 
 def test_scales_of_normal_noise_alone_can_be_tested_against() -> None:
     assert Gaussian(1.0).scales_are_deviations
     assert not Gaussian().scales_are_deviations
     assert not SubGaussian(1.0).scales_are_deviations
-
-
-def test_a_file_without_a_scale_means_equal_variances() -> None:
-    noise = noise_from_dict({"kind": "Gaussian", "scale": None})
-    assert not noise.known
-    assert "the same for all pairs" in noise.assumption
 
 
 @pytest.mark.parametrize("noise", EVERY, ids=repr)
@@ -137,14 +133,6 @@ def test_evidence_and_boundary_survive_a_file(noise: Noise) -> None:
     assert again.evidence == noise.evidence
     assert again.mixes == noise.mixes
     assert again.assumption == noise.assumption
-
-
-def test_a_file_of_version_0_1_keeps_its_meaning() -> None:
-    assert noise_from_dict({"kind": "Gaussian", "scale": None}).evidence == "residual"
-    assert noise_from_dict({"kind": "Gaussian", "scale": 2.0}).evidence == "scales"
-    assert (
-        noise_from_dict({"kind": "Gaussian", "scale": None, "equal": False}).evidence == "batches"
-    )
 
 
 def test_a_scale_and_equal_contradict_each_other() -> None:

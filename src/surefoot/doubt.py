@@ -261,9 +261,11 @@ class Doubt:
         self.levels = Levels.unknown(int(offsets[-1]))
         self._sums: dict[int, tuple[Columns, Array]] = {}  # of columns; times that clocks went on
         self._unit = 0.0  # of contrasts: their cubes shall be finite
+        self._guesses_are_blind = False
 
     def see(self, outcome: Outcome) -> None:
         """Take note of a phase, before its claims are scored; a pilot is seen as well."""
+        self._guesses_are_blind = not self.levels.scatter.any()
         self.levels = self.levels.after(outcome)
 
     def limits(self, claims: Claims, said: Contrasts, root: Array, phase: Phase) -> Array:
@@ -275,6 +277,8 @@ class Doubt:
         """
         where, half = self._cells(claims), phase.batches / 2
         guessed, layout = half * said.variances
+        if self._guesses_are_blind:  # before any replicate, the phase has to say it itself
+            guessed = said.values.var(axis=0)
         measured = (layout > 0) & (guessed > 0)
         units = np.ones_like(layout)
         if not self._paired:

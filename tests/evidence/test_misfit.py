@@ -19,7 +19,7 @@ from surefoot.evidence.misfit import (
 )
 from surefoot.fitting import FitTest
 from surefoot.statistics import Phase
-from tests.evidence.phases import LEVEL, drawn
+from tests.certify.phases import LEVEL, drawn
 
 ROWS = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
 SCALES = np.array([0.1, 5.0, 1.0, 0.5])

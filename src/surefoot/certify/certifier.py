@@ -228,8 +228,9 @@ def _frozen(value: Any) -> Any:
         copied = value.copy()
         copied.flags.writeable = False
         return copied
-    if is_dataclass(value):
-        return replace(value, **{f.name: _frozen(getattr(value, f.name)) for f in fields(value)})  # type: ignore[type-var]
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {each.name: _frozen(getattr(value, each.name)) for each in fields(value)}
+        return replace(value, **parts)
     if isinstance(value, tuple):
         each = [_frozen(part) for part in value]
         return type(value)(*each) if hasattr(value, "_fields") else tuple(each)

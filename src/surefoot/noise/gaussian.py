@@ -88,7 +88,4 @@ class Gaussian(Scaled):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Rebuild it; in files of version 0.1 no scale meant equal variances."""
-        if data.get("scale") is None:
-            return cls(equal=bool(data.get("equal", True)))
-        return cls(data["scale"])
+        return cls(data.get("scale"), equal=bool(data.get("equal", False)))

@@ -1,24 +1,33 @@
-"""One phase of a course, outside of any run."""
+"""A run of PRIME, driven phase by phase."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from surefoot.algorithms.prime.course import Course, Layout
-from surefoot.algorithms.tally import Tally
+import surefoot as sf
 from surefoot.arrays import Array
 from surefoot.statistics import Outcome, Phase
 
 
-def pairs_of(layout: Layout) -> np.ndarray:
+def begun(problem: sf.RobustProblem, **options: object) -> sf.Prime:
+    """A run in which nothing was pulled yet."""
+    given = {"delta": 0.05, "noise": sf.Gaussian(1.0)} | options
+    return sf.Prime().start(problem, sf.Settings(**given))  # type: ignore[arg-type]
+
+
+def asked(run: sf.Prime) -> Phase:
+    """The next phase, which there is."""
+    phase = run.next_phase()
+    assert phase is not None
+    return phase
+
+
+def pairs_of(phase: Phase) -> np.ndarray:
     """(n_pulls,) the pair of each pull, in order."""
-    return np.repeat(np.arange(len(layout.counts)), layout.counts)
+    return np.repeat(np.arange(len(phase.counts)), phase.counts)
 
 
-def learnt(course: Course, tally: Tally, layout: Layout, rewards: Array) -> Tally:
-    """Let the course learn the (n_pulls,) rewards of a phase; gives the tally after it."""
-    phase = Phase(0, layout.counts, layout.batches, layout.shared)
-    outcome = Outcome.from_rewards(phase, len(layout.counts), pairs_of(layout), rewards)
-    tally = tally.after(outcome)
-    course.learn(tally, phase, outcome)
-    return tally
+def learnt(run: sf.Prime, rewards: Array) -> None:
+    """Tell the (n_pulls,) rewards of the phase that was asked for."""
+    phase = asked(run)
+    run.update(Outcome.from_rewards(phase, len(phase.counts), pairs_of(phase), rewards))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot.algorithms.prime.allocation import Allocation, Allocator, Race
-from surefoot.algorithms.prime.coordinates import Coordinates, Past, coordinates_for
+from surefoot.algorithms.prime.coordinates import Coordinates, Known, coordinates_for
 from surefoot.algorithms.prime.finishing import whitened
 from surefoot.algorithms.prime.schedule import Look
 from surefoot.algorithms.prime.tuning import Tuning
@@ -27,9 +27,9 @@ def allocated(
     coordinates: Coordinates, theta: Array, leader: int, rivals: Array, held: Array
 ) -> Allocation:
     n = len(coordinates.pairs)
-    past = Past(theta, whitened(coordinates.pairs, coordinates.rows, np.full(n, 10.0)))
+    known = Known(theta, whitened(coordinates.pairs, coordinates.rows, np.full(n, 10.0)))
     allocator = Allocator(coordinates, np.full(n, 1 / n), np.full(n, 1 / n), Tuning())
-    return allocator.allocate(past, Race(leader, rivals, held), LOOK)  # type: ignore[arg-type]
+    return allocator.allocate(known, Race(leader, rivals, held), LOOK)  # type: ignore[arg-type]
 
 
 def test_every_open_comparison_is_a_rival_and_settled_ones_are_not() -> None:

@@ -1,8 +1,4 @@
-"""PRIME's constants: what decides a plan, and so belongs to every study that was begun with it.
-
-Resuming is replaying, so they are stored with each study. A version that tunes better changes a
-default here and nothing else.
-"""
+"""PRIME's constants: they decide its plans, and no proof needs them."""
 
 from __future__ import annotations
 
@@ -121,7 +117,7 @@ class Tuning(PairwiseTuning):
     batched_growth: float = boundary(
         1.12, 1.01, 10, "growth where a model is trusted and pulls are put into batches"
     )
-    batched_looks: int = boundary(60, 1, 1000, "looks of an epoch, likewise")
+    batched_looks: int = boundary(60, 1, 1000, "looks that nearly all runs end within, likewise")
     batched_trust: float = boundary(4.0, 0.01, 1e6, "units of data that count less, likewise")
     batched_unit: float = samples(5.0, 1, 10_000, "pulls of a unit for each dimension, likewise")
     batched_exploration: float = samples(0.01, 0, 1, "share of the pulls that explore, likewise")

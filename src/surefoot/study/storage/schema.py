@@ -5,9 +5,9 @@ It is an SQLite database:
 - `study`: one row per key, value as JSON: id, name, created, versions, problem, settings,
   algorithm, options, direction, seed, configuration, state (running, paused or finished), message
   (why), and result once it is finished.
-- `phases`: one row per phase; its pulls are `first_pull` to `first_pull + pulls − 1`; `batches` says
-  into how many the pulls of each pair are put, in the order of their numbers, and `shared` whether
-  pulls of different pairs share random streams; `summary` is JSON, written when it ends.
+- `phases`: one row per phase; its pulls are `first_pull` to `first_pull + pulls − 1`; `batches`
+  says into how many the pulls of each pair are put, in the order of their numbers, and `shared`
+  whether pulls of different pairs share random streams; `summary` is JSON, written when it ends.
 - `pulls`: one row per pull, made when its phase begins; `reward` is as measured, before any change
   of sign.
 - `running`: one row per pull that is being simulated, kept while the study runs.

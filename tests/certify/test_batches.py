@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.evidence.batches import batch_means, spread_means
+from surefoot.certify import BatchScores
+from surefoot.certify.score import batch_means, spread_means
 from surefoot.statistics import Outcome, Phase
-from tests.evidence.phases import drawn
+from tests.certify.phases import drawn
 
 COUNTS = np.array([4, 7, 23, 0, 9])
 PULLED = np.array([0, 1, 2, 4])
@@ -48,3 +49,17 @@ def test_plain_batch_means_of_all_pulls_would_not_have_it() -> None:
     phase = Phase(0, COUNTS, m)
     values = np.array([batch_means(drawn(rng, phase, SCALES), PULLED)[:, 1] for _ in range(runs)])
     assert np.isclose(values.var() * 7 / (m * SCALES[1] ** 2), 7 / 4, rtol=0.06)
+
+
+def test_shared_streams_use_whole_batches_only() -> None:
+    """Pulls outside of the batches share no stream with anything: they must not count."""
+    rule, pairs = BatchScores(np.ones(2)), np.array([0, 1])
+    for shared in (True, False):
+        rewards = [1.0, 2.0, 3.0, 4.0, 9.0, 1.0, 3.0, 2.0, 5.0]
+        found = []
+        for extra in (9.0, -700.0):
+            rewards[4] = extra
+            phase = Phase(0, np.array([5, 4]), 2, shared=shared)
+            outcome = Outcome.from_rewards(phase, 2, [0] * 5 + [1] * 4, rewards)
+            found.append(rule.means(outcome, pairs, shared))
+        assert np.array_equal(*found) == shared

@@ -8,11 +8,21 @@ import numpy as np
 import pytest
 
 from surefoot.arrays import Array
-from surefoot.evidence.betting import BOLDEST, Prior, log_wealth
+from surefoot.certify import Stakes, WealthScores
+from surefoot.certify.contrast import Contrasts
+from surefoot.certify.score import BOLDEST
 
 
-def _prior(mean: float, doubt: float, variance: float, loss: float = 1.0) -> Prior:
-    return Prior(np.array(mean), np.array(doubt), np.array(variance), loss)
+def log_wealth(values: Array, stakes: Stakes, shift: float) -> tuple[Array, Array]:
+    """Bet on (m, …) values of a contrast that falls by 1 at most, plain and shifted."""
+    said = Contrasts(values.reshape(len(values), 1, -1), np.ones((1, 1, 1)))
+    rule = WealthScores(np.array([0.5]))
+    plain, eased = (rule.scores(said, by, None, stakes)[0] for by in (0.0, shift))
+    return np.squeeze(plain), np.squeeze(eased)
+
+
+def _prior(mean: float, doubt: float, variance: float) -> Stakes:
+    return Stakes(np.array(mean), np.array(doubt), np.array(variance), 0.0)
 
 
 PRIORS = [
@@ -30,7 +40,7 @@ def _paths(low: float, high: float, chance: float, m: int) -> tuple[Array, Array
 
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (-1.0, 0.02), (-0.005, 1.0), (-0.3, 0.6)])
-def test_the_mean_wealth_of_a_fair_game_is_one(prior: Prior, low: float, high: float) -> None:
+def test_the_mean_wealth_of_a_fair_game_is_one(prior: Stakes, low: float, high: float) -> None:
     """Exactly, over all paths: stakes depend on earlier batches only."""
     values, chances = _paths(low, high, -low / (high - low), 10)
     wealth = np.exp(log_wealth(values, prior, 0.0)[0])
@@ -38,14 +48,14 @@ def test_the_mean_wealth_of_a_fair_game_is_one(prior: Prior, low: float, high: f
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-def test_the_mean_wealth_of_a_bad_game_is_below_one(prior: Prior) -> None:
+def test_the_mean_wealth_of_a_bad_game_is_below_one(prior: Stakes) -> None:
     values, chances = _paths(-1.0, 1.0, 0.4, 10)
     wealth = np.exp(log_wealth(values, prior, 0.0)[0])
     assert chances @ wealth <= 1 + 1e-12
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-def test_wealth_after_every_prefix_is_a_fair_game_too(prior: Prior) -> None:
+def test_wealth_after_every_prefix_is_a_fair_game_too(prior: Stakes) -> None:
     """So one may look after any batch."""
     values, chances = _paths(-1.0, 0.25, 0.8, 9)
     for m in range(1, 10):
@@ -75,7 +85,7 @@ def test_eased_values_are_bet_on_with_the_same_stakes() -> None:
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-def test_the_whole_wealth_is_never_lost(prior: Prior) -> None:
+def test_the_whole_wealth_is_never_lost(prior: Stakes) -> None:
     worst = np.full(50, -1.0)
     plain, _ = log_wealth(worst, prior, 0.0)
     assert plain >= 50 * np.log(1 - BOLDEST) - 1e-9

@@ -1,4 +1,4 @@
-"""Scores are exactly normal at a gap of zero, and below at any other; corrections are monotone."""
+"""Scores are exactly normal at a gap of zero, and below at any other."""
 
 from __future__ import annotations
 
@@ -8,16 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from surefoot.evidence.batches import spread_means
-from surefoot.evidence.student import (
-    LOWEST,
-    corrected,
-    normal_scores,
-    student_scores,
-    with_a_fall,
-)
+from surefoot.certify.score import LOWEST, normal_scores, spread_means, student_scores
 from surefoot.statistics import Phase
-from tests.evidence.phases import LEVEL, drawn
+from tests.certify.phases import LEVEL, drawn
 
 COUNTS, SCALES = np.array([6, 15, 40]), np.array([20.0, 1.0, 0.3])
 CONTRAST = np.array([1.0, -0.7, -0.3])
@@ -75,18 +68,6 @@ def test_values_alike_up_to_rounding_are_alike() -> None:
     assert student_scores(1e6 + np.array([0.0, 1e-9, -1e-9, 0.0]), 0.0) == 0
 
 
-@pytest.mark.parametrize("skewness", [-6.0, -2.0, -0.3, 0.0, 0.5, 6.0])
-@pytest.mark.parametrize("m", [3, 8, 30])
-def test_the_correction_is_monotone_and_held_at_its_plateau(m: int, skewness: float) -> None:
-    t, third = np.linspace(-40, 40, 2001), skewness / (3 * np.sqrt(m))
-    found = corrected(t, np.full(2001, third))
-    assert (np.diff(found) >= -1e-9).all()
-    if skewness < 0:
-        flat = found[t > 1 / -third]
-        assert np.ptp(flat) < 1e-9 if len(flat) else 1 / -third >= 39
-        assert (found[t > 0] < t[t > 0]).all()
-
-
 def test_large_scores_keep_their_digits() -> None:
     scores = normal_scores(np.array([-30.0, -5.0, 0.0, 5.0, 30.0]), 9)
     assert np.allclose(scores, -scores[::-1])
@@ -97,20 +78,3 @@ def test_large_scores_keep_their_digits() -> None:
 def test_no_score_is_infinite() -> None:
     assert np.isfinite(normal_scores(np.array([-np.inf, 1e200, np.inf]), 29)).all()
     assert normal_scores(np.array(-np.inf), 29) == LOWEST
-
-
-def test_a_fall_is_one_more_value() -> None:
-    values = np.random.default_rng(0).normal(0.3, 1.0, 16)
-    centre, spread, fall = values.mean(), values.std(ddof=1), 4.0
-    more = np.append(values, centre - fall)
-    expected = np.sqrt(17) * more.mean() / more.std(ddof=1)
-    assert with_a_fall(centre, spread, 16, np.array(fall)) == pytest.approx(expected)
-
-
-def test_differences_beyond_any_fall_seen_are_believed() -> None:
-    """A plateau alone would hold back what not even a second fall could turn round."""
-    spread, third = np.array([0.3]), np.array([-4.0 / (3 * 4)])
-    for centre, believed in ((0.3, False), (30.0, True)):
-        t = 4 * centre / spread
-        assert corrected(t, third) < 3
-        assert (with_a_fall(np.array([centre]), spread, 16, np.array([2.0])) > 7) == believed

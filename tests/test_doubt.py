@@ -1,4 +1,4 @@
-"""All phases as one sample: never above the exact walk, and below it where falls are rare."""
+"""Doubt: never above the exact walk, and below it where falls are rare."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from scipy import special
 
 from surefoot.arrays import Array, IntArray
-from surefoot.evidence.levels import Levels
-from surefoot.evidence.student import student_scores
-from surefoot.evidence.together import Suspicion, Together, Weighed
-from surefoot.statistics import Outcome
+from surefoot.certify import Claims, Rows
+from surefoot.certify.contrast import Contrasts
+from surefoot.certify.score import student_scores
+from surefoot.doubt import Doubt, Levels, Suspicion, corrected, with_a_fall
+from surefoot.statistics import Outcome, Phase
 
-SIZES, OFFSETS = np.array([2, 3]), np.array([0, 2, 5])
+OFFSETS = np.array([0, 2, 5])
 SUSPICION = Suspicion(clear=0.5, hidden=5.0, fall=4.0)
-ONE = np.ones((1, 1))
 
 
 @dataclass
@@ -30,13 +30,48 @@ class Cells:
     arms: IntArray = field(default_factory=lambda: np.array([1]))
 
 
+class Weighed(NamedTuple):
+    """Batches of one comparison, its step, and how many pulls its own pair had for each other."""
+
+    values: Array
+    step: float
+    scores: Array
+    lean: float = 1.0
+    measured: bool = True
+
+
+class Together:
+    """One comparison after another: what each adds to the walk once doubt has limited it."""
+
+    def __init__(self, offsets: IntArray, tolerance: float, suspicion: Suspicion) -> None:
+        self.doubt, self.offsets = Doubt(offsets, True, tolerance, suspicion), offsets
+        self.exact, self.held = np.zeros(2), np.zeros(2)
+
+    def add(self, where: Cells, phase: Weighed, levels: Levels | None = None) -> Array:
+        if levels is not None:
+            self.doubt.levels = levels
+        own, m = self.offsets[where.challenger] + where.places, len(phase.values)
+        shares = Rows(np.array([0, 1]), where.columns, np.ones(1))
+        clocks, every = np.zeros(1, dtype=np.int64), np.array(np.inf)
+        claims = Claims(where.challenger, own, where.arms, clocks, shares, every)
+        said = Contrasts(phase.values, np.full((2, 1, 1), 2 / m) * phase.measured)
+        counts = np.zeros(self.offsets[-1], dtype=np.int64)
+        lean = np.clip(phase.lean, 1e-3, 2 - 1e-3)
+        counts[own], counts[where.columns] = round(1e6 * (2 - lean)), round(1e6 * lean)
+        root = np.sqrt(np.array([phase.step]))
+        limits = self.doubt.limits(claims, said, root, Phase(0, counts, m))[:, 0, 0]
+        self.exact = self.exact + root * phase.scores[:, 0, 0]
+        before, self.held = self.held, np.fmin(self.exact, limits)
+        return np.asarray(self.held - before)[:, None, None]
+
+
 def _phase(values: Array, tolerance: float = 0.0, step: float = 1.0) -> Weighed:
     scores = np.stack([student_scores(values, eased) for eased in (0.0, tolerance)])
-    return Weighed(values, ONE, ONE, np.array([step]), scores)
+    return Weighed(values, step, scores)
 
 
 def _together(tolerance: float = 0.0, suspicion: Suspicion = SUSPICION) -> Together:
-    return Together(SIZES, OFFSETS, tolerance, suspicion)
+    return Together(OFFSETS, tolerance, suspicion)
 
 
 @given(
@@ -140,7 +175,7 @@ def test_a_phase_that_measures_nothing_does_not_disarm_the_limit() -> None:
     for blank in (False, True):
         rng, together = np.random.default_rng(7), _together()
         if blank:
-            nothing = _phase(np.zeros((8, 1, 1)))._replace(layout=np.full((1, 1), np.inf))
+            nothing = _phase(np.zeros((8, 1, 1)))._replace(measured=False)
             together.add(Cells(), nothing)
         phases = [_phase(1 - rng.standard_gamma(0.3, (8, 1, 1))) for _ in range(4)]
         held.append(sum(together.add(Cells(), phase)[0, 0, 0] for phase in phases))
@@ -190,8 +225,8 @@ class Compared(NamedTuple):
         suspicion: Suspicion = WARY,
         lean: float = 1.0,
     ) -> float:
-        together = Together(np.array([2, 3, 2]), np.array([0, 2, 5, 7]), 0.0, suspicion)
-        phase = _phase(values)._replace(leans=lean)
+        together = Together(np.array([0, 2, 5, 7]), 0.0, suspicion)
+        phase = _phase(values)._replace(lean=lean)
         return float(together.add(self.cells, phase, levels)[0, 0, 0])
 
 
@@ -245,7 +280,7 @@ def test_levels_only_lower(seed: int) -> None:
         levels = levels.after(Outcome.from_rewards(index, 5, pairs, rewards))
         where = Cells(columns=np.array([rng.integers(2, 5)]))
         values = rng.normal() + rng.exponential() * rng.normal(size=(6, 1, 1))
-        phase = _phase(values, 0.3, float(rng.exponential()))._replace(leans=rng.uniform(0, 2))
+        phase = _phase(values, 0.3, float(rng.exponential()))._replace(lean=rng.uniform(0, 2))
         held[0] += wary.add(where, phase, levels)[:, 0, 0]
         held[1] += plain.add(where, phase)[:, 0, 0]
         assert (held[0] <= held[1] + 1e-9).all()
@@ -290,3 +325,81 @@ def test_pairs_that_were_never_compared_may_have_any_noise() -> None:
     compared = Compared(*CELLS["last"])
     levels = compared.levels(0.1, 0.1, other=1e150)
     assert compared.held(_quiet(), levels) == compared.held(_quiet(), None)
+
+
+@given(seed=st.integers(0, 10_000), size=st.sampled_from([1e-9, 1.0, 1e9]))
+def test_phases_make_one_sample(seed: int, size: float) -> None:
+    rng, levels = np.random.default_rng(seed), Levels.unknown(3)
+    seen: list[list[float]] = [[], [], []]
+    for index in range(5):
+        pairs = rng.integers(0, 3, rng.integers(1, 8))
+        rewards = size * (7 + rng.normal(size=len(pairs)))
+        levels = levels.after(Outcome.from_rewards(index, 3, pairs, rewards))
+        for pair, reward in zip(pairs, rewards, strict=True):
+            seen[pair].append(reward)
+    assert levels.counts.tolist() == [len(rewards) for rewards in seen]
+    for pair, rewards in enumerate(seen):
+        if len(rewards) > 1:
+            assert levels.means[pair] == pytest.approx(np.mean(rewards))
+            assert levels.deviations[pair] == pytest.approx(np.std(rewards, ddof=1), rel=1e-6)
+
+
+def test_nothing_is_known_before_a_second_pull() -> None:
+    one = Levels.unknown(2).after(Outcome.from_rewards(0, 2, [0], [3.0]))
+    assert one.deviations.tolist() == [0.0, 0.0]
+    assert not one.silent.any()
+
+
+def test_a_fall_in_a_phase_of_one_pull_is_seen() -> None:
+    levels = Levels.unknown(1)
+    for index, reward in enumerate([1.0, 1.0, -5.0]):
+        levels = levels.after(Outcome.from_rewards(index, 1, [0], [reward]))
+    assert levels.deviations == pytest.approx([np.sqrt(12)])
+    assert not levels.silent.any()
+
+
+@pytest.mark.parametrize("reward", [0.0, 0.1, 1e9 / 3, -7e-9])
+def test_a_pair_that_never_varies_is_silent_up_to_rounding(reward: float) -> None:
+    levels = Levels.unknown(2)
+    for index in range(50):
+        varying = [reward + 1e-6 * abs(reward) * index, reward + 1e-6 * abs(reward)]
+        rewards = [reward] * 7 + (varying if reward else [index, 1.0])
+        outcome = Outcome.from_rewards(index, 2, [0] * 7 + [1] * 2, rewards)
+        levels = levels.after(outcome)
+    assert levels.silent.tolist() == [True, False]
+
+
+def test_a_little_noise_on_large_rewards_is_none_the_less_noise() -> None:
+    rewards = 1.7e9 + 1e-3 * np.random.default_rng(1).standard_normal(12)
+    assert not Levels.unknown(1).after(Outcome.from_rewards(0, 1, [0] * 12, rewards)).silent[0]
+    constant = Outcome.from_rewards(0, 1, [0] * 200_000, [0.1] * 200_000)
+    assert Levels.unknown(1).after(constant).silent[0]
+
+
+@pytest.mark.parametrize("skewness", [-6.0, -2.0, -0.3, 0.0, 0.5, 6.0])
+@pytest.mark.parametrize("m", [3, 8, 30])
+def test_the_correction_is_monotone_and_held_at_its_plateau(m: int, skewness: float) -> None:
+    t, third = np.linspace(-40, 40, 2001), skewness / (3 * np.sqrt(m))
+    found = corrected(t, np.full(2001, third))
+    assert (np.diff(found) >= -1e-9).all()
+    if skewness < 0:
+        flat = found[t > 1 / -third]
+        assert np.ptp(flat) < 1e-9 if len(flat) else 1 / -third >= 39
+        assert (found[t > 0] < t[t > 0]).all()
+
+
+def test_a_fall_is_one_more_value() -> None:
+    values = np.random.default_rng(0).normal(0.3, 1.0, 16)
+    centre, spread, fall = values.mean(), values.std(ddof=1), 4.0
+    more = np.append(values, centre - fall)
+    expected = np.sqrt(17) * more.mean() / more.std(ddof=1)
+    assert with_a_fall(centre, spread, 16, np.array(fall)) == pytest.approx(expected)
+
+
+def test_differences_beyond_any_fall_seen_are_believed() -> None:
+    """A plateau alone would hold back what not even a second fall could turn round."""
+    spread, third = np.array([0.3]), np.array([-4.0 / (3 * 4)])
+    for centre, believed in ((0.3, False), (30.0, True)):
+        t = 4 * centre / spread
+        assert corrected(t, third) < 3
+        assert (with_a_fall(np.array([centre]), spread, 16, np.array([2.0])) > 7) == believed
