@@ -56,6 +56,12 @@ def test_a_circuit_across_its_corners(folder: Path) -> None:
     assert output.startswith(f"{BIAS} has the best worst case to within 1, with 95 % confidence")
 
 
+@pytest.mark.parametrize(("name", "best"), [("random_planner", "arm 0"), ("gp_planner", "arm 4")])
+def test_whoever_plans_the_answer_is_certified(name: str, best: str, folder: Path) -> None:
+    output = _run(folder, sys.executable, f"{name}.py")
+    assert output.startswith(f"{best} has the best worst case")
+
+
 def test_every_example_is_in_the_gallery_with_its_picture() -> None:
     text = (ROOT / "docs" / "gallery.md").read_text()
     for path in EXAMPLES.rglob("*.toml"):

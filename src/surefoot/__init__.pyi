@@ -7,6 +7,9 @@ from .algorithms import Result as Result
 from .algorithms import Settings as Settings
 from .algorithms import StopReason as StopReason
 from .algorithms.oracle import Oracle as Oracle
+from .algorithms.planner import Past as Past
+from .algorithms.planner import Planner as Planner
+from .algorithms.planner import Proposal as Proposal
 from .algorithms.prime import Prime as Prime
 from .algorithms.prime import Tuning as Tuning
 from .algorithms.robust_lingape import RobustLinGapE as RobustLinGapE

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import optimize, special
 
 from surefoot.arrays import Array
-from surefoot.certify.boundary import GaussianBoundary, MixtureBoundary, crossing
+from surefoot.certify.boundary import GaussianBoundary, MixtureBoundary, worst_crossing
 
 Weights = tuple[float, ...]
 
@@ -21,7 +21,7 @@ FEWEST_NODES, MOST_NODES = 48, 400
 RESOLVED = 1.0  # distance of nodes in deviations of a step: an error of 3e-9 at most
 MIXTURE_RATES = 160
 LATE_RATES = 24
-LARGE_DELTA = 0.2  # above it, smaller steps than planned can cross a little more often
+LARGE_DELTA = 0.15  # above it, smaller steps than planned can cross a little more often
 GRID_MARGIN = 1e-3  # of δ, for policies between those that are tried, and for rounding
 
 
@@ -64,13 +64,16 @@ def _solved(times: Weights, shape: Array, delta: float) -> float:
     lowest, union = 1e-3, 2 * np.log(len(times) / delta) + 1
     if excess(lowest) <= 0:
         return lowest
-    return float(optimize.brentq(excess, lowest, union, xtol=1e-7))
+    a = float(optimize.brentq(excess, lowest, union, xtol=1e-7))
+    while excess(a) > 1e-9 * delta:  # the margin of levels that fall jumps
+        a += 1e-6
+    return a
 
 
 def _crossing(times: Weights, levels: Array, delta: float) -> float:
     """Return the probability of crossing: the worst there is where δ is large."""
     if delta > LARGE_DELTA:
-        return crossing(times, tuple(levels.tolist()))
+        return worst_crossing(np.array(times), levels**2)
     return crossing_probability(tuple(np.diff(times, prepend=0.0).tolist()), levels)
 
 

@@ -224,7 +224,6 @@ def _near(certifier: Certifier) -> set[tuple[int, int]]:
     return {(ell, arm) for ell, arms in near for arm in np.flatnonzero(arms).tolist()}
 
 
-@pytest.mark.xfail(strict=True, reason="rounding in the basis counts as a direction of its own")
 def test_points_that_are_alike_under_the_model_say_nothing() -> None:
     """Pairs without features have one mean, 0: no reward can tell them apart."""
     for run in range(10):

@@ -37,4 +37,15 @@ def test_modules_import_only_what_is_allowed(path: Path) -> None:
 
 
 def test_the_kernel_can_be_read_in_an_afternoon() -> None:
-    assert sum(len(path.read_text().splitlines()) for path in MODULES) <= MOST_LINES
+    """Lines of code: documentation and blank lines aside."""
+    assert sum(lines_of_code(path.read_text()) for path in MODULES) <= MOST_LINES
+
+
+def lines_of_code(source: str) -> int:
+    documented = ast.Module, ast.ClassDef, ast.FunctionDef
+    told: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, documented) and ast.get_docstring(node) is not None:
+            told |= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    lines = enumerate(source.splitlines(), start=1)
+    return sum(bool(line.split("#")[0].strip()) and number not in told for number, line in lines)

@@ -352,7 +352,6 @@ def test_shares_are_scaled_to_one() -> None:
     assert one.walks.walk()[1] == pytest.approx(0.0, abs=1e-6)
 
 
-@pytest.mark.xfail(strict=True, reason="sums of earlier claims are kept when a later rule fails")
 def test_a_phase_counts_once_though_a_rule_failed_midway() -> None:
     three = Question.worst_case(np.arange(4), np.eye(3), np.inf)
     one, phase = wealth(question=three), Phase(0, 20 * ONCE, 10)

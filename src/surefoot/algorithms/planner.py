@@ -19,8 +19,8 @@ from surefoot.algorithms.coarse import coarse, coarse_claims, coarse_limits
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
-from surefoot.arrays import Array
-from surefoot.certify import Boundary, Certifier, Claims, Commitment, Question
+from surefoot.arrays import Array, IntArray
+from surefoot.certify import Boundary, Certifier, Claims, Commitment, Question, Rows, Stakes
 from surefoot.certify.contrast import Contrasts
 from surefoot.certify.walk import Walks
 from surefoot.doubt import Doubt, Suspicion
@@ -64,6 +64,59 @@ class Past(NamedTuple):
     certifier: Certifier
     doubt: Doubt | None
     remaining: float
+
+    @property
+    def means(self) -> Array:
+        """(n_pairs,) mean rewards as the data say, by the model where one is trusted."""
+        return self.tally.pair_means
+
+    def challenge(
+        self, challenger: int, counts: Counts, batches: int = 0, *, steps: int = 1
+    ) -> list[Claims]:
+        """Claim that all pairs of an arm beat every rival by the rival's lowest pulled pair.
+
+        Args:
+            counts: (n_pairs,) of the phase; rivals without a pull are left out.
+            batches: of the phase.
+            steps: points of the grid by which clocks go on.
+
+        Returns:
+            The claims for a `Proposal`: none if nobody can be tested.
+        """
+        offsets, places = self.problem.offsets, self.certifier.walks.places
+        low = np.where(counts > 0, self.means, np.inf)
+        rivals = self.problem.worst_pairs_of(low)
+        last = len(self.certifier.walks.boundary.times) - 1
+        can_go_on = (places < last) | (last == 0)
+        tested = self.certifier.rivals(challenger) & can_go_on & (counts[rivals] > 0)
+        arms = np.flatnonzero(tested)
+        if not len(arms):
+            return []
+        own, chosen = np.arange(offsets[challenger], offsets[challenger + 1]), rivals[arms]
+        deviation = np.array(0.0 if self.certifier.question.misfit == 0 else np.inf)
+        stakes = self._stakes(own, chosen, counts // max(batches, 1))
+        shares = Rows(np.arange(len(arms) + 1), chosen, np.ones(len(arms)))
+        clocks = np.minimum(places[arms] + steps, last)
+        return [Claims(challenger, own, arms, clocks, shares, deviation, stakes)]
+
+    @property
+    def variances(self) -> Array:
+        """(n_pairs,) of single pulls, as the data say: what claims under `Gaussian()` need."""
+        found = self.settings.noise.variances(self.tally.scatter, self.tally.freedom)
+        return np.where((found > 0) & np.isfinite(found), found, 1.0)
+
+    def _stakes(self, own: IntArray, rivals: IntArray, size: Counts) -> Stakes | None:
+        """Return guesses for bets on batches with this many pulls of each pair."""
+        if not self.certifier.scores.bets:
+            return None
+
+        def across(values: Array) -> Array:
+            return np.asarray(values[own][:, None] + values[rivals])
+
+        gaps = self.means[own][:, None] - self.means[rivals]
+        doubts = np.sqrt(across(self.variances / np.maximum(self.tally.counts, 1)))
+        batch = across(self.variances / np.maximum(size, 1))
+        return Stakes(gaps, doubts, batch, 0.7 * self.settings.tolerance)
 
 
 def certifier_for(problem: RobustProblem, settings: Settings, boundary: Boundary) -> Certifier:

@@ -21,6 +21,7 @@ from surefoot.errors import InputError
 ABOVE = 1 + 1e-6  # what rounding may add to a probability
 LOWEST = -8.5  # a standardised walk is below this with probability 1e-17
 NODES = 96
+FALLING = 1.03  # where levels fall, nodes may miss this share of the probability
 # of a step's variance that an adversary may leave; below 0.3 a step is narrower than nodes resolve
 SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
@@ -64,8 +65,8 @@ class GaussianBoundary(Boundary):
     """
 
     def __init__(self, times: Array, shape: Array, a: float) -> None:
-        self.times, self.shape, self.a = times, shape, float(a)
-        self.level = np.sqrt(times * (self.a + shape))
+        self.times, self.shape, self.a = _fixed(times), _fixed(shape), float(a)
+        self.level = _fixed(np.sqrt(np.maximum(times * (self.a + shape), 0.0)))
 
     def check(self, delta: float) -> None:
         _check_times(self.times)
@@ -85,8 +86,7 @@ class GaussianBoundary(Boundary):
         return self._crossing(strength) if strength + self.shape.min() > 0 else 1.0
 
     def _crossing(self, a: float) -> float:
-        squares = np.maximum(a + self.shape, 1e-12)
-        return min(1.0, crossing(tuple(self.times.tolist()), tuple(np.sqrt(squares).tolist())))
+        return worst_crossing(self.times, np.maximum(a + self.shape, 1e-12))
 
 
 class MixtureBoundary(Boundary):
@@ -103,13 +103,14 @@ class MixtureBoundary(Boundary):
     """
 
     def __init__(self, times: Array, rates: Array, shares: Array, delta: float) -> None:
-        self.times, self.rates, self.shares, self.delta = times, rates, shares, delta
+        self.times, self.rates, self.shares = _fixed(times), _fixed(rates), _fixed(shares)
+        self.delta = delta
         low, high = np.zeros(len(times)), 200.0 * np.sqrt(times)
         for _ in range(200):  # the martingale increases in W: halve until digits end
             middle = (low + high) / 2
             enough = self._log_martingale(times, middle) >= math.log(1 / delta)
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        self.level = high
+        self.level = _fixed(high)
 
     def check(self, delta: float) -> None:
         _check_times(self.times)
@@ -137,7 +138,8 @@ class WealthBoundary(Boundary):
     """The logarithm of a wealth that reaches 1/δ; wealth has no clock."""
 
     def __init__(self, delta: float) -> None:
-        self.delta, self.times, self.level = delta, np.ones(1), np.array([math.log(1 / delta)])
+        self.delta = delta
+        self.times, self.level = _fixed(np.ones(1)), _fixed(np.array([math.log(1 / delta)]))
 
     def root(self, before: IntArray, after: IntArray) -> Array:
         return np.ones(len(after))
@@ -153,9 +155,23 @@ class WealthBoundary(Boundary):
         return min(1.0, math.exp(-strength))
 
 
+def _fixed(numbers: Array) -> Array:
+    """Copy numbers, so that nobody changes them."""
+    copied = np.array(numbers, dtype=np.float64)
+    copied.flags.writeable = False
+    return copied
+
+
 def _check_times(times: Array) -> None:
     if not (len(times) and times[0] > 0 and (np.diff(times) > 0).all() and times[-1] < np.inf):
         raise InputError("a boundary needs times that increase from above 0")
+
+
+def worst_crossing(times: Array, squares: Array) -> float:
+    """Bound the probability that W(t)² ≥ c² t, for these c², at some time of the grid."""
+    margin = FALLING if (np.diff(times * squares) < 0).any() else 1.0
+    levels = tuple(np.sqrt(squares).tolist())
+    return min(1.0, margin * crossing(tuple(times.tolist()), levels))
 
 
 @lru_cache(maxsize=256)

@@ -123,12 +123,14 @@ class Certifier:
         if not self._open or commitment is not self._open[0]:
             raise InputError("phases are scored in the order in which they were committed")
         self._check_outcome(commitment, outcome)
-        limits = [self._score(commitment, each, outcome, lower) for each in commitment.claims]
-        if commitment.claims:
+        scored = [self._score(commitment, each, outcome, lower) for each in commitment.claims]
+        for each, (scores, limits) in zip(commitment.claims, scored, strict=True):
+            self.walks.add(each, scores, limits)
+        if scored:
             self.walks.look()
         self._counts, self._sums = self._counts + outcome.counts, self._sums + outcome.sums
         self._open.popleft()
-        return limits
+        return [limits for _, limits in scored]
 
     def _check_outcome(self, commitment: Commitment, outcome: Outcome) -> None:
         phase, batches = commitment.phase, outcome.batch_sums
@@ -141,7 +143,7 @@ class Certifier:
 
     def _score(
         self, commitment: Commitment, claims: Claims, outcome: Outcome, lower: Lower | None
-    ) -> Array | None:
+    ) -> tuple[Array, Array | None]:
         phase, rule, question = commitment.phase, self.scores, self.question
         pairs = np.flatnonzero(phase.counts >= max(phase.batches * (rule.least_batches > 0), 1))
         variances = rule.scales**2 if commitment.variances is None else commitment.variances
@@ -157,9 +159,7 @@ class Certifier:
         root = self.walks.boundary.root(self.walks.places[claims.arms], claims.clocks)
         for array in (scores, *said, root):
             array.flags.writeable = False
-        caps = None if lower is None else lower(claims, scores, said, root)
-        self.walks.add(claims, scores, caps)
-        return caps
+        return scores, None if lower is None else lower(claims, scores, said, root)
 
     def _centre(self) -> Array:
         """Fit θ to the phases before: what is new in rewards then keeps its digits."""

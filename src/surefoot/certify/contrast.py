@@ -23,7 +23,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 
 RANK = 1e-11  # singular values below this share of the largest are zero
-UNMEASURED = 1e-9  # share of a claim's size that pulled pairs may leave unexplained: rounding
+UNMEASURED = 1e-9  # share of a claim that pulled pairs may leave unexplained: rounding
 SAME = 1e-12  # share of a claim's size below which its two sides are one point, up to rounding
 ROUGHLY = 1e-5  # by which shares may miss 1 before they are scaled to it
 BLOCK = 2_000_000  # numbers that are formed at a time
@@ -61,6 +61,11 @@ class Rows(NamedTuple):
     def squared(self) -> Rows:
         """Return the rows with every entry squared."""
         return self._replace(values=self.values**2)
+
+    def absolute(self) -> Array:
+        """(n_rows,) the sums of entries' sizes."""
+        row = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return np.asarray(np.bincount(row, np.abs(self.values), len(self.sizes)), dtype=np.float64)
 
     def dot(self, matrix: Array) -> Array:
         """Return (n_rows, k) the product with an (n_columns, k) matrix; 0 for empty rows."""
@@ -274,7 +279,8 @@ def _fitted(
     row_of = np.arange(claims.shape[0] * n_tested) % len(shares.sizes)
     surprise = means - U[pulled.pairs] @ pulled.centre
     own_U, shares_U = own.dot(U), shares.dot(U)
-    sizes = np.linalg.norm(own_U, axis=1), np.linalg.norm(shares_U, axis=1)
+    typical = np.sqrt(U.shape[1])  # length of a pair's features: mean squares are 1
+    sizes = typical * own.absolute(), typical * shares.absolute()
     values, variances = (np.zeros((len(rows), len(row_of))) for rows in (means, noise))
     for deviation, cells in _groups(claims, row_of, len(pulled.pairs)):
         fit = _Fit(U[pulled.pairs], pulled.variances, deviation)
@@ -287,9 +293,9 @@ def _fitted(
         bias = (
             question.misfit * (np.abs(a - inside).sum(axis=1) + outside) if question.misfit else 0
         )
-        size = sizes[0][k] + sizes[1][row]
-        measured = np.linalg.norm(G @ fit.gap, axis=1) <= UNMEASURED * size
-        usable = measured & (np.linalg.norm(c, axis=1) > SAME * size)
+        length = np.linalg.norm(c, axis=1)
+        measured = np.linalg.norm(G @ fit.gap, axis=1) <= UNMEASURED * length
+        usable = measured & (length > SAME * (sizes[0][k] + sizes[1][row]))
         values[:, cells] = np.where(usable, surprise @ a.T + c @ pulled.centre - bias, 0.0)
         variances[:, cells] = np.where(usable, noise @ (a * a).T, 0.0)
     return Contrasts(*(each.reshape(-1, *claims.shape) for each in (values, variances)))
