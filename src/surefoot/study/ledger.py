@@ -14,7 +14,7 @@ from surefoot.study.forecast import expected_left, is_near_tie, left_now
 from surefoot.study.notes import Note
 from surefoot.study.phase import OpenPhase
 from surefoot.study.pull import Pull, PullFactory, Report
-from surefoot.study.replay import Run
+from surefoot.study.replay import Run, refuse_another_plan
 from surefoot.study.standing import Standing, State
 from surefoot.study.storage import Running, StoredPhase, WriteStorage
 
@@ -216,16 +216,16 @@ class Ledger:
     _forecast_due: bool
 
     def _load(self, description: Description) -> None:
-        """Replay what is stored, and go on with the phase that is open or plan the next one."""
+        """Feed what is stored, and go on with the phase that is open or plan the next one."""
         self.description, self._run = description, Run(description, self._own_algorithm)
-        self._make_pull = PullFactory(description.problem, description.id, description.seed)
+        self._factory = PullFactory(description.problem, description.id, description.seed)
         self._next_number, self._expected_left, self._forecast_due = 0, None, False
-        unfinished = self._run.replay(self._counted(self.storage.phases()))
-        if self._run.history:
-            known = self._noted() or self._note_phase(Note.of(self.result))
+        unfinished = self._run.feed(self._counted(self.storage.phases()))
+        if self._run.history and (known := self._noted()):
             self._forecast_due = not known.has_forecast
             self._expected_left = known.expected_left
-        self._phase = OpenPhase(unfinished) if unfinished else self._plan()
+        self._phase = self._opened(OpenPhase(unfinished)) if unfinished else self._plan()
+        self._advance()
 
     def _counted(self, phases: Iterable[StoredPhase]) -> Iterator[StoredPhase]:
         for phase in phases:
@@ -237,19 +237,25 @@ class Ledger:
         while self._phase is not None and not self._phase.missing:
             if len(self._run.history) == self._phase.stored.index:
                 self._run.take(self._phase.stored)
-            self._note_phase(Note.of(self.result))
+            assert self._run.ending is not None
+            note = Note.of(self.result).to_json()
+            self.storage.finish_phase(self._phase.stored.index, note, self._run.ending)
             self._forecast_due = True
             self._phase = self._plan()
 
     def _plan(self) -> OpenPhase | None:
         """Store the next phase, or that there is none."""
-        planned = self._run.next_phase()
-        if planned is None:
+        phase = self._run.plan(self._next_number)
+        if phase is None:
             self._finish()
             return None
-        phase = OpenPhase.planned(planned, self._next_number, self.description.seed)
         self.storage.add_phase(phase.stored)
         self._next_number += phase.size
+        return self._opened(phase)
+
+    def _opened(self, phase: OpenPhase) -> OpenPhase:
+        """Let pulls have the streams of a phase."""
+        self._make_pull = self._factory.seeded(self._run.seed_of(phase.stored))
         return phase
 
     def _finish(self) -> None:
@@ -268,12 +274,14 @@ class Ledger:
 
     def _note_phase(self, note: Note) -> Note:
         """Store what is known after the last complete phase, for readers."""
-        self.storage.finish_phase(len(self._run.history) - 1, note.to_json())
+        self.storage.change_note(len(self._run.history) - 1, note.to_json())
         return note
 
     def _refuse_other_plans(self, description: Description) -> None:
+        if self.description.boundary is not None:
+            return
         try:
-            Run(description, self._own_algorithm).replay(self.storage.phases())
+            refuse_another_plan(description, self._own_algorithm, self.storage.phases())
         except InputError:
             raise InputError(
                 f"{self.description.algorithm} planned with its budget of "

@@ -126,7 +126,7 @@ class StudyReader:
         """The answer after the last complete phase, by replaying what came since the last look."""
         if self._run is None:
             self._run = Run(self.description, self._own_algorithm)
-        self._run.replay(self._storage.phases(since=len(self._run.history)))
+        self._run.feed(self._storage.phases(since=len(self._run.history)))
         self._run.next_phase()  # finds out whether the run is over
         return self._run.result
 

@@ -107,10 +107,10 @@ class Study:
         configuration: dict[str, Any] | None = None,
     ) -> Study:
         """Make a new study file from a description that is made already; the rest as `create`."""
-        description.start(algorithm)  # refuses what cannot work before there is a file
         now = time.time()
         standing = Standing(created=now, configuration=configuration, state="running", message=None)
         entries = description.to_entries() | standing.model_dump()
+        entries["fingerprint"] = entries["head"]
         schema.make(Path(path), {key: json.dumps(value) for key, value in entries.items()})
         return cls.open(path, algorithm=algorithm)
 
