@@ -198,6 +198,12 @@ class Description:
             )
         return chosen.start(self.problem, with_guide(self.signed_settings), self.boundary)
 
+    def going_on_with(self, algorithm: Algorithm | None) -> Description:
+        """Return the same question for another planner: with a kernel, any may go on."""
+        if self.boundary is None or not isinstance(algorithm, Planner):
+            return self
+        return replace(self, algorithm=algorithm.name, options=algorithm.options())
+
     def outcome(self, phase: StoredPhase) -> Outcome:
         """The outcome of a complete phase, summed and put into batches in the order of the pulls'
         numbers, whatever order they came in.

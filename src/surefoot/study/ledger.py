@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from surefoot.algorithms import Algorithm, Result
 from surefoot.errors import InputError
 from surefoot.progress import Snapshot
-from surefoot.study.description import Description
+from surefoot.study.description import Description, versions_here
 from surefoot.study.forecast import expected_left, is_near_tie, left_now
 from surefoot.study.notes import Note
 from surefoot.study.phase import OpenPhase
@@ -17,6 +19,8 @@ from surefoot.study.pull import Pull, PullFactory, Report
 from surefoot.study.replay import Run, refuse_another_plan
 from surefoot.study.standing import Standing, State
 from surefoot.study.storage import Running, StoredPhase, WriteStorage
+
+CHANGEABLE = {"budget", "guide", "parallel"}
 
 
 class Ledger:
@@ -42,7 +46,19 @@ class Ledger:
             standing.state,
             standing.message,
         )
-        self._load(Description.from_entries(entries))
+        self._load(Description.from_entries(entries).going_on_with(algorithm))
+        self._say_what_changed(entries)
+
+    def _say_what_changed(self, entries: Mapping[str, Any]) -> None:
+        """Say in the log if other versions, or another planner, go on with the study."""
+        now = self.description.to_entries() | {"versions": versions_here()}
+        changed = {
+            key: now[key]
+            for key in ("algorithm", "options", "versions")
+            if now[key] != json.loads(json.dumps(entries[key]))
+        }
+        if changed and not self.done:
+            self.storage.log(f"goes on after {self.told} rewards with {changed}", **changed)
 
     @property
     def done(self) -> bool:
@@ -164,19 +180,26 @@ class Ledger:
                 self.storage.release_failed()
                 self._set_state("running", None)
 
-    def change_budget(self, budget: int | None) -> None:
-        """Replay with another budget, and keep it if every phase comes out as it was pulled."""
+    def change(self, settings: Mapping[str, Any]) -> None:
+        """Go on with other settings that are no part of the question, and say so in the log."""
         with self.mutex:
+            for name in settings.keys() - CHANGEABLE:
+                raise InputError(
+                    f"{name} is part of the question, so it cannot be changed: start a new study, "
+                    f"or change {', '.join(sorted(CHANGEABLE))}"
+                )
+            asked = self.description.settings
+            description = replace(self.description, settings=replace(asked, **settings))
+            budget = description.settings.budget
             if budget is not None and budget < self._next_number:
                 raise InputError(
                     f"budget={budget} is below the {self._next_number} pulls that "
                     f"were asked for already"
                 )
-            description = replace(
-                self.description, settings=replace(self.description.settings, budget=budget)
-            )
             self._refuse_other_plans(description)
-            self.storage.set_entries(settings=description.to_entries()["settings"])
+            said = [f"{name} from {getattr(asked, name)} to {settings[name]}" for name in settings]
+            text = f"changed {', '.join(said)} after {self.told} rewards"
+            self.storage.log(text, settings=description.to_entries()["settings"])
             self._set_state("running", None)
             self._load(description)
 
