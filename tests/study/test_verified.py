@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,11 +15,12 @@ import surefoot as sf
 from surefoot import cli
 from surefoot.algorithms.planner import Past, Planner, Proposal
 from surefoot.algorithms.prime import Prime
+from surefoot.certify import Claims, Rows
 from surefoot.study import Study, StudyReader
 from surefoot.study.proof.encoding import packed, unpacked
 from tests.study.test_follower import create, linear
 from tests.study.test_verification import edit
-from tests.study.toys import Rounds, toy_problem, toy_study
+from tests.study.toys import Rounds, open_ledger, toy_problem, toy_study
 
 PAIRS = {"noise": sf.Gaussian(), "trust": "pairs"}
 
@@ -183,6 +184,34 @@ def test_algorithms_without_a_kernel_have_a_chain_too(tmp_path: Path) -> None:
     assert "a reward was changed" in refused(path)
 
 
+def test_a_certificate_is_one_file(path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "c.json"
+    with pytest.raises(SystemExit) as end:
+        cli.main(["export", str(path), "--certificate", str(target)])
+    assert end.value.code == 0
+    found, study = sf.verify(target), sf.verify(path)
+    assert found
+    assert (found.claimed, found.fingerprint) == (study.claimed, study.fingerprint)
+    document = json.loads(target.read_text())
+
+    def changed(**values: object) -> str:
+        target.write_text(json.dumps(document | values))
+        return refused(target)
+
+    names = document["question"]["problem"]["arm_names"]
+    other = next(name for name in names if name != document["arm"])
+    assert "is not the arm that is proved" in changed(arm=other)
+    assert "fingerprint" in changed(phases=document["phases"][:-1])
+    assert "phase 0" in changed(phases=document["phases"][1:])
+    assert "phase 0" in changed(question=document["question"] | {"seed": "7"})
+    for key in ("layout", "commitment", "sums", "limits"):
+        first = document["phases"][0] | {key: document["phases"][1][key]}
+        if first != document["phases"][0]:
+            assert "phase 0" in changed(phases=[first, *document["phases"][1:]])
+    target.write_text("{}")
+    refused(target)
+
+
 def half_way(path: Path, **options: object) -> int:
     with create(path, **(PAIRS | options)) as study:
         while study.told < 60:
@@ -224,27 +253,58 @@ def test_a_question_cannot_be_changed(tmp_path: Path) -> None:
 
 @dataclass(eq=False)
 class Own(Planner):
-    """A planner that surefoot does not ship: it lets another one choose, twice as many pulls."""
+    """A planner that surefoot does not ship: all pairs alike, the leader against all others."""
 
+    pulls: int = 20
     name: ClassVar[str] = "own"
-    supports_misfit: ClassVar[bool] = False
 
     def begin_planning(self, past: Past) -> None:
-        self.asked_for = 0
+        self.proposed = 0
 
-    def propose(self, past: Past) -> Proposal | sf.StopReason:
-        self.asked_for += 1
-        inner = Prime().start(self.problem, self.settings, past.certifier.walks.boundary)
-        phase, made = inner.next_phase(), inner.commitment
-        assert phase is not None
-        assert made is not None
-        place = past.certifier.walks.places
-        claims = [replace_clocks(each, place[each.arms] + 1) for each in made.claims]
-        return Proposal(2 * phase.counts, phase.batches, phase.shared, claims, made.variances)
+    def propose(self, past: Past) -> Proposal:
+        self.proposed += 1
+        problem, walks = past.problem, past.certifier.walks
+        counts = np.full(problem.n_pairs, self.pulls)
+        if not past.tally.samples:
+            return Proposal(counts)
+        leader, means = self.best_guess(), past.tally.pair_means
+        arms = np.array([arm for arm in np.flatnonzero(walks.survivors) if arm != leader])
+        own = np.arange(*problem.offsets[leader : leader + 2])
+        worst = [problem.offsets[a] + means[problem.pairs_of(a)].argmin() for a in arms]
+        shares = Rows(np.arange(len(arms) + 1), np.array(worst), np.ones(len(arms)))
+        claims = Claims(leader, own, arms, walks.places[arms] + 1, shares, np.array(np.inf))
+        return Proposal(counts, claims=[claims])
 
 
-def replace_clocks(claims, clocks):  # type: ignore[no-untyped-def]
-    return claims._replace(clocks=clocks)
+KNOWN = {"noise": sf.Gaussian(0.5), "trust": "pairs"}
+
+
+def test_a_planner_of_ones_own_is_resumed_and_verified(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    with create(path, Own(), **KNOWN) as study:
+        for pull in [*study.ask()]:
+            study.tell(pull, linear(pull))
+        for pull in study.ask()[:5]:
+            study.tell(pull, linear(pull))
+    with pytest.raises(sf.InputError, match="If it is your own, give it"):
+        Study.open(path)
+    with open_ledger(path, Own()) as ledger:
+        assert ledger._run.algorithm.proposed == 0  # type: ignore[attr-defined]
+    with Study.open(path, algorithm=Own()) as study:
+        assert study.run(linear, "serial").certified
+    assert sf.verify(path)
+
+
+def test_another_planner_may_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    with create(path, Own(1), **KNOWN) as study:
+        for pull in study.ask():
+            study.tell(pull, linear(pull))
+    with Study.open(path, algorithm=Prime()) as study:
+        assert study.run(linear, "serial").certified
+    assert sf.verify(path)
+    with StudyReader(path) as reader:
+        assert "prime" in reader.log()["text"].iloc[-1]
 
 
 def test_the_same_seed_draws_other_streams_for_another_question(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,7 +19,7 @@ def command(
     from surefoot.display import printable
     from surefoot.study.verified import verify
 
-    found = verify(_file(study))
+    found = verify(study_file(study))
     if as_json:
         print(json.dumps(asdict(found), indent=1))
         raise typer.Exit(0 if found.certified else 1)
@@ -35,7 +34,3 @@ def command(
         )
         print(f"fingerprint: {found.fingerprint}")
     raise typer.Exit(0 if found.certified else 1)
-
-
-def _file(study: Path | None) -> Path:
-    return study_file(study)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -17,7 +18,7 @@ from surefoot.study.forecast import NEAR_TIE, is_near_tie, left_now
 from surefoot.study.lock import writer_of
 from surefoot.study.notes import Note
 from surefoot.study.proof.chain import Chain, ChainBroken, order_of
-from surefoot.study.proof.check import follow_plan
+from surefoot.study.proof.check import Sealed, follow_plan
 from surefoot.study.replay import Run
 from surefoot.study.standing import Standing, State
 from surefoot.study.storage import ReadStorage, Running
@@ -164,6 +165,7 @@ class StudyReader:
         Returns:
             The chain of digests over all closed phases.
         """
+        self._storage.check_pages()
         entries = self._storage.entries("head", "fingerprint")
         if entries.get("head") != self.description.head.hex():
             raise ChainBroken("the question was changed after the study was made")
@@ -188,6 +190,12 @@ class StudyReader:
             phase, kept = stored.layout(self.problem.n_pairs), (stored.plan, stored.link)
             follow_plan(chain, phase, stored.commitment, order_of(stored.pairs), kept)
         return chain
+
+    def sealed(self) -> Iterator[Sealed]:
+        """The closed phases as a checker wants them."""
+        for stored in self._storage.phases():
+            if stored.ending is not None:
+                yield self.description.sealed(stored)
 
     def _checked_by_run(self) -> Chain:
         run = Run(self.description, self._own_algorithm)

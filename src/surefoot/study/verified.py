@@ -12,6 +12,7 @@ from pathlib import Path
 
 from surefoot.algorithms import Algorithm, Result, Settings
 from surefoot.errors import InputError
+from surefoot.study.certificate import check_certificate
 from surefoot.study.reader import StudyReader
 from surefoot.study.storage import schema
 
@@ -47,6 +48,8 @@ def verify(path: str | os.PathLike[str], *, algorithm: Algorithm | None = None) 
     """Check whether a study file proves its answer, and that nobody has changed it.
 
     Args:
+        path: of the study, or of its certificate (.json), as `surefoot export --certificate` wrote
+            it.
         algorithm: only if the study was made with an algorithm without a kernel that surefoot does
             not ship.
 
@@ -56,6 +59,8 @@ def verify(path: str | os.PathLike[str], *, algorithm: Algorithm | None = None) 
     if not Path(path).is_file():
         schema.refuse_no_database(Path(path))
     try:
+        if Path(path).suffix == ".json":
+            return _certificate(Path(path))
         with StudyReader(path, algorithm=algorithm) as reader:
             return _verified(reader)
     except InputError as error:
@@ -70,6 +75,23 @@ def _verified(reader: StudyReader) -> Verified:
         intact=True,
         claimed=result.sentence,
         assumed=assumptions(result.settings, reader.description.boundary is not None),
+        phases=chain.phases,
+        pulls=result.samples,
+        fingerprint=chain.fingerprint,
+    )
+
+
+def _certificate(path: Path) -> Verified:
+    chain, result = check_certificate(path)
+    return Verified(
+        certified=result.certified,
+        sentence=_sentence(result, True, chain.phases),
+        intact=True,
+        claimed=result.sentence,
+        assumed=(
+            *assumptions(result.settings, has_kernel=True),
+            "the sums are those of the rewards in the study: single rewards are not in this file",
+        ),
         phases=chain.phases,
         pulls=result.samples,
         fingerprint=chain.fingerprint,

@@ -246,6 +246,15 @@ class ReadStorage:
                 f"{path} cannot be written ({error}): choose another place"
             ) from None
 
+    def check_pages(self) -> None:
+        """Refuse a file of which a part is missing or was overwritten, wherever it lies."""
+        verdict = " ".join(str(self._rows("PRAGMA quick_check(1)")[0][0]).split())
+        log, page = wal_of(self.path.resolve()), self._number("PRAGMA page_size")
+        if not (log.exists() and log.stat().st_size) and self.path.stat().st_size % page:
+            verdict = "its last page is cut"
+        if verdict != "ok":
+            raise StudyFileError(f"{self.path} is damaged ({verdict:.100}): restore it from a copy")
+
     def state_of_file(self) -> tuple[int, ...]:
         """Numbers that change whenever anybody may have changed anything."""
         files = [file for file in (self.path, wal_of(self.path.resolve())) if file.exists()]
