@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -16,11 +17,11 @@ from surefoot import cli
 from surefoot.algorithms.planner import Past, Planner, Proposal
 from surefoot.algorithms.prime import Prime
 from surefoot.certify import Claims, Rows
-from surefoot.study import Study, StudyReader
+from surefoot.study import Pull, Study, StudyReader
 from surefoot.study.proof.encoding import packed, unpacked
 from tests.study.test_follower import create, linear
 from tests.study.test_verification import edit
-from tests.study.toys import Rounds, open_ledger, toy_problem, toy_study
+from tests.study.toys import THETA, Rounds, open_ledger, toy_problem, toy_study
 
 PAIRS = {"noise": sf.Gaussian(), "trust": "pairs"}
 
@@ -329,3 +330,44 @@ def test_each_phase_has_its_own_streams(tmp_path: Path) -> None:
             study.tell(pull, linear(pull))
     assert [len(own) for own in found.values()] == [1, 1, 1]
     assert len(set.union(*found.values())) == 3
+
+
+def noisy(pull: Pull) -> float:
+    return float(pull.features @ THETA + 3 * pull.rng().normal())
+
+
+def within(pull: Pull) -> float:
+    return float(1 / (1 + np.exp(-noisy(pull))))
+
+
+@pytest.mark.parametrize(
+    ("options", "simulate"),
+    [
+        ({"noise": sf.Gaussian(3.0)}, noisy),
+        ({"noise": sf.Gaussian()}, noisy),
+        ({"noise": sf.Gaussian(equal=True)}, noisy),
+        ({"noise": sf.Gaussian(3.0), "misfit": 0.05}, noisy),
+        ({"noise": sf.Gaussian(), "trust": "pairs", "guide": "trend"}, noisy),
+        ({"noise": sf.Gaussian(), "trust": "pairs", "guide": "gaussian-process"}, noisy),
+        ({"noise": sf.Gaussian(), "trust": "pairs", "common_random_numbers": "auto"}, noisy),
+        ({"noise": sf.Bounded(0, 1), "trust": "pairs"}, within),
+    ],
+)
+def test_a_study_opened_again_and_again_has_the_same_bits(
+    tmp_path: Path, options: dict[str, object], simulate: Callable[[Pull], float]
+) -> None:
+    straight, broken = tmp_path / "straight.db", tmp_path / "broken.db"
+    with create(straight, budget=1_000, **options) as study:
+        study.run(simulate, "serial")
+    create(broken, budget=1_000, **options).close()
+    done = False
+    while not done:
+        with Study.open(broken) as study:
+            pulls = study.ask()
+            study.tell_many([(pull, simulate(pull)) for pull in pulls[: len(pulls) // 2]])
+        with Study.open(broken) as study:
+            study.tell_many([(pull, simulate(pull)) for pull in study.ask()])
+            done = study.done
+    expected, found = sf.verify(straight), sf.verify(broken)
+    assert found.intact
+    assert (found.fingerprint, found.sentence) == (expected.fingerprint, expected.sentence)

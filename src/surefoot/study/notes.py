@@ -1,4 +1,4 @@
-"""What the writer notes after each phase, so that readers need not replay the study to show it."""
+"""What the writer notes after each phase, for readers to show; it proves nothing."""
 
 from __future__ import annotations
 
