@@ -129,7 +129,6 @@ class Description:
             "versions": self.versions,
             "on_identical": self.on_identical,
             "boundary": None if self.boundary is None else boundary_to_dict(self.boundary),
-            "head": self.head.hex(),
         }
 
     @cached_property

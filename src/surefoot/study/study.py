@@ -110,7 +110,7 @@ class Study:
         now = time.time()
         standing = Standing(created=now, configuration=configuration, state="running", message=None)
         entries = description.to_entries() | standing.model_dump()
-        entries["fingerprint"] = entries["head"]
+        entries["head"] = entries["fingerprint"] = description.head.hex()
         schema.make(Path(path), {key: json.dumps(value) for key, value in entries.items()})
         return cls.open(path, algorithm=algorithm)
 
