@@ -75,14 +75,6 @@ def test_settings_come_back_from_a_file(settings: sf.Settings) -> None:
     assert again.noise.evidence == settings.noise.evidence
 
 
-def test_files_of_0_1_0_trust_their_model_and_equal_variances() -> None:
-    old = {"delta": 0.05, "noise": {"kind": "Gaussian", "scale": None}, "tolerance": 0.0}
-    settings = settings_from_dict(old)
-    assert (settings.trust, settings.guide) == ("model", None)
-    assert settings.common_random_numbers is False
-    assert settings.noise.evidence == "residual"
-
-
 def test_a_guide_of_ones_own_is_kept_by_its_name(path: Path) -> None:
     with make(path, guide="tests.study.test_asked:MINE") as study:
         counts = np.bincount([pull.pair for pull in study.ask()], minlength=8)

@@ -48,8 +48,7 @@ def verify(path: str | os.PathLike[str], *, algorithm: Algorithm | None = None) 
     """Check whether a study file proves its answer, and that nobody has changed it.
 
     Args:
-        path: of the study, or of its certificate (.json), as `surefoot export --certificate` wrote
-            it.
+        path: of the study, or of its certificate (.json), as `surefoot export` wrote it.
         algorithm: only if the study was made with an algorithm without a kernel that surefoot does
             not ship.
 
