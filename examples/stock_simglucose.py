@@ -127,7 +127,7 @@ def run(dosing: Dosing, budget: int, processes: int | None, folder: Path) -> sf.
     file = folder / f"stock-{name.replace('#', '-')}.db"
     if file.exists():
         study = sf.Study.open(file)
-        study.change_budget(budget)
+        study.change(budget=budget)
     else:
         study = sf.Study.create(
             file,

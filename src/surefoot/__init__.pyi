@@ -45,3 +45,5 @@ from .statistics import Outcome as Outcome
 from .statistics import Phase as Phase
 from .study import Study as Study
 from .study import StudyReader as StudyReader
+from .study import Verified as Verified
+from .study import verify as verify

@@ -26,6 +26,7 @@ COMMANDS = {
     "ask": "surefoot.commands.ask",
     "tell": "surefoot.commands.tell",
     "status": "surefoot.commands.status",
+    "verify": "surefoot.commands.verify",
     "export": "surefoot.commands.export",
     "backup": "surefoot.commands.backup",
     "report": "surefoot.commands.report",

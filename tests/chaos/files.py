@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot import Study, StudyReader
+from surefoot import Study, StudyReader, verify
 from tests.chaos.trial import Trial, apart
 from tests.dashboard.studies import create, finished_study, linear
 
@@ -36,6 +36,10 @@ STATEMENTS = [
     "UPDATE phases SET first_pull = -5",
     "UPDATE phases SET {note} = 'nonsense'",
     "UPDATE phases SET {note} = '{{}}'",
+    "UPDATE phases SET {proof} = x'80ff00'",
+    "UPDATE phases SET {proof} = NULL",
+    "UPDATE phases SET {proof} = 'nonsense' WHERE phase = 0",
+    "UPDATE phases SET {proof} = zeroblob(32)",
     "DROP TABLE {table}",
     "ALTER TABLE {table} RENAME TO other",
     "PRAGMA user_version = 99",
@@ -44,7 +48,9 @@ STATEMENTS = [
 KEYS = [
     *("id", "name", "problem", "settings", "algorithm", "options", "direction", "seed"),
     *("versions", "state", "message", "result", "created"),
+    *("boundary", "head", "fingerprint", "on_identical"),
 ]
+PROOF = ["commitment", "plan", "link", "rewards", "limits", "closing"]
 COLUMNS = ["pair", "phase", "state", "reward", "attempts", "losses", "started", "finished", "error"]
 
 
@@ -99,6 +105,7 @@ def _statements(number: int, generator: np.random.Generator) -> list[str]:
         "key": generator.choice(KEYS),
         "column": generator.choice(COLUMNS),
         "note": generator.choice(["summary", "planned", "finished", "phase"]),
+        "proof": generator.choice(PROOF),
         "table": table,
     }
     chosen = generator.choice(STATEMENTS, size=int(generator.integers(1, 3)), replace=False)
@@ -114,6 +121,7 @@ def _read(folder: Path, content: bytes, what: str) -> Trial:
 
 
 def _look(path: Path) -> None:
+    verify(path)
     with StudyReader(path) as reader:
         reader.status()
         reader.pulls()

@@ -180,5 +180,5 @@ def test_another_layout_than_was_pulled_is_refused(path: Path) -> None:
         study.tell_many([(pull.id, shared(pull)) for pull in study.ask()])
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE phases SET batches = 2 WHERE phase = 0")
-    with pytest.raises(InputError, match="comes out otherwise than it was pulled"):
+    with pytest.raises(InputError, match="phase 0: what was committed"):
         Study.open(path, algorithm=Blocks())

@@ -453,12 +453,15 @@ def test_more_can_be_said(tmp_path: Path) -> None:
     assert (asked.guide, asked.common_random_numbers) == ("my_guide:Mine", "auto")
     for old, new, what in [
         ('"auto"', "true", "common_random_numbers"),
-        ("my_guide:Mine", "tabular", "guide"),
         ("high = 1", "high = 2", "noise"),
         ("delta = 0.05", 'delta = 0.05\non_identical = "accept"', "on_identical"),
     ]:
         with pytest.raises(InputError, match=f"another question .*: {what} changed"):
             configure(tmp_path, text.replace(old, new) + ARMS).open_study()
+    other = text.replace("my_guide:Mine", "tabular") + "parallel = 8\n"
+    with configure(tmp_path, other + ARMS).open_study() as study:
+        assert study.description.settings.guide == "tabular"
+        assert study.description.settings.parallel == 8
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,12 @@ def test_a_summary_lost_with_a_killed_driver_is_written_again(path: Path) -> Non
             study.tell(pull.id, linear(pull))
     expected = _first_note(path)
     with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE phases SET finished = NULL, summary = NULL")
+        connection.execute(
+            "UPDATE phases SET finished = NULL, summary = NULL, rewards = NULL, limits = NULL, "
+            "closing = NULL"
+        )
+        connection.execute("DELETE FROM phases WHERE phase = 1")
+        connection.execute("DELETE FROM pulls WHERE phase = 1")
     connection.close()
     open_toy(path).close()
     expected.pop("expected_left")  # follows with the next pulls

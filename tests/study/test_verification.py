@@ -13,8 +13,8 @@ import pytest
 import surefoot as sf
 from surefoot import cli
 from surefoot.report import study_page
-from surefoot.study import StudyReader, verification
-from surefoot.study.replay import Run
+from surefoot.study import StudyReader, follower
+from surefoot.study.proof.check import Check
 from tests.study.test_follower import create, linear
 
 
@@ -100,9 +100,11 @@ def test_the_command_line_does_not_believe_an_edited_note(
     assert "NOT_VERIFIED" in shown()
 
 
-def test_an_edited_sentence_is_noticed(path: Path) -> None:
+def test_an_edited_sentence_is_not_shown(path: Path) -> None:
     edit_notes(path, lambda note: note | {"sentence": "all of them are best"})
-    not_certified(path)
+    with StudyReader(path) as reader:
+        assert "all of them" not in (reader.status().sentence or "")
+        assert reader.recorded.certified
 
 
 def test_altered_rewards_are_noticed(path: Path) -> None:
@@ -129,19 +131,19 @@ def test_rewards_that_change_under_a_reader_are_noticed(path: Path) -> None:
         assert not reader.status().certified
 
 
-def test_a_study_is_replayed_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs: list[Run] = []
+def test_a_study_is_checked_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checks: list[Check] = []
 
-    class Counted(Run):
+    class Counted(Check):
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments)
-            runs.append(self)
+            checks.append(self)
 
-    monkeypatch.setattr(verification, "Run", Counted)
+    monkeypatch.setattr(follower, "Check", Counted)
     with StudyReader(path) as reader:
         for _ in range(3):
             assert reader.status().certified
             assert reader.recorded.certified
         edit(path, "UPDATE pulls SET attempts = 2")  # another state of the file, the same rewards
         assert reader.status().certified
-    assert len(runs) == 1
+    assert len(checks) == 1

@@ -32,7 +32,7 @@ class Algorithm(ABC):
 
     `start` binds a copy to a problem; then `next_phase` and `update` alternate until `next_phase`
     gives None. The state is a function of (problem, settings, options, outcomes): resuming a run is
-    replaying its outcomes.
+    feeding it what was pulled.
 
     Subclasses write `begin` (set up the state), `next_counts` (the next pulls, or why to stop) and
     `learn` (an outcome). They may set `leader` and `survivors`, and put what decided into

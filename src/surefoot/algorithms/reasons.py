@@ -58,9 +58,8 @@ class StopReason(Enum):
         'on_identical = "accept" goes on all the same.'
     )
     NOT_VERIFIED = (
-        "The answer noted in the file could not be confirmed by its rewards, so it is no "
-        "certificate: go back to a copy that nobody has changed, or open the study with the "
-        "algorithm and the version of surefoot that it was made with."
+        "The file does not prove the answer noted in it, so it is no certificate: "
+        "`surefoot verify` says what was changed; go back to a copy that nobody has changed."
     )
     INDIFFERENCE_ZONE = (
         "One arm is left. It is best with the stated confidence only if the best arm is ahead of "

@@ -33,6 +33,14 @@ def command(
     arms: Annotated[
         bool, typer.Option("--arms", help="One row per arm instead: .csv or .parquet.")
     ] = False,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--certificate",
+            help="The proof alone instead, a .json file for `surefoot verify`.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Write every pull with its pair, reward, times and errors, whole or not at all."""
     from surefoot.display import printable
@@ -40,6 +48,9 @@ def command(
     from surefoot.errors import InputError
     from surefoot.study import StudyReader
 
+    if certificate is not None:
+        _write_certificate(study_file(study), certificate)
+        return
     if output is None:
         output = Path("arms.csv" if arms else "pulls.csv")
     of_pulls = {".csv": _write_csv, ".parquet": _write_parquet, ".json": _write_json}
@@ -57,6 +68,22 @@ def _arms_csv(reader: StudyReader, output: Path) -> None:
     from surefoot.display import spreadsheet_safe
 
     spreadsheet_safe(_arms(reader)).to_csv(output, index=False)
+
+
+def _write_certificate(study: Path, output: Path) -> None:
+    from surefoot.display import printable
+    from surefoot.drafts import replaced_file
+    from surefoot.errors import InputError
+    from surefoot.study import StudyReader
+    from surefoot.study.certificate import certificate_of
+
+    if output.suffix != ".json":
+        raise InputError(f"{output} ends in {output.suffix!r}: a certificate is a .json file")
+    with StudyReader(study) as reader:
+        document = certificate_of(reader)
+    with replaced_file(output) as draft:
+        draft.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    print(f"{output}: {printable(document['claimed'])}")
 
 
 def _arms_parquet(reader: StudyReader, output: Path) -> None:

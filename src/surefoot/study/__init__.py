@@ -4,6 +4,7 @@ from surefoot.study.errors import StudyFileError, StudyInterrupted, StudyLocked,
 from surefoot.study.pull import Pull
 from surefoot.study.reader import StudyReader
 from surefoot.study.study import Study
+from surefoot.study.verified import Verified, verify
 
 __all__ = [
     "Pull",
@@ -13,4 +14,6 @@ __all__ = [
     "StudyLocked",
     "StudyPaused",
     "StudyReader",
+    "Verified",
+    "verify",
 ]

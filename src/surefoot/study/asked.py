@@ -19,9 +19,7 @@ def settings_to_dict(settings: Settings) -> dict[str, Any]:
 
 
 def settings_from_dict(stored: dict[str, Any]) -> Settings:
-    """Rebuild what `settings_to_dict` wrote. A file of version 0.1 says nothing of trust, guide or
-    common random numbers: it trusts its model.
-    """
+    """Rebuild what `settings_to_dict` wrote."""
     return Settings(**(dict(stored) | {"noise": noise_from_dict(stored["noise"])}))
 
 

@@ -128,12 +128,23 @@ class StudyConfig:
         study = Study.open(self.file, algorithm=self.values.algorithm.build() if own else None)
         try:
             self._refuse_changes(study)
-            if study.description.settings.budget != self.values.budget:
-                study.change_budget(self.values.budget)
+            self._change(study)
         except BaseException:
             study.close()
             raise
         return study
+
+    def _change(self, study: Study) -> None:
+        """Go on with what may change: the budget, and of the rest what the file says."""
+        values, settings = self.values, study.description.settings
+        named = {"guide", "parallel"} & values.model_fields_set
+        changed = {
+            key: getattr(values, key)
+            for key in ("budget", *sorted(named))
+            if getattr(values, key) != getattr(settings, key)
+        }
+        if changed:
+            study.change(**changed)
 
     def description(self) -> Description:
         """What a new study would be asked; nothing is stored."""
@@ -180,7 +191,7 @@ class StudyConfig:
             now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         if "noise" not in values.model_fields_set:
             del now["noise"]
-        for key in ("trust", "guide", "common_random_numbers", "objective", "parallel"):
+        for key in ("trust", "common_random_numbers", "objective"):
             if key in values.model_fields_set:
                 now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         for key in ("on_identical", "seed"):

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any, Literal, get_args
 
 from surefoot.algorithms import Algorithm, Settings, stored_algorithm
+from surefoot.algorithms.planner import Planner
+from surefoot.certify import Boundary
 from surefoot.errors import InputError
 from surefoot.problem import RobustProblem
 from surefoot.statistics import Outcome
 from surefoot.study.asked import settings_from_dict, settings_to_dict, with_guide
 from surefoot.study.errors import StudyFileError
 from surefoot.study.input import whole_seed
+from surefoot.study.proof.boundary import boundary_from_dict, boundary_to_dict
+from surefoot.study.proof.chain import head_of, order_of, rewards_of
+from surefoot.study.proof.check import Sealed
 from surefoot.study.storage import StoredPhase
 
 Direction = Literal["maximize", "minimize"]
 OnIdentical = Literal["refuse", "accept"]
+# of the settings, those that a certificate speaks of; others may change while a study runs
+ASKED = (
+    *("delta", "noise", "tolerance", "misfit", "trust", "confidence", "on_misfit"),
+    "common_random_numbers",
+)
 # what comes of values that are not what was written
 UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError)
 
@@ -32,6 +43,7 @@ class Description:
             it as measured.
         seed: from which each pull's random stream is derived.
         on_identical: what follows if all pulls of a pair give one reward; see `Replicates`.
+        boundary: of the kernel; None if the algorithm draws its own conclusions.
     """
 
     id: str
@@ -43,7 +55,8 @@ class Description:
     direction: Direction
     seed: int
     versions: dict[str, str]
-    on_identical: OnIdentical = "accept"  # files of the first version do not say
+    on_identical: OnIdentical
+    boundary: Boundary | None
 
     @classmethod
     def fresh(
@@ -66,7 +79,7 @@ class Description:
             raise InputError(
                 f'on_identical={on_identical!r} is not known: choose "refuse" or "accept"'
             )
-        return cls(
+        made = cls(
             id=secrets.token_hex(8),
             name=name,
             problem=problem,
@@ -75,9 +88,11 @@ class Description:
             options=algorithm.options(),
             direction=direction,
             seed=secrets.randbits(128) if seed is None else whole_seed(seed),
-            versions={package: version(package) for package in ("surefoot", "numpy", "scipy")},
+            versions=versions_here(),
             on_identical=on_identical,
+            boundary=None,
         )
+        return replace(made, boundary=_boundary_of(made.start(algorithm)))
 
     @property
     def sign(self) -> int:
@@ -113,16 +128,29 @@ class Description:
             "seed": str(self.seed),  # beyond 64 bits: as text, every JSON reader keeps it
             "versions": self.versions,
             "on_identical": self.on_identical,
+            "boundary": None if self.boundary is None else boundary_to_dict(self.boundary),
         }
+
+    @cached_property
+    def head(self) -> bytes:
+        """The digest of the question, with which the chain of a study's phases begins."""
+        settings = settings_to_dict(self.settings)
+        question = {
+            "problem": self.problem.to_dict(),
+            **{key: settings[key] for key in ASKED},
+            "direction": self.direction,
+            "seed": str(self.seed),
+            "on_identical": self.on_identical,
+            "boundary": None if self.boundary is None else boundary_to_dict(self.boundary),
+        }
+        if self.boundary is None:
+            question |= {"algorithm": self.algorithm, "options": self.options}
+        return head_of(question)
 
     @classmethod
     def from_entries(cls, entries: dict[str, Any]) -> Description:
         """Rebuild what `to_entries` wrote."""
-        missing = [
-            field.name
-            for field in fields(cls)
-            if field.name not in entries and field.default is MISSING
-        ]
+        missing = [field.name for field in fields(cls) if field.name not in entries]
         if missing:
             raise StudyFileError(
                 f"the study file is damaged: it lacks {', '.join(missing)}; restore it from a copy"
@@ -141,6 +169,9 @@ class Description:
             raise TypeError("a name is no text")
         if entries["direction"] not in get_args(Direction):
             raise ValueError(f"direction is {entries['direction']!r}")
+        if entries["on_identical"] not in get_args(OnIdentical):
+            raise ValueError(f"on_identical is {entries['on_identical']!r}")
+        boundary = entries["boundary"]
         return cls(
             id=entries["id"],
             name=entries["name"],
@@ -151,7 +182,8 @@ class Description:
             direction=entries["direction"],
             seed=whole_seed(int(entries["seed"])),
             versions=dict(entries["versions"]),
-            on_identical=entries.get("on_identical", "accept"),
+            on_identical=entries["on_identical"],
+            boundary=None if boundary is None else boundary_from_dict(boundary),
         )
 
     def start(self, algorithm: Algorithm | None = None) -> Algorithm:
@@ -163,7 +195,13 @@ class Description:
                 f"{self.options}, not with {chosen.name!r} and "
                 f"{chosen.options()}: give the same algorithm, or start a new study"
             )
-        return chosen.start(self.problem, with_guide(self.signed_settings))
+        return chosen.start(self.problem, with_guide(self.signed_settings), self.boundary)
+
+    def going_on_with(self, algorithm: Algorithm | None) -> Description:
+        """Return the same question for another planner: with a kernel, any may go on."""
+        if self.boundary is None or not isinstance(algorithm, Planner):
+            return self
+        return replace(self, algorithm=algorithm.name, options=algorithm.options())
 
     def outcome(self, phase: StoredPhase) -> Outcome:
         """The outcome of a complete phase, summed and put into batches in the order of the pulls'
@@ -172,6 +210,27 @@ class Description:
         n_pairs = self.problem.n_pairs
         rewards = self.sign * phase.rewards
         return Outcome.from_rewards(phase.layout(n_pairs), n_pairs, phase.pairs, rewards)
+
+    def sealed(self, phase: StoredPhase) -> Sealed:
+        """Return a closed phase with the digests of what is there, and those that were stored."""
+        ending = phase.ending
+        if ending is None or not phase.usable:
+            raise StudyFileError(
+                f"the study file is damaged: phase {phase.index} was closed without all of its "
+                "rewards; restore it from a copy"
+            )
+        return Sealed(
+            phase=phase.layout(self.problem.n_pairs),
+            commitment=phase.commitment,
+            limits=ending.limits,
+            outcome=self.outcome(phase),
+            order=order_of(phase.pairs),
+            rewards=rewards_of(phase.rewards),
+            plan=phase.plan,
+            link=phase.link,
+            kept_rewards=ending.rewards,
+            closing=ending.closing,
+        )
 
     def full_options(self, algorithm: type[Algorithm] | None = None) -> dict[str, Any]:
         """All options: a file of an earlier version leaves some of them unsaid. The algorithm is
@@ -187,3 +246,15 @@ class Description:
             raise InputError(
                 f"{error}. If it is your own, give it: Study.open(path, algorithm=YourAlgorithm(…))"
             ) from None
+
+
+def versions_here() -> dict[str, str]:
+    """Return the versions of all that plans."""
+    return {package: version(package) for package in ("surefoot", "numpy", "scipy")}
+
+
+def _boundary_of(run: Algorithm) -> Boundary | None:
+    """Return the boundary of a run's kernel; there is none where nothing is to be decided."""
+    if isinstance(run, Planner) and hasattr(run, "certifier"):
+        return run.certifier.walks.boundary
+    return None

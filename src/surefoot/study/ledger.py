@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from surefoot.algorithms import Algorithm, Result
 from surefoot.errors import InputError
 from surefoot.progress import Snapshot
-from surefoot.study.description import Description
+from surefoot.study.description import Description, versions_here
 from surefoot.study.forecast import expected_left, is_near_tie, left_now
 from surefoot.study.notes import Note
 from surefoot.study.phase import OpenPhase
 from surefoot.study.pull import Pull, PullFactory, Report
-from surefoot.study.replay import Run
+from surefoot.study.replay import Run, refuse_another_plan
 from surefoot.study.standing import Standing, State
 from surefoot.study.storage import Running, StoredPhase, WriteStorage
+
+CHANGEABLE = {"budget", "guide", "parallel"}
 
 
 class Ledger:
@@ -42,7 +46,19 @@ class Ledger:
             standing.state,
             standing.message,
         )
-        self._load(Description.from_entries(entries))
+        self._load(Description.from_entries(entries).going_on_with(algorithm))
+        self._say_what_changed(entries)
+
+    def _say_what_changed(self, entries: Mapping[str, Any]) -> None:
+        """Say in the log if other versions, or another planner, go on with the study."""
+        now = self.description.to_entries() | {"versions": versions_here()}
+        changed = {
+            key: now[key]
+            for key in ("algorithm", "options", "versions")
+            if now[key] != json.loads(json.dumps(entries[key]))
+        }
+        if changed and not self.done:
+            self.storage.log(f"goes on after {self.told} rewards with {changed}", **changed)
 
     @property
     def done(self) -> bool:
@@ -164,19 +180,26 @@ class Ledger:
                 self.storage.release_failed()
                 self._set_state("running", None)
 
-    def change_budget(self, budget: int | None) -> None:
-        """Replay with another budget, and keep it if every phase comes out as it was pulled."""
+    def change(self, settings: Mapping[str, Any]) -> None:
+        """Go on with other settings that are no part of the question, and say so in the log."""
         with self.mutex:
+            for name in settings.keys() - CHANGEABLE:
+                raise InputError(
+                    f"{name} is part of the question, so it cannot be changed: start a new study, "
+                    f"or change {', '.join(sorted(CHANGEABLE))}"
+                )
+            asked = self.description.settings
+            description = replace(self.description, settings=replace(asked, **settings))
+            budget = description.settings.budget
             if budget is not None and budget < self._next_number:
                 raise InputError(
                     f"budget={budget} is below the {self._next_number} pulls that "
                     f"were asked for already"
                 )
-            description = replace(
-                self.description, settings=replace(self.description.settings, budget=budget)
-            )
             self._refuse_other_plans(description)
-            self.storage.set_entries(settings=description.to_entries()["settings"])
+            said = [f"{name} from {getattr(asked, name)} to {settings[name]}" for name in settings]
+            text = f"changed {', '.join(said)} after {self.told} rewards"
+            self.storage.log(text, settings=description.to_entries()["settings"])
             self._set_state("running", None)
             self._load(description)
 
@@ -216,16 +239,16 @@ class Ledger:
     _forecast_due: bool
 
     def _load(self, description: Description) -> None:
-        """Replay what is stored, and go on with the phase that is open or plan the next one."""
+        """Feed what is stored, and go on with the phase that is open or plan the next one."""
         self.description, self._run = description, Run(description, self._own_algorithm)
-        self._make_pull = PullFactory(description.problem, description.id, description.seed)
+        self._factory = PullFactory(description.problem, description.id, description.seed)
         self._next_number, self._expected_left, self._forecast_due = 0, None, False
-        unfinished = self._run.replay(self._counted(self.storage.phases()))
-        if self._run.history:
-            known = self._noted() or self._note_phase(Note.of(self.result))
+        unfinished = self._run.feed(self._counted(self.storage.phases()))
+        if self._run.history and (known := self._noted()):
             self._forecast_due = not known.has_forecast
             self._expected_left = known.expected_left
-        self._phase = OpenPhase(unfinished) if unfinished else self._plan()
+        self._phase = self._opened(OpenPhase(unfinished)) if unfinished else self._plan()
+        self._advance()
 
     def _counted(self, phases: Iterable[StoredPhase]) -> Iterator[StoredPhase]:
         for phase in phases:
@@ -237,19 +260,25 @@ class Ledger:
         while self._phase is not None and not self._phase.missing:
             if len(self._run.history) == self._phase.stored.index:
                 self._run.take(self._phase.stored)
-            self._note_phase(Note.of(self.result))
+            assert self._run.ending is not None
+            note = Note.of(self.result).to_json()
+            self.storage.finish_phase(self._phase.stored.index, note, self._run.ending)
             self._forecast_due = True
             self._phase = self._plan()
 
     def _plan(self) -> OpenPhase | None:
         """Store the next phase, or that there is none."""
-        planned = self._run.next_phase()
-        if planned is None:
+        phase = self._run.plan(self._next_number)
+        if phase is None:
             self._finish()
             return None
-        phase = OpenPhase.planned(planned, self._next_number, self.description.seed)
         self.storage.add_phase(phase.stored)
         self._next_number += phase.size
+        return self._opened(phase)
+
+    def _opened(self, phase: OpenPhase) -> OpenPhase:
+        """Let pulls have the streams of a phase."""
+        self._make_pull = self._factory.seeded(self._run.seed_of(phase.stored))
         return phase
 
     def _finish(self) -> None:
@@ -268,12 +297,14 @@ class Ledger:
 
     def _note_phase(self, note: Note) -> Note:
         """Store what is known after the last complete phase, for readers."""
-        self.storage.finish_phase(len(self._run.history) - 1, note.to_json())
+        self.storage.change_note(len(self._run.history) - 1, note.to_json())
         return note
 
     def _refuse_other_plans(self, description: Description) -> None:
+        if self.description.boundary is not None:
+            return
         try:
-            Run(description, self._own_algorithm).replay(self.storage.phases())
+            refuse_another_plan(description, self._own_algorithm, self.storage.phases())
         except InputError:
             raise InputError(
                 f"{self.description.algorithm} planned with its budget of "

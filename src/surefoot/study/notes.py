@@ -1,4 +1,4 @@
-"""What the writer notes after each phase, so that readers need not replay the study to show it."""
+"""What the writer notes after each phase, for readers to show; it proves nothing."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Note(BaseModel):
         evidence, boundary: the statistic of each arm and what it was compared with.
         expected_left: a forecast of the pulls to come, once it has been worked out.
         attained_confidence: how sure the rewards made one of the arm; None where nobody said.
+        skewness: of the differences that decide, where they are taken for normal.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -41,6 +42,7 @@ class Note(BaseModel):
     evidence: list[float] | None = None
     expected_left: float | None = None
     attained_confidence: float | None = None
+    skewness: float | None = None
 
     @classmethod
     def of(cls, result: Result) -> Self:
@@ -58,6 +60,7 @@ class Note(BaseModel):
             boundary=last.boundary if last else None,
             evidence=_worth_keeping(last.evidence) if last else None,
             attained_confidence=result.attained_confidence,
+            skewness=result.skewness,
         )
 
     @classmethod

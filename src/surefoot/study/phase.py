@@ -28,18 +28,6 @@ class OpenPhase:
         self._waiting = deque((stored.first_pull + missing).tolist())
         self._blocks = _blocks(stored) if stored.shared and stored.batches else None
 
-    @classmethod
-    def planned(cls, phase: Phase, first_pull: int, study_seed: int) -> OpenPhase:
-        """A new phase, its pairs in a random order: a drift meets all of them alike."""
-        # two numbers: no pull's stream
-        source = np.random.SeedSequence(study_seed, spawn_key=(phase.index, 1))
-        grouped: IntArray = np.repeat(np.arange(len(phase.counts)), phase.counts)
-        pairs = np.random.default_rng(source).permutation(grouped)
-        rewards = np.full(len(pairs), np.nan)
-        return cls(
-            StoredPhase(phase.index, first_pull, pairs, rewards, phase.batches, phase.shared)
-        )
-
     @property
     def size(self) -> int:
         return len(self.stored.pairs)
@@ -101,6 +89,14 @@ class OpenPhase:
     def hold_back(self, numbers: set[int]) -> None:
         """Do not hand these out."""
         self._waiting = deque(number for number in self._waiting if number not in numbers)
+
+
+def shuffled(phase: Phase, seed: int) -> IntArray:
+    """Return the pairs of a new phase in a random order: a drift meets all of them alike."""
+    # two numbers: no pull's stream
+    source = np.random.SeedSequence(seed, spawn_key=(phase.index, 1))
+    grouped: IntArray = np.repeat(np.arange(len(phase.counts)), phase.counts)
+    return np.random.default_rng(source).permutation(grouped)
 
 
 def _blocks(stored: StoredPhase) -> IntArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,8 +34,9 @@ def refuse_reserved(parameter_names: Iterable[str]) -> None:
 class Pull:
     """What a simulator is given.
 
-    The random streams depend on the study's seed and on the number of the pull, or of its block,
-    alone: a retry, on any machine and in any order, gives the same reward.
+    The random streams depend on the study's question and seed, on what was planned for the phase
+    and on the number of the pull, or of its block, alone: a retry, on any machine and in any order,
+    gives the same reward.
 
     Attributes:
         id: the number of the pull, 0 for the first of the study.
@@ -44,7 +46,7 @@ class Pull:
         arm, perturbation: their names.
         parameters: what is to be simulated, the perturbed arm, by name.
         features: (n_features,) the feature map's image of the parameters.
-        study_seed: the seed of the whole study.
+        study_seed: from which all streams of the study's phase are derived.
         block: with common random numbers, the number of the block whose streams this pull shares
             with one pull of every other pair in it; None if its streams are its own.
         own_values: the arm's own parameters, in the order of `parameters`; None if only its pairs
@@ -128,6 +130,12 @@ class PullFactory:
         self._problem, self._study, self._seed = problem, study, study_seed
         self._known: dict[int, _Values] = {}
         self._nominal: dict[int, tuple[Value, ...] | None] = {}
+
+    def seeded(self, seed: int) -> PullFactory:
+        """Return a factory of the same study whose pulls have other streams."""
+        other = copy.copy(self)
+        other._seed = seed
+        return other
 
     def __call__(self, number: int, phase: int, pair: int, block: int | None = None) -> Pull:
         known = self._known.get(pair)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -16,12 +17,15 @@ from surefoot.study.follower import Follower
 from surefoot.study.forecast import NEAR_TIE, is_near_tie, left_now
 from surefoot.study.lock import writer_of
 from surefoot.study.notes import Note
+from surefoot.study.proof.chain import Chain, ChainBroken, order_of
+from surefoot.study.proof.check import Sealed, follow_plan
 from surefoot.study.replay import Run
 from surefoot.study.standing import Standing, State
 from surefoot.study.storage import ReadStorage, Running
 from surefoot.study.storage.reading import (
     CORRECTION_COLUMNS,
     FAILURE_COLUMNS,
+    LOG_COLUMNS,
     PHASE_COLUMNS,
     PULL_COLUMNS,
 )
@@ -123,35 +127,93 @@ class StudyReader:
 
     @property
     def result(self) -> Result:
-        """The answer after the last complete phase, by replaying what came since the last look."""
+        """The answer after the last closed phase, by feeding what came since the last look."""
+        if self.description.boundary is not None:
+            return self.recorded
         if self._run is None:
             self._run = Run(self.description, self._own_algorithm)
-        self._run.replay(self._storage.phases(since=len(self._run.history)))
+        self._run.feed(self._storage.phases(since=len(self._run.history)))
         self._run.next_phase()  # finds out whether the run is over
         return self._run.result
 
     @property
     def recorded(self) -> Result:
-        """The same answer from what the writer noted after each phase: nothing is planned anew.
+        """The same answer without any algorithm: nothing is planned.
 
-        So it is quick, and needs no algorithm that surefoot does not ship. Where the notes do not
-        tell all, of many arms, it is `result`. At the end the study is replayed: what is noted is
-        certified only if it follows from the rewards.
+        What is certified follows from the commitments and rewards by the kernel. For algorithms
+        without one it is what the writer noted after each phase (`result`, where the notes do not
+        tell all, of many arms); at the end the algorithm is fed, and has to agree.
         """
         note = self._last_note()
-        if note is None or note.reason == StopReason.RUNNING.name:
+        over = note is not None and note.reason != StopReason.RUNNING.name
+        if self.description.boundary is not None or note is None or not over:
+            if over:
+                self._follower.refresh()
             found = self._follower.result()
             return self.result if found is None else found
         return self._verification.confirmed(note) or self._unconfirmed(note)
+
+    @property
+    def over(self) -> bool:
+        """Whether the study has its answer, or ended without one."""
+        note = self._last_note()
+        return note is not None and note.reason != StopReason.RUNNING.name
+
+    def check(self) -> Chain:
+        """Check that nothing was changed; an error says in one sentence what was.
+
+        Returns:
+            The chain of digests over all closed phases.
+        """
+        self._storage.check_pages()
+        if self._storage.entries("head").get("head") != self.description.head.hex():
+            raise ChainBroken("the question was changed after the study was made")
+        before = None
+        while True:
+            has_kernel = self.description.boundary is not None
+            chain = self._checked_by_kernel() if has_kernel else self._checked_by_run()
+            stored = self._storage.entries("fingerprint").get("fingerprint")
+            if stored == chain.fingerprint:
+                return chain
+            if stored == before:  # else a running study may have closed a phase meanwhile
+                raise ChainBroken(
+                    f"{chain.phases} phases are there, but the fingerprint is of others: the last "
+                    "phases were dropped or replaced"
+                )
+            before = stored
+
+    def _checked_by_kernel(self) -> Chain:
+        follower = self._follower
+        follower.refresh()
+        follower.result()
+        if follower.check is None or follower.broken is not None:
+            raise ChainBroken(follower.broken or "the study has no kernel")
+        chain = follower.check.chain
+        for stored in self._storage.phases(since=chain.phases):
+            if stored.ending is not None:
+                raise ChainBroken(f"phase {stored.index} was closed, but its note is missing")
+            phase, kept = stored.layout(self.problem.n_pairs), (stored.plan, stored.link)
+            follow_plan(chain, phase, stored.commitment, order_of(stored.pairs), kept)
+        return chain
+
+    def sealed(self) -> Iterator[Sealed]:
+        """The closed phases as a checker wants them."""
+        for stored in self._storage.phases():
+            if stored.ending is not None:
+                yield self.description.sealed(stored)
+
+    def _checked_by_run(self) -> Chain:
+        run = Run(self.description, self._own_algorithm)
+        run.feed(self._storage.phases())
+        return run.chain
 
     def status(self) -> Status:
         """How the study is: cheap enough to ask every second."""
         standing = Standing.from_entries(
             self._storage.entries("created", "configuration", "state", "message")
         )
-        counts, known = self._storage.counts(), self._last_note()
+        counts, known, over = self._storage.counts(), self._last_note(), self.over
         writer = writer_of(self.path)
-        over = known is not None and known.reason != StopReason.RUNNING.name
         answer = self.recorded if over else None
         left = left_now(
             known.expected_left if known else None, counts.phase_pulls, counts.phase_told
@@ -227,6 +289,12 @@ class StudyReader:
         import pandas as pd
 
         return pd.DataFrame(self._storage.correction_rows(), columns=list(CORRECTION_COLUMNS))
+
+    def log(self) -> pd.DataFrame:
+        """One row for whatever was changed beside the question: when, and what."""
+        import pandas as pd
+
+        return pd.DataFrame(self._storage.log_rows(), columns=list(LOG_COLUMNS))
 
     def pulls_per_minute(self, minutes: int = 60) -> pd.DataFrame:
         """Rewards per minute: columns `minute` (seconds since 1970) and `pulls`, none empty."""

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from surefoot.algorithms import Algorithm, Result
 from surefoot.errors import InputError
 from surefoot.study.description import Description
-from surefoot.study.phase import OpenPhase
 from surefoot.study.pull import Pull, PullFactory
 from surefoot.study.replay import Run
 from surefoot.study.worker import as_reward
@@ -29,11 +28,11 @@ def rehearse(
             numbers where the simulator names files by them.
     """
     run, number = Run(description, algorithm), first_pull
-    make = PullFactory(description.problem, description.id, description.seed)
-    while planned := run.next_phase():
-        phase = OpenPhase.planned(planned, number, description.seed)
+    factory = PullFactory(description.problem, description.id, description.seed)
+    while phase := run.plan(number):
+        make = factory.seeded(run.seed_of(phase.stored))
         for pull in phase.take(phase.size):
-            asked = make(pull, planned.index, phase.pair(pull), phase.block(pull))
+            asked = make(pull, phase.stored.index, phase.pair(pull), phase.block(pull))
             reward = reward_of(simulator, asked)
             description.refuse_impossible(pull, reward)
             phase.set_reward(pull, reward)

@@ -1,4 +1,8 @@
-"""A study's state is a function of what is stored: opening one is replaying its outcomes."""
+"""A study's state is a function of what is stored: opening one is feeding its phases to a kernel.
+
+No planner is asked what it would have done: each closed phase was committed to before its rewards,
+the chain shows that nothing was changed since, and the kernel draws its own conclusions.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,25 @@ from surefoot.statistics import Phase
 from surefoot.study.description import Description
 from surefoot.study.errors import StudyFileError
 from surefoot.study.input import LARGEST_REWARD
+from surefoot.study.phase import OpenPhase, shuffled
+from surefoot.study.proof.chain import (
+    Chain,
+    Closing,
+    order_of,
+    phase_seed,
+    plan_of,
+    rewards_of,
+    sums_of,
+)
+from surefoot.study.proof.check import follow, follow_plan, limits_for, proving
+from surefoot.study.proof.encoding import (
+    commitment_bytes,
+    commitment_from,
+    layout_bytes,
+    limits_bytes,
+)
 from surefoot.study.replicates import Replicates
-from surefoot.study.storage import StoredPhase
+from surefoot.study.storage import Ending, StoredPhase
 
 
 class Run:
@@ -23,11 +44,15 @@ class Run:
 
     Attributes:
         algorithm: what plans and concludes.
+        chain: the digests of the phases so far.
+        ending: the proof of the last phase that was taken, to be stored with it.
     """
 
     def __init__(self, description: Description, algorithm: Algorithm | None) -> None:
         self._description = description
         self.algorithm = description.start(algorithm)
+        self.chain = Chain(description.head)
+        self.ending: Ending | None = None
         self._replicates = Replicates(description.problem.n_pairs, description.settings.noise)
 
     @property
@@ -46,6 +71,34 @@ class Run:
         """The phase to pull now, or None when the study is over."""
         return None if self._repeats_itself else self.algorithm.next_phase()
 
+    def plan(self, first_pull: int) -> OpenPhase | None:
+        """Return the next phase, to be stored before any of its rewards; None if there is none."""
+        planned = self.next_phase()
+        if planned is None:
+            return None
+        made = self.algorithm.commitment
+        commitment = commitment_bytes(*((made.claims, made.variances) if made else ((), None)))
+        layout = layout_bytes(planned.counts, planned.batches, planned.shared)
+        plan = plan_of(layout, commitment)
+        pairs = shuffled(planned, phase_seed(self._description.head, planned.index, plan))
+        return OpenPhase(
+            StoredPhase(
+                planned.index,
+                first_pull,
+                pairs,
+                np.full(len(pairs), np.nan),
+                planned.batches,
+                planned.shared,
+                commitment,
+                plan,
+                self.chain.link(plan, order_of(pairs)),
+            )
+        )
+
+    def seed_of(self, stored: StoredPhase) -> int:
+        """Return the number from which the streams of a phase are derived."""
+        return phase_seed(self._description.head, stored.index, stored.plan)
+
     @property
     def _repeats_itself(self) -> bool:
         """Whether the rewards cannot be those of a noisy simulator."""
@@ -57,19 +110,40 @@ class Run:
         return refuses and self._replicates.no_ground_for_certificate
 
     def take(self, stored: StoredPhase) -> None:
-        """Learn from a complete phase."""
-        self.algorithm.update(self._description.outcome(stored))
+        """Learn from the phase that was planned or recalled last, now that it is complete."""
+        outcome = self._description.outcome(stored)
+        self.algorithm.update(outcome)
         self._replicates.add(stored.pairs, stored.rewards)
+        limits = limits_bytes(self.algorithm.limits)
+        closing = Closing(rewards_of(stored.rewards), sums_of(outcome), limits)
+        self.ending = Ending(closing.rewards, limits, self.chain.close(stored.link, closing))
 
-    def replay(self, phases: Iterable[StoredPhase]) -> StoredPhase | None:
-        """Take the complete phases; gives back the phase that is still open, if there is one."""
+    def feed(self, phases: Iterable[StoredPhase]) -> StoredPhase | None:
+        """Take the closed phases; gives back the phase that is still open, if there is one."""
         for stored in phases:
             self._refuse_damage(stored)
-            self._refuse_another_plan(stored)
-            if not stored.complete:
+            if stored.ending is None:
+                self._recall_open(stored)
                 return stored
-            self.take(stored)
+            self._take_closed(stored)
         return None
+
+    def _take_closed(self, stored: StoredPhase) -> None:
+        sealed = self._description.sealed(stored)
+        follow(self.chain, sealed)
+        with proving(stored.index):
+            claims, variances = commitment_from(sealed.commitment)
+            self.algorithm.recall(sealed.phase, claims, variances)
+            self.algorithm.update(sealed.outcome, limits=limits_for(claims, sealed.limits))
+        self._replicates.add(stored.pairs, stored.rewards)
+
+    def _recall_open(self, stored: StoredPhase) -> None:
+        """Finish a phase as it was committed, whatever would be planned now."""
+        phase = stored.layout(self._description.problem.n_pairs)
+        kept = stored.plan, stored.link
+        follow_plan(self.chain, phase, stored.commitment, order_of(stored.pairs), kept)
+        with proving(stored.index):
+            self.algorithm.recall(phase, *commitment_from(stored.commitment))
 
     def _refuse_damage(self, stored: StoredPhase) -> None:
         if (np.abs(stored.rewards) >= LARGEST_REWARD).any():  # not so where there is none (NaN)
@@ -78,15 +152,17 @@ class Run:
                 "computed with; restore it from a copy"
             )
 
-    def _refuse_another_plan(self, stored: StoredPhase) -> None:
-        planned, pulled = self.next_phase(), stored.layout(self._description.problem.n_pairs)
+
+def refuse_another_plan(
+    description: Description, algorithm: Algorithm | None, phases: Iterable[StoredPhase]
+) -> None:
+    """Refuse a description with which an algorithm without a kernel would have pulled otherwise."""
+    run = Run(description, algorithm)
+    for stored in phases:
+        planned, pulled = run.next_phase(), stored.layout(description.problem.n_pairs)
         if planned is None or not _same(planned, pulled):
-            raise InputError(
-                f"replaying the study, phase {stored.index} comes out otherwise than it was "
-                "pulled: another version of surefoot or numpy, or another kind of processor, plans "
-                "it differently, or its rewards were changed. Go on where it was begun, with "
-                f"{self._description.versions}"
-            )
+            raise InputError(f"phase {stored.index} would have been another")
+        run.feed([stored])
 
 
 def _same(one: Phase, other: Phase) -> bool:

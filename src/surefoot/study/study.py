@@ -107,10 +107,10 @@ class Study:
         configuration: dict[str, Any] | None = None,
     ) -> Study:
         """Make a new study file from a description that is made already; the rest as `create`."""
-        description.start(algorithm)  # refuses what cannot work before there is a file
         now = time.time()
         standing = Standing(created=now, configuration=configuration, state="running", message=None)
         entries = description.to_entries() | standing.model_dump()
+        entries["head"] = entries["fingerprint"] = description.head.hex()
         schema.make(Path(path), {key: json.dumps(value) for key, value in entries.items()})
         return cls.open(path, algorithm=algorithm)
 
@@ -119,7 +119,8 @@ class Study:
         """Open a study to go on where it stopped, one process at a time; else use StudyReader.
 
         Args:
-            algorithm: only if the study was made with an algorithm that surefoot does not ship.
+            algorithm: needed if the study was made with an algorithm that surefoot does not ship. A
+                study with a kernel may go on with any planner.
         """
         storage = WriteStorage(path)
         try:
@@ -260,9 +261,14 @@ class Study:
         with Runner(self._ledger, simulator, executor, limits, progress) as runner:
             return runner.run()
 
-    def change_budget(self, budget: int | None) -> None:
-        """Allow more pulls, or fewer. No other setting may change: this one only cuts a run off."""
-        self._ledger.change_budget(budget)
+    def change(self, **settings: Any) -> None:
+        """Change how the study goes on, not what it is asked; the log says so.
+
+        Args:
+            settings: any of budget (None: no limit), guide and parallel, as in `create`. The phase
+                that is open is finished as it was planned.
+        """
+        self._ledger.change(settings)
 
     @property
     def how_to_go_on(self) -> str:

@@ -45,7 +45,7 @@ class Verification:
     def _replay(self) -> Result | None:
         try:
             run = Run(self._description, self._algorithm)
-            run.replay(self._storage.phases())
+            run.feed(self._storage.phases())
             run.next_phase()  # finds out whether the run is over
         except InputError:
             return None
@@ -64,6 +64,9 @@ def _pieces(phases: Iterator[StoredPhase]) -> Iterator[bytes]:
         yield len(phase.pairs).to_bytes(8, "big")
         yield phase.pairs.tobytes()
         yield phase.rewards.tobytes()
+        yield phase.commitment
+        yield phase.plan + phase.link
+        yield b"".join(phase.ending or ())
 
 
 def _same(one: Note, other: Note) -> bool:

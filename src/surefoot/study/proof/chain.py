@@ -60,7 +60,8 @@ def order_of(pairs: IntArray) -> bytes:
 
 def rewards_of(rewards: Array) -> bytes:
     """Return the digest of a phase's rewards as measured, in the order of their numbers."""
-    return digest("rewards", rewards.astype("<f8").tobytes())
+    whole = rewards + 0.0  # SQLite keeps no −0.0
+    return digest("rewards", whole.astype("<f8").tobytes())
 
 
 def sums_of(outcome: Outcome) -> bytes:

@@ -6,7 +6,8 @@ draws its own conclusions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from surefoot.arrays import Array
@@ -42,6 +43,42 @@ class Sealed:
     closing: bytes
 
 
+def follow(chain: Chain, sealed: Sealed) -> None:
+    """Add a closed phase to a chain; an error says in one sentence what does not fit."""
+    follow_plan(chain, sealed.phase, sealed.commitment, sealed.order, (sealed.plan, sealed.link))
+    closing = Closing(sealed.rewards, sums_of(sealed.outcome), sealed.limits)
+    chain.check_closing(sealed.link, closing, (sealed.kept_rewards, sealed.closing))
+
+
+def follow_plan(
+    chain: Chain, phase: Phase, commitment: bytes, order: bytes, stored: tuple[bytes, bytes]
+) -> None:
+    """Refuse a phase whose stored plan and link are not those of a chain's next one."""
+    if phase.index != chain.phases:
+        raise ChainBroken(
+            f"phase {chain.phases} is missing: phase {phase.index} stands in its place"
+        )
+    layout = layout_bytes(phase.counts, phase.batches, phase.shared)
+    chain.check_link(plan_of(layout, commitment), order, stored)
+
+
+@contextmanager
+def proving(index: int) -> Iterator[None]:
+    """Say of which phase a proof is refused."""
+    try:
+        yield
+    except (ValueError, IndexError) as error:  # InputError among them
+        raise ChainBroken(f"phase {index} proves nothing: {error!s:.200}") from error
+
+
+def limits_for(claims: Sequence[Claims], content: bytes) -> list[Array | None]:
+    """Return stored limits, if there is an entry for each of the claims."""
+    limits = limits_from(content)
+    if len(limits) != len(claims):
+        raise InputError(f"it has {len(claims)} claims, but limits for {len(limits)}")
+    return limits
+
+
 class Check:
     """Feeds a kernel with closed phases, each once and in order.
 
@@ -56,25 +93,14 @@ class Check:
 
     def take(self, sealed: Sealed) -> None:
         """Check a phase and score it; an error says in one sentence what is wrong with it."""
-        index, phase = self.chain.phases, sealed.phase
-        if phase.index != index:
-            raise ChainBroken(f"phase {index} is missing: phase {phase.index} stands in its place")
-        layout = layout_bytes(phase.counts, phase.batches, phase.shared)
-        plan = plan_of(layout, sealed.commitment)
-        self.chain.check_link(plan, sealed.order, (sealed.plan, sealed.link))
-        closing = Closing(sealed.rewards, sums_of(sealed.outcome), sealed.limits)
-        self.chain.check_closing(sealed.link, closing, (sealed.kept_rewards, sealed.closing))
-        try:
+        follow(self.chain, sealed)
+        with proving(sealed.phase.index):
             self._score(sealed)
-        except (ValueError, IndexError) as error:  # InputError among them
-            raise ChainBroken(f"phase {index} proves nothing: {error!s:.200}") from error
-        self.pulls += phase.samples
+        self.pulls += sealed.phase.samples
 
     def _score(self, sealed: Sealed) -> None:
         claims, variances = commitment_from(sealed.commitment)
-        limits = limits_from(sealed.limits)
-        if len(limits) != len(claims):
-            raise InputError(f"it has {len(claims)} claims, but limits for {len(limits)}")
+        limits = limits_for(claims, sealed.limits)
         committed = self.certifier.commit(sealed.phase, claims, variances)
         self.certifier.update(committed, sealed.outcome, _Stored(iter(limits)))
 

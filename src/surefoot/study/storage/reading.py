@@ -18,8 +18,9 @@ from surefoot.drafts import new_file
 from surefoot.errors import InputError
 from surefoot.study.errors import StudyFileError
 from surefoot.study.lock import wal_of
+from surefoot.study.proof.encoding import unpacked
 from surefoot.study.storage import connection, schema
-from surefoot.study.storage.records import PullCounts, Running, StoredPhase
+from surefoot.study.storage.records import Ending, PullCounts, Running, StoredPhase
 
 Row = tuple[Any, ...]
 
@@ -45,6 +46,7 @@ PHASE_COLUMNS = {
     "shared": int,
 }
 CORRECTION_COLUMNS = {"pull": int, "was": float, "became": float, "time": float}
+LOG_COLUMNS = {"time": float, "text": str}
 FAILURE_COLUMNS = {
     name: PULL_COLUMNS[name]
     for name in ("id", "pair", "state", "attempts", "losses", "started", "error")
@@ -86,7 +88,7 @@ class ReadStorage:
 
     def phases(self, since: int = 0) -> Iterator[StoredPhase]:
         """The phases in order, from the given one, each with its pulls."""
-        for index, first, count, batches, shared in self._layouts(since):
+        for index, first, count, batches, shared, *proof in self._layouts(since):
             found = self._table(
                 "SELECT pair, reward FROM pulls WHERE id >= ? AND id < ? ORDER BY id",
                 (int, float),
@@ -102,17 +104,20 @@ class ReadStorage:
                 pairs = np.array(list(map(itemgetter(0), found)), dtype=np.int64)
                 # no reward (None) becomes NaN
                 rewards = np.array(list(map(itemgetter(1), found)), dtype=np.float64)
-            yield StoredPhase(index, first, pairs, rewards, batches, shared == 1)
+                commitment, plan, link, ending = _proof(*proof)
+            yield StoredPhase(
+                index, first, pairs, rewards, batches, shared == 1, commitment, plan, link, ending
+            )
 
     def _layouts(self, since: int) -> list[Row]:
-        """Number, first pull, size, batches and whether streams are shared, of each phase."""
+        """Number, first pull, size, batches, whether streams are shared, proof, of each phase."""
         rows = self._table(
-            "SELECT phase, first_pull, pulls, batches, shared FROM phases "
-            "WHERE phase >= ? ORDER BY phase",
-            (int, int, int, int, int),
+            "SELECT phase, first_pull, pulls, batches, shared, commitment, plan, link, rewards, "
+            "limits, closing FROM phases WHERE phase >= ? ORDER BY phase",
+            (*(int,) * 5, *(bytes,) * 6),
             since,
         )
-        for index, _, count, batches, shared in rows:
+        for index, _, count, batches, shared, *_ in rows:
             if not 0 <= batches <= count or shared not in (0, 1):
                 raise StudyFileError(
                     f"{self.path} is damaged: phase {index} of {count} pulls has {batches} batches "
@@ -221,6 +226,12 @@ class ReadStorage:
             tuple(CORRECTION_COLUMNS.values()),
         )
 
+    def log_rows(self) -> list[Row]:
+        """The log as LOG_COLUMNS, in the order in which it was written."""
+        return self._table(
+            f"SELECT {', '.join(LOG_COLUMNS)} FROM log ORDER BY id", tuple(LOG_COLUMNS.values())
+        )
+
     def copy_to(self, path: Path) -> None:
         """Write everything that is stored at this moment to a new file."""
         try:
@@ -234,6 +245,15 @@ class ReadStorage:
             raise StudyFileError(
                 f"{path} cannot be written ({error}): choose another place"
             ) from None
+
+    def check_pages(self) -> None:
+        """Refuse a file of which a part is missing or was overwritten, wherever it lies."""
+        verdict = " ".join(str(self._rows("PRAGMA quick_check(1)")[0][0]).split())
+        log, page = wal_of(self.path.resolve()), self._number("PRAGMA page_size")
+        if not (log.exists() and log.stat().st_size) and self.path.stat().st_size % page:
+            verdict = "its last page is cut"
+        if verdict != "ok":
+            raise StudyFileError(f"{self.path} is damaged ({verdict:.100}): restore it from a copy")
 
     def state_of_file(self) -> tuple[int, ...]:
         """Numbers that change whenever anybody may have changed anything."""
@@ -275,3 +295,18 @@ class ReadStorage:
                 f"{self.path} is damaged ({type(error).__name__}: {error!s:.100}): restore it from "
                 "a copy"
             ) from error
+
+
+def _proof(
+    commitment: bytes,
+    plan: bytes,
+    link: bytes,
+    rewards: bytes | None,
+    limits: bytes | None,
+    closing: bytes | None,
+) -> tuple[bytes, bytes, bytes, Ending | None]:
+    """Return what was stored before a phase, and its ending if it is closed."""
+    ending = None
+    if rewards is not None and limits is not None and closing is not None:
+        ending = Ending(rewards, unpacked(limits), closing)
+    return unpacked(commitment), plan, link, ending

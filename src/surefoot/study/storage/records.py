@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +11,20 @@ from surefoot.arrays import Array, IntArray
 from surefoot.statistics import Phase
 from surefoot.study.errors import StudyFileError
 from surefoot.study.input import LARGEST_REWARD
+
+
+class Ending(NamedTuple):
+    """What is stored when a phase is closed.
+
+    Attributes:
+        rewards: the digest of its rewards.
+        limits: by which its evidence was lowered, as canonical bytes.
+        closing: the digest of the chain with it.
+    """
+
+    rewards: bytes
+    limits: bytes
+    closing: bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +38,9 @@ class StoredPhase:
         batches: into how many batches the pulls of each pair are put, in the order of their
             numbers; 0: it has none.
         shared: whether pulls of different pairs share random streams.
+        commitment: what it will be used for, as canonical bytes.
+        plan, link: digests that were stored before its first reward.
+        ending: what was stored when it was closed; None before.
     """
 
     index: int
@@ -31,6 +49,10 @@ class StoredPhase:
     rewards: Array
     batches: int = 0
     shared: bool = False
+    commitment: bytes = b""
+    plan: bytes = b""
+    link: bytes = b""
+    ending: Ending | None = None
 
     def layout(self, n_pairs: int) -> Phase:
         """The phase as it was planned."""

@@ -4,14 +4,19 @@ It is an SQLite database:
 
 - `study`: one row per key, value as JSON: id, name, created, versions, problem, settings,
   algorithm, options, direction, seed, configuration, state (running, paused or finished), message
-  (why), and result once it is finished.
-- `phases`: one row per phase; its pulls are `first_pull` to `first_pull + pulls − 1`; `batches`
-  says into how many the pulls of each pair are put, in the order of their numbers, and `shared`
-  whether pulls of different pairs share random streams; `summary` is JSON, written when it ends.
+  (why), and result once it is finished; boundary (as numbers), head (digest of the question) and
+  fingerprint (digest of all closed phases).
+- `phases`: one row per phase; pulls are `first_pull` to `first_pull + pulls − 1`; `batches` says
+  into how many the pulls of each pair are put, in the order of their numbers, and `shared` whether
+  pulls of different pairs share random streams. Stored before its first reward: `commitment` (what
+  it will be used for, packed), `plan` (digest of layout and commitment) and `link` (digest of that
+  and all before it). Stored when it ends, all at once: `summary` (JSON), `rewards` (their digest),
+  `limits` (by which evidence was lowered, packed) and `closing` (digest of all up to here).
 - `pulls`: one row per pull, made when its phase begins; `reward` is as measured, before any change
   of sign.
 - `running`: one row per pull that is being simulated, kept while the study runs.
 - `corrections`: one row per reward that was corrected.
+- `log`: one row for whatever else was changed, such as the budget.
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ from surefoot.study.lock import wal_of
 from surefoot.study.storage.connection import Connection
 
 APPLICATION = 0x53464F54  # "SFOT": stands in the header of every study file
-FORMAT = 4
+FORMAT = 5
 
 TABLES = (
     "CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -38,8 +43,14 @@ CREATE TABLE phases (
     batches INTEGER NOT NULL,
     shared INTEGER NOT NULL,
     planned REAL NOT NULL,
+    commitment BLOB NOT NULL,
+    plan BLOB NOT NULL,
+    link BLOB NOT NULL,
     finished REAL,
-    summary TEXT
+    summary TEXT,
+    rewards BLOB,
+    limits BLOB,
+    closing BLOB
 )""",
     """
 CREATE TABLE pulls (
@@ -66,6 +77,7 @@ CREATE TABLE corrections (
     became REAL NOT NULL,
     time REAL NOT NULL
 )""",
+    "CREATE TABLE log (id INTEGER PRIMARY KEY, time REAL NOT NULL, text TEXT NOT NULL)",
 )
 
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from surefoot.study.errors import StudyFileError
+from surefoot.study.proof.encoding import packed
 from surefoot.study.pull import Report
 from surefoot.study.storage.durable import DurableStorage
-from surefoot.study.storage.records import StoredPhase
+from surefoot.study.storage.records import Ending, StoredPhase
 
 
 class WriteStorage(DurableStorage):
@@ -20,8 +21,7 @@ class WriteStorage(DurableStorage):
         """Set values in the table `study`."""
         with self._transaction():
             self._connection.executemany(
-                "INSERT OR REPLACE INTO study VALUES (?, ?)",
-                [(key, _storable(json.dumps(value))) for key, value in entries.items()],
+                "INSERT OR REPLACE INTO study VALUES (?, ?)", _rows(entries)
             )
 
     def add_phase(self, phase: StoredPhase) -> None:
@@ -29,9 +29,12 @@ class WriteStorage(DurableStorage):
         index, first, pairs = phase.index, phase.first_pull, phase.pairs
         with self._transaction():
             self._connection.execute(
-                "INSERT INTO phases (phase, first_pull, pulls, batches, shared, planned) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (index, first, len(pairs), phase.batches, int(phase.shared), time.time()),
+                "INSERT INTO phases (phase, first_pull, pulls, batches, shared, planned, "
+                "commitment, plan, link) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(index, first, len(pairs), phase.batches, int(phase.shared), time.time()),
+                    *(packed(phase.commitment), phase.plan, phase.link),
+                ),
             )
             self._connection.executemany(
                 "INSERT INTO pulls (id, phase, pair) VALUES (?, ?, ?)",
@@ -39,12 +42,32 @@ class WriteStorage(DurableStorage):
             )
         self._shorten_wal()
 
-    def finish_phase(self, index: int, note: str) -> None:
-        """Store what is known after a phase."""
+    def finish_phase(self, index: int, note: str, ending: Ending) -> None:
+        """Close a phase: store what is known after it, and the proof of it, all at once."""
         with self._transaction():
             self._connection.execute(
-                "UPDATE phases SET finished = coalesce(finished, ?), summary = ? WHERE phase = ?",
-                (time.time(), note, index),
+                "UPDATE phases SET finished = coalesce(finished, ?), summary = ?, rewards = ?, "
+                "limits = ?, closing = ? WHERE phase = ?",
+                (time.time(), note, ending.rewards, packed(ending.limits), ending.closing, index),
+            )
+            self._connection.execute(
+                "INSERT OR REPLACE INTO study VALUES ('fingerprint', ?)",
+                (json.dumps(ending.closing.hex()),),
+            )
+
+    def change_note(self, index: int, note: str) -> None:
+        """Store what became known after a phase was closed."""
+        with self._transaction():
+            self._connection.execute("UPDATE phases SET summary = ? WHERE phase = ?", (note, index))
+
+    def log(self, text: str, **entries: Any) -> None:
+        """Set values in the table `study`, and say in the log that they changed."""
+        with self._transaction():
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO study VALUES (?, ?)", _rows(entries)
+            )
+            self._connection.execute(
+                "INSERT INTO log (time, text) VALUES (?, ?)", (time.time(), _storable(text))
             )
 
     def record(self, reports: Sequence[Report], final_failure: int | None = None) -> None:
@@ -112,6 +135,10 @@ class WriteStorage(DurableStorage):
         """Let failed pulls be tried again."""
         with self._transaction():
             self._connection.execute("UPDATE pulls SET state = 'waiting' WHERE state = 'failed'")
+
+
+def _rows(entries: Mapping[str, Any]) -> list[tuple[str, str | None]]:
+    return [(key, _storable(json.dumps(value))) for key, value in entries.items()]
 
 
 def _storable(text: str | None) -> str | None:
