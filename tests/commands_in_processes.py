@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
 
+import psutil
+
 from surefoot.study import StudyReader
 from tests.waiting import PATIENCE, wait_for
 
@@ -57,6 +59,11 @@ class Command:
         seconds = time.monotonic() - self.begun
         self.interrupt()
         return seconds
+
+    def seconds_until_children(self, number: int) -> float:
+        """Return how long after its first instruction more processes than these were running."""
+        driver = psutil.Process(self.pid)
+        return self.seconds_until(lambda: len(driver.children()) > number)
 
     def at(self, seconds: float) -> Self:
         """Wait for that moment after its first instruction."""

@@ -2,64 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-import numpy as np
-import psutil
 import pytest
 
 from surefoot.interrupts import EXIT_CODE, SENTENCE, deferred
-from tests.commands_in_processes import Command, Ending, busy_machine
-
-MOMENTS, AT_A_TIME, WORKERS = 30, 3, 2
-ANNOUNCEMENT = "surefoot: compiling"
-REPRODUCE = ("reproduce", "unit-sphere", "--quiet", "--runs", "1", "--processes", str(WORKERS))
-
-
-def test_a_command_can_be_interrupted_at_any_moment_of_its_start(tmp_path: Path) -> None:
-    """From the first instruction until the workers have begun, with two busy processes beside."""
-    with busy_machine(), ThreadPoolExecutor(AT_A_TIME) as pool:
-        start_up = max(pool.map(_seconds_until_workers, _folders(tmp_path, "whole", AT_A_TIME)))
-        shares = (np.arange(MOMENTS) + np.random.default_rng(0).random(MOMENTS)) / MOMENTS
-        moments = np.random.default_rng(1).permutation(start_up * shares)
-        endings = list(pool.map(_interrupted_after, _folders(tmp_path, "", MOMENTS), moments))
-    assert [ending for ending in endings if not _is_right(ending)] == []
-    assert any(SENTENCE in ending.words for ending in endings)
-
-
-def _is_right(ending: Ending) -> bool:
-    """One sentence, at once; a machine that is new to the program also announces compilation."""
-    said = [line for line in ending.words.splitlines() if not line.startswith(ANNOUNCEMENT)]
-    sentence = r"surefoot: interrupted.*the same command goes on.*"
-    right = len(said) == 1 and re.fullmatch(sentence, said[0]) is not None
-    return right and ending.code == EXIT_CODE and ending.seconds < 2.0
-
-
-def _folders(where: Path, name: str, count: int) -> Iterator[Path]:
-    for number in range(count):
-        folder = where / f"{name}{number}"
-        folder.mkdir()
-        yield folder
-
-
-def _seconds_until_workers(folder: Path) -> float:
-    command = Command(folder, *REPRODUCE)
-    driver = psutil.Process(command.pid)
-    # one more cleans up
-    return command.seconds_until(lambda: len(driver.children()) > WORKERS)
-
-
-def _interrupted_after(folder: Path, seconds: float) -> Ending:
-    return Command(folder, *REPRODUCE).at(seconds).interrupt()
-
 
 PRELUDE = """
 import os, signal, sys, time

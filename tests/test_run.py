@@ -1,21 +1,12 @@
-"""`surefoot run` as a process: interrupted at any moment, and in any locale."""
+"""`surefoot run` as a process: in any locale, and where nothing can be written."""
 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
-
-from surefoot.interrupts import EXIT_CODE
-from surefoot.study import StudyReader
-from tests.commands_in_processes import Command, Ending, busy_machine, told
-
-MOMENTS, AT_A_TIME = 30, 3
 RUN = ("run", "study.toml", "--quiet", "--processes", "2")
 STUDY = """
 delta = 0.05
@@ -42,39 +33,6 @@ def study_in(folder: Path) -> Path:
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
     (folder / "model.py").write_text(MODEL)
     return folder
-
-
-def test_it_can_be_interrupted_at_any_moment_of_its_start(tmp_path: Path) -> None:
-    """From the first instruction until rewards come in, with two busy processes beside."""
-    folders = [study_in(tmp_path / str(number)) for number in range(AT_A_TIME + MOMENTS)]
-    with busy_machine(), ThreadPoolExecutor(AT_A_TIME) as pool:
-        start_up = max(pool.map(seconds_until_a_reward, folders[:AT_A_TIME]))
-        shares = (np.arange(MOMENTS) + np.random.default_rng(0).random(MOMENTS)) / MOMENTS
-        moments = np.random.default_rng(1).permutation(start_up * shares)
-        endings = list(pool.map(interrupted_after, folders[AT_A_TIME:], moments))
-    assert [ending for ending in endings if not is_right(ending)] == []
-    for folder in folders:
-        assert (folder / "study.toml").read_text(encoding="utf-8") == STUDY
-        if (folder / "study.db").exists():
-            with StudyReader(folder / "study.db") as reader:
-                assert reader.status().state == "running"
-
-
-def is_right(ending: Ending) -> bool:
-    sentence = (
-        r"surefoot: (interrupted.*the same command goes on"
-        r"|stopped after \d+ pulls; run the study again to go on \(`surefoot run study.toml`\))\n"
-    )
-    said = re.fullmatch(sentence, ending.words) is not None
-    return said and ending.code == EXIT_CODE and ending.seconds < 2.0
-
-
-def seconds_until_a_reward(folder: Path) -> float:
-    return Command(folder, *RUN).seconds_until(lambda: told(folder) > 0)
-
-
-def interrupted_after(folder: Path, seconds: float) -> Ending:
-    return Command(folder, *RUN).at(seconds).interrupt()
 
 
 def surefoot(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -17,7 +17,7 @@ from tests.chaos.files import crafted, damaged
 from tests.chaos.inputs import configurations, tables
 from tests.chaos.kills import Kills
 from tests.chaos.load import Load
-from tests.chaos.signals import Signals
+from tests.chaos.signals import Signals, at_the_start
 from tests.chaos.trial import Suite, Trial
 from tests.study.killed import KINDS
 from tests.terminal import hear_signals
@@ -29,6 +29,7 @@ SUITES = [
     Suite("configurations", 2500, configurations),
     Suite("tables", 2500, tables),
     Suite("signals at the start", 30, Signals(latest=1.3)),
+    Suite("interrupts at the start", 30, at_the_start),
     Suite("clusters", 6, clusters),
     Suite("dashboard under load", 3, Load(half_sent=1200, readers=90)),
 ]

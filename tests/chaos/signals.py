@@ -16,7 +16,7 @@ from surefoot.interrupts import EXIT_CODE
 from surefoot.study import StudyReader
 from surefoot.study.config import StudyConfig
 from tests.chaos.trial import Trial
-from tests.commands_in_processes import Command, Ending, told
+from tests.commands_in_processes import Command, Ending, busy_machine, told
 
 CONFIGURATION = """
 delta = 0.05
@@ -35,6 +35,8 @@ def simulate(pull):
     return pull.parameters["dose"] + pull.rng().normal()
 """
 RUN = ("run", "study.toml", "--quiet", "--processes", "2")
+WORKERS = 2
+REPRODUCE = ("reproduce", "unit-sphere", "--quiet", "--runs", "1", "--processes", str(WORKERS))
 SENTENCE = r"surefoot: (interrupted.*the same command goes on|stopped after \d+ pulls; run .*)\n"
 PATIENCE = 10.0  # seconds from the signal to the end, on a machine that is busy
 
@@ -59,6 +61,33 @@ class Signals:
             broken = _disturb(disturbed, sent, seconds)
             yield Trial(f"{sent.name} after {seconds:.2f} s", broken)
         yield Trial("the end", None if _rewards(disturbed) == calm else "another end")
+
+
+def at_the_start(count: int, folder: Path, generator: np.random.Generator) -> Iterator[Trial]:
+    """Press Ctrl-C while a command compiles, imports or starts its workers, on a busy machine."""
+    with busy_machine():
+        start_up = Command(_empty(folder / "calm"), *REPRODUCE).seconds_until_children(WORKERS)
+        for number in range(count):
+            seconds = start_up * float(generator.random())
+            ending = Command(_empty(folder / str(number)), *REPRODUCE).at(seconds).interrupt()
+            broken = None
+            if ending.seconds > PATIENCE:
+                broken = f"it still ran {PATIENCE:g} s after the signal"
+            elif not _said_once(ending):
+                broken = f"exit code {ending.code}: {ending.words[-800:]!r}"
+            yield Trial(f"interrupt after {seconds:.2f} s", broken)
+
+
+def _said_once(ending: Ending) -> bool:
+    """A machine that is new to the program also announces compilation."""
+    lines = ending.words.splitlines()
+    said = "".join(f"{line}\n" for line in lines if not line.startswith("surefoot: compiling"))
+    return ending.code == EXIT_CODE and re.fullmatch(SENTENCE, said) is not None
+
+
+def _empty(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
 
 
 def _study(folder: Path) -> Path:
