@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import multiprocessing
 import signal
 import threading
@@ -113,6 +114,15 @@ def test_a_study_pauses_and_says_why(tmp_path: Path, executor: object) -> None:
         pytest.raises(StudyPaused, match=r"failed 1 times:\nTimeoutError: the simulator took"),
     ):
         study.run(TimeLimited(asleep, LIMIT), executor, retries=0)
+
+
+def test_a_dump_that_is_due_does_not_hold_up_forked_workers(tmp_path: Path) -> None:
+    """A worker forked while another dump of stacks is due sets its own limit all the same."""
+    faulthandler.dump_traceback_later(3600)
+    try:
+        test_a_study_pauses_and_says_why(tmp_path, 1)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def test_a_worker_that_does_not_come_back_is_ended() -> None:

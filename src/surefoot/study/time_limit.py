@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import faulthandler
 import multiprocessing
+import os
 import signal
 import threading
 import time
@@ -17,6 +18,9 @@ from surefoot.errors import InputError
 from surefoot.study.pull import Pull
 
 GRACE = 1.0  # seconds for a function to end after it was told to
+
+# a process forked while a dump is due would wait for ever for the thread that was to write it
+os.register_at_fork(before=faulthandler.cancel_dump_traceback_later)
 
 
 @dataclass(frozen=True)
