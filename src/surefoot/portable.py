@@ -42,7 +42,7 @@ class Portable:
                 data["arm_names"],
                 data["perturbation_names"],
                 data["parameter_names"],
-                data.get("categories"),  # files of version 0.1 have none
+                data.get("categories"),  # left out where all parameters are numbers
             )
         except KeyError as missing:
             raise InputError(f"a problem needs the entry {missing}: {WRITE_IT}") from None

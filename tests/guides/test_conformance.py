@@ -252,7 +252,7 @@ def test_a_large_smooth_problem_does_not_begin_with_all_its_pairs(guide: str) ->
 
 
 def test_no_reward_is_lost_when_a_guide_fails() -> None:
-    """The outcomes told before replay with another guide, and the run goes on from there."""
+    """The outcomes told before are fed with another guide, and the run goes on from there."""
     problem, theta = _problem(), np.array([1.0, -2.0, 0.5])
     simulator, outcomes = sf.LinearSimulator(problem, theta, 3.0, seed=6), []
     run = _started(problem, Broken(FAULTS["NaN"][0], after=3))

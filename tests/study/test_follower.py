@@ -1,4 +1,4 @@
-"""The answer read from a writer's notes is the answer of a replay, to the bit."""
+"""The answer read from a writer's notes is that of the algorithm fed anew, to the bit."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def same_history(one, other):
 
 
 @pytest.mark.parametrize("algorithm", ["prime", "robust-rage", "robust-static"])
-def test_record_and_replay_agree_after_every_phase(tmp_path, algorithm):
+def test_what_was_noted_and_what_is_fed_agree_after_every_phase(tmp_path, algorithm):
     path = tmp_path / "study.db"
     with create(path, algorithm) as study, StudyReader(path) as reader:
         while not study.done:
@@ -61,7 +61,7 @@ def test_a_phase_that_is_not_complete_changes_nothing(tmp_path):
         assert reader.recorded.samples == len(pulls)
 
 
-def test_an_algorithm_that_we_do_not_ship_needs_no_replay(tmp_path):
+def test_the_notes_of_an_algorithm_that_we_do_not_ship_are_enough(tmp_path):
     path = tmp_path / "toy.db"
     with toy_study(path) as study:
         study.run(linear, "serial")
@@ -97,7 +97,7 @@ def test_infinite_evidence_survives_the_file(tmp_path):
         ] * 2
 
 
-def test_where_the_notes_do_not_tell_all_it_is_replayed(tmp_path, monkeypatch):
+def test_where_the_notes_do_not_tell_all_the_algorithm_is_fed(tmp_path, monkeypatch):
     monkeypatch.setattr(notes, "MOST_EVIDENCE", 3)
     path = tmp_path / "study.db"
     with create(path) as study:

@@ -39,13 +39,6 @@ def test_every_kind_of_value_may_be_perturbed() -> None:
     assert built.coding.categories["model"] == ("logistic", "forest", "tree")
 
 
-def test_an_arm_may_also_be_called_by_what_does_not_vary() -> None:
-    rows = [{"name": "plain"}, {"arm": "model=forest, depth=8, scaled=true", "depth": 1}]
-    built = sf.RobustProblem.from_lists(ARMS, rows)
-    assert built.n_pairs == 3
-    assert built.perturbation_names[2] == "depth=1"
-
-
 def test_without_perturbations_nothing_goes_wrong() -> None:
     built = sf.RobustProblem.from_lists(ARMS)
     assert built.perturbation_names == ["none", "none"]

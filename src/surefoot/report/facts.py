@@ -166,10 +166,9 @@ def _options(described: Description) -> str:
     """The options that differ from the defaults; all of them if the algorithm is not known here."""
     try:
         defaults = algorithm_from(described.algorithm).options()
-        given = described.full_options()
     except InputError:
-        defaults, given = {}, described.options
-    differing = _differing(given, defaults)
+        defaults = {}
+    differing = _differing(described.options, defaults)
     return json.dumps(differing) if differing else "none differ"
 
 

@@ -21,7 +21,6 @@ from surefoot.study.sections import Config
 from surefoot.study.space import build_problem
 from surefoot.study.study import Study
 from surefoot.study.time_limit import TimeLimited
-from surefoot.tables.lists import long_names
 from surefoot.tables.numbers import numbers_from_csv, pair_numbers
 
 
@@ -51,8 +50,7 @@ class StudyConfig:
             self._features(),
             self.path.parent,
         )
-        if not self.file.exists():  # a study of an earlier version may have them, and goes on
-            refuse_reserved(problem.parameter_names)
+        refuse_reserved(problem.parameter_names)
         return problem
 
     def _import(self) -> None:
@@ -92,7 +90,7 @@ class StudyConfig:
 
     def _refuse_scales_by_position(self) -> None:
         """A list of scales would change its meaning with the order of arms or perturbations."""
-        if isinstance(self.values.noise.says.get("scale"), list) and not self.file.exists():
+        if isinstance(self.values.noise.says.get("scale"), list):
             raise InputError(
                 f"{self.path}: noise.scale is a list: give scales by name, such as "
                 'scale = { "arm / perturbation" = 2.0, others = 1.0 }, or the path of a CSV'
@@ -174,15 +172,16 @@ class StudyConfig:
         """
         asked, values = study.description, self.values
         algorithm = values.algorithm.build()
-        options = asked.full_options(type(algorithm) if algorithm.name == asked.algorithm else None)
+        same = algorithm.name == asked.algorithm
+        options = asked.options_of(type(algorithm)) if same else asked.options
         now: dict[str, Any] = {
-            "arms, perturbations or features": self._described_beside(asked.problem),
-            "noise": self._noise_beside(asked.settings.noise).to_dict(),
+            "arms, perturbations or features": self.problem().to_dict(),
+            "noise": self.settings.noise.to_dict(),
             "algorithm": [algorithm.name, values.algorithm.options_beside(options)],
             "direction": values.direction,
         }
         then: dict[str, Any] = {
-            "arms, perturbations or features": {"categories": None} | asked.problem.to_dict(),
+            "arms, perturbations or features": asked.problem.to_dict(),
             "noise": asked.settings.noise.to_dict(),
             "algorithm": [asked.algorithm, options],
             "direction": asked.direction,
@@ -205,25 +204,6 @@ class StudyConfig:
                 "Change it back to go on; for a new study write another file into it, such as "
                 f'file = "{self.file.stem}-2.db"'
             )
-
-    def _described_beside(self, stored: RobustProblem) -> dict[str, Any]:
-        """The problem as a study holds the one given: arms may have their names of version 0.1,
-        which did not keep what an arm is if nothing goes wrong.
-        """
-        described = {"categories": None} | self.problem().to_dict()
-        if stored.arm_names == long_names(self.values.arms.entries(self.path.parent)):
-            described["arm_names"] = stored.arm_names
-        if stored.arms is None:
-            del described["arms"]
-        return described
-
-    def _noise_beside(self, stored: Noise) -> Noise:
-        """The noise where a study holds the one given. Gaussian noise of an unknown scale meant
-        equal variances in version 0.1: where no more is said, the study decides.
-        """
-        section = self.values.noise
-        says_no_more = section.kind == stored.kind and not section.says and not stored.known
-        return stored if says_no_more else self.settings.noise
 
 
 def _settings(values: Config, noise: Noise) -> Settings:

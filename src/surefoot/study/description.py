@@ -189,7 +189,7 @@ class Description:
     def start(self, algorithm: Algorithm | None = None) -> Algorithm:
         """A fresh run; `algorithm` is needed only for one that surefoot does not ship."""
         chosen = algorithm or self._shipped()
-        if chosen.name != self.algorithm or chosen.options() != self.full_options(type(chosen)):
+        if chosen.name != self.algorithm or chosen.options() != self.options_of(type(chosen)):
             raise InputError(
                 f"the study was made with {self.algorithm!r} and options "
                 f"{self.options}, not with {chosen.name!r} and "
@@ -232,12 +232,9 @@ class Description:
             closing=ending.closing,
         )
 
-    def full_options(self, algorithm: type[Algorithm] | None = None) -> dict[str, Any]:
-        """All options: a file of an earlier version leaves some of them unsaid. The algorithm is
-        needed only if surefoot does not ship it.
-        """
-        known = type(self._shipped()) if algorithm is None else algorithm
-        return known.from_options(self.options).options()
+    def options_of(self, algorithm: type[Algorithm]) -> dict[str, Any]:
+        """All options: those that came after the file was made have their defaults."""
+        return algorithm.from_options(self.options).options()
 
     def _shipped(self) -> Algorithm:
         try:

@@ -85,7 +85,7 @@ class Follower:
         if state == self._state:
             return
         kept = islice(self._storage.phases(), len(self._seen))
-        if [_digest(stored) for stored in kept] != self._seen:
+        if [digest_of(stored) for stored in kept] != self._seen:
             self._begin()
         self._state = state
 
@@ -96,7 +96,7 @@ class Follower:
         self._tally = self._tally.after(outcome)
         self._replicates.add(stored.pairs, stored.rewards)
         self._history = [*self._history, self._record(outcome, note)]
-        self._seen.append(_digest(stored))
+        self._seen.append(digest_of(stored))
         self.pulls += len(stored.pairs)
 
     def _prove(self, stored: StoredPhase) -> None:
@@ -178,7 +178,7 @@ class Follower:
         return note
 
 
-def _digest(stored: StoredPhase) -> bytes:
+def digest_of(stored: StoredPhase) -> bytes:
     """Return a digest of all that was read of a phase."""
     proof = (stored.commitment, stored.plan, stored.link, *(stored.ending or ()))
     return digest("seen", stored.pairs.tobytes(), stored.rewards.tobytes(), *proof)

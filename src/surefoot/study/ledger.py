@@ -16,7 +16,7 @@ from surefoot.study.forecast import expected_left, is_near_tie, left_now
 from surefoot.study.notes import Note
 from surefoot.study.phase import OpenPhase
 from surefoot.study.pull import Pull, PullFactory, Report
-from surefoot.study.replay import Run, refuse_another_plan
+from surefoot.study.run import Run, refuse_another_plan
 from surefoot.study.standing import Standing, State
 from surefoot.study.storage import Running, StoredPhase, WriteStorage
 

@@ -13,13 +13,13 @@ from surefoot.algorithms import Algorithm, Result, Settings, StopReason
 from surefoot.problem import RobustProblem
 from surefoot.study.description import Description
 from surefoot.study.errors import StudyFileError
+from surefoot.study.fed import Fed
 from surefoot.study.follower import Follower
 from surefoot.study.forecast import NEAR_TIE, is_near_tie, left_now
 from surefoot.study.lock import writer_of
 from surefoot.study.notes import Note
 from surefoot.study.proof.chain import Chain, ChainBroken, order_of
 from surefoot.study.proof.check import Sealed, follow_plan
-from surefoot.study.replay import Run
 from surefoot.study.standing import Standing, State
 from surefoot.study.storage import ReadStorage, Running
 from surefoot.study.storage.reading import (
@@ -29,7 +29,6 @@ from surefoot.study.storage.reading import (
     PHASE_COLUMNS,
     PULL_COLUMNS,
 )
-from surefoot.study.verification import Verification
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Status:
-    """A study at one moment, read without replaying it.
+    """A study at one moment, as its file tells it.
 
     Attributes:
         state: "running", "paused" or "finished"; a study whose driver was killed is still
@@ -95,9 +94,7 @@ class StudyReader:
         standing = Standing.from_entries(entries)
         self.created, self.configuration = standing.created, standing.configuration
         self.how_to_go_on = standing.how_to_go_on
-        self._run: Run | None = None
-        self._own_algorithm = algorithm
-        self._verification = Verification(self.description, self._storage, algorithm)
+        self._fed = Fed(self.description, self._storage, algorithm)
         self._follower = Follower(self.description, self._storage)
 
     @property
@@ -130,11 +127,7 @@ class StudyReader:
         """The answer after the last closed phase, by feeding what came since the last look."""
         if self.description.boundary is not None:
             return self.recorded
-        if self._run is None:
-            self._run = Run(self.description, self._own_algorithm)
-        self._run.feed(self._storage.phases(since=len(self._run.history)))
-        self._run.next_phase()  # finds out whether the run is over
-        return self._run.result
+        return self._fed.run().result
 
     @property
     def recorded(self) -> Result:
@@ -151,7 +144,7 @@ class StudyReader:
                 self._follower.refresh()
             found = self._follower.result()
             return self.result if found is None else found
-        return self._verification.confirmed(note) or self._unconfirmed(note)
+        return self._fed.confirmed(note) or self._unconfirmed(note)
 
     @property
     def over(self) -> bool:
@@ -171,7 +164,7 @@ class StudyReader:
         before = None
         while True:
             has_kernel = self.description.boundary is not None
-            chain = self._checked_by_kernel() if has_kernel else self._checked_by_run()
+            chain = self._checked_by_kernel() if has_kernel else self._fed.run().chain
             stored = self._storage.entries("fingerprint").get("fingerprint")
             if stored == chain.fingerprint:
                 return chain
@@ -201,11 +194,6 @@ class StudyReader:
         for stored in self._storage.phases():
             if stored.ending is not None:
                 yield self.description.sealed(stored)
-
-    def _checked_by_run(self) -> Chain:
-        run = Run(self.description, self._own_algorithm)
-        run.feed(self._storage.phases())
-        return run.chain
 
     def status(self) -> Status:
         """How the study is: cheap enough to ask every second."""

@@ -8,7 +8,7 @@ from surefoot.algorithms import Algorithm, Result
 from surefoot.errors import InputError
 from surefoot.study.description import Description
 from surefoot.study.pull import Pull, PullFactory
-from surefoot.study.replay import Run
+from surefoot.study.run import Run
 from surefoot.study.worker import as_reward
 
 Simulate = Callable[[Pull], float]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -14,7 +13,7 @@ from surefoot.categories import Reader, Value
 from surefoot.errors import InputError
 from surefoot.features import Function
 from surefoot.problem import RobustProblem
-from surefoot.tables.labels import NO_PARAMETERS, arm_labels, labels, parameters_of
+from surefoot.tables.labels import NO_PARAMETERS, arm_labels, parameters_of
 from surefoot.tables.offsets import OffsetTable, Row, require_text, rows_from
 
 MOST_PAIRS = 2_000_000
@@ -40,7 +39,7 @@ def problem_from_rows(
 ) -> RobustProblem:
     """The same where perturbations are rows already; None: nothing goes wrong."""
     arms = ArmTable(entries, environment)
-    changes = [NOTHING_GOES_WRONG] if rows is None else arms.known(rows)
+    changes = [NOTHING_GOES_WRONG] if rows is None else arms.allowed(rows)
     table = OffsetTable(changes, arms.readers)
     require_size(table.n_pairs(len(arms.names)))
     own = [table.pairs_of(arm, row) for arm, row in zip(arms.names, arms.numbers, strict=True)]
@@ -95,12 +94,10 @@ class ArmTable:
         around = [_surrounding(self.readers[name], name, environment[name]) for name in environment]
         surroundings = np.tile(np.array(around).reshape(1, -1), (len(entries), 1))
         self.numbers: Array = np.hstack([np.array(columns).T, surroundings])
-        self.names, self._entries = arm_names(entries), entries
+        self.names = arm_names(entries)
 
-    def known(self, rows: Sequence[Row]) -> list[Row]:
-        """The rows, each of which must change parameters that there are, of an arm that there is.
-        An arm may also be called by all of its parameters, those that do not vary included.
-        """
+    def allowed(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """The rows, if each changes parameters that there are, of an arm that there is."""
         for number, row in enumerate(rows):
             unknown = [key for key in row.offsets if key not in self.readers]
             if unknown:
@@ -111,17 +108,13 @@ class ArmTable:
                     f"has, nor the environment: {hint}he parameters are {list(self.readers)}"
                 )
         called = set(self.names)
-        if all(row.arm is None or row.arm in called for row in rows):
-            return list(rows)
-        names = dict(zip(long_names(self._entries), self.names, strict=True))
-        names |= {name: name for name in self.names}
         for number, row in enumerate(rows):
-            if row.arm is not None and row.arm not in names:
+            if row.arm is not None and row.arm not in called:
                 raise InputError(
                     f"perturbations: {_place_of(number, row)} is for arm {row.arm!r}: the arms are "
                     f"{self.names[:10]}"
                 )
-        return [row if row.arm is None else replace(row, arm=names[row.arm]) for row in rows]
+        return rows
 
 
 def _place_of(number: int, row: Row) -> str:
@@ -131,15 +124,7 @@ def _place_of(number: int, row: Row) -> str:
 
 def arm_names(entries: Sequence[Mapping[str, Value]]) -> list[str]:
     """The names that entries give to their arms; where there are none, what varies among them."""
-    return _called(entries, arm_labels([parameters_of(entry) for entry in entries]))
-
-
-def long_names(entries: Sequence[Mapping[str, Value]]) -> list[str]:
-    """The same with all parameters, as arms without a name were called in version 0.1."""
-    return _called(entries, labels(entries))
-
-
-def _called(entries: Sequence[Mapping[str, Value]], own: list[str]) -> list[str]:
+    own = arm_labels([parameters_of(entry) for entry in entries])
     return [str(entry.get("name") or label) for entry, label in zip(entries, own, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""The contract of an algorithm: replaying, refusing, budgets, options."""
+"""The contract of an algorithm: resuming, refusing, budgets, options."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Contract(Harness):
             r.counts.tobytes() for r in second.history
         ]
 
-    def test_resuming_is_replaying(self) -> None:
+    def test_resuming_is_feeding_what_was_pulled(self) -> None:
         instance = classic(3, 0.3)
         run, simulator = self.begun(instance), self.simulator(instance, seed=3)
         outcomes: list[Outcome] = []

@@ -16,6 +16,7 @@ from surefoot.report import study_page
 from surefoot.study import StudyReader, follower
 from surefoot.study.proof.check import Check
 from tests.study.test_follower import create, linear
+from tests.study.toys import same_result
 
 
 @pytest.fixture(scope="module")
@@ -147,3 +148,26 @@ def test_a_study_is_checked_once(path: Path, monkeypatch: pytest.MonkeyPatch) ->
         edit(path, "UPDATE pulls SET attempts = 2")  # another state of the file, the same rewards
         assert reader.status().certified
     assert len(checks) == 1
+
+
+def test_one_reader_follows_an_algorithm_without_a_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    with create(path, "robust-rage") as study, StudyReader(path) as reader:
+        while not study.done:
+            study.tell_many([(pull.id, linear(pull)) for pull in study.ask()])
+            assert reader.result.samples == study.result.samples
+            assert reader.check().phases == len(study.result.history)
+        assert same_result(reader.result, study.result)
+
+
+def test_a_change_under_an_algorithm_without_a_kernel_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    with create(path, "robust-rage") as study:
+        study.run(linear, "serial")
+    with StudyReader(path) as reader:
+        assert reader.check().phases
+        assert reader.recorded.certified
+        edit(path, "UPDATE pulls SET reward = reward + 1 WHERE id = 0")
+        with pytest.raises(sf.InputError, match="phase 0: a reward was changed"):
+            reader.check()
+        assert reader.recorded.reason is sf.StopReason.NOT_VERIFIED
