@@ -11,6 +11,7 @@ the instances of other tables: if defaults flattered these, they would be worse 
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -220,7 +221,7 @@ def _table(means: Array, scales: Array, family: Family = "gaussian", **settings:
     problem = RobustProblem.from_pairs(
         np.arange(means.size, dtype=np.float64)[:, None], arms, features="tabular"
     )
-    told = {"noise": Gaussian(), "trust": "pairs"} | settings
+    told = {"noise": Gaussian(), "misfit": math.inf} | settings
     return Draw(problem, means.ravel(), scales.ravel(), told, family)
 
 
@@ -272,7 +273,7 @@ def _waves(rng: np.random.Generator) -> Draw:
     points = np.column_stack([x.ravel(), y.ravel()])
     arms = np.repeat(np.arange(12), 6)
     problem = RobustProblem.from_pairs(points, arms, features="quadratic")
-    told = {"noise": Gaussian(), "trust": "pairs", "tolerance": 0.2}
+    told = {"noise": Gaussian(), "misfit": math.inf, "tolerance": 0.2}
     return Draw(problem, np.asarray(means).ravel(), np.full(72, 0.8), told)
 
 

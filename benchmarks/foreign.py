@@ -26,7 +26,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 NAMES = ("clinic", "cartpole", "models", "simopt_inventory")
 PLAINLY = (
     'features = "tabular"',
-    'trust = "model"',
+    "misfit = 0",
     'noise = { kind = "gaussian", equal = true }',
     'on_misfit = "ignore"',
     "common_random_numbers = false",

@@ -6,6 +6,7 @@ The method was developed on this parabola, with other seeds than these: its rows
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -19,7 +20,7 @@ from benchmarks.table import Row
 from surefoot.noise import Gaussian
 from surefoot.problem import RobustProblem
 
-EXACT = {"trust": "model", "noise": Gaussian(0.3), "budget": 100_000}
+EXACT = {"misfit": 0.0, "noise": Gaussian(0.3), "budget": 100_000}
 PAPER = EXACT | {"confidence": "paper"}
 # what is tried, its features, its settings; errors of those that trust too much have no target
 CONTENDERS: list[tuple[str, str, dict[str, Any], float | None]] = [
@@ -32,7 +33,7 @@ CONTENDERS: list[tuple[str, str, dict[str, Any], float | None]] = [
     ("PRIME, quadratic, misfit 0.005, σ unknown", "quadratic",
      EXACT | {"misfit": 0.005, "noise": Gaussian()}, np.inf),
     ("PRIME, linear, misfit 0.2", "linear", EXACT | {"misfit": 0.2}, np.inf),
-    ("PRIME, pairs", "quadratic", EXACT | {"trust": "pairs"}, np.inf),
+    ("PRIME, pairs", "quadratic", EXACT | {"misfit": math.inf}, np.inf),
 ]  # fmt: skip
 CORNER = 0.02  # with deviations of this size two arms of the parabola tie
 

@@ -6,6 +6,7 @@ first look.
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
@@ -132,7 +133,7 @@ def _common_random_numbers() -> Iterator[Case]:
         "different by pair": np.array([0.9, 0.2, -0.8, 0.5, 0.0, 0.95]),
     }
     for (name, correlation), choice in product(shared.items(), (True, "auto")):
-        options = {"noise": Gaussian(), "trust": "pairs", "budget": BUDGET}
+        options = {"noise": Gaussian(), "misfit": math.inf, "budget": BUDGET}
         yield Case(
             f"common random numbers ({choice}), correlation {name}",
             TABULAR,
@@ -143,7 +144,7 @@ def _common_random_numbers() -> Iterator[Case]:
 
 
 def _bounded() -> Iterator[Case]:
-    options = {"noise": Bounded(0, 1), "trust": "pairs", "budget": LONGER}
+    options = {"noise": Bounded(0, 1), "misfit": math.inf, "budget": LONGER}
     low, high = rewards.rarely(0.995, 1.0, 0.0), rewards.rarely(0.005, 0.0, 1.0)
     kinds: dict[str, list[rewards.Draw]] = {
         "coins": [rewards.coin(p) for p in (0.5, 0.5, 0.5, 0.9, 0.2, 0.5)],
@@ -184,7 +185,7 @@ def _falls() -> Iterator[Case]:
     for rarity, beside, least in product((6, 20), (0.0, 0.05), (None, 60)):
         fall = rewards.falls(1 / rarity, beside)
         draws = [quiet, quiet, fall, rewards.normal(1.0), rewards.normal(-1.0), noisy]
-        options = {"noise": Gaussian(), "trust": "pairs", "budget": LONGER}
+        options = {"noise": Gaussian(), "misfit": math.inf, "budget": LONGER}
         said, asked = " of a pair that else is as quiet" if beside else "", ""
         if least is not None:
             tuned = Prime(tuning=Tuning(score_least=least))
@@ -241,7 +242,7 @@ def _shared_or_not() -> Iterator[Case]:
             TABULAR,
             0,
             _drawn(TABULAR, means, correlation=0.9),
-            {"noise": Gaussian(), "trust": "pairs", "common_random_numbers": choice},
+            {"noise": Gaussian(), "misfit": math.inf, "common_random_numbers": choice},
         )
 
 
@@ -250,7 +251,7 @@ def _games() -> Iterator[Case]:
         means = np.concatenate([np.array(row) for row in game])
         arms = np.repeat(np.arange(len(game)), len(game[0]))
         problem = RobustProblem.from_pairs(np.eye(len(means)), arms)
-        options = {"noise": Bounded(0, 1), "trust": "pairs", "delta": 0.1}
+        options = {"noise": Bounded(0, 1), "misfit": math.inf, "delta": 0.1}
         simulator = _drawn(problem, means, family="bernoulli")
         yield Case(f"game {name}", problem, 0, simulator, options, bound=0.1)
 

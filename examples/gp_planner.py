@@ -1,5 +1,6 @@
 """A planner that lets a Gaussian process of scikit-learn choose what to pull."""
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -50,7 +51,7 @@ if __name__ == "__main__":
         GaussianProcessPlanner(),
         delta=0.05,
         noise=sf.Gaussian(),
-        trust="pairs",
+        misfit=math.inf,
         tolerance=0.1,
     )
     print(result)

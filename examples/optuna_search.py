@@ -7,6 +7,7 @@ of its ten best policies has the smallest worst cost when demand and delivery ma
     python optuna_search.py
 """
 
+import math
 from pathlib import Path
 
 import optuna
@@ -52,7 +53,7 @@ if __name__ == "__main__":
         problem,
         delta=0.05,
         noise=sf.Gaussian(),
-        trust="pairs",
+        misfit=math.inf,
         common_random_numbers="auto",
         tolerance=0.5,
         direction=found.direction,

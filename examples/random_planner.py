@@ -1,5 +1,6 @@
 """A planner that chooses at random: it needs more pulls, and its certificate is as good as any."""
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -28,6 +29,6 @@ if __name__ == "__main__":
     problem = sf.RobustProblem.from_pairs(np.eye(6), [0, 0, 1, 1, 2, 2])
     simulator = sf.TableSimulator([1.0, 0.8, 0.9, 0.1, 1.5, 0.3], [0.5, 1.0, 0.2, 1.0, 2.0, 0.5], 3)
     result = sf.identify(
-        problem, simulator, RandomPlanner(), delta=0.05, noise=sf.Gaussian(), trust="pairs"
+        problem, simulator, RandomPlanner(), delta=0.05, noise=sf.Gaussian(), misfit=math.inf
     )
     print(result)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -134,7 +135,7 @@ def run(dosing: Dosing, budget: int, processes: int | None, folder: Path) -> sf.
             dosing.curved,  # features guide; the certificate does not rely on them
             delta=0.05,
             noise=sf.Gaussian(),
-            trust="pairs",
+            misfit=math.inf,
             common_random_numbers=True,
             budget=budget,
             seed=1,

@@ -157,7 +157,7 @@ def test_a_plan_is_made_before_anything_is_spent(
     assert "days" in output
     assert "Times are for pulls of 1.0 h, 1 at a time." in output
     assert not Path("study.db").exists()
-    Path("study.toml").write_text('trust = "model"\n' + Path("study.toml").read_text())
+    Path("study.toml").write_text("misfit = 0\n" + Path("study.toml").read_text())
     surefoot("plan", "study.toml", "--gap", "2", "--runs", "1", "-q")
     assert "3 features of rank 3" in capsys.readouterr().out
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.algorithms import Algorithm, Result, Settings, algorithm_from
+from surefoot.algorithms.options import default_misfit
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian, Noise
@@ -43,8 +44,7 @@ def identify(
     budget: int | None = None,
     confidence: Literal["valid", "paper"] = "valid",
     on_misfit: Literal["reject", "ignore"] = "reject",
-    misfit: float = 0.0,
-    trust: Literal["model", "pairs"] = "model",
+    misfit: float | None = None,
     guide: Any = None,
     common_random_numbers: bool | Literal["auto"] = False,
     objective: Literal["certify", "guess"] = "certify",
@@ -52,8 +52,16 @@ def identify(
 ) -> Result:
     """Find the arm with the best worst case, pulling the simulator phase by phase.
 
-    `algorithm` is a name or an instance; all that follows it is described in `Settings`.
+    `algorithm` is a name or an instance; all that follows it is described in `Settings`. `misfit`
+    must be given where pairs have features and the algorithm could do without a model.
     """
+    chosen = algorithm_from(algorithm)
+    if misfit is None and problem.dimension < problem.n_pairs and not chosen.needs_model:
+        raise InputError(
+            f"{problem.n_pairs} pairs have {problem.dimension} features: say how far rewards may "
+            "be from a linear function of these: misfit=0 (the model is exact), misfit=0.1 (means "
+            "are off by 0.1 at most), or misfit=math.inf (no model: pairs are compared directly)"
+        )
     settings = Settings(
         delta=delta,
         noise=noise,
@@ -61,8 +69,7 @@ def identify(
         tolerance=tolerance,
         budget=budget,
         on_misfit=on_misfit,
-        misfit=misfit,
-        trust=trust,
+        misfit=default_misfit(chosen) if misfit is None else misfit,
         guide=guide,
         common_random_numbers=common_random_numbers,
         objective=objective,
@@ -73,7 +80,7 @@ def identify(
             f"the simulator is {simulator!r:.80}, which has no pull(phase): give an object like "
             "LinearSimulator, or run a function of single pulls by Study.create(…).run(function)"
         )
-    run = algorithm_from(algorithm).start(problem, settings)
+    run = chosen.start(problem, settings)
     while phase := run.next_phase():
         run.update(simulator.pull(phase))
     return run.result

@@ -4,6 +4,7 @@ for an instance.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def settings_for(name: str, **changes: Any) -> Settings:
         "delta": 0.05,
         "noise": noise_for(name),
         "budget": 3000 if name in SPENDERS else None,
-        "trust": "pairs" if name in PEERS else "model",
+        "misfit": math.inf if name in PEERS else "model",
     }
     return Settings(**{**usual, **changes})
 

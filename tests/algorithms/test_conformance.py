@@ -25,7 +25,7 @@ def suite_of(name: str, **others: Any) -> type[AlgorithmSuite]:
     class Suite(AlgorithmSuite):
         certifies = name not in ZONES + SPENDERS and others.get("threshold") != "heuristic"
         spends_budget = name in SPENDERS
-        trust = "pairs" if name in PEERS else "model"
+        misfit = math.inf if name in PEERS else 0.0
 
         def make(self, instance: Instance) -> Algorithm:
             return made_for(name, instance, **others)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,17 +25,17 @@ def _run(noise: sf.Noise, scales: Any, seed: int = 1, **options: Any) -> sf.Resu
     return sf.identify(PROBLEM, simulator, delta=0.05, noise=noise, **options)
 
 
-@pytest.mark.parametrize("trust", ["model", "pairs"])
-def test_pairs_that_are_not_equally_noisy_refute_equal_noise(trust: str) -> None:
-    result = _run(sf.Gaussian(equal=True), UNEQUAL, trust=trust)
+@pytest.mark.parametrize("misfit", [0.0, math.inf])
+def test_pairs_that_are_not_equally_noisy_refute_equal_noise(misfit: float) -> None:
+    result = _run(sf.Gaussian(equal=True), UNEQUAL, misfit=misfit)
     assert result.reason is StopReason.NOISE_NOT_EQUAL
     assert not result.certified
     assert "Start anew with Gaussian()" in result.reason.value
 
 
-@pytest.mark.parametrize("trust", ["model", "pairs"])
-def test_noise_above_its_scale_refutes_the_scale(trust: str) -> None:
-    result = _run(sf.Gaussian(1.0), 1.6, trust=trust)
+@pytest.mark.parametrize("misfit", [0.0, math.inf])
+def test_noise_above_its_scale_refutes_the_scale(misfit: float) -> None:
+    result = _run(sf.Gaussian(1.0), 1.6, misfit=misfit)
     assert result.reason is StopReason.NOISE_TOO_LARGE
     assert not result.certified
     assert "Gaussian(), which needs no scale" in result.reason.value
@@ -42,7 +43,7 @@ def test_noise_above_its_scale_refutes_the_scale(trust: str) -> None:
 
 def test_one_noisy_pair_is_enough() -> None:
     scales = np.array([1.0, 1.0, 3.0, 1.0, 1.0, 1.0])
-    assert _run(sf.Gaussian(1.0), scales, trust="pairs").reason is StopReason.NOISE_TOO_LARGE
+    assert _run(sf.Gaussian(1.0), scales, misfit=math.inf).reason is StopReason.NOISE_TOO_LARGE
 
 
 @pytest.mark.parametrize("noise", [sf.Gaussian(equal=True), sf.Gaussian(0.5)])
@@ -50,15 +51,15 @@ def test_the_user_may_accept_it(noise: sf.Noise) -> None:
     assert _run(noise, UNEQUAL, on_misfit="ignore").certified
 
 
-@pytest.mark.parametrize("trust", ["model", "pairs"])
+@pytest.mark.parametrize("misfit", [0.0, math.inf])
 @pytest.mark.parametrize("noise", [sf.Gaussian(), sf.Gaussian(UNEQUAL), sf.Gaussian(6.0)])
-def test_what_makes_no_such_claim_is_certified(noise: sf.Noise, trust: str) -> None:
-    assert _run(noise, UNEQUAL, trust=trust).certified
+def test_what_makes_no_such_claim_is_certified(noise: sf.Noise, misfit: float) -> None:
+    assert _run(noise, UNEQUAL, misfit=misfit).certified
 
 
 def test_rewards_outside_of_the_range_change_nothing() -> None:
     """One clear error, and the run goes on with the same phase."""
-    settings = sf.Settings(delta=0.05, noise=sf.Bounded(0, 1), trust="pairs")
+    settings = sf.Settings(delta=0.05, noise=sf.Bounded(0, 1), misfit=math.inf)
     run = sf.Prime().start(PROBLEM, settings)
     phase = run.next_phase()
     assert phase is not None
@@ -74,7 +75,7 @@ def test_rewards_outside_of_the_range_change_nothing() -> None:
 
 
 def test_an_outcome_without_batches_says_what_is_missing() -> None:
-    settings = sf.Settings(delta=0.05, noise=sf.Gaussian(), trust="pairs")
+    settings = sf.Settings(delta=0.05, noise=sf.Gaussian(), misfit=math.inf)
     run, simulator = sf.Prime().start(PROBLEM, settings), sf.LinearSimulator(PROBLEM, MEANS, seed=1)
     while (phase := run.next_phase()) is not None and not phase.batches:
         run.update(simulator.pull(phase))

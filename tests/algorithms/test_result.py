@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from dataclasses import replace
 from typing import Any
@@ -106,7 +107,7 @@ def test_names_are_escaped_for_notebooks() -> None:
 def test_an_interval_of_a_success_rate_is_a_rate() -> None:
     problem = RobustProblem([[0.9, 0.1], [0.1, 0.4]], [[[0.0, 0.0], [0.2, 0.0]]] * 2)
     simulator = LinearSimulator(problem, [0.9, 0.5], family="bernoulli", seed=1)
-    few = identify(problem, simulator, delta=0.1, noise=Bounded(0, 1), trust="pairs", budget=30)
+    few = identify(problem, simulator, delta=0.1, noise=Bounded(0, 1), misfit=math.inf, budget=30)
     assert (few.lower >= 0).all()
     assert (few.upper <= 1).all()
     assert (few.problem.worst_of(few.pair_lower) < 0).any()
@@ -120,12 +121,12 @@ def test_checks_speak_of_what_was_assumed_and_of_nothing_else(result: Result) ->
 
     assert said().startswith("model not rejected (p = ")
     assert "stated noise not rejected" in said()
-    assert said(trust="pairs", noise=Gaussian()) == "no model trusted"
-    assert "equal noise" in said(trust="pairs", noise=Gaussian(equal=True))
+    assert said(misfit=math.inf, noise=Gaussian()) == "no model trusted"
+    assert "equal noise" in said(misfit=math.inf, noise=Gaussian(equal=True))
     assert "equal noise" not in said(noise=Gaussian())
 
 
 def test_a_rejected_model_is_never_answered_by_another_model() -> None:
     for word in ("quadratic", "tabular", "linear"):
         assert word not in StopReason.MODEL_REJECTED.value
-    assert 'trust="pairs"' in StopReason.MODEL_REJECTED.value
+    assert "misfit=math.inf" in StopReason.MODEL_REJECTED.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,7 @@ def test_the_spread_is_about_the_mean_of_all_phases() -> None:
 
 def test_rewards_that_never_varied_say_nothing_of_their_noise() -> None:
     problem = RobustProblem.from_pairs(np.eye(2), [0, 1])
-    tally = Tally.empty(problem, Settings(delta=0.05, noise=Gaussian(), trust="pairs"))
+    tally = Tally.empty(problem, Settings(delta=0.05, noise=Gaussian(), misfit=math.inf))
     rewards = [0.1] * 50 + [0.0, 1.0] * 25
     tally = tally.after(Outcome.from_rewards(0, 2, [0] * 50 + [1] * 50, rewards))
     lower, upper = tally.intervals
@@ -201,16 +202,16 @@ def missed_at_some_look(
 
 
 COVERED: dict[str, tuple[Noise, tuple[RobustProblem, np.ndarray], Any, dict[str, Any]]] = {
-    "10 x 2": (Gaussian(), _table(10), _unequal(20), {"trust": "pairs"}),
-    "30 x 2": (Gaussian(), _table(30), _unequal(60), {"trust": "pairs"}),
+    "10 x 2": (Gaussian(), _table(10), _unequal(20), {"misfit": math.inf}),
+    "30 x 2": (Gaussian(), _table(30), _unequal(60), {"misfit": math.inf}),
     "model": (Gaussian(), _linear(10), _unequal(20), {}),
     "model with a misfit": (Gaussian(), _linear(10, 0.2), _unequal(20), {"misfit": 0.2}),
-    "equal": (Gaussian(equal=True), _table(10), 2.0, {"trust": "pairs"}),
+    "equal": (Gaussian(equal=True), _table(10), 2.0, {"misfit": math.inf}),
     "equal, model": (Gaussian(equal=True), _linear(10), 2.0, {}),
     "equal, misfit": (Gaussian(equal=True), _linear(10, 0.2), 2.0, {"misfit": 0.2}),
-    "known": (Gaussian(_unequal(20)), _table(10), _unequal(20), {"trust": "pairs"}),
+    "known": (Gaussian(_unequal(20)), _table(10), _unequal(20), {"misfit": math.inf}),
     "known, model": (Gaussian(_unequal(20)), _linear(10), _unequal(20), {}),
-    "sub-Gaussian": (SubGaussian(2.0), _table(10), 2.0, {"trust": "pairs"}),
+    "sub-Gaussian": (SubGaussian(2.0), _table(10), 2.0, {"misfit": math.inf}),
 }
 
 
@@ -230,7 +231,7 @@ def test_intervals_of_worst_cases_hold_at_all_looks(case: str) -> None:
 def test_intervals_of_success_rates_hold_at_all_looks() -> None:
     """Coins, of which only the bounds are known: the exact test of 600 runs, with its power."""
     problem, means = _table(10)
-    settings, runs, misses = Settings(delta=0.05, noise=Bounded(0, 1), trust="pairs"), 600, 0
+    settings, runs, misses = Settings(delta=0.05, noise=Bounded(0, 1), misfit=math.inf), 600, 0
     for seed in range(runs):
         tally, simulator = (
             Tally.empty(problem, settings),

@@ -1,4 +1,5 @@
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -46,16 +47,16 @@ def test_the_runner_up_comes_first_and_then_those_that_lasted_longest():
     assert shown[1:] == [result.problem.arm_names[arm] for arm in rest[:3]]
 
 
-@pytest.mark.parametrize("trust", ["model", "pairs"])
+@pytest.mark.parametrize("misfit", [0.0, math.inf])
 @pytest.mark.parametrize(
     "noise",
     [Gaussian(0.5), Gaussian(), Gaussian(equal=True), SubGaussian(0.5), Bounded(0, 1)],
     ids=repr,
 )
-def test_every_noise_model_shows_its_evidence(noise, trust):
+def test_every_noise_model_shows_its_evidence(noise, misfit):
     problem = RobustProblem([[0.9, 0.1], [0.1, 0.4]], [[[0.0, 0.0], [0.2, 0.0]]] * 2)
     simulator = LinearSimulator(problem, [0.9, 0.5], family="bernoulli", seed=1)
-    result = identify(problem, simulator, delta=0.1, noise=noise, trust=trust, on_misfit="ignore")
+    result = identify(problem, simulator, delta=0.1, noise=noise, misfit=misfit, on_misfit="ignore")
     frame = evidence_frame(result)
     assert result.certified
     assert frame["eliminated"].any()
@@ -91,7 +92,7 @@ def test_bets_and_arms_on_their_own_clocks_are_held_against_one_level(kind):
     problem = RobustProblem.from_pairs(np.eye(8), np.repeat(np.arange(4), 2))
     means = [0.6, 0.7, 0.45, 0.8, 0.3, 0.6, 0.2, 0.9]
     simulator = LinearSimulator(problem, means, 0.5, seed=1, family=family)
-    result = identify(problem, simulator, delta=0.05, noise=noise, trust="pairs")
+    result = identify(problem, simulator, delta=0.05, noise=noise, misfit=math.inf)
     frame = evidence_frame(result)
     assert np.isfinite(frame["evidence"]).all()
     assert frame.groupby("pulls")["boundary"].nunique().eq(1).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from pathlib import Path
 
 import httpx
@@ -38,7 +39,9 @@ def finished_study(path: Path, **options: object) -> Path:
 def grid_study(path: Path, best: float) -> Path:
     """Gains of 1, 2 and 3 were tried, and the given one is best."""
     problem = RobustProblem.from_lists([{"gain": gain} for gain in (1.0, 2.0, 3.0)])
-    with Study.create(path, problem, delta=0.05, noise=Gaussian(), trust="pairs", seed=1) as study:
+    with Study.create(
+        path, problem, delta=0.05, noise=Gaussian(), misfit=math.inf, seed=1
+    ) as study:
         study.run(
             lambda pull: pull.rng().normal() - 5 * abs(pull.parameters["gain"] - best), "serial"
         )

@@ -41,7 +41,7 @@ def test_what_cannot_work_is_refused_before_any_run() -> None:
     with pytest.raises(sf.InputError, match="nothing to compare"):
         sf.compare([], INSTANCES)
     with pytest.raises(sf.InputError, match="relies on the linear model"):
-        sf.compare(["robust-rage"], {"SC": slippage(3, 2)}, trust="pairs")
+        sf.compare(["robust-rage"], {"SC": slippage(3, 2)}, misfit=math.inf)
 
 
 class StoppedAfter:
@@ -91,7 +91,7 @@ def test_a_zone_stands_beside_a_tolerance(tmp_path: Path) -> None:
         {"SC": slippage(3, 2)},
         session=session(tmp_path, NoProgress()),
         noise=sf.Gaussian(),
-        trust="pairs",
+        misfit=math.inf,
         tolerance=0.999,
         true_noise=2.0,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -135,7 +136,7 @@ def test_a_run_is_certified_and_right(name: str) -> None:
         sf.LinearSimulator(problem, theta, 0.3, seed=4),
         delta=0.05,
         noise=sf.Gaussian(),
-        trust="pairs",
+        misfit=math.inf,
         guide=ALL[name](),
     )
     assert result.certified
@@ -275,7 +276,7 @@ def _finish(run: Algorithm, simulator: sf.LinearSimulator, outcomes: list[sf.Out
 
 
 def _started(problem: sf.RobustProblem, guide: Guide) -> Algorithm:
-    settings = sf.Settings(delta=0.05, noise=sf.Gaussian(), trust="pairs", guide=guide)
+    settings = sf.Settings(delta=0.05, noise=sf.Gaussian(), misfit=math.inf, guide=guide)
     return algorithm_from("prime").start(problem, settings)
 
 
@@ -303,7 +304,7 @@ def test_an_adversarial_guide_never_costs_validity(noise: sf.Noise) -> None:
             simulator,
             delta=delta,
             noise=noise,
-            trust="pairs",
+            misfit=math.inf,
             guide=Adversary(),
             budget=400,
         )
@@ -317,7 +318,7 @@ def test_an_adversarial_guide_costs_pulls() -> None:
     for guide in (Adversary(), Tabular()):
         simulator = sf.LinearSimulator(problem, theta, 0.5, seed=7)
         result = sf.identify(
-            problem, simulator, delta=0.05, noise=sf.Gaussian(), trust="pairs", guide=guide,
+            problem, simulator, delta=0.05, noise=sf.Gaussian(), misfit=math.inf, guide=guide,
             budget=5000,
         )  # fmt: skip
         pulls[guide.name] = result.samples

@@ -1,5 +1,7 @@
 """A report in a real browser, without a network."""
 
+import math
+
 import pytest
 
 from surefoot import Gaussian, LinearSimulator, RobustProblem, identify
@@ -25,7 +27,7 @@ def test_long_names_fit_a_phone(tmp_path):
         arms, [[[0.0, 0.0], [0.1, 0.3]]] * 6, arm_names=names, perturbation_names=days
     )
     simulator = LinearSimulator(problem, [1.0, 0.5], noise=0.3, seed=1)
-    result = identify(problem, simulator, delta=0.05, noise=Gaussian(), trust="pairs")
+    result = identify(problem, simulator, delta=0.05, noise=Gaussian(), misfit=math.inf)
     file = tmp_path / "long.html"
     file.write_text(result_page(result), encoding="utf-8")
     with launched() as browser, Watched(browser, file.as_uri(), PHONE) as watched:

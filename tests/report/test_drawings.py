@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 from surefoot import Gaussian, LinearSimulator, RobustProblem, StudyReader, identify
@@ -14,7 +15,7 @@ def test_charts_come_in_the_order_of_the_page():
 def test_residuals_are_drawn_only_where_a_model_is_trusted():
     result = finished()
     assert "residuals" in drawings(result)
-    direct = replace(result, settings=replace(result.settings, trust="pairs"))
+    direct = replace(result, settings=replace(result.settings, misfit=math.inf))
     assert "residuals" not in drawings(direct)
     own = RobustProblem([[1.0], [2.0]], [[[0.0], [0.5]]] * 2, features="tabular")
     simulator = LinearSimulator(own, [1.0, 2.0, 3.0, 4.0], seed=1)

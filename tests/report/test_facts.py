@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 
@@ -95,7 +97,7 @@ def _directly(sign, seed=1):
             noise[pairs < 2] += sign * (generator.standard_exponential((pairs < 2).sum()) ** 2 - 2)
             return Outcome.from_rewards(phase, 4, pairs, means[pairs] + noise)
 
-    return identify(problem, Skewed(), delta=0.05, noise=Gaussian(), trust="pairs", budget=4000)
+    return identify(problem, Skewed(), delta=0.05, noise=Gaussian(), misfit=math.inf, budget=4000)
 
 
 @pytest.mark.parametrize(

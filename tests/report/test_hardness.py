@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +24,7 @@ def test_there_is_no_telling_without_data_or_with_too_many_pairs(monkeypatch):
 
 def test_without_a_model_it_is_that_of_the_pairs_by_themselves():
     result = finished()
-    direct = replace(result, settings=replace(result.settings, trust="pairs"))
+    direct = replace(result, settings=replace(result.settings, misfit=math.inf))
     own = RobustProblem.from_pairs(np.eye(result.problem.n_pairs), result.problem.arm_of_pair)
     expected = complexity(own, result.pair_means, hardness.TOLERANCE)
     found = hardness.estimated_hardness(direct)

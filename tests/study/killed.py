@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ class Late:
 
 
 def _prime(problem: RobustProblem, **asked: Any) -> Callable[[Path], Study]:
-    usual: dict[str, Any] = {"delta": 0.05, "noise": Gaussian(), "trust": "pairs", "seed": 4}
+    usual: dict[str, Any] = {"delta": 0.05, "noise": Gaussian(), "misfit": math.inf, "seed": 4}
     return lambda path: Study.create(path, problem, Prime(), budget=PULLS, **(usual | asked))
 
 

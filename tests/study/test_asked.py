@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import sys
 from pathlib import Path
@@ -47,7 +48,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def make(path: Path, **changes: object) -> Study:
-    usual = {"delta": 0.05, "noise": sf.Gaussian(), "trust": "pairs", "seed": 1, "budget": 60}
+    usual = {"delta": 0.05, "noise": sf.Gaussian(), "misfit": math.inf, "seed": 1, "budget": 60}
     return Study.create(path, toy_problem(), **(usual | changes))  # type: ignore[arg-type]
 
 
@@ -55,11 +56,11 @@ def make(path: Path, **changes: object) -> Study:
     "settings",
     [
         sf.Settings(delta=0.05, noise=sf.Gaussian()),
-        sf.Settings(delta=0.05, noise=sf.Gaussian(equal=True), trust="pairs", guide="tabular"),
+        sf.Settings(delta=0.05, noise=sf.Gaussian(equal=True), misfit=math.inf, guide="tabular"),
         sf.Settings(
             delta=0.1,
             noise=sf.Bounded(0, 1),
-            trust="pairs",
+            misfit=math.inf,
             guide="tests.study.test_asked:MINE",
             common_random_numbers="auto",
             tolerance=0.1,

@@ -430,20 +430,20 @@ def test_a_configuration_goes_on_when_the_defaults_of_the_tuning_have_changed(
 
 def test_nothing_need_be_said_of_noise_or_features(tmp_path: Path) -> None:
     settings = configure(tmp_path, "delta = 0.05" + ARMS).settings
-    assert (settings.trust, settings.guide) == ("pairs", None)
+    assert (settings.misfit, settings.guide) == (math.inf, None)
     assert settings.common_random_numbers is False
     assert settings.noise.evidence == "batches"
 
 
 def test_an_algorithm_that_needs_a_model_trusts_it(tmp_path: Path) -> None:
     config = configure(tmp_path, BASE + ARMS + 'algorithm = "robust-rage"')
-    assert config.settings.trust == "model"
+    assert config.settings.misfit == 0
     config.open_study().close()
 
 
 def test_more_can_be_said(tmp_path: Path) -> None:
     (tmp_path / "my_guide.py").write_text("from surefoot.guides import Tabular as Mine\n")
-    text = 'delta = 0.05\nnoise = { kind = "bounded", low = 0, high = 1 }\ntrust = "pairs"\n'
+    text = 'delta = 0.05\nnoise = { kind = "bounded", low = 0, high = 1 }\nmisfit = inf\n'
     text += 'guide = "my_guide:Mine"\ncommon_random_numbers = "auto"\n'
     with configure(tmp_path, text + ARMS).open_study() as study:
         asked = study.description.settings
@@ -468,7 +468,8 @@ def test_more_can_be_said(tmp_path: Path) -> None:
         ('guide = "nowhere:guide"', "the guide's module 'nowhere' cannot be imported"),
         ('common_random_numbers = "yes"', "common_random_numbers: given 'yes'"),
         ("common_random_numbers = true", "common random numbers make pulls dependent"),
-        ('trust = "luck"', "trust: given 'luck'; it should be 'model' or 'pairs'"),
+        ('trust = "pairs"', "trust"),
+        ("misfit = -1", "misfit"),
     ],
 )
 def test_mistakes_in_what_is_trusted(tmp_path: Path, text: str, words: str) -> None:
@@ -479,11 +480,11 @@ def test_mistakes_in_what_is_trusted(tmp_path: Path, text: str, words: str) -> N
 def test_what_a_configuration_leaves_unsaid_is_as_the_study_has_it(tmp_path: Path) -> None:
     config = configure(tmp_path, "delta = 0.05\n" + ARMS)
     noise = Gaussian(equal=True)
-    Study.create(config.file, config.problem(), delta=0.05, noise=noise).close()
+    Study.create(config.file, config.problem(), delta=0.05, noise=noise, misfit=0).close()
     with config.open_study() as study:
-        assert study.description.settings.trust == "model"
+        assert study.description.settings.misfit == 0
         assert study.description.settings.noise.to_dict() == noise.to_dict()
-    for said in ("trust = 'pairs'", "noise = { kind = 'gaussian' }"):
+    for said in ("misfit = inf", "noise = { kind = 'gaussian' }"):
         changed = configure(tmp_path, f"delta = 0.05\n{said}\n" + ARMS)
         with pytest.raises(InputError, match=f"{said[:5]} changed"):
             changed.open_study()
@@ -635,7 +636,7 @@ def test_a_python_function_may_have_a_time_limit(tmp_path: Path) -> None:
 
 
 def test_a_misfit_is_part_of_the_question(tmp_path: Path) -> None:
-    trusted = BASE + 'trust = "model"\nmisfit = 0.25\n' + ARMS
+    trusted = BASE + "misfit = 0.25\n" + ARMS
     config = configure(tmp_path, trusted)
     assert config.settings.misfit == 0.25
     with config.open_study() as study:
@@ -643,5 +644,3 @@ def test_a_misfit_is_part_of_the_question(tmp_path: Path) -> None:
     assert "for all rewards whose means are within 0.25 of the model" in result.sentence
     with pytest.raises(InputError, match="misfit"):
         configure(tmp_path, trusted.replace("0.25", "0.5")).open_study()
-    with pytest.raises(InputError, match='give trust="model"'):
-        _ = configure(tmp_path, BASE + "misfit = 0.25\n" + ARMS).settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,7 @@ def followed(noise: sf.Noise, tolerance: float, seed: int = 2) -> list[tuple[flo
     simulator = sf.LinearSimulator(tabular, chances, 0.3, seed=seed)
     if noise.limits:
         simulator = sf.LinearSimulator(tabular, chances, seed=seed, family="bernoulli")
-    settings = sf.Settings(delta=0.05, noise=noise, trust="pairs", tolerance=tolerance)
+    settings = sf.Settings(delta=0.05, noise=noise, misfit=math.inf, tolerance=tolerance)
     run, said = sf.Prime().start(tabular, settings), []
     while phase := run.next_phase():
         run.update(simulator.pull(phase))
@@ -96,7 +97,7 @@ def test_a_misfit_makes_it_larger_and_of_the_right_size() -> None:
 
 
 def test_near_ties_are_pointed_out_to_those_who_have_no_tolerance() -> None:
-    strict = sf.Settings(delta=0.05, trust="pairs", noise=sf.Gaussian())
+    strict = sf.Settings(delta=0.05, misfit=math.inf, noise=sf.Gaussian())
     assert is_near_tie(100, 1_501.0, strict)
     assert not is_near_tie(100, 1_500.0, strict)
     assert not is_near_tie(10_000, 1_501.0, strict)

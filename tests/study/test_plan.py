@@ -44,7 +44,7 @@ def test_the_scale_of_the_noise_does_not_matter_to_a_gap_in_its_units() -> None:
 
 
 def direct(tolerance: float) -> sf.Settings:
-    return sf.Settings(delta=0.05, noise=sf.Gaussian(), trust="pairs", tolerance=tolerance)
+    return sf.Settings(delta=0.05, noise=sf.Gaussian(), misfit=math.inf, tolerance=tolerance)
 
 
 def test_a_tolerance_counts_once_a_pilot_says_how_large_the_noise_is() -> None:
@@ -60,7 +60,7 @@ def test_a_tolerance_counts_once_a_pilot_says_how_large_the_noise_is() -> None:
 
 def test_common_random_numbers_save_what_the_pilot_says() -> None:
     settings = sf.Settings(
-        delta=0.05, noise=sf.Gaussian(), trust="pairs", common_random_numbers=True
+        delta=0.05, noise=sf.Gaussian(), misfit=math.inf, common_random_numbers=True
     )
     means = [
         costs(intended(settings, pilot=pilot_of(1.0, common)), (0.2,))[0].pulls["prime"].mean
@@ -128,7 +128,7 @@ def test_the_pairs_own_hardness_is_left_out_where_it_would_take_too_long() -> No
 
 
 def test_parallel_phases_cost_pulls_and_save_time() -> None:
-    settings = sf.Settings(delta=0.05, noise=sf.Gaussian(), trust="pairs", parallel=64)
+    settings = sf.Settings(delta=0.05, noise=sf.Gaussian(), misfit=math.inf, parallel=64)
     (cost,) = costs(intended(settings, workers=64), (0.2,), 4)
     wide, narrow = "prime", "prime, parallel 1"
     assert list(cost.pulls) == [wide, narrow]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import time
 from pathlib import Path
@@ -52,7 +53,7 @@ def test_the_status_of_a_new_study(path: Path) -> None:
 
 def test_the_status_of_a_near_tie(path: Path) -> None:
     level = sf.RobustProblem.from_pairs(np.eye(4), [0, 0, 1, 1], features="tabular")
-    settings = {"delta": 0.05, "noise": sf.Gaussian(), "trust": "pairs"}
+    settings = {"delta": 0.05, "noise": sf.Gaussian(), "misfit": math.inf}
     with Study.create(path, level, **settings) as study, StudyReader(path) as reader:
         hints = []
         for _ in range(30):

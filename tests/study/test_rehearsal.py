@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def test_with_shared_streams_too(tmp_path: Path, direction: str) -> None:
         Prime(),
         delta=0.1,
         noise=Gaussian(),
-        trust="pairs",
+        misfit=math.inf,
         common_random_numbers=True,
         direction=direction,  # type: ignore[arg-type]
         seed=5,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -139,7 +140,7 @@ def test_a_reward_that_ignores_the_perturbation_is_certified_for_what_it_is(
         *(path, problem),
         delta=0.05,
         noise=Gaussian(),
-        trust="pairs",
+        misfit=math.inf,
         seed=3,
         common_random_numbers=shared,
     ) as study:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from tests.study.test_fed import edit
 from tests.study.test_follower import create, linear
 from tests.study.toys import THETA, Rounds, open_ledger, toy_problem, toy_study
 
-PAIRS = {"noise": sf.Gaussian(), "trust": "pairs"}
+PAIRS = {"noise": sf.Gaussian(), "misfit": math.inf}
 
 
 @pytest.fixture(scope="module", params=["model", "pairs"])
@@ -277,7 +278,7 @@ class Own(Planner):
         return Proposal(counts, claims=[claims])
 
 
-KNOWN = {"noise": sf.Gaussian(0.5), "trust": "pairs"}
+KNOWN = {"noise": sf.Gaussian(0.5), "misfit": math.inf}
 
 
 def test_a_planner_of_ones_own_is_resumed_and_verified(tmp_path: Path) -> None:
@@ -347,10 +348,10 @@ def within(pull: Pull) -> float:
         ({"noise": sf.Gaussian()}, noisy),
         ({"noise": sf.Gaussian(equal=True)}, noisy),
         ({"noise": sf.Gaussian(3.0), "misfit": 0.05}, noisy),
-        ({"noise": sf.Gaussian(), "trust": "pairs", "guide": "trend"}, noisy),
-        ({"noise": sf.Gaussian(), "trust": "pairs", "guide": "gaussian-process"}, noisy),
-        ({"noise": sf.Gaussian(), "trust": "pairs", "common_random_numbers": "auto"}, noisy),
-        ({"noise": sf.Bounded(0, 1), "trust": "pairs"}, within),
+        ({"noise": sf.Gaussian(), "misfit": math.inf, "guide": "trend"}, noisy),
+        ({"noise": sf.Gaussian(), "misfit": math.inf, "guide": "gaussian-process"}, noisy),
+        ({"noise": sf.Gaussian(), "misfit": math.inf, "common_random_numbers": "auto"}, noisy),
+        ({"noise": sf.Bounded(0, 1), "misfit": math.inf}, within),
     ],
 )
 def test_a_study_opened_again_and_again_has_the_same_bits(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -42,6 +43,11 @@ def built(cls: type[T], options: Mapping[str, Any]) -> T:
         raise InputError(f"algorithm {cls.name!r} does not take these options: {wrong}") from None
 
 
+def default_misfit(algorithm: Algorithm) -> float:
+    """Return how far a model is trusted if nobody says: only where an algorithm relies on one."""
+    return 0.0 if algorithm.needs_model else math.inf
+
+
 def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
     """Say which of the settings the algorithm cannot do."""
     name = algorithm.name
@@ -55,16 +61,16 @@ def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
             f'{name} has phases of its own sizes: leave parallel at 1, or use "prime", which can '
             "make them larger"
         )
-    if algorithm.needs_model and settings.trust == "pairs":
+    if algorithm.needs_model and not settings.modelled:
         raise InputError(
-            f'{name} relies on the linear model: give trust="model", or use "prime", which can do '
+            f'{name} relies on the linear model: give misfit=0, or use "prime", which can do '
             "without"
         )
     if settings.confidence == "paper" and not algorithm.has_paper_policy:
         raise InputError(f'{name} is not an algorithm of the paper: it has only confidence="valid"')
     if settings.tolerance > 0 and not algorithm.supports_tolerance:
         raise InputError(f'{name} has no tolerance: leave it at 0, or use "prime"')
-    if settings.misfit > 0 and not algorithm.supports_misfit:
+    if settings.modelled and settings.misfit > 0 and not algorithm.supports_misfit:
         raise InputError(f'{name} takes its model as exact: leave misfit at 0, or use "prime"')
     if settings.objective == "guess" and not algorithm.can_guess:
         raise InputError(

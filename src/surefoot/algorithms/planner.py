@@ -121,11 +121,9 @@ class Past(NamedTuple):
 
 def certifier_for(problem: RobustProblem, settings: Settings, boundary: Boundary) -> Certifier:
     """Return the kernel for a question, with nothing seen yet."""
-    paired = settings.trust == "pairs"
-    misfit = np.inf if paired else settings.misfit
     return Certifier(
-        Question.worst_case(problem.offsets, problem.pairs, misfit),
-        settings.noise.scores(problem.n_pairs, paired),
+        Question.worst_case(problem.offsets, problem.pairs, settings.misfit),
+        settings.noise.scores(problem.n_pairs, not settings.modelled),
         boundary,
         delta=settings.delta,
         tolerance=settings.tolerance,
@@ -182,13 +180,12 @@ class Planner(Algorithm):
 
     def begin(self) -> None:
         settings, problem = self.settings, self.problem
-        paired = settings.trust == "pairs"
         boundary = self.given_boundary or self.make_boundary()
         self.certifier = certifier_for(problem, settings, boundary)
         self.doubt = None
         if self.certifier.scores.guesses:
             offsets, tolerance = problem.offsets, settings.tolerance
-            self.doubt = Doubt(offsets, paired, tolerance, self.suspicion())
+            self.doubt = Doubt(offsets, not settings.modelled, tolerance, self.suspicion())
         self.commitment, self.limits, self._proposal = None, (), None
         self.begin_planning(self.past)
 

@@ -32,7 +32,7 @@ class StopReason(Enum):
     )
     MODEL_REJECTED = (
         "The rewards do not follow the model that was trusted, so the answer is not certified. "
-        'Start anew with trust="pairs", which trusts none and lets this one guide, or accept it '
+        "Start anew with misfit=math.inf, which trusts none and lets this one guide, or accept it "
         'with on_misfit="ignore".'
     )
     NOISE_NOT_EQUAL = (
@@ -45,7 +45,7 @@ class StopReason(Enum):
     )
     NO_SURVIVOR = (
         "Every arm was eliminated, which is hardly possible if model and noise are as stated: "
-        'check the noise scale, or start anew with Gaussian() and trust="pairs".'
+        "check the noise scale, or start anew with Gaussian() and misfit=math.inf."
     )
     SINGULAR_DESIGN = (
         "The paper's design leaves directions unmeasured that it needs, so the run can never "

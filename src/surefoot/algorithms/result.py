@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -105,7 +104,7 @@ class Result:
         """How far from the linear model rewards may be for the answer to be right: what was stated,
         or ∞ where only pairs were compared.
         """
-        return math.inf if self.settings.trust == "pairs" else self.settings.misfit
+        return self.settings.misfit
 
     @property
     def arm_name(self) -> str:
@@ -175,7 +174,7 @@ class Result:
     @property
     def model_is_trusted(self) -> bool:
         """Whether the answer rests on a model: features of which there are fewer than pairs."""
-        return self.settings.trust == "model" and self.problem.dimension < self.problem.n_pairs
+        return self.settings.modelled and self.problem.dimension < self.problem.n_pairs
 
     @property
     def worst_pair(self) -> int:
@@ -215,7 +214,7 @@ class Result:
     @property
     def _covers(self) -> str:
         """Which rewards a certificate is good for, as part of a sentence."""
-        if self.settings.trust == "pairs":
+        if not self.settings.modelled:
             return ", by direct comparisons"
         if not self.misfit:
             return ", if the linear model holds" if self.samples else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -29,11 +30,10 @@ class Settings:
         on_misfit: "reject" withholds the certificate when the linear model is rejected; "ignore"
             does not.
         misfit: how far the mean reward of a pair may be from the linear model, in the unit of the
-            rewards; the certificate holds for every such reward. 0: the model is exact.
-        trust: "model": the certificate relies on the linear model. "pairs": on direct comparisons
-            of pulled pairs alone; the model only guides.
-        guide: who guesses the means under trust="pairs": a name, a `Guide`, a regressor, or None
-            for the default.
+            rewards; the certificate holds for every such reward. 0: the model is exact. ∞: there is
+            no model, and pairs are compared directly.
+        guide: who guesses the means where there is no model: a name, a `Guide`, a regressor, or
+            None for the default.
         common_random_numbers: whether pulls of different pairs share random streams: True, False,
             or "auto", which decides phase by phase.
         objective: "certify" stops when it is sure. "guess" spends the whole budget so that the best
@@ -48,8 +48,7 @@ class Settings:
     tolerance: float = 0.0
     budget: int | None = None
     on_misfit: Literal["reject", "ignore"] = "reject"
-    misfit: float = 0.0
-    trust: Literal["model", "pairs"] = "model"
+    misfit: float = math.inf
     guide: Any = None
     common_random_numbers: bool | Literal["auto"] = False
     objective: Literal["certify", "guess"] = "certify"
@@ -70,7 +69,7 @@ class Settings:
             )
         self._set(
             tolerance=_amount("tolerance", self.tolerance),
-            misfit=_amount("misfit", self.misfit),
+            misfit=_misfit(self.misfit),
             budget=_budget(self.budget),
         )
         self._set(parallel=_parallel(self.parallel))
@@ -78,28 +77,28 @@ class Settings:
             raise InputError(
                 f'on_misfit={self.on_misfit!r} is not known: choose "reject" or "ignore"'
             )
-
-        if self.trust not in ("model", "pairs"):
-            raise InputError(f'trust={self.trust!r} is not known: choose "model" or "pairs"')
-        if self.misfit > 0 and self.trust == "pairs":
+        if self.guide is not None and self.modelled:
             raise InputError(
-                f'misfit={self.misfit:g} bounds how far a model is trusted: give trust="model"; '
-                'with trust="pairs" rewards may deviate from it by any amount'
+                f"misfit={self.misfit:g} trusts a model, which is its own guide: leave guide out, "
+                "or give misfit=math.inf"
             )
-        if self.guide is not None and self.trust != "pairs":
-            raise InputError('a guide is for trust="pairs": with a model, the model is the guide')
         self._check_streams()
         self._check_objective()
+
+    @property
+    def modelled(self) -> bool:
+        """Whether the certificate relies on the linear model, as far as `misfit` says."""
+        return math.isfinite(self.misfit)
 
     def _check_objective(self) -> None:
         if self.objective not in ("certify", "guess"):
             raise InputError(
                 f'objective={self.objective!r:.60} is not known: choose "certify" or "guess"'
             )
-        if self.objective == "guess" and (self.budget is None or self.trust != "pairs"):
+        if self.objective == "guess" and (self.budget is None or self.modelled):
             raise InputError(
                 'objective="guess" spends a budget on direct comparisons: give budget and '
-                'trust="pairs"'
+                "misfit=math.inf"
             )
 
     def _check_streams(self) -> None:
@@ -108,10 +107,10 @@ class Settings:
             raise InputError(
                 f'common_random_numbers={choice!r:.60} is not known: choose True, False or "auto"'
             )
-        if choice is not False and not (self.trust == "pairs" and self.noise.allows_sharing):
+        if choice is not False and (self.modelled or not self.noise.allows_sharing):
             raise InputError(
                 "common random numbers make pulls dependent, which only direct comparisons of "
-                'batches allow: give trust="pairs" and noise=Gaussian() or Bounded(low, high)'
+                "batches allow: give misfit=math.inf and noise=Gaussian() or Bounded(low, high)"
             )
 
     def _set(self, **values: Any) -> None:
@@ -142,6 +141,10 @@ def _amount(name: str, given: Any) -> float:
             f"and at most {LARGEST_SCALE:g}"
         )
     return number
+
+
+def _misfit(given: Any) -> float:
+    return math.inf if given == math.inf else _amount("misfit", given)
 
 
 def _budget(given: Any) -> int | None:

@@ -113,7 +113,7 @@ class Tally:
         """
         if self.settings.common_random_numbers:
             return []
-        if self.settings.trust == "pairs" and (outcome.counts > 0).sum() <= self.rows.shape[1]:
+        if not self.settings.modelled and (outcome.counts > 0).sum() <= self.rows.shape[1]:
             return []
         known = self.settings.noise.scales_are_deviations
         return [lack_of_fit(self.rows, self.scales, outcome, known, self.settings.misfit)]
@@ -196,7 +196,7 @@ class Tally:
         """(n_pairs,) expected rewards: of the linear model, or if only pairs are trusted the pairs'
         own averages, and where there are none what a trend makes of the others.
         """
-        if self.settings.trust == "model":
+        if self.settings.modelled:
             return np.asarray(self.problem.pairs @ self.estimate)
         if self.counts.all() or not self.counts.any():
             return self.sums / np.maximum(self.counts, 1)
@@ -233,7 +233,7 @@ class Tally:
         # rewards that never varied say nothing of their noise: normal ones always do
         size = ROUNDING * np.abs(np.nan_to_num(averages))
         widths[self.spread <= self.counts * size**2] = np.inf
-        if self.settings.trust == "pairs":
+        if not self.settings.modelled:
             return means - widths, means + widths
         points, _ = whiten(self.problem.pairs, self.problem.pairs)
         lower, upper = combined_intervals(points, averages, widths, self.settings.misfit)
@@ -244,7 +244,7 @@ class Tally:
         exact also by residuals from it.
         """
         squares, freedom = float(self.scatter.sum()), float(self.freedom.sum())
-        if self.settings.trust == "model" and not self.settings.misfit:
+        if self.settings.misfit == 0:
             squares = float(sum(fit.squares for fit in self.fits))
             freedom = float(sum(fit.freedom for fit in self.fits))
         return scale_bound(squares, freedom, delta)
@@ -253,7 +253,7 @@ class Tally:
         """(n_pairs,) half-widths about the means for noise of `scale` times `scales`."""
         if not math.isfinite(scale):
             return np.full(self.problem.n_pairs, np.inf)
-        if self.settings.trust == "pairs":
+        if not self.settings.modelled:
             return scale * self._own_widths(delta)
         radius = self._ellipsoid(delta)
         whitener = cholesky_whitener(information(self.rows, self.counts))
@@ -340,7 +340,7 @@ class Tally:
 
     def _contradiction(self, check: ModelCheck) -> StopReason | None:
         """What the guarantee needs, and the rewards' own tests reject."""
-        if check.rejected and self.settings.trust == "model":
+        if check.rejected and self.settings.modelled:
             return StopReason.MODEL_REJECTED
         levels_differ = check.below(check.equal_variances)
         if self.settings.noise.evidence == "residual" and levels_differ:

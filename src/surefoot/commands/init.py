@@ -30,8 +30,8 @@ delta = 0.05                # the answer may be wrong with this probability: 95 
 # noise = {{ kind = "bounded", low = 0, high = 1 }}   # success rates, and other rewards in a range
 # noise = {{ kind = "gaussian", scale = {{ "weak motor" = 0.5, others = 0.4 }} }}
 # features = "quadratic"    # what guides the search: "linear" (if left out), "quadratic", "tabular"
-# trust = "model"           # let the answer rest on it too: fewer pulls, but it must fit
-#   misfit = 0.05           # with trust = "model": means may be this far from it
+# misfit = 0.05             # let the answer rest on them too: means may be this far from a linear
+#                           # function of the features (0: not at all); fewer pulls, if it fits
 # parallel = 64             # phases that keep this many workers busy: more pulls, less time
 # common_random_numbers = "auto"   # if all that is random comes from pull.rng(),
 #                                    pull.seed or pull.stream(k), one k for each source

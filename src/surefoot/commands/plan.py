@@ -57,7 +57,7 @@ def command(
         ),
     ] = None,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Simulate other algorithms too (trust = model).")
+        bool, typer.Option("--compare", help="Simulate other algorithms too (with a misfit).")
     ] = False,
     limit: Annotated[
         float, typer.Option("--time", min=0.0, help="Seconds to simulate for: more runs.")
@@ -81,7 +81,7 @@ def command(
         )
     config = StudyConfig(study)
     problem = config.problem()
-    print(_size(problem, config.settings.trust))
+    print(_size(problem, config.settings.modelled))
     tried = _pilot(config, pilot, try_out)
     algorithm = config.values.algorithm.build()
     workers = workers or config.settings.parallel
@@ -93,10 +93,10 @@ def command(
     _print(intended, costs, known)
 
 
-def _size(problem: RobustProblem, trust: str) -> str:
+def _size(problem: RobustProblem, modelled: bool) -> str:
     """How large the problem is; features count only where a model is trusted."""
     pairs = f"{problem.n_arms} arms, {problem.n_pairs} pairs of an arm and a perturbation"
-    if trust == "pairs":
+    if not modelled:
         return pairs
     return f"{pairs}, {problem.features.shape[1]} features of rank {problem.dimension}"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surefoot.algorithms import Result, StopReason, algorithm_from
+from surefoot.algorithms.settings import Settings
 from surefoot.charts import evidence_frame
 from surefoot.errors import InputError
 
@@ -93,7 +94,7 @@ def _assumptions(result: Result) -> list[Fact]:
     assumed = [
         "pulls are independent" + (", but for streams shared on purpose" if shared else ""),
         "means are linear in the features"
-        if settings.trust == "model"
+        if settings.modelled
         else "nothing about how means depend on parameters: pulled pairs are compared directly",
         settings.noise.assumption,
     ]
@@ -121,6 +122,12 @@ def _checks(result: Result) -> Fact:
     return Fact("checks", result.checks, note)
 
 
+def _trust(settings: Settings) -> str:
+    if not settings.modelled:
+        return "no model: pairs are compared directly"
+    return "how far means may be from a linear function of the features"
+
+
 def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fact]:
     """All that is needed to do the same again."""
     problem, settings = result.problem, result.settings
@@ -132,7 +139,7 @@ def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fa
         Fact("noise", settings.noise.assumption),
         Fact("delta", f"{settings.delta:g}"),
         Fact("confidence", settings.confidence),
-        Fact("trust", settings.trust),
+        Fact("misfit", f"{settings.misfit:g}" if settings.modelled else "inf", _trust(settings)),
         Fact("objective", settings.objective),
         Fact("common_random_numbers", str(settings.common_random_numbers).lower()),
         Fact("tolerance", f"{settings.tolerance:g}"),

@@ -29,7 +29,7 @@ def estimated_hardness(result: Result) -> Complexity | None:
     scales = result.noise_scales
     if result.settings.tolerance or result.settings.common_random_numbers:
         return None
-    model = result.settings.trust == "model"
+    model = result.settings.modelled
     largest = LARGEST if model else LARGEST_DIRECT
     if scales is None or not result.samples or result.problem.n_pairs > largest:
         return None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from surefoot.algorithms import Algorithm, Settings
+from surefoot.algorithms import Settings
+from surefoot.algorithms.options import default_misfit
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.features import Function
 from surefoot.noise import Noise
@@ -186,11 +187,11 @@ class StudyConfig:
             "algorithm": [asked.algorithm, options],
             "direction": asked.direction,
         }
-        for key in ("delta", "tolerance", "confidence", "on_misfit", "misfit"):
+        for key in ("delta", "tolerance", "confidence", "on_misfit"):
             now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         if "noise" not in values.model_fields_set:
             del now["noise"]
-        for key in ("trust", "common_random_numbers", "objective"):
+        for key in ("misfit", "common_random_numbers", "objective"):
             if key in values.model_fields_set:
                 now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         for key in ("on_identical", "seed"):
@@ -214,8 +215,7 @@ def _settings(values: Config, noise: Noise) -> Settings:
         tolerance=values.tolerance,
         budget=values.budget,
         on_misfit=values.on_misfit,
-        misfit=values.misfit,
-        trust=values.trust or _trust_of(values.algorithm.build()),
+        misfit=default_misfit(values.algorithm.build()) if values.misfit is None else values.misfit,
         guide=values.guide,
         common_random_numbers=values.common_random_numbers,
         objective=values.objective,
@@ -232,8 +232,3 @@ def _warn_of_confidence(delta: float) -> None:
             SurefootWarning,
             stacklevel=2,
         )
-
-
-def _trust_of(algorithm: Algorithm) -> Literal["model", "pairs"]:
-    """What a certificate relies on if the file does not say: on a model only where it must."""
-    return "model" if algorithm.needs_model else "pairs"

@@ -26,7 +26,7 @@ Direction = Literal["maximize", "minimize"]
 OnIdentical = Literal["refuse", "accept"]
 # of the settings, those that a certificate speaks of; others may change while a study runs
 ASKED = (
-    *("delta", "noise", "tolerance", "misfit", "trust", "confidence", "on_misfit"),
+    *("delta", "noise", "tolerance", "misfit", "confidence", "on_misfit"),
     "common_random_numbers",
 )
 # what comes of values that are not what was written

@@ -30,7 +30,7 @@ def expected_left(run: Algorithm) -> float | None:
     e so far, (c² − e²) H pulls are missing. A tolerance is as good as that much of a lead, a misfit
     takes some of it away, and rivals that are settled cost nothing.
     """
-    direct = run.settings.trust == "pairs" or run.settings.misfit > 0
+    direct = run.settings.misfit > 0
     largest = LARGEST_DIRECT if direct else LARGEST
     if run.problem.n_pairs > largest or not run.history or not run.survivors[run.leader]:
         return None
@@ -48,7 +48,7 @@ def expected_left(run: Algorithm) -> float | None:
 
 def _hardness_of(run: Algorithm, rivals: IntArray) -> float:
     """Pulls per unit of squared evidence, by what the run may rely on."""
-    if run.settings.trust == "pairs":
+    if not run.settings.modelled:
         return _own_hardness(run, rivals)
     if not run.settings.misfit:
         return _hardness(run, rivals, run.settings.tolerance)

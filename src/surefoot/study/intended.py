@@ -88,7 +88,7 @@ class IntendedStudy:
         if self.settings.parallel > 1:
             small = replace(self._simulated(), parallel=1)
             own[f"{self.algorithm.name}, parallel 1"] = (self.algorithm, small)
-        if not self.compare or self.settings.trust == "pairs":
+        if not self.compare or not self.settings.modelled:
             return own
         known = Settings(delta=self.settings.delta, noise=Gaussian(self.scales), on_misfit="ignore")
         others = [name for name in ALTERNATIVES if name not in left_out(self.problem)]

@@ -166,7 +166,7 @@ class _Simulation:
 def _hardness(intended: IntendedStudy, theta: Array) -> Complexity | None:
     """The complexity of the features' problem, or if no model is trusted of the pairs' own."""
     problem, scales = intended.problem, intended.scales
-    if intended.settings.trust == "model":
+    if intended.settings.modelled:
         return complexity(problem, theta, 1e-2, problem.pairs / scales[:, None])
     if problem.n_pairs > MOST_OWN:
         return None

@@ -169,11 +169,10 @@ class Config(Section):
     budget: Annotated[Whole, Field(ge=0)] | None = None
     confidence: Literal["valid", "paper"] = "valid"
     on_misfit: Literal["reject", "ignore"] = "reject"
-    misfit: Annotated[Number, Field(ge=0)] = 0.0
+    misfit: Annotated[Number, Field(ge=0)] | None = None
     on_identical: Literal["refuse", "accept"] = "refuse"
     seed: Annotated[Whole, Field(ge=0)] | None = None
     noise: NoiseSection = NoiseSection(kind="gaussian")
-    trust: Literal["model", "pairs"] | None = None
     guide: str | None = None
     common_random_numbers: Annotated[bool | Literal["auto"], PlainValidator(_shared)] = False
     objective: Literal["certify", "guess"] = "certify"

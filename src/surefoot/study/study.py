@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from surefoot.algorithms import Algorithm, Result, Settings, algorithm_from
+from surefoot.algorithms.options import default_misfit
 from surefoot.noise import Noise
 from surefoot.problem import RobustProblem
 from surefoot.progress import Progress
@@ -45,8 +46,7 @@ class Study:
         budget: int | None = None,
         confidence: Literal["valid", "paper"] = "valid",
         on_misfit: Literal["reject", "ignore"] = "reject",
-        misfit: float = 0.0,
-        trust: Literal["model", "pairs"] = "model",
+        misfit: float | None = None,
         guide: str | None = None,
         common_random_numbers: bool | Literal["auto"] = False,
         objective: Literal["certify", "guess"] = "certify",
@@ -61,6 +61,8 @@ class Study:
 
         Args:
             algorithm: a name, or an instance with options of its own.
+            misfit: how far a linear model is trusted; None: not at all, unless the algorithm relies
+                on one.
             guide: a name, or "module:attribute" of a module that is imported; None: the default.
             common_random_numbers: simulators must then use `pull.rng()`, `pull.stream(k)` or
                 `pull.seed` for all that is random.
@@ -72,6 +74,7 @@ class Study:
             configuration: kept with the study: what `surefoot run` was given.
         """
         refuse_reserved(problem.parameter_names)
+        chosen = algorithm_from(algorithm)
         settings = Settings(
             delta=delta,
             noise=noise,
@@ -79,14 +82,12 @@ class Study:
             tolerance=tolerance,
             budget=budget,
             on_misfit=on_misfit,
-            misfit=misfit,
-            trust=trust,
+            misfit=default_misfit(chosen) if misfit is None else misfit,
             guide=guide,
             common_random_numbers=common_random_numbers,
             objective=objective,
             parallel=parallel,
         )
-        chosen = algorithm_from(algorithm)
         description = Description.fresh(
             name or Path(path).stem,
             problem,

@@ -108,7 +108,7 @@ def assumptions(settings: Settings, has_kernel: bool) -> tuple[str, ...]:
     """Return what an answer rests on, the most important first."""
     shared = settings.common_random_numbers is not False
     found = ["pulls are independent" + (", but for streams shared on purpose" if shared else "")]
-    if settings.trust == "pairs":
+    if not settings.modelled:
         found.append("nothing about how means depend on parameters")
     elif settings.misfit > 0:
         found.append(f"means are linear in the features to within {settings.misfit:g}")

@@ -21,12 +21,12 @@ class Harness:
     Attributes:
         certifies: whether it ends with a certificate.
         spends_budget: whether it cannot do without a budget.
-        trust: what it is asked to rest on.
+        misfit: how far it is asked to trust the model.
     """
 
     certifies = True
     spends_budget = False
-    trust = "model"
+    misfit = 0.0
 
     def make(self, instance: Instance) -> Algorithm:
         """The algorithm for this instance."""
@@ -48,7 +48,7 @@ class Harness:
             "delta": 0.05,
             "noise": self.noise(),
             "budget": 3000 if self.spends_budget else None,
-            "trust": self.trust,
+            "misfit": self.misfit,
         }
         return Settings(**{**usual, **changes})
 

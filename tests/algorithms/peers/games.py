@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -46,7 +47,7 @@ def solved(
     simulator = LinearSimulator(*instance, scale, seed, family=family, correlation=correlation)
     noise = Gaussian() if noise is None else noise
     return identify(
-        instance[0], simulator, algorithm, delta=delta, noise=noise, trust="pairs", **settings
+        instance[0], simulator, algorithm, delta=delta, noise=noise, misfit=math.inf, **settings
     )
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from surefoot.algorithms import PEERS
@@ -14,8 +16,8 @@ from tests.algorithms.peers.games import slippage, solved
 @pytest.mark.parametrize("name", PEERS)
 def test_the_model_is_refused(name: str) -> None:
     instance = slippage(3, 2)
-    with pytest.raises(InputError, match='knows no model: give trust="pairs"'):
-        made_for(name, instance).start(instance[0], settings_for(name, trust="model"))
+    with pytest.raises(InputError, match="knows no model: give misfit=math"):
+        made_for(name, instance).start(instance[0], settings_for(name, misfit=0.0))
 
 
 @pytest.mark.parametrize("name", [name for name in PEERS if name != "kn-rsb"])
@@ -56,7 +58,7 @@ def test_an_indifference_zone_is_no_certificate() -> None:
     problem, means = slippage(3, 2)
     simulator = LinearSimulator(problem, means, seed=0)
     result = identify(
-        problem, simulator, KnRsb(zone=1.0), delta=0.05, noise=Gaussian(), trust="pairs"
+        problem, simulator, KnRsb(zone=1.0), delta=0.05, noise=Gaussian(), misfit=math.inf
     )
     assert result.arm == 0
     assert not result.certified

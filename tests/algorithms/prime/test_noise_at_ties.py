@@ -4,6 +4,7 @@ where it is most likely.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +27,7 @@ LINEAR = sf.RobustProblem.from_pairs(
 KINDS: dict[str, tuple[sf.RobustProblem, NDArray[np.float64], dict[str, Any]]] = {
     "linear": (LINEAR, np.array([1.0, 0.0, 0.0]), {}),
     "tabular": (TABULAR, TIED, {}),
-    "pairs": (TABULAR, TIED, {"trust": "pairs"}),
+    "pairs": (TABULAR, TIED, {"misfit": math.inf}),
 }
 Simulators = Callable[[int], Any]
 
@@ -91,14 +92,14 @@ def test_common_random_numbers_may_correlate_in_any_way(correlation: str) -> Non
             TABULAR, TIED, scales, seed=seed, correlation=CORRELATIONS[correlation]
         )
 
-    errors = excluded(TABULAR, simulator, trust="pairs", common_random_numbers=True)
+    errors = excluded(TABULAR, simulator, misfit=math.inf, common_random_numbers=True)
     assert not too_many(errors)
 
 
 def test_shared_streams_may_be_quieter_than_their_pairs() -> None:
     """What differs between them is all that counts, however noisy each is by itself."""
     means = np.array([0.0, 0.3, -0.1, 0.3, -0.2, 0.2])
-    settings = {"delta": 0.05, "noise": sf.Gaussian(), "trust": "pairs"}
+    settings = {"delta": 0.05, "noise": sf.Gaussian(), "misfit": math.inf}
     found = []
     for chance in (1e-4, 0.0):
         simulator = sf.LinearSimulator(TABULAR, means, seed=3, correlation=0.999)
@@ -139,7 +140,7 @@ class Falling:
 
 @pytest.mark.statistical
 def test_a_pair_that_never_varied_is_not_believed_at_once() -> None:
-    usual = {"trust": "pairs", "budget": 3 * BUDGET}
+    usual = {"misfit": math.inf, "budget": 3 * BUDGET}
     assert not too_many(excluded(TABULAR, Falling, **usual))
     credulous = sf.Prime(tuning=sf.Tuning(silent_fall=0.0, skew_chance=0.0))
     assert too_many(excluded(TABULAR, Falling, algorithm=credulous, **usual))
@@ -155,7 +156,7 @@ BOUNDED: dict[str, Simulators] = {
 @pytest.mark.statistical
 @pytest.mark.parametrize("kind", BOUNDED)
 def test_nothing_but_the_range_need_be_known(kind: str) -> None:
-    errors = excluded(TABULAR, BOUNDED[kind], noise=sf.Bounded(0, 1), trust="pairs")
+    errors = excluded(TABULAR, BOUNDED[kind], noise=sf.Bounded(0, 1), misfit=math.inf)
     assert not too_many(errors)
 
 
@@ -176,7 +177,7 @@ def test_with_a_tolerance_ties_come_to_an_end(noise: sf.Noise) -> None:
     for seed in range(10):
         coins = sf.LinearSimulator(ties, np.full(6, 0.5), seed=seed, family="bernoulli")
         result = sf.identify(
-            ties, coins, delta=0.05, noise=noise, trust="pairs", tolerance=0.15, budget=20_000
+            ties, coins, delta=0.05, noise=noise, misfit=math.inf, tolerance=0.15, budget=20_000
         )
         assert result.reason is sf.StopReason.WITHIN_TOLERANCE
 
@@ -192,7 +193,7 @@ def test_attained_confidence_is_seldom_high_for_a_wrong_arm(noise: sf.Noise) -> 
     for seed in range(RUNS):
         family = "gaussian" if noise.evidence == "batches" else "rademacher"
         simulator = sf.LinearSimulator(TABULAR, means, seed=seed, family=family)
-        settings = sf.Settings(delta=0.05, noise=noise, trust="pairs", budget=120)
+        settings = sf.Settings(delta=0.05, noise=noise, misfit=math.inf, budget=120)
         run, shown = sf.Prime().start(TABULAR, settings), 0.0
         while phase := run.next_phase():
             run.update(simulator.pull(phase))

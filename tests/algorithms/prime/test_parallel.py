@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ INSTANCE = random_robust(n_arms=4, n_perturbations=3, d=3, gap=0.5)
 KINDS: list[dict[str, Any]] = [
     {"noise": sf.Gaussian(1.0)},
     {"noise": sf.Gaussian()},
-    {"noise": sf.Gaussian(1.0), "trust": "pairs"},
-    {"noise": sf.Gaussian(), "trust": "pairs"},
-    {"noise": sf.Gaussian(), "trust": "pairs", "common_random_numbers": True},
+    {"noise": sf.Gaussian(1.0), "misfit": math.inf},
+    {"noise": sf.Gaussian(), "misfit": math.inf},
+    {"noise": sf.Gaussian(), "misfit": math.inf, "common_random_numbers": True},
 ]
 
 
@@ -56,7 +57,7 @@ def test_at_exact_ties_large_phases_err_no_more_often() -> None:
     for seed in range(runs):
         simulator = sf.TableSimulator(np.zeros(4), seed=seed)
         result = sf.identify(
-            problem, simulator, delta=delta, noise=sf.Gaussian(), trust="pairs",
+            problem, simulator, delta=delta, noise=sf.Gaussian(), misfit=math.inf,
             budget=600, parallel=50,
         )  # fmt: skip
         errors += 0 not in result.candidates

@@ -38,7 +38,7 @@ def test_every_method_chooses_and_stableopt_spends_what_rage_spent() -> None:
         assert result.problem is problem
         if method.needs_scales:
             assert (result.settings.noise.scales(10) == SCALES).all()
-        assert result.settings.trust == method.trust
+        assert result.settings.misfit == method.misfit
 
 
 def test_the_budget_binds_everyone_and_the_tolerance_prime_alone() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,7 @@ def test_without_a_range_they_are_normal_and_costs_stay_costs(tmp_path: Path) ->
         COINS,
         delta=0.05,
         noise=Gaussian(),
-        trust="pairs",
+        misfit=math.inf,
         direction="minimize",
         seed=1,
     ) as study:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ PROBLEM = RobustProblem.from_pairs(np.eye(6), [0, 0, 1, 1, 2, 2], arm_names=["a"
 
 
 def description(**changes: object) -> Description:
-    asked = {"delta": 0.1, "noise": Gaussian(), "trust": "pairs"} | changes
+    asked = {"delta": 0.1, "noise": Gaussian(), "misfit": math.inf} | changes
     return Description.fresh(
         "toy",
         PROBLEM,

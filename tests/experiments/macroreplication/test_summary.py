@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ PROBLEM = RobustProblem.from_pairs(np.eye(3), [0, 1, 2], arm_names=["a", "b", "c
 def runs_of(arms: list[int], certified: list[bool], tolerance: float = 0.0) -> Macroreplications:
     return Macroreplications(
         problem=PROBLEM,
-        settings=Settings(delta=0.05, noise=Gaussian(), trust="pairs", tolerance=tolerance),
+        settings=Settings(delta=0.05, noise=Gaussian(), misfit=math.inf, tolerance=tolerance),
         truth=true_means(PROBLEM, np.array([1.0, 0.9, 0.0])),
         arms=np.array(arms),
         certified=np.array(certified),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from surefoot import Gaussian, InputError, RobustProblem, Settings
 from surefoot.experiments.macroreplication.truth import pooled, true_means
 
 PROBLEM = RobustProblem.from_pairs(np.eye(6), [0, 0, 1, 1, 2, 2], arm_names=["a", "b", "c"])
-PAIRS = Settings(delta=0.1, noise=Gaussian(), trust="pairs")
+PAIRS = Settings(delta=0.1, noise=Gaussian(), misfit=math.inf)
 
 
 def test_rewards_are_pooled_before_they_are_divided() -> None:

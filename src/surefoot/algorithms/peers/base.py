@@ -51,9 +51,9 @@ class Peer(Algorithm):
         self.survivors = np.arange(self.problem.n_arms) == arm
 
     def _refuse(self, settings: Settings) -> None:
-        if settings.trust != "pairs":
+        if settings.modelled:
             raise InputError(
-                f'{self.name} compares pairs and knows no model: give trust="pairs", or use '
+                f"{self.name} compares pairs and knows no model: give misfit=math.inf, or use "
                 '"prime", which can use the model'
             )
         if settings.guide is not None:

@@ -72,7 +72,7 @@ class Prime(Planner):
 
     def _course(self) -> Course:
         asked = self.problem, self.settings, self.tuning, self.given_boundary
-        if self.settings.trust == "pairs":
+        if not self.settings.modelled:
             return direct_course(*asked)
         if self.settings.misfit > 0:
             return MisfitCourse(*asked)

@@ -18,7 +18,7 @@ LARGEST_DELTA = 0.5
 def clock_boundary(settings: Settings, tuning: Tuning | None = None) -> Boundary:
     """Return the boundary of a new run in which every arm's clock goes on by itself."""
     tuning, noise = tuning or Tuning(), settings.noise
-    if noise.evidence == "wealth" and settings.trust == "pairs":
+    if noise.evidence == "wealth" and not settings.modelled:
         return WealthBoundary(settings.delta)
     delta = tuning.grid_spent * min(settings.delta, LARGEST_DELTA)
     times = _times(tuning.grid_growth, tuning.grid_points)

@@ -4,6 +4,7 @@ model, without it, and by direct comparisons alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -11,18 +12,12 @@ from typing import Literal
 import numpy as np
 
 from surefoot.algorithms import Result
-from surefoot.algorithms.prime import Prime
-from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array
 from surefoot.experiments.bolus.problem import BolusSimulator, Dosing, branch
 from surefoot.noise import Gaussian
 from surefoot.simulate import identify
 
 CALCULATOR = "Calculator"
-# What happens on one day in five, 14 blocks are without it with a probability below 0.05; with ten,
-# 12 of 100 choices for child#008 were certified and wrong. Each phase is corrected by itself: held
-# together they cost more here, and only longer first phases avoid errors.
-DIRECT = Tuning(pair_pulls=14, skew_fall=0.0)
 WORST_OF_ALL = "(worst pair of all)"  # no method: the most harmful error of the most harmful arm
 
 
@@ -35,8 +30,8 @@ class Method:
         algorithm: its name in surefoot.
         model: "linear" (the paper's features), "curved" (a guide's) or "tabular" (nothing assumed).
         policy: the paper's rules to the letter, or the proved ones.
-        trust: what a certificate relies on: the model, or the compared pairs alone. With a model,
-            the noise scales of a pilot are needed too.
+        misfit: how far a certificate relies on the model; ∞: not at all. With a model, the noise
+            scales of a pilot are needed too.
         shares: whether settings may share the sensor's noise (common random numbers).
     """
 
@@ -44,20 +39,20 @@ class Method:
     algorithm: str
     model: Literal["linear", "curved", "tabular"]
     policy: Literal["paper", "valid"]
-    trust: Literal["model", "pairs"] = "model"
+    misfit: float = 0.0
     shares: bool = False
 
     @property
     def needs_scales(self) -> bool:
-        return self.trust == "model"
+        return math.isfinite(self.misfit)
 
 
 ROBUST_RAGE = Method("Robust RAGE", "robust-rage", "linear", "paper")
 STABLEOPT = Method("StableOPT", "stableopt", "linear", "paper")
 PRIME_LINEAR = Method("PRIME, linear", "prime", "linear", "valid")
 PRIME_TABULAR = Method("PRIME, tabular", "prime", "tabular", "valid")
-PRIME_PAIRS = Method("PRIME, pairs", "prime", "curved", "valid", "pairs")
-PRIME_SHARED = Method("PRIME, pairs, shared noise", "prime", "curved", "valid", "pairs", True)
+PRIME_PAIRS = Method("PRIME, pairs", "prime", "curved", "valid", math.inf)
+PRIME_SHARED = Method("PRIME, pairs, shared noise", "prime", "curved", "valid", math.inf, True)
 # their places number the random streams: new ones go to the end
 METHODS = (STABLEOPT, ROBUST_RAGE, PRIME_LINEAR, PRIME_TABULAR, PRIME_PAIRS, PRIME_SHARED)
 LABELS = (CALCULATOR, *(method.label for method in METHODS))
@@ -118,12 +113,12 @@ def run_method(
     return identify(
         problems[method.model],
         BolusSimulator(dosing, branch(source, METHODS.index(method))),
-        Prime(tuning=DIRECT) if method.trust == "pairs" else method.algorithm,
+        method.algorithm,
         delta=question.delta,
         noise=Gaussian(scales) if method.needs_scales else dosing.reward.noise,
         tolerance=question.tolerance if method.algorithm == "prime" else 0.0,
         budget=question.budget,
         confidence=method.policy,
-        trust=method.trust,
+        misfit=method.misfit,
         common_random_numbers=method.shares,
     )

@@ -155,7 +155,7 @@ def share(value: float) -> str:
 
 def _if_trusted(method: Method, shares: pd.Series[bool]) -> float:
     """What tests of the model said, where a model is trusted; nothing where none is."""
-    return float(shares.mean()) if method.trust == "model" else math.nan
+    return float(shares.mean()) if method.needs_scales else math.nan
 
 
 def patient_summary(tables: Tables) -> pd.DataFrame:

@@ -58,7 +58,7 @@ def pooled(
     run chose its pulls. Pairs that no run pulled say nothing where no model is trusted.
     """
     pulls, total = np.sum(counts, axis=0), np.sum(sums, axis=0)
-    if settings.trust == "model":
+    if settings.modelled:
         scales = settings.noise.scales(problem.n_pairs)
         means = problem.pairs @ least_squares(problem.pairs / scales[:, None], pulls, total, scales)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -88,7 +89,7 @@ class Contender:
             self.algorithm,
             delta=work.delta,
             noise=work.noise,
-            trust="pairs",
+            misfit=math.inf,
             **self.settings,
         )
         return Run(result.samples, result.certified, result.arm == work.best)

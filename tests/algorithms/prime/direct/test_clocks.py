@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ import surefoot as sf
 from surefoot.algorithms.prime.clocks import clock_boundary
 from surefoot.algorithms.prime.direct.clocks import Clocks, Forecast
 
-SETTINGS = sf.Settings(delta=0.05, noise=sf.Gaussian(), trust="pairs")
+SETTINGS = sf.Settings(delta=0.05, noise=sf.Gaussian(), misfit=math.inf)
 ONE, UNTESTED = np.array([0]), np.array([-1])
 
 
@@ -38,5 +40,5 @@ def test_a_clock_goes_on_in_proportion_to_what_was_expected() -> None:
 
 @pytest.mark.parametrize("delta", [1e-9, 0.01, 0.05, 0.2, 0.5, 0.9])
 def test_steps_smaller_than_planned_do_not_cross_more_often(delta: float) -> None:
-    settings = sf.Settings(delta=delta, noise=sf.Gaussian(), trust="pairs")
+    settings = sf.Settings(delta=delta, noise=sf.Gaussian(), misfit=math.inf)
     clock_boundary(settings).check(delta)

@@ -50,13 +50,13 @@ def test_small_budgets(budget: int, noise: object) -> None:
 
 def test_what_cannot_be_guessed_is_refused() -> None:
     instance = slippage(3, 2)
-    with pytest.raises(InputError, match='give budget and trust="pairs"'):
+    with pytest.raises(InputError, match="give budget and misfit=math"):
         solved("prime", instance, objective="guess")
     with pytest.raises(InputError, match="does not spend a budget on a guess"):
         solved("kn-rsb", instance, objective="guess", budget=100)
     with pytest.raises(InputError, match='choose "certify" or "guess"'):
         solved("prime", instance, objective="win", budget=100)
-    with pytest.raises(InputError, match='give budget and trust="pairs"'):
+    with pytest.raises(InputError, match="give budget and misfit=math"):
         identify(
             instance[0],
             LinearSimulator(*instance),

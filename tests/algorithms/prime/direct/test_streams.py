@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -68,7 +70,7 @@ def test_a_run_decides_phase_by_phase(correlation: object, shared: bool) -> None
         Watched(),
         delta=0.05,
         noise=sf.Gaussian(),
-        trust="pairs",
+        misfit=math.inf,
         common_random_numbers="auto",
         budget=1500,
     )
@@ -115,7 +117,7 @@ def test_noise_that_all_pairs_have_in_common_is_not_shared_and_costs_no_more() -
 
     def pulls(choice: bool | str, seed: int) -> int:
         simulator = sf.TableSimulator(means, 1.0, seed, correlation=1.0)
-        settings = {"delta": 0.05, "noise": sf.Gaussian(), "trust": "pairs"}
+        settings = {"delta": 0.05, "noise": sf.Gaussian(), "misfit": math.inf}
         return sf.identify(problem, simulator, common_random_numbers=choice, **settings).samples
 
     apart, auto = (sum(pulls(choice, seed) for seed in range(12)) for choice in (False, "auto"))

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -59,7 +61,7 @@ def test_pulls_rise_from_those_of_the_model_to_those_of_direct_comparisons():
     exact, slight, some, any_ = (mean_pulls(12, misfit=m) for m in (0.0, 1e-6, 0.005, 10.0))
     assert slight < 1.5 * exact
     assert exact < some < any_
-    assert any_ < 3 * mean_pulls(12, trust="pairs")  # 1.9 times by more runs
+    assert any_ < 3 * mean_pulls(12, misfit=math.inf)  # 1.9 times by more runs
 
 
 def test_no_misfit_is_the_run_of_a_model_that_is_exact():
@@ -75,7 +77,7 @@ def test_the_result_says_what_it_covers():
     (result,) = runs(parabola(), sf.Gaussian(SCALE), 1, misfit=0.005)
     assert result.misfit == 0.005
     assert "means are within 0.005 of the model" in result.sentence
-    (direct,) = runs(parabola(), sf.Gaussian(SCALE), 1, trust="pairs", budget=50)
+    (direct,) = runs(parabola(), sf.Gaussian(SCALE), 1, misfit=math.inf, budget=50)
     assert direct.misfit == np.inf
 
 
@@ -111,8 +113,6 @@ def test_only_prime_with_a_model_has_a_misfit():
     known = {"delta": DELTA, "noise": sf.Gaussian(SCALE), "misfit": 0.1}
     with pytest.raises(sf.InputError, match="takes its model as exact"):
         sf.identify(problem, simulator, "robust-rage", **known)
-    with pytest.raises(sf.InputError, match='give trust="model"'):
-        sf.identify(problem, simulator, trust="pairs", **known)
     with pytest.raises(sf.InputError, match=r"misfit=-1 must be a number ≥ 0"):
         sf.identify(problem, simulator, **(known | {"misfit": -1}))
 
