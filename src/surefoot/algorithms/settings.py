@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 from surefoot.confidence import probability
@@ -129,7 +130,7 @@ def usable_delta(given: Any) -> float:
     return number
 
 
-def _amount(name: str, given: Any) -> float:
+def _amount(name: str, given: Any, otherwise: str = "") -> float:
     """A number of rewards, none below zero."""
     try:
         number = exact_number(given)
@@ -138,13 +139,15 @@ def _amount(name: str, given: Any) -> float:
     if not 0 <= number <= LARGEST_SCALE:
         raise InputError(
             f"{name}={given!r:.60} must be a number ≥ 0, in the unit of the rewards, "
-            f"and at most {LARGEST_SCALE:g}"
+            f"and at most {LARGEST_SCALE:g}{otherwise}"
         )
     return number
 
 
 def _misfit(given: Any) -> float:
-    return math.inf if given == math.inf else _amount("misfit", given)
+    if isinstance(given, Real) and given == math.inf:
+        return math.inf
+    return _amount("misfit", given, ", or math.inf for no model")
 
 
 def _budget(given: Any) -> int | None:

@@ -91,10 +91,15 @@ def compare(
             all is: the same call goes on with the rest.
         true_noise: standard deviation of the Gaussian rewards, one number or one per pair.
         settings: as of `identify`; by default delta is 0.05, the noise Gaussian with scale 1, and
-            misfit is ignored, since the model is right. An algorithm that has no tolerance is run
-            without one; whether an answer is good is judged by it for all.
+            the model, which is right, is exact (misfit 0) and not tested. An algorithm that has no
+            tolerance is run without one; whether an answer is good is judged by it for all.
     """
-    usual: dict[str, Any] = {"delta": 0.05, "noise": Gaussian(1.0), "on_misfit": "ignore"}
+    usual: dict[str, Any] = {
+        "delta": 0.05,
+        "noise": Gaussian(1.0),
+        "misfit": 0.0,
+        "on_misfit": "ignore",
+    }
     asked = Settings(**(usual | settings))
     choices = dict(algorithms) if isinstance(algorithms, Mapping) else {a: a for a in algorithms}
     if not choices or not instances:

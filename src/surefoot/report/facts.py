@@ -91,9 +91,12 @@ def _assumptions(result: Result) -> list[Fact]:
     """What the answer assumes, the most important first."""
     settings = result.settings
     shared = settings.common_random_numbers is not False
+    linear = "means are linear in the features"
+    if settings.misfit > 0:
+        linear += f" to within {settings.misfit:g}"
     assumed = [
         "pulls are independent" + (", but for streams shared on purpose" if shared else ""),
-        "means are linear in the features"
+        linear
         if settings.modelled
         else "nothing about how means depend on parameters: pulled pairs are compared directly",
         settings.noise.assumption,
@@ -123,6 +126,7 @@ def _checks(result: Result) -> Fact:
 
 
 def _trust(settings: Settings) -> str:
+    """Say what the misfit means."""
     if not settings.modelled:
         return "no model: pairs are compared directly"
     return "how far means may be from a linear function of the features"
@@ -139,13 +143,12 @@ def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fa
         Fact("noise", settings.noise.assumption),
         Fact("delta", f"{settings.delta:g}"),
         Fact("confidence", settings.confidence),
-        Fact("misfit", f"{settings.misfit:g}" if settings.modelled else "inf", _trust(settings)),
+        Fact("misfit", f"{settings.misfit:g}", _trust(settings)),
         Fact("objective", settings.objective),
         Fact("common_random_numbers", str(settings.common_random_numbers).lower()),
         Fact("tolerance", f"{settings.tolerance:g}"),
         Fact("budget", "none" if settings.budget is None else number(settings.budget)),
         Fact("on_misfit", settings.on_misfit),
-        Fact("misfit", f"{settings.misfit:g}"),
         Fact("algorithm", result.algorithm),
     ]
     return facts + (_study_facts(reader) if reader else [])

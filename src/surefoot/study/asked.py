@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, replace
 from typing import Any
 
@@ -11,16 +12,25 @@ from surefoot.guides import GUIDES
 from surefoot.noise import noise_from_dict
 from surefoot.study.own import looked_up
 
+NO_MODEL = "inf"  # an infinite misfit in a file: JSON has no such number
+
 
 def settings_to_dict(settings: Settings) -> dict[str, Any]:
-    """As plain values for a study file."""
+    """As plain values that JSON knows, for a study file: ∞ as text."""
     plain = {field.name: getattr(settings, field.name) for field in fields(settings)}
-    return plain | {"noise": settings.noise.to_dict(), "guide": _by_name(settings.guide)}
+    return plain | {
+        "noise": settings.noise.to_dict(),
+        "misfit": settings.misfit if settings.modelled else NO_MODEL,
+        "guide": _by_name(settings.guide),
+    }
 
 
 def settings_from_dict(stored: dict[str, Any]) -> Settings:
     """Rebuild what `settings_to_dict` wrote."""
-    return Settings(**(dict(stored) | {"noise": noise_from_dict(stored["noise"])}))
+    misfit = math.inf if stored["misfit"] == NO_MODEL else stored["misfit"]
+    return Settings(
+        **(dict(stored) | {"noise": noise_from_dict(stored["noise"]), "misfit": misfit})
+    )
 
 
 def with_guide(settings: Settings) -> Settings:

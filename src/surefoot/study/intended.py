@@ -90,7 +90,12 @@ class IntendedStudy:
             own[f"{self.algorithm.name}, parallel 1"] = (self.algorithm, small)
         if not self.compare or not self.settings.modelled:
             return own
-        known = Settings(delta=self.settings.delta, noise=Gaussian(self.scales), on_misfit="ignore")
+        known = Settings(
+            delta=self.settings.delta,
+            noise=Gaussian(self.scales),
+            misfit=0.0,
+            on_misfit="ignore",
+        )
         others = [name for name in ALTERNATIVES if name not in left_out(self.problem)]
         return own | {name: (algorithm_from(name), known) for name in others}
 
@@ -101,7 +106,7 @@ class IntendedStudy:
             settings,
             noise=Gaussian() if settings.noise.limits else settings.noise,
             tolerance=settings.tolerance if self.knows_unit else 0.0,
-            misfit=settings.misfit if self.knows_unit else 0.0,
+            misfit=settings.misfit if self.knows_unit or not settings.modelled else 0.0,
             budget=None,
             objective="certify",
             on_misfit="ignore",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
@@ -21,6 +22,7 @@ from surefoot.algorithms.settings import usable_delta
 from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.features import MAPS
+from surefoot.literals import exact_number
 from surefoot.noise import NOISE_MODELS, Noise
 from surefoot.study.own import looked_up
 from surefoot.study.space import Arms, Entry, Number, Perturbations, Section, Whole
@@ -45,6 +47,10 @@ def _shared(given: Any) -> Any:
     if not isinstance(given, bool) and given != "auto":
         raise ValueError('it should be true, false or "auto"')
     return given
+
+
+def _misfit(given: Any) -> float:
+    return math.inf if given == math.inf else exact_number(given)
 
 
 def _one_of(names: Iterable[str]) -> Callable[[Any], str]:
@@ -169,7 +175,7 @@ class Config(Section):
     budget: Annotated[Whole, Field(ge=0)] | None = None
     confidence: Literal["valid", "paper"] = "valid"
     on_misfit: Literal["reject", "ignore"] = "reject"
-    misfit: Annotated[Number, Field(ge=0)] | None = None
+    misfit: Annotated[float, BeforeValidator(_misfit), Field(ge=0)] | None = None
     on_identical: Literal["refuse", "accept"] = "refuse"
     seed: Annotated[Whole, Field(ge=0)] | None = None
     noise: NoiseSection = NoiseSection(kind="gaussian")

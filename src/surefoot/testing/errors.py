@@ -59,10 +59,11 @@ def error_test(
     noise: Noise | None = None,
     true_scale: float = 1.0,
     family: Family = "gaussian",
+    misfit: float = 0.0,
     **settings: Any,
 ) -> ErrorTest:
-    """Run the algorithm on the instance with independent seeds; the model is right, so misfit is
-    ignored.
+    """Run the algorithm on the instance with independent seeds; the model is right, so a test that
+    rejects it is ignored.
     """
     problem, theta = instance
     best, algorithm = problem.best_arm(theta), make(instance)
@@ -75,6 +76,7 @@ def error_test(
             algorithm,
             delta=delta,
             noise=Gaussian(1.0) if noise is None else noise,
+            misfit=misfit,
             on_misfit="ignore",
             **settings,
         )

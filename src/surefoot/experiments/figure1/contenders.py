@@ -69,6 +69,7 @@ class Contender:
             delta=DELTA,
             noise=NOISE[self.knows],
             confidence=self.policy,
+            misfit=0.0,
             on_misfit="ignore",
         )
         return Run(
