@@ -73,4 +73,5 @@ def _made(name: str, instance: Instance) -> Algorithm:
 
 def _run(algorithm: str | Algorithm, instance: Instance, seed: int, **settings: object) -> Result:
     simulator = LinearSimulator(*instance, seed=seed)
-    return identify(instance[0], simulator, algorithm, delta=0.05, noise=Gaussian(1.0), **settings)
+    usual = {"delta": 0.05, "noise": Gaussian(1.0), "misfit": 0.0}
+    return identify(instance[0], simulator, algorithm, **(usual | settings))

@@ -298,7 +298,8 @@ def _boxes(dimension: int, n_arms: int, ratio: float | None = None, size: float 
             if ratio is None
             else size * ratio ** rng.uniform(-0.5, 0.5, problem.n_pairs)
         )
-        told = {"noise": Gaussian(1.0 if ratio is None else None), "tolerance": 0.15}
+        noise = Gaussian(1.0 if ratio is None else None)
+        told = {"noise": noise, "misfit": 0.0, "tolerance": 0.15}
         return Draw(problem, np.asarray(means), scales, told)
 
     return drawn
@@ -316,7 +317,8 @@ def _known_game(chances: list[list[float]]) -> Drawn:
 def _linear(instance: Instance) -> Drawn:
     problem, theta = instance
     means = np.asarray(problem.pair_means(theta))
-    return lambda rng: Draw(problem, means, np.ones(len(means)), {"noise": Gaussian(1.0)})
+    told = {"noise": Gaussian(1.0), "misfit": 0.0}
+    return lambda rng: Draw(problem, means, np.ones(len(means)), told)
 
 
 DIRECT = {

@@ -141,7 +141,8 @@ def rows() -> Iterator[Row]:
     problem, theta = large_problem()
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "large.db"
-        with Study.create(path, problem, delta=0.05, noise=Gaussian(1.0), seed=4) as study:
+        settings = {"delta": 0.05, "noise": Gaussian(1.0), "misfit": 0.0, "seed": 4}
+        with Study.create(path, problem, **settings) as study:
             while study.told < PULLS // 2:
                 tell_phase(study, theta)
             warm_up([path])

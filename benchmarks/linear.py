@@ -52,7 +52,7 @@ class Modelling:
     def run(self, work: Modelled, problem: RobustProblem, seed: np.random.SeedSequence) -> Run:
         theta = work.instance[1]
         simulator = LinearSimulator(problem, theta, seed=seed)
-        settings = {"delta": work.delta, "noise": Gaussian(1.0), "budget": MOST}
+        settings = {"delta": work.delta, "noise": Gaussian(1.0), "misfit": 0.0, "budget": MOST}
         result = identify(problem, simulator, self.algorithm, **settings)
         return Run(result.samples, result.certified, result.arm == problem.best_arm(theta))
 

@@ -64,8 +64,8 @@ class Case:
     def run(self, seed: int) -> dict[str, Any]:
         """One run: its pulls, and whether the best arm was excluded."""
         simulator = self.simulator(Seed((2026, seed)))
-        options = {"delta": DELTA, "on_misfit": "ignore", "algorithm": "prime"} | self.options
-        result = identify(self.problem, simulator, **options)
+        usual = {"delta": DELTA, "misfit": 0.0, "on_misfit": "ignore", "algorithm": "prime"}
+        result = identify(self.problem, simulator, **(usual | self.options))
         return {
             "case": self.name,
             "samples": result.samples,
@@ -93,6 +93,7 @@ GAMES = {  # published mean samples of M-KL-LUCB at δ = 0.1 (Garivier, Kaufmann
         2588,
     ),
 }
+SAID = {0.0: "0", math.inf: "∞"}  # misfits, in the names of cases
 LEVELS = (3.0, 6.0)  # the larger standard deviation where the smaller one is a tenth of it
 PAPER = [("irrelevant dimensions", d) for d in (5, 10, 20, 30)] + [
     ("unit sphere", n) for n in (10, 20, 50, 100)
@@ -110,16 +111,17 @@ def _from(draws: list[rewards.Draw]) -> Callable[[Seed], Simulator]:
 
 def _noise_levels() -> Iterator[Case]:
     kinds = (("tabular", TABULAR, TIED), ("linear", LINEAR, FIRST))
-    for (kind, problem, theta), trust in product(kinds, ("model", "pairs")):
-        if (kind, trust) == ("linear", "pairs"):
+    for (kind, problem, theta), misfit in product(kinds, SAID):
+        if kind == "linear" and misfit > 0:
             continue
-        options = {"noise": Gaussian(), "trust": trust, "budget": BUDGET}
+        options = {"noise": Gaussian(), "misfit": misfit, "budget": BUDGET}
         for ratio, noisy in product((1, 2, 4, 10, 25), (True, False)):
             if ratio == 1 and not noisy:
                 continue
             of_best = problem.arm_of_pair == 0
             scales = np.where(of_best == noisy, ratio, 1.0)
-            name = f"{kind}, trust {trust}: best arm {ratio} × as {'noisy' if noisy else 'quiet'}"
+            how = f"best arm {ratio} × as {'noisy' if noisy else 'quiet'}"
+            name = f"{kind}, misfit {SAID[misfit]}: {how}"
             yield Case(name, problem, 0, _drawn(problem, theta, noise=scales), options)
 
 
@@ -164,17 +166,17 @@ def _skewed() -> Iterator[Case]:
         "log-normal": rewards.log_normal,
         "rare disasters": rewards.disasters,
     }
-    for (name, draw), sign, trust in product(kinds.items(), (1.0, -1.0), ("pairs", "model")):
+    for (name, draw), sign, misfit in product(kinds.items(), (1.0, -1.0), (math.inf, 0.0)):
         # the challenger's pair is skewed one way, all of the best arm's the other way or not
         for other in ("normal", "opposite"):
             best = rewards.normal() if other == "normal" else draw(0.0, -sign)
             draws = [best, best, draw(0.0, sign), draw(1.0, sign), draw(-1.0, sign), draw(0.0, 1.0)]
             yield Case(
-                f"{name} {'+' if sign > 0 else '−'} against {other}, trust {trust}",
+                f"{name} {'+' if sign > 0 else '−'} against {other}, misfit {SAID[misfit]}",
                 TABULAR,
                 0,
                 _from(draws),
-                {"noise": Gaussian(), "trust": trust, "budget": LONGER},
+                {"noise": Gaussian(), "misfit": misfit, "budget": LONGER},
                 bound=2 * DELTA,
             )
 
@@ -221,16 +223,16 @@ def _told_levels() -> Iterator[Case]:
     costs before it learns anything weighs more. The larger levels came after a look at those.
     """
     means = np.array([0.0, 0.5, -1.0, 0.0, -1.5, -0.5])
-    for level, noisy, trust in product(LEVELS, (True, False), ("model", "pairs")):
+    for level, noisy, misfit in product(LEVELS, (True, False), SAID):
         scales = np.where((TABULAR.arm_of_pair == 0) == noisy, level, level / 10)
         who = "noisy" if noisy else "quiet"
         for told, noise in (("unknown", Gaussian()), ("told", Gaussian(scales))):
             yield Case(
-                f"sd {level:g} and {level / 10:g}, best {who}, trust {trust}, {told}",
+                f"sd {level:g} and {level / 10:g}, best {who}, misfit {SAID[misfit]}, {told}",
                 TABULAR,
                 0,
                 _drawn(TABULAR, means, noise=scales),
-                {"noise": noise, "trust": trust},
+                {"noise": noise, "misfit": misfit},
             )
 
 
@@ -324,8 +326,8 @@ def _price_of_unknown_levels(samples: pd.Series[float]) -> Row:
 
 
 def _price_of_not_being_told(samples: pd.Series[float]) -> Iterator[Row]:
-    for level, who, trust in product(LEVELS, ("noisy", "quiet"), ("model", "pairs")):
-        name = f"sd {level:g} and {level / 10:g}, best {who}, trust {trust}"
+    for level, who, misfit in product(LEVELS, ("noisy", "quiet"), SAID.values()):
+        name = f"sd {level:g} and {level / 10:g}, best {who}, misfit {misfit}"
         ratio = samples[f"{name}, unknown"] / samples[f"{name}, told"]
         measured = f"{ratio:.2f} ({samples[f'{name}, told']:,.0f} told)"
         yield Row(f"samples of Gaussian() / Gaussian(scales) · {name}", measured, "≤ 1.2",
