@@ -31,7 +31,7 @@ from surefoot.study.lock import wal_of
 from surefoot.study.storage.connection import Connection
 
 APPLICATION = 0x53464F54  # "SFOT": stands in the header of every study file
-FORMAT = 5
+FORMAT = 6
 
 TABLES = (
     "CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
