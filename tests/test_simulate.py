@@ -95,6 +95,7 @@ def test_identify_takes_a_name_or_an_algorithm() -> None:
             choice,
             delta=0.05,
             noise=Gaussian(1.0),
+            misfit=0,
         )
         for choice in ("robust-rage", RobustRage())
     )
@@ -120,6 +121,23 @@ def test_identify_passes_its_settings_on() -> None:
         "paper",
         "ignore",
     )
+
+
+def test_where_pairs_have_features_one_must_say_how_far_they_are_trusted() -> None:
+    simulator = LinearSimulator(PROBLEM, THETA, seed=0)
+    with pytest.raises(InputError, match=r"misfit=0 .*, misfit=0\.1 .*, or misfit=math\.inf "):
+        identify(PROBLEM, simulator, delta=0.05, noise=Gaussian(1.0))
+    modelled = identify(PROBLEM, simulator, "robust-rage", delta=0.05, noise=Gaussian(1.0))
+    assert modelled.settings.misfit == 0  # it cannot do without
+
+
+def test_without_features_there_is_no_model_to_speak_of() -> None:
+    problem = RobustProblem.from_pairs(np.eye(4), [0, 0, 1, 1])
+    simulator = LinearSimulator(problem, [1.0, 1.0, -1.0, -1.0], seed=0)
+    result = identify(problem, simulator, delta=0.05, noise=Gaussian())
+    assert result.settings.misfit == np.inf
+    assert result.certified
+    assert "by direct comparisons" in result.sentence
 
 
 def test_an_unknown_algorithm_is_refused_with_the_choices() -> None:

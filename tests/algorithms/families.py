@@ -64,7 +64,7 @@ def settings_for(name: str, **changes: Any) -> Settings:
         "delta": 0.05,
         "noise": noise_for(name),
         "budget": 3000 if name in SPENDERS else None,
-        "misfit": math.inf if name in PEERS else "model",
+        "misfit": math.inf if name in PEERS else 0.0,
     }
     return Settings(**{**usual, **changes})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from surefoot.algorithms import PEERS, Algorithm

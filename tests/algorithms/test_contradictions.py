@@ -48,7 +48,7 @@ def test_one_noisy_pair_is_enough() -> None:
 
 @pytest.mark.parametrize("noise", [sf.Gaussian(equal=True), sf.Gaussian(0.5)])
 def test_the_user_may_accept_it(noise: sf.Noise) -> None:
-    assert _run(noise, UNEQUAL, on_misfit="ignore").certified
+    assert _run(noise, UNEQUAL, misfit=0, on_misfit="ignore").certified
 
 
 @pytest.mark.parametrize("misfit", [0.0, math.inf])
@@ -92,7 +92,7 @@ def test_the_model_is_tested_without_noise_levels_where_they_are_unknown() -> No
     rows = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
     problem = sf.RobustProblem.from_pairs(rows, [0, 0, 1, 1])
     simulator = sf.LinearSimulator(problem, [1.0, 0.5], [1.0, 100.0, 1.0, 1.0], seed=1)
-    tally = Tally.empty(problem, sf.Settings(delta=0.05, noise=sf.Gaussian()))
+    tally = Tally.empty(problem, sf.Settings(delta=0.05, noise=sf.Gaussian(), misfit=0))
     for index in range(8):
         tally = tally.after(simulator.pull(sf.Phase(index, np.array([12, 6, 7, 20]), 6)))
     check = tally.model_check
@@ -123,7 +123,9 @@ def test_a_right_model_is_seldom_doubted_however_unequal_the_noise(
     doubted = 0
     for seed in range(runs):
         simulator = sf.LinearSimulator(LINEAR, [1.0, 0.0, 0.0], scales, seed=seed)
-        result = sf.identify(LINEAR, simulator, delta=0.05, noise=sf.Gaussian(), budget=300)
+        result = sf.identify(
+            LINEAR, simulator, delta=0.05, noise=sf.Gaussian(), misfit=0, budget=300
+        )
         p = result.model_check.lack_of_fit
         doubted += p is not None and p <= level
     assert stats.binom.sf(doubted - 1, runs, level) > LEVEL
@@ -139,5 +141,5 @@ def test_a_bent_line_is_found_out_without_noise_levels() -> None:
     scales = np.where(np.arange(len(x)) % 2 == 0, 0.02, 0.08)
     for seed in range(10):
         simulator = sf.LinearSimulator(table, 2.0 * x - 1.5 * x**2, scales, seed=seed)
-        result = sf.identify(problem, simulator, delta=0.05, noise=sf.Gaussian())
+        result = sf.identify(problem, simulator, delta=0.05, noise=sf.Gaussian(), misfit=0)
         assert result.reason is StopReason.MODEL_REJECTED

@@ -39,6 +39,12 @@ from surefoot.simulate import LinearSimulator, identify
         ({"budget": np.inf}, "budget=inf must be a whole number"),
         ({"budget": "many"}, "budget='many' must be a whole number"),
         ({"on_misfit": "shrug"}, "on_misfit='shrug' is not known"),
+        ({"misfit": -0.1}, "misfit=-0.1 must be a number ≥ 0.*or math.inf for no model"),
+        ({"misfit": -np.inf}, "misfit=-inf must be a number ≥ 0"),
+        ({"misfit": np.nan}, "misfit=nan must be a number ≥ 0"),
+        ({"misfit": "inf"}, "misfit='inf' must be a number ≥ 0"),
+        ({"misfit": np.full(2, np.inf)}, "must be a number ≥ 0"),
+        ({"misfit": 0, "guide": "trend"}, "misfit=0 trusts a model, which is its own guide"),
     ],
 )
 def test_settings_that_cannot_be_used(changes: dict[str, Any], message: str) -> None:
@@ -49,17 +55,27 @@ def test_settings_that_cannot_be_used(changes: dict[str, Any], message: str) -> 
 def test_numbers_of_numpy_become_plain_ones() -> None:
     """Study files are JSON: a numpy integer once ended in a traceback there."""
     settings = Settings(
-        delta=np.float32(0.25), noise=Gaussian(1.0), tolerance=np.int64(1), budget=np.int64(70)
+        delta=np.float32(0.25),
+        noise=Gaussian(1.0),
+        misfit=np.float32(np.inf),
+        tolerance=np.int64(1),
+        budget=np.int64(70),
     )
-    kept = (settings.delta, settings.tolerance, settings.budget)
-    assert kept == (0.25, 1.0, 70)
-    assert [type(value) for value in kept] == [float, float, int]
+    kept = (settings.delta, settings.misfit, settings.tolerance, settings.budget)
+    assert kept == (0.25, np.inf, 1.0, 70)
+    assert [type(value) for value in kept] == [float, float, float, int]
+
+
+@pytest.mark.parametrize(("misfit", "modelled"), [(0, True), (0.1, True), (np.inf, False)])
+def test_only_an_infinite_misfit_does_without_a_model(misfit: float, modelled: bool) -> None:
+    assert Settings(delta=0.05, noise=Gaussian(), misfit=misfit).modelled == modelled
+    assert not Settings(delta=0.05, noise=Gaussian()).modelled
 
 
 @pytest.mark.parametrize("noise", [Gaussian(1.0), Gaussian(), SubGaussian(1.0)])
 def test_the_smallest_delta_can_be_solved_for(noise: Noise) -> None:
     problem = RobustProblem([[1.0, 0.0], [0.0, 1.0]], [[[0.0, 0.0]], [[0.0, 0.0]]])
     simulator = LinearSimulator(problem, [8.0, 0.0], 1.0, np.random.SeedSequence(1))
-    result = identify(problem, simulator, "prime", delta=SMALLEST_DELTA, noise=noise)
+    result = identify(problem, simulator, "prime", delta=SMALLEST_DELTA, noise=noise, misfit=0)
     assert result.certified
     assert result.arm == 0

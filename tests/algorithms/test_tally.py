@@ -25,7 +25,7 @@ def tallied(noise: Gaussian, phases: int = 2) -> Tally:
     """The same rewards in each phase."""
     pairs = [pair for pair, rewards in REWARDS.items() for _ in rewards]
     rewards = [reward for rewards in REWARDS.values() for reward in rewards]
-    tally = Tally.empty(PROBLEM, Settings(delta=0.05, noise=noise))
+    tally = Tally.empty(PROBLEM, Settings(delta=0.05, noise=noise, misfit=0))
     for index in range(phases):
         tally = tally.after(Outcome.from_rewards(index, 3, pairs, rewards))
     return tally
@@ -69,7 +69,7 @@ def test_an_unknown_scale_comes_from_replicates_within_phases() -> None:
 
 
 def test_without_replicates_the_noise_stays_unknown() -> None:
-    empty = Tally.empty(PROBLEM, Settings(delta=0.05, noise=Gaussian()))
+    empty = Tally.empty(PROBLEM, Settings(delta=0.05, noise=Gaussian(), misfit=0))
     tally = empty.after(Outcome.from_rewards(0, 3, [0, 1, 2], [1.0, 2.0, 3.0]))
     assert tally.noise_scales is None
     assert np.isnan(tally.standard_errors).all()
@@ -78,7 +78,7 @@ def test_without_replicates_the_noise_stays_unknown() -> None:
 @pytest.mark.filterwarnings("error")
 def test_strays_are_tested_once_replicates_say_what_chance_does() -> None:
     """After a pilot of single pulls a stray of any size may be chance; after a phase it is not."""
-    empty = Tally.empty(PROBLEM, Settings(delta=0.05, noise=Gaussian()))
+    empty = Tally.empty(PROBLEM, Settings(delta=0.05, noise=Gaussian(), misfit=0))
     pilot = empty.after(Outcome.from_rewards(0, 3, [0, 1, 2], [1.0, 2.0, 4.0]))
     phases = [Phase(index, np.array([4, 4, 4]), batches=4) for index in (1, 2)]
     rewards = [0.9, 1.1, 1.2, 0.8, 2.1, 1.9, 2.2, 1.8, 4.2, 3.9, 4.1, 3.8]
@@ -92,7 +92,7 @@ def test_strays_are_tested_once_replicates_say_what_chance_does() -> None:
 
 def test_residuals_speak_where_replicates_do_not() -> None:
     """One pull a pair: the third pair is off the plane of the others by one."""
-    empty = Tally.empty(PROBLEM, Settings(delta=0.05, noise=Gaussian(equal=True)))
+    empty = Tally.empty(PROBLEM, Settings(delta=0.05, noise=Gaussian(equal=True), misfit=0))
     tally = empty.after(Outcome.from_rewards(0, 3, [0, 1, 2], [1.0, 2.0, 4.0]))
     assert tally.residual_variance == pytest.approx(1 / 3)
 
@@ -127,7 +127,7 @@ def test_simultaneous_widths_cover_all_pairs_at_all_looks() -> None:
 
 def test_the_spread_is_about_the_mean_of_all_phases() -> None:
     phases = [([0, 0, 1, 2], [1.0, 3.0, 5.0, 1e9]), ([2, 0, 0, 2], [1e9 + 1, 8.0, 2.0, 1e9 + 5])]
-    tally = Tally.empty(PROBLEM, Settings(delta=0.05, noise=Gaussian()))
+    tally = Tally.empty(PROBLEM, Settings(delta=0.05, noise=Gaussian(), misfit=0))
     for index, (pairs, rewards) in enumerate(phases):
         tally = tally.after(Outcome.from_rewards(index, 3, pairs, rewards))
     by_hand = [
@@ -149,7 +149,7 @@ def test_rewards_that_never_varied_say_nothing_of_their_noise() -> None:
 def test_no_interval_leaves_its_estimate_out() -> None:
     """A single pull counts for the estimate and not for intervals of unknown noise."""
     problem = RobustProblem.from_pairs([[1.0], [2.0]], [0, 1])
-    tally = Tally.empty(problem, Settings(delta=0.05, noise=Gaussian()))
+    tally = Tally.empty(problem, Settings(delta=0.05, noise=Gaussian(), misfit=0))
     rewards = [*np.linspace(-0.1, 0.1, 20), 1000.0]
     tally = tally.after(Outcome.from_rewards(0, 2, [0] * 20 + [1], rewards))
     lower, upper = tally.intervals
@@ -222,7 +222,7 @@ def test_intervals_of_worst_cases_hold_at_all_looks(case: str) -> None:
     finds a true rate of 0.1 with probability 0.94, one of 0.12 with 0.999.
     """
     noise, instance, scales, others = COVERED[case]
-    settings, runs = Settings(delta=0.05, noise=noise, **others), 600
+    settings, runs = Settings(**({"delta": 0.05, "noise": noise, "misfit": 0.0} | others)), 600
     misses = sum(missed_at_some_look(settings, instance, scales, seed) for seed in range(runs))
     assert stats.binom.sf(misses - 1, runs, 0.05) > 1e-3
 

@@ -31,7 +31,9 @@ def wings() -> tuple[RobustProblem, np.ndarray]:
 def finished(algorithm: str = "prime") -> Result:
     problem, theta = wings()
     simulator = LinearSimulator(problem, theta, noise=1.0, seed=1)
-    return identify(problem, simulator, algorithm=algorithm, delta=0.05, noise=Gaussian(1.0))
+    return identify(
+        problem, simulator, algorithm=algorithm, delta=0.05, noise=Gaussian(1.0), misfit=0
+    )
 
 
 @cache
@@ -46,9 +48,14 @@ def many() -> Result:
         algorithm="prime",
         delta=0.05,
         noise=Gaussian(1.0),
+        misfit=0,
         budget=200,
     )
 
 
 def fresh() -> Result:
-    return algorithm_from("prime").start(wings()[0], Settings(delta=0.05, noise=Gaussian())).result
+    return (
+        algorithm_from("prime")
+        .start(wings()[0], Settings(delta=0.05, noise=Gaussian(), misfit=0))
+        .result
+    )

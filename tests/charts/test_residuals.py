@@ -17,7 +17,9 @@ def test_residuals_are_in_standard_errors_of_the_averages():
 
 def test_an_unknown_scale_is_taken_from_replicates():
     problem, _ = wings()
-    run = algorithm_from("prime").start(problem, Settings(delta=0.05, noise=Gaussian(equal=True)))
+    run = algorithm_from("prime").start(
+        problem, Settings(delta=0.05, noise=Gaussian(equal=True), misfit=0)
+    )
     phase = run.next_phase()
     rewards = np.random.default_rng(0).normal(scale=7.0, size=phase.samples)
     run.update(

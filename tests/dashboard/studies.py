@@ -26,7 +26,7 @@ def fails_at_20(pull: Pull) -> float:
 
 
 def create(path: Path, **options: object) -> Study:
-    settings = {"delta": 0.05, "noise": Gaussian(1.0), "seed": 8} | options
+    settings = {"delta": 0.05, "noise": Gaussian(1.0), "misfit": 0.0, "seed": 8} | options
     return Study.create(path, wings()[0], **settings)  # type: ignore[arg-type]
 
 

@@ -71,6 +71,7 @@ def study_file(tmp_path):
         problem,
         delta=0.05,
         noise=Gaussian(1.0),
+        misfit=0,
         seed=8,
         direction="minimize",
         name=EVIL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
 import sys
@@ -11,10 +12,12 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.commands import export
 from surefoot.errors import InputError
 from surefoot.guides import Guess, Guide, Seen
 from surefoot.study import Pull, Study, StudyPaused, StudyReader
 from surefoot.study.asked import settings_from_dict, settings_to_dict
+from surefoot.study.description import Description
 from tests.study.toys import THETA, toy_problem
 
 
@@ -55,7 +58,8 @@ def make(path: Path, **changes: object) -> Study:
 @pytest.mark.parametrize(
     "settings",
     [
-        sf.Settings(delta=0.05, noise=sf.Gaussian()),
+        sf.Settings(delta=0.05, noise=sf.Gaussian(), misfit=0),
+        sf.Settings(delta=0.05, noise=sf.Gaussian(), misfit=0.25),
         sf.Settings(delta=0.05, noise=sf.Gaussian(equal=True), misfit=math.inf, guide="tabular"),
         sf.Settings(
             delta=0.1,
@@ -69,11 +73,84 @@ def make(path: Path, **changes: object) -> Study:
 )
 def test_settings_come_back_from_a_file(settings: sf.Settings) -> None:
     stored = settings_to_dict(settings)
-    again = settings_from_dict(stored)
+    again = settings_from_dict(json.loads(json.dumps(stored, allow_nan=False)))
     assert settings_to_dict(again) == stored
-    assert (again.trust, again.guide) == (settings.trust, settings.guide)
+    assert (again.misfit, again.guide) == (settings.misfit, settings.guide)
     assert again.common_random_numbers == settings.common_random_numbers
     assert again.noise.evidence == settings.noise.evidence
+
+
+def no_number(text: str) -> None:
+    raise AssertionError(f"{text} is no JSON")
+
+
+@pytest.mark.parametrize(("misfit", "kept"), [(0, 0.0), (0.25, 0.25), (math.inf, "inf")])
+def test_every_misfit_is_json_wherever_it_is_written(
+    path: Path, misfit: float, kept: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the study file, in its export and in its certificate; each is read back as it was."""
+    monkeypatch.chdir(path.parent)
+    with make(path, misfit=misfit, noise=sf.Gaussian(0.1), budget=None, tolerance=2.0) as study:
+        assert study.run(lambda pull: 0.1 * pull.rng().normal(), "serial").certified
+    connection = sqlite3.connect(path)
+    entries = {
+        key: json.loads(value, parse_constant=no_number)
+        for key, value in connection.execute("SELECT key, value FROM study")
+    }
+    connection.close()
+    export.command(path, Path("study.json"))
+    export.command(path, certificate=Path("proof.json"))
+    exported, proof = (
+        json.loads(Path(name).read_text(), parse_constant=no_number)
+        for name in ("study.json", "proof.json")
+    )
+    for written in (entries, exported, proof["question"]):
+        assert written["settings"]["misfit"] == kept
+        assert Description.from_entries(written).settings.misfit == misfit
+    with Study.open(path) as study:
+        assert study.description.settings.misfit == misfit
+    assert sf.verify(path).certified
+    assert sf.verify("proof.json").certified
+
+
+def test_a_study_trusts_no_model_unless_it_is_told_to_or_its_algorithm_needs_one(
+    tmp_path: Path,
+) -> None:
+    settings = {"delta": 0.05, "noise": sf.Gaussian(1.0)}
+    for number, (algorithm, said, expected) in enumerate(
+        [("prime", {}, math.inf), ("prime", {"misfit": 0.5}, 0.5), ("robust-static", {}, 0.0)]
+    ):
+        with Study.create(
+            tmp_path / f"{number}.db", toy_problem(), algorithm, **settings, **said
+        ) as study:
+            assert study.description.settings.misfit == expected
+
+
+def test_a_profit_that_bends_is_not_certified_wrong(tmp_path: Path) -> None:
+    """What is sold is the smaller of stock and demand: a plane says "stock little", wrongly."""
+    problem = sf.RobustProblem.from_lists(
+        [{"stock": float(stock)} for stock in (2, 4, 6, 8, 10)],
+        [{"name": "usual"}, {"name": "few come", "demand": -4.0}],
+        environment={"demand": 8.0},
+    )
+    assert problem.dimension < problem.n_pairs
+
+    def profit(pull: Pull) -> float:
+        stock, demand = pull.parameters["stock"], pull.parameters["demand"]
+        return 5 * min(stock, demand) - 2 * stock + pull.rng().normal()
+
+    def found(seed: int, **said: float) -> sf.Result:
+        name = tmp_path / f"{seed}-{len(said)}.db"
+        with Study.create(
+            name, problem, delta=0.05, noise=sf.Gaussian(), seed=seed, **said
+        ) as study:
+            return study.run(profit, "serial")
+
+    for seed in range(5):
+        result = found(seed)
+        assert result.certified
+        assert result.arm_name == "stock=4"
+    assert not any(found(seed, misfit=0).arm_name == "stock=4" for seed in range(5))
 
 
 def test_a_guide_of_ones_own_is_kept_by_its_name(path: Path) -> None:

@@ -115,7 +115,7 @@ def test_a_name_that_is_no_folder_is_refused_before_anything_is_spent(
     )
     simulator = python("print(1)", folder=str(tmp_path / "runs" / f"{{{field}}}"))
     with (
-        Study.create(tmp_path / "s.db", problem, delta=0.1, noise=Gaussian(1.0)) as study,
+        Study.create(tmp_path / "s.db", problem, delta=0.1, noise=Gaussian(1.0), misfit=0) as study,
         pytest.raises(InputError, match="cannot be part of the name"),
     ):
         study.run(simulator, "serial")
@@ -170,7 +170,7 @@ class TestResultFile:
 def test_a_parameter_cannot_have_the_name_of_what_each_pull_has(tmp_path: Path, name: str) -> None:
     problem = RobustProblem([[1.0], [2.0]], [[[0.0]], [[0.0]]], parameter_names=[name])
     with pytest.raises(InputError, match=f"cannot be called '{name}'.*rename it"):
-        Study.create(tmp_path / "new.db", problem, delta=0.05, noise=Gaussian(1.0))
+        Study.create(tmp_path / "new.db", problem, delta=0.05, noise=Gaussian(1.0), misfit=0)
     with pytest.raises(InputError, match=f"cannot be called '{name}'"):
         CommandSimulator(["x"]).check(problem, alone=True)
     (tmp_path / "study.toml").write_text(

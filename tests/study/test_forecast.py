@@ -53,7 +53,7 @@ def forecasts(tolerance: float) -> list[tuple[float | None, int]]:
     """Of a run that trusts its model: after each phase, what is forecast and what was left."""
     problem = toy_problem()
     simulator = sf.LinearSimulator(problem, THETA, 5.0, seed=2)
-    settings = sf.Settings(delta=0.05, noise=sf.Gaussian(5.0), tolerance=tolerance)
+    settings = sf.Settings(delta=0.05, noise=sf.Gaussian(5.0), misfit=0, tolerance=tolerance)
     run, said = sf.Prime().start(problem, settings), []
     while phase := run.next_phase():
         run.update(simulator.pull(phase))

@@ -16,7 +16,7 @@ from surefoot.study.intended import IntendedStudy, unit_gap_theta
 from surefoot.study.pilot import Pilot
 from tests.study.toys import toy_problem
 
-SETTINGS = sf.Settings(delta=0.05, noise=sf.Gaussian())
+SETTINGS = sf.Settings(delta=0.05, noise=sf.Gaussian(), misfit=0)
 
 
 def pilot_of(scale: float, common: float = 0.0) -> Pilot:
@@ -58,7 +58,7 @@ def test_a_problem_too_large_to_be_simulated_is_refused(monkeypatch: pytest.Monk
 
 def test_noise_is_as_given_or_as_the_pilot_says_or_one() -> None:
     problem, prime = toy_problem(), algorithm_from("prime")
-    known = sf.Settings(delta=0.05, noise=sf.Gaussian(3.0))
+    known = sf.Settings(delta=0.05, noise=sf.Gaussian(3.0), misfit=0)
     assert IntendedStudy(problem, known, prime, pilot_of(2.0)).typical == 3
     assert IntendedStudy(problem, SETTINGS, prime, pilot_of(2.0)).typical == pytest.approx(
         2, rel=0.1

@@ -16,7 +16,7 @@ from surefoot.study.plan import Cost, Effort, Spread, expected_costs
 from tests.study.test_intended import large_problem, pilot_of
 from tests.study.toys import toy_problem
 
-UNKNOWN = sf.Settings(delta=0.05, noise=sf.Gaussian(equal=True))
+UNKNOWN = sf.Settings(delta=0.05, noise=sf.Gaussian(equal=True), misfit=0)
 
 
 def intended(settings: sf.Settings = UNKNOWN, **changes: object) -> IntendedStudy:
@@ -38,7 +38,7 @@ def test_hardness_grows_with_the_inverse_square_of_the_gap() -> None:
 
 
 def test_the_scale_of_the_noise_does_not_matter_to_a_gap_in_its_units() -> None:
-    small = sf.Settings(delta=0.05, noise=sf.Gaussian(0.01))
+    small = sf.Settings(delta=0.05, noise=sf.Gaussian(0.01), misfit=0)
     (one,), (other,) = (costs(intended(settings), (0.5,), 1) for settings in (UNKNOWN, small))
     assert one.hardness == pytest.approx(other.hardness, rel=1e-6)
 

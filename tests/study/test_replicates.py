@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def create(path: Path, **options: object) -> Study:
-    settings = {"delta": 0.05, "noise": Gaussian(1.0), "seed": 3} | options
+    settings = {"delta": 0.05, "noise": Gaussian(1.0), "misfit": 0.0, "seed": 3} | options
     return Study.create(path, toy_problem(), **settings)  # type: ignore[arg-type]
 
 

@@ -78,7 +78,7 @@ def test_the_result_is_that_of_the_algorithm_alone(path: Path) -> None:
     storage = ReadStorage(path)
     seeds = [phase_seed(head, stored.index, stored.plan) for stored in storage.phases()]
     storage.close()
-    run = Rounds().start(toy_problem(), sf.Settings(delta=0.05, noise=sf.Gaussian(1.0)))
+    run = Rounds().start(toy_problem(), sf.Settings(delta=0.05, noise=sf.Gaussian(1.0), misfit=0))
     number = 0
     stored = rewards_of(path)
     while phase := run.next_phase():
@@ -195,7 +195,12 @@ def test_minimising_finds_the_smallest_worst_cost(tmp_path: Path) -> None:
     costs = np.array([[1.0, 1.2], [0.5, 3.0]])
     problem = sf.RobustProblem.from_pairs(np.arange(4.0)[:, None], [0, 0, 1, 1], features="tabular")
     with Study.create(
-        tmp_path / "costs.db", problem, delta=0.05, noise=sf.Gaussian(0.01), direction="minimize"
+        tmp_path / "costs.db",
+        problem,
+        delta=0.05,
+        noise=sf.Gaussian(0.01),
+        misfit=0,
+        direction="minimize",
     ) as study:
         for pull in study.pulls():
             study.tell(pull.id, costs.ravel()[pull.pair] + 0.01 * pull.rng().normal())
@@ -205,7 +210,7 @@ def test_minimising_finds_the_smallest_worst_cost(tmp_path: Path) -> None:
 
 def test_a_shipped_algorithm_is_found_again_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "prime.db"
-    settings = {"delta": 0.05, "noise": sf.Gaussian(1.0), "seed": 5}
+    settings = {"delta": 0.05, "noise": sf.Gaussian(1.0), "misfit": 0.0, "seed": 5}
     with Study.create(path, toy_problem(), **settings) as study:
         for pull in study.ask(7):
             study.tell(pull.id, linear(pull))
@@ -255,7 +260,7 @@ def test_a_senseless_number_of_pulls_is_refused(path: Path, n: object) -> None:
 
 def test_a_single_arm_needs_no_pulls(path: Path) -> None:
     problem = sf.RobustProblem([[1.0]], [[[0.0]]])
-    with Study.create(path, problem, delta=0.05, noise=sf.Gaussian()) as study:
+    with Study.create(path, problem, delta=0.05, noise=sf.Gaussian(), misfit=0) as study:
         assert study.done
         assert study.result.certified
         assert study.ask() == []
@@ -322,7 +327,7 @@ def test_a_pull_arrives_at_a_worker_as_it_was_sent(path: Path) -> None:
 def test_the_best_parameters_are_those_of_the_arm_as_nothing_goes_wrong(path: Path) -> None:
     arms = [[1.0, 0.0], [2.0, 0.0], [3.0, 0.0]]
     problem = sf.RobustProblem(arms, [[[0.5, 1.0]]] * 3, parameter_names=["gain", "demand"])
-    options = {"delta": 0.05, "noise": sf.Gaussian(1.0), "seed": 1}
+    options = {"delta": 0.05, "noise": sf.Gaussian(1.0), "misfit": 0.0, "seed": 1}
     with Study.create(path, problem, **options) as study:
         study.run(lambda pull: 9 * pull.parameters["gain"] + pull.rng().normal(), "serial")
     with sf.StudyReader(path) as reader:

@@ -11,7 +11,7 @@ from surefoot.statistics import Outcome, Phase
 
 def begun(problem: sf.RobustProblem, **options: object) -> sf.Prime:
     """A run in which nothing was pulled yet."""
-    given = {"delta": 0.05, "noise": sf.Gaussian(1.0)} | options
+    given = {"delta": 0.05, "noise": sf.Gaussian(1.0), "misfit": 0.0} | options
     return sf.Prime().start(problem, sf.Settings(**given))  # type: ignore[arg-type]
 
 

@@ -46,7 +46,11 @@ def test_each_of_two_tied_arms_is_eliminated_with_probability_at_most_delta(mode
     tied = sf.RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0]], [0, 1])
     delta, runs = 0.2, 1000 if model == "sub-Gaussian" else 2000
     eliminated = eliminations(
-        tied, [1.0, 1.0], sf.Settings(delta=delta, noise=noise, budget=4 + 3 * 20), draws, runs
+        tied,
+        [1.0, 1.0],
+        sf.Settings(delta=delta, noise=noise, misfit=0, budget=4 + 3 * 20),
+        draws,
+        runs,
     )
     assert (stats.binom.sf(eliminated - 1, runs, delta) > LEVEL).all()
     assert stats.binom.sf(eliminated.sum() - 1, runs, 2 * delta) > LEVEL
@@ -66,7 +70,7 @@ def test_ties_with_hulls_and_changing_challengers(model: str, arms: list[int]) -
     noise, draws = MODELS[model]
     pairs = [[1.0, 0.0, 0.2], [0.0, 1.0, 0.1], [0.5, 0.5, -0.3], [1.0, 1.0, 0.0], [0.2, 0.8, 0.4]]
     delta, runs = 0.2, 400
-    settings = sf.Settings(delta=delta, noise=noise, budget=8 + 3 * 21)
+    settings = sf.Settings(delta=delta, noise=noise, misfit=0, budget=8 + 3 * 21)
     eliminated = eliminations(
         sf.RobustProblem.from_pairs(pairs, arms), [1.0, 1.0, 0.0], settings, draws, runs
     )
@@ -86,7 +90,7 @@ def test_ties_with_an_arm_inside_anothers_hull(tolerance: float, offset: float) 
     )
     delta, runs = 0.2, 150
     settings = sf.Settings(
-        delta=delta, noise=sf.Gaussian(1.0), tolerance=tolerance, budget=8 + 3 * 21
+        delta=delta, noise=sf.Gaussian(1.0), misfit=0, tolerance=tolerance, budget=8 + 3 * 21
     )
     eliminated = eliminations(tied, [0.0, -9.0, offset], settings, "gaussian", runs)
     assert (stats.binom.sf(eliminated[:2] - 1, runs, delta) > LEVEL).all()
@@ -116,7 +120,13 @@ def test_a_tie_of_three_with_all_its_designs_rarely_loses_one_of_them() -> None:
     for child in np.random.SeedSequence(12).spawn(runs):
         simulator = sf.LinearSimulator(problem, theta, 1.0, seed=child)
         result = sf.identify(
-            problem, simulator, delta=0.1, noise=sf.Gaussian(1.0), budget=2000, on_misfit="ignore"
+            problem,
+            simulator,
+            delta=0.1,
+            noise=sf.Gaussian(1.0),
+            misfit=0,
+            budget=2000,
+            on_misfit="ignore",
         )
         eliminated += ~np.isin(np.arange(4), result.candidates)
     assert (stats.binom.sf(eliminated[:3] - 1, runs, 0.1) > LEVEL).all()
@@ -126,7 +136,9 @@ def test_a_tie_of_three_with_all_its_designs_rarely_loses_one_of_them() -> None:
 def test_tolerance_ends_a_tie() -> None:
     problem = sf.RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0], [0.3, 0.3]], [0, 1, 2])
     simulator = sf.LinearSimulator(problem, [1.0, 1.0], 1.0, seed=4)
-    result = sf.identify(problem, simulator, delta=0.05, noise=sf.Gaussian(1.0), tolerance=0.2)
+    result = sf.identify(
+        problem, simulator, delta=0.05, noise=sf.Gaussian(1.0), misfit=0, tolerance=0.2
+    )
     assert result.reason is sf.StopReason.WITHIN_TOLERANCE
     assert result.certified
     assert result.arm in (0, 1)
@@ -145,7 +157,13 @@ def test_with_a_tolerance_arms_worse_than_it_are_returned_with_probability_at_mo
     for child in np.random.SeedSequence(13).spawn(runs):
         simulator = sf.LinearSimulator(problem, theta, 1.0, seed=child, family=draws)
         result = sf.identify(
-            problem, simulator, delta=delta, noise=noise, tolerance=tolerance, on_misfit="ignore"
+            problem,
+            simulator,
+            delta=delta,
+            noise=noise,
+            misfit=0,
+            tolerance=tolerance,
+            on_misfit="ignore",
         )
         wrong += result.certified and result.arm == 1
     assert stats.binom.sf(wrong - 1, runs, delta) > LEVEL
@@ -154,7 +172,9 @@ def test_with_a_tolerance_arms_worse_than_it_are_returned_with_probability_at_mo
 def test_a_budget_leaves_a_confidence_set() -> None:
     problem, theta = near_tie(5, gap=0.01, rng=np.random.default_rng(5))
     simulator = sf.LinearSimulator(problem, theta, 1.0, seed=4)
-    result = sf.identify(problem, simulator, delta=0.05, noise=sf.Gaussian(1.0), budget=400)
+    result = sf.identify(
+        problem, simulator, delta=0.05, noise=sf.Gaussian(1.0), misfit=0, budget=400
+    )
     assert result.reason is sf.StopReason.BUDGET
     assert not result.certified
     assert result.samples == 400
@@ -163,7 +183,9 @@ def test_a_budget_leaves_a_confidence_set() -> None:
 
 def test_late_looks_follow_those_that_are_planned() -> None:
     problem, theta = near_tie(3, gap=0.2, rng=np.random.default_rng(5))
-    run = Prime(tuning=FEW_LOOKS).start(problem, sf.Settings(delta=0.05, noise=sf.Gaussian(1.0)))
+    run = Prime(tuning=FEW_LOOKS).start(
+        problem, sf.Settings(delta=0.05, noise=sf.Gaussian(1.0), misfit=0)
+    )
     simulator = sf.LinearSimulator(problem, theta, 1.0, seed=4)
     while phase := run.next_phase():
         run.update(simulator.pull(phase))
@@ -174,7 +196,7 @@ def test_late_looks_follow_those_that_are_planned() -> None:
 
 def test_no_survivor_is_reported() -> None:
     problem = sf.RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0]], [0, 1])
-    run = sf.Prime().start(problem, sf.Settings(delta=0.05, noise=sf.Gaussian(1.0)))
+    run = sf.Prime().start(problem, sf.Settings(delta=0.05, noise=sf.Gaussian(1.0), misfit=0))
     simulator = sf.LinearSimulator(problem, [1.0, 0.0], 1.0, seed=1)
     run.update(simulator.pull(run.next_phase()))  # type: ignore[arg-type]
     run.survivors[:] = False
@@ -187,7 +209,7 @@ def test_planned_weights_count_whatever_was_pulled() -> None:
     problem, theta = random_robust(6, 3, 4, rng=np.random.default_rng(2))
     changed = 0
     for seed in range(5):
-        run = sf.Prime().start(problem, sf.Settings(delta=0.05, noise=sf.Gaussian(1.0)))
+        run = sf.Prime().start(problem, sf.Settings(delta=0.05, noise=sf.Gaussian(1.0), misfit=0))
         simulator = sf.LinearSimulator(problem, theta, 1.0, seed=seed)
         while phase := run.next_phase():
             run.update(simulator.pull(phase))
@@ -226,15 +248,17 @@ def test_a_wrong_linear_winner_is_caught(noise: sf.Gaussian) -> None:
     linear, square, means = quadratic_world()
     truth = int(np.argmax(linear.worst_of(means)))
     for seed in range(5):
-        result = sf.identify(linear, Means(means, seed), delta=0.05, noise=noise)
+        result = sf.identify(linear, Means(means, seed), delta=0.05, noise=noise, misfit=0)
         assert not result.certified
         assert result.reason is sf.StopReason.MODEL_REJECTED
         assert "misfit=math.inf" in result.reason.value
         assert result.sentence.endswith("not certified; 1 arm is still possible.")
         assert sf.identify(
-            linear, Means(means, seed), delta=0.05, noise=noise, on_misfit="ignore"
+            linear, Means(means, seed), delta=0.05, noise=noise, misfit=0, on_misfit="ignore"
         ).certified
-        mended = sf.identify(square, Means(means, seed), delta=0.05, noise=noise, tolerance=0.02)
+        mended = sf.identify(
+            square, Means(means, seed), delta=0.05, noise=noise, misfit=0, tolerance=0.02
+        )
         assert mended.certified
         assert means[linear.pairs_of(mended.arm)].min() >= linear.worst_of(means)[truth] - 0.02
 
@@ -256,6 +280,7 @@ def test_a_right_model_is_rejected_no_more_often_than_its_level(
             sf.LinearSimulator(problem, theta, 1.0, seed=child),
             delta=0.05,
             noise=noise,
+            misfit=0,
         )
         if result.model_check.lack_of_fit is not None:
             p_values.append(result.model_check.lack_of_fit)
@@ -274,6 +299,7 @@ def test_the_size_of_an_unknown_noise_does_not_matter(size: float) -> None:
             sf.LinearSimulator(problem, scale * theta, scale, seed=4),
             delta=0.05,
             noise=sf.Gaussian(),
+            misfit=0,
         )
         for scale in (1.0, size)
     ]
@@ -289,6 +315,7 @@ def test_unequal_noise_is_noticed() -> None:
         sf.LinearSimulator(problem, theta, scales, seed=1),
         delta=0.05,
         noise=sf.Gaussian(),
+        misfit=0,
         budget=4000,
     )
     assert result.model_check.equal_variances is not None
@@ -316,7 +343,7 @@ def test_units_of_a_feature_do_not_matter(noise: sf.Gaussian, size: float) -> No
     for unit in (1.0, size):
         problem = sf.RobustProblem.from_pairs(pairs * [unit, 1.0], [0, 1, 2, 3, 3])
         simulator = sf.LinearSimulator(problem, [1 / unit, 1.0], 0.3, seed=5)
-        result = sf.identify(problem, simulator, delta=0.05, noise=noise)
+        result = sf.identify(problem, simulator, delta=0.05, noise=noise, misfit=0)
         assert result.certified
         assert result.arm == 1
         counts.append(result.samples)
@@ -331,7 +358,9 @@ def test_arms_may_share_pairs(theta: list[float], model: str) -> None:
     )
     for seed in range(4):
         simulator = sf.LinearSimulator(problem, theta, 1.0, seed=seed)
-        result = sf.identify(problem, simulator, delta=0.05, noise=MODELS[model][0], budget=3000)
+        result = sf.identify(
+            problem, simulator, delta=0.05, noise=MODELS[model][0], misfit=0, budget=3000
+        )
         assert problem.robust_values(theta)[result.arm] == problem.robust_values(theta).max()
 
 
@@ -339,7 +368,9 @@ def test_a_simulator_without_noise_is_no_evidence_of_a_winner_in_a_tie() -> None
     problem = sf.RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0], [0.3, 0.3]], [0, 1, 2])
     for theta in ([1.0, 1.0], [1 / 3, 1 / 3]):
         simulator = sf.LinearSimulator(problem, theta, 1e-200, seed=1)
-        result = sf.identify(problem, simulator, delta=0.05, noise=sf.Gaussian(), budget=500)
+        result = sf.identify(
+            problem, simulator, delta=0.05, noise=sf.Gaussian(), misfit=0, budget=500
+        )
         assert {0, 1} <= set(result.candidates.tolist())
 
 
@@ -350,7 +381,11 @@ def test_rewards_far_from_zero_keep_their_evidence() -> None:
     )
     runs = [
         sf.identify(
-            near, sf.LinearSimulator(near, theta, 1.0, seed=1), delta=0.05, noise=sf.Gaussian(1.0)
+            near,
+            sf.LinearSimulator(near, theta, 1.0, seed=1),
+            delta=0.05,
+            noise=sf.Gaussian(1.0),
+            misfit=0,
         )
         for theta in far
     ]

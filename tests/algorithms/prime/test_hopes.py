@@ -68,7 +68,7 @@ def test_no_lucky_pair_is_left_alone_for_ever(seed: int) -> None:
     simulator = sf.LinearSimulator(
         TABULAR, MEANS, noise=scales, seed=np.random.SeedSequence((2026, seed))
     )
-    result = sf.identify(TABULAR, simulator, delta=0.05, noise=sf.Gaussian(scales))
+    result = sf.identify(TABULAR, simulator, delta=0.05, noise=sf.Gaussian(scales), misfit=0)
     assert result.certified
     assert result.arm == 0
     assert result.samples < 6000

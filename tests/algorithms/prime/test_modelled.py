@@ -84,7 +84,9 @@ def test_phases_held_together_let_runs_end_where_contrasts_are_many() -> None:
     problem, theta = unit_sphere(50, rng=np.random.default_rng(50))
     for seed in range(6):
         simulator = sf.LinearSimulator(problem, theta, seed=seed)
-        result = sf.identify(problem, simulator, delta=0.05, noise=sf.Gaussian(), budget=20_000)
+        result = sf.identify(
+            problem, simulator, delta=0.05, noise=sf.Gaussian(), misfit=0, budget=20_000
+        )
         assert result.certified
 
 

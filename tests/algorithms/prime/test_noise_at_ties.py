@@ -34,7 +34,13 @@ Simulators = Callable[[int], Any]
 
 def excluded(problem: sf.RobustProblem, simulator: Simulators, **options: Any) -> int:
     """In how many runs arm 0, which is as good as any, was excluded."""
-    usual = {"delta": DELTA, "noise": sf.Gaussian(), "budget": BUDGET, "on_misfit": "ignore"}
+    usual = {
+        "delta": DELTA,
+        "noise": sf.Gaussian(),
+        "misfit": 0.0,
+        "budget": BUDGET,
+        "on_misfit": "ignore",
+    }
     results = [
         sf.identify(problem, simulator(seed), **(usual | options))  # type: ignore[arg-type]
         for seed in range(RUNS)

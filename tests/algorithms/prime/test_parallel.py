@@ -14,8 +14,8 @@ from surefoot.testing import LEVEL
 
 INSTANCE = random_robust(n_arms=4, n_perturbations=3, d=3, gap=0.5)
 KINDS: list[dict[str, Any]] = [
-    {"noise": sf.Gaussian(1.0)},
-    {"noise": sf.Gaussian()},
+    {"noise": sf.Gaussian(1.0), "misfit": 0.0},
+    {"noise": sf.Gaussian(), "misfit": 0.0},
     {"noise": sf.Gaussian(1.0), "misfit": math.inf},
     {"noise": sf.Gaussian(), "misfit": math.inf},
     {"noise": sf.Gaussian(), "misfit": math.inf, "common_random_numbers": True},
@@ -45,7 +45,7 @@ def test_other_algorithms_refuse_it() -> None:
 @pytest.mark.parametrize("parallel", [0, 1.5, "many", 10**9])
 def test_what_is_no_number_of_workers_is_refused(parallel: Any) -> None:
     with pytest.raises(sf.InputError, match="whole number of workers"):
-        sf.Settings(delta=0.05, noise=sf.Gaussian(), parallel=parallel)
+        sf.Settings(delta=0.05, noise=sf.Gaussian(), misfit=0, parallel=parallel)
 
 
 @pytest.mark.statistical

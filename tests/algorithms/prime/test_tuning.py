@@ -116,7 +116,7 @@ def test_a_tuning_changes_the_run() -> None:
         simulator = sf.LinearSimulator(problem, theta, seed=1)
         noise = sf.Gaussian(1.0)
         return sf.identify(
-            problem, simulator, Prime(tuning=tuning), delta=0.05, noise=noise
+            problem, simulator, Prime(tuning=tuning), delta=0.05, noise=noise, misfit=0
         ).samples
 
     assert samples(Tuning(unit_per_dimension=40)) > samples(Tuning())
@@ -139,7 +139,9 @@ def test_a_study_goes_on_as_it_began_when_the_defaults_have_changed(
         return float(pull.features @ theta + pull.rng().normal())
 
     def begun(path: Path) -> Study:
-        return Study.create(path, problem, "prime", delta=0.05, noise=sf.Gaussian(1.0), seed=2)
+        return Study.create(
+            path, problem, "prime", delta=0.05, noise=sf.Gaussian(1.0), misfit=0, seed=2
+        )
 
     with begun(tmp_path / "straight.db") as study:
         expected = study.run(simulate, "serial")

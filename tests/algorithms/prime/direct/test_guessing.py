@@ -62,6 +62,7 @@ def test_what_cannot_be_guessed_is_refused() -> None:
             LinearSimulator(*instance),
             delta=0.05,
             noise=Gaussian(),
+            misfit=0,
             budget=100,
             objective="guess",
         )
