@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.chaos.__main__ import SUITES, run_suite
+from tests.chaos.edits import Edits, commitments, cuts, flips, reorderings, rewards
 from tests.chaos.files import crafted, damaged
 from tests.chaos.inputs import configurations, tables
 from tests.chaos.kills import Kills
 from tests.chaos.load import Load
+from tests.chaos.processors import Processors
 from tests.chaos.signals import Signals
 from tests.chaos.trial import Suite, apart, refused_or_done
 from tests.study.killed import KINDS
@@ -18,6 +20,12 @@ SMALL = [
     *(Suite(f"kills, {kind}", 2, Kills(kind)) for kind in KINDS),
     Suite("damaged files", 2, damaged),
     Suite("crafted files", 3, crafted),
+    Suite("edited rewards", 3, Edits(rewards)),
+    Suite("edited commitments", 3, Edits(commitments)),
+    Suite("reordered studies", 3, Edits(reorderings)),
+    Suite("flipped bits", 2, flips),
+    Suite("cuts at 512 bytes", 3, cuts),
+    Suite("processors", 2, Processors(names=("Nehalem",))),
     Suite("configurations", 150, configurations),
     Suite("tables", 150, tables),
     Suite("signals at the start", 1, Signals(latest=1.0)),
