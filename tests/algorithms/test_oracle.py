@@ -86,3 +86,12 @@ def test_a_theta_of_the_wrong_length_is_refused() -> None:
     problem, _ = classic(3)
     with pytest.raises(InputError, match="one number per column"):
         Oracle([1.0, 1.0]).start(problem, settings_for("oracle", noise=Gaussian(2.0)))
+
+
+def test_a_theta_for_the_reduced_basis_is_refused() -> None:
+    """On other processors the basis is another one, and the same numbers mean other rewards."""
+    problem = RobustProblem([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], [[[0.0, 0.0, 0.0]]] * 2)
+    assert problem.pairs.shape[1] == 2
+    Oracle([1.0, 0.5, 0.0]).start(problem, settings_for("oracle"))
+    with pytest.raises(InputError, match="give one entry for each of the 3 features"):
+        Oracle(problem.reduced([1.0, 0.5, 0.0])).start(problem, settings_for("oracle"))

@@ -13,10 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from tests.chaos.clusters import clusters
+from tests.chaos.edits import Edits, commitments, cuts, flips, reorderings, rewards
 from tests.chaos.files import crafted, damaged
 from tests.chaos.inputs import configurations, tables
 from tests.chaos.kills import Kills
 from tests.chaos.load import Load
+from tests.chaos.processors import Processors
 from tests.chaos.signals import Signals, at_the_start
 from tests.chaos.trial import Suite, Trial
 from tests.study.killed import KINDS
@@ -26,6 +28,12 @@ SUITES = [
     *(Suite(f"kills, {kind}", 100 if kind == "plain" else 40, Kills(kind)) for kind in KINDS),
     Suite("damaged files", 150, damaged),
     Suite("crafted files", 150, crafted),
+    Suite("edited rewards", 120, Edits(rewards)),
+    Suite("edited commitments", 60, Edits(commitments)),
+    Suite("reordered studies", 20, Edits(reorderings)),
+    Suite("flipped bits", 60, flips),
+    Suite("cuts at 512 bytes", 400, cuts),
+    Suite("processors", 30, Processors()),
     Suite("configurations", 2500, configurations),
     Suite("tables", 2500, tables),
     Suite("signals at the start", 30, Signals(latest=1.3)),

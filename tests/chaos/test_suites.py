@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.chaos.__main__ import run_suite
+from tests.chaos.edits import Edits, commitments, cuts, flips, reorderings, rewards
 from tests.chaos.files import crafted, damaged
 from tests.chaos.inputs import configurations, tables
 from tests.chaos.trial import Suite, apart, refused_or_done
@@ -15,6 +16,11 @@ from tests.chaos.trial import Suite, apart, refused_or_done
 SMALL = [
     Suite("damaged files", 2, damaged),
     Suite("crafted files", 3, crafted),
+    Suite("edited rewards", 3, Edits(rewards)),
+    Suite("edited commitments", 3, Edits(commitments)),
+    Suite("reordered studies", 3, Edits(reorderings)),
+    Suite("flipped bits", 2, flips),
+    Suite("cuts at 512 bytes", 3, cuts),
     Suite("configurations", 150, configurations),
     Suite("tables", 150, tables),
 ]

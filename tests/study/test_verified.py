@@ -372,3 +372,35 @@ def test_a_study_opened_again_and_again_has_the_same_bits(
     expected, found = sf.verify(straight), sf.verify(broken)
     assert found.intact
     assert (found.fingerprint, found.sentence) == (expected.fingerprint, expected.sentence)
+
+
+def test_status_too_finds_a_file_cut_short(
+    tmp_path: Path, finished: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "study.db"
+    for size in range(len(finished) - 4096, len(finished), 512):
+        path.write_bytes(finished[:size])
+        with pytest.raises(SystemExit) as end:
+            cli.main(["status", str(path)])
+        assert end.value.code == 2
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("column", ["first_pull", "pulls", "batches", "shared"])
+def test_a_phase_without_its_numbers_is_refused(path: Path, column: str) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        (made,) = connection.execute(
+            "SELECT sql FROM sqlite_master WHERE name = 'phases'"
+        ).fetchone()
+        change = "UPDATE sqlite_master SET sql = ? WHERE name = 'phases'"
+        connection.execute(change, (made.replace("NOT NULL", ""),))
+    connection.close()
+    edit(path, f"UPDATE phases SET {column} = NULL")
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(change, (made,))
+    connection.close()
+    refused(path)
+    with pytest.raises(sf.InputError, match="is damaged"), StudyReader(path) as reader:
+        reader.status()

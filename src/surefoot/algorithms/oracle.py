@@ -24,7 +24,8 @@ class Oracle(StaticAllocation):
     The number of pulls follows from θ alone; the answer is the best arm at the estimate.
 
     Attributes:
-        theta: the true parameter, for the features or their reduced basis.
+        theta: the true parameter, for the features: their reduced basis is another one on other
+            processors, where a study may go on.
         growth: γ, by which the pulls grow from look to look; 1.1 as in the paper.
     """
 
@@ -37,6 +38,12 @@ class Oracle(StaticAllocation):
             raise InputError(
                 "the oracle must be told the true parameter: give Oracle(theta), or "
                 "another algorithm"
+            )
+        given, n_features = np.shape(self.theta), self.problem.features.shape[1]
+        if given == (self.problem.pairs.shape[1],) != (n_features,):
+            raise InputError(
+                f"theta has {given[0]} entries, for a basis of the features that is another one "
+                f"on other machines: give one entry for each of the {n_features} features"
             )
         self.true_means = self.problem.pair_means(self.theta)
         self.best = self.problem.best_arm(self.theta)

@@ -312,7 +312,7 @@ class StudyReader:
                 f"{self.path}: the answer noted in it does not follow from its rewards, so it was "
                 "changed or damaged: restore it from a copy"
             )
-        if not found.certified:
+        if not (found.certified or note.certified):
             return found
         return replace(found, certified=False, reason=StopReason.NOT_VERIFIED)
 

@@ -116,6 +116,7 @@ class ReadStorage:
             "limits, closing FROM phases WHERE phase >= ? ORDER BY phase",
             (*(int,) * 5, *(bytes,) * 6),
             since,
+            filled=5,
         )
         for index, _, count, batches, shared, *_ in rows:
             if not 0 <= batches <= count or shared not in (0, 1):
@@ -146,6 +147,7 @@ class ReadStorage:
         found = self._table(
             "SELECT phase, pulls, first_pull FROM phases ORDER BY phase DESC LIMIT 1",
             (int, int, int),
+            filled=3,
         )
         phase, size, before = found[0] if found else (0, 0, 0)
         told = self._number("SELECT count(*) FROM pulls WHERE id >= ? AND state = 'done'", before)
@@ -249,9 +251,6 @@ class ReadStorage:
     def check_pages(self) -> None:
         """Refuse a file of which a part is missing or was overwritten, wherever it lies."""
         verdict = " ".join(str(self._rows("PRAGMA quick_check(1)")[0][0]).split())
-        log, page = wal_of(self.path.resolve()), self._number("PRAGMA page_size")
-        if not (log.exists() and log.stat().st_size) and self.path.stat().st_size % page:
-            verdict = "its last page is cut"
         if verdict != "ok":
             raise StudyFileError(f"{self.path} is damaged ({verdict:.100}): restore it from a copy")
 
@@ -266,11 +265,14 @@ class ReadStorage:
         with self._explained():
             return self._connection.rows(query, values)
 
-    def _table(self, query: str, kinds: Sequence[type], *values: Any) -> list[Row]:
-        """The rows of a query whose columns are of these types: SQLite itself takes any."""
+    def _table(self, query: str, kinds: Sequence[type], *values: Any, filled: int = 0) -> list[Row]:
+        """The rows of a query whose columns are of these types, or NULL but for the first so many:
+        SQLite itself takes any.
+        """
         rows = self._rows(query, values)
         for place, kind in enumerate(kinds):
-            if not set(map(type, map(itemgetter(place), rows))) <= {kind, NoneType}:
+            allowed = {kind} if place < filled else {kind, NoneType}
+            if not set(map(type, map(itemgetter(place), rows))) <= allowed:
                 raise StudyFileError(
                     f"{self.path} is damaged: there is no {kind.__name__} where one should be; "
                     "restore it from a copy"

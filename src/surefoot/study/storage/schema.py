@@ -144,6 +144,14 @@ def check(path: Path, connection: Connection) -> None:
             f"{FORMAT}: install a newer surefoot"
         )
     _check_tables(path, connection)
+    _refuse_cut(path, connection.rows("PRAGMA page_size")[0][0])
+
+
+def _refuse_cut(path: Path, page: int) -> None:
+    """Refuse a file that ends within a page, which SQLite would fill with zeros."""
+    log = wal_of(path.resolve())
+    if not (log.exists() and log.stat().st_size) and path.stat().st_size % page:
+        raise StudyFileError(f"{path} is damaged (its last page is cut): restore it from a copy")
 
 
 def refuse_no_database(path: Path) -> None:
