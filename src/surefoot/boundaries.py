@@ -6,13 +6,14 @@ boundary's last part are rarely reached; they share what the others leave of δ.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 from scipy import optimize, special
 
 from surefoot.arrays import Array
-from surefoot.certify.boundary import GaussianBoundary, MixtureBoundary, worst_crossing
+from surefoot.certify.boundary import ABOVE, GaussianBoundary, MixtureBoundary, worst_crossing
 
 Weights = tuple[float, ...]
 
@@ -54,6 +55,36 @@ def gaussian_boundary(
     return GaussianBoundary(np.array(times), np.array(shape) + rise * rising, a)
 
 
+@lru_cache(maxsize=64)
+def boundary_by_starts(
+    times: Weights, delta: float, shape: Weights, starts: tuple[int, ...]
+) -> GaussianBoundary:
+    """Return levels √(t (a + shape)) that spend δ for clocks that begin at any of some points.
+
+    Args:
+        starts: grid points, 0 and later ones. A clock that begins between two of them is held to
+            the height of the earlier.
+    """
+    heights = [_height(times[start:], np.array(shape[start:]), delta) for start in starts]
+    a = np.repeat(heights, np.diff(starts, append=len(times)))
+    return GaussianBoundary(np.array(times), np.array(shape), a)
+
+
+def _height(times: Weights, shape: Array, delta: float) -> float:
+    """Return the height a at which steps as planned spend δ, or less if smaller ones cross more."""
+    weights, planned = tuple(np.diff(times, prepend=0.0).tolist()), delta
+    while True:
+
+        def excess(a: float, spent: float = planned) -> float:
+            return crossing_probability(weights, np.sqrt(a + shape)) - spent
+
+        a = _root(excess, len(times), planned)
+        worst = worst_crossing(np.array(times), a + shape)
+        if worst <= ABOVE * delta:
+            return a
+        planned *= delta / worst
+
+
 def _solved(times: Weights, shape: Array, delta: float) -> float:
     """Return the height a at which a Gaussian walk crosses with probability δ."""
     spent = delta if delta <= LARGE_DELTA else delta * (1 - GRID_MARGIN)
@@ -61,7 +92,12 @@ def _solved(times: Weights, shape: Array, delta: float) -> float:
     def excess(a: float) -> float:
         return _crossing(times, np.sqrt(a + shape), delta) - spent
 
-    lowest, union = 1e-3, 2 * np.log(len(times) / delta) + 1
+    return _root(excess, len(times), delta)
+
+
+def _root(excess: Callable[[float], float], looks: int, delta: float) -> float:
+    """Return the height at which nothing is spent in excess any more."""
+    lowest, union = 1e-3, 2 * np.log(looks / delta) + 1
     if excess(lowest) <= 0:
         return lowest
     a = float(optimize.brentq(excess, lowest, union, xtol=1e-7))

@@ -44,7 +44,11 @@ SCORES: dict[str, type[Scores]] = {
 
 @dataclass
 class Setting:
-    """The question, the trust, the noise, the boundary as numbers, and the tolerance."""
+    """The question, the trust, the noise, the boundary as numbers, and the tolerance.
+
+    Attributes:
+        levels: for each point where a clock may have begun, and each point where it may be.
+    """
 
     offsets: list[int]
     points: list[dict[int, float]]
@@ -53,7 +57,7 @@ class Setting:
     noise: str
     scales: list[float]
     times: list[float]
-    levels: list[float]
+    levels: list[list[float]]
     tolerance: float
 
 
@@ -90,18 +94,21 @@ class Step:
 
 
 @lru_cache(maxsize=64)
-def gaussian(n_points: int, ratio: float, delta: float) -> GaussianBoundary:
-    """Return a level boundary on ratio**k that spends δ, by bisection."""
-    times, low, high = np.float64(ratio) ** np.arange(n_points), 0.0, 60.0
-    for _ in range(40):
-        a = (low + high) / 2
-        spent = crossing(tuple(times.tolist()), (math.sqrt(a),) * n_points)
-        low, high = (a, high) if spent > delta else (low, a)
-    return GaussianBoundary(times, np.zeros(n_points), high)
+def gaussian(n_points: int, ratio: float, delta: float, groups: int = 1) -> GaussianBoundary:
+    """Return a level boundary on ratio**k that spends δ from some points on, by bisection."""
+    times, heights = np.float64(ratio) ** np.arange(n_points), np.zeros(n_points)
+    for start in range(0, n_points, -(-n_points // groups)):
+        low, high = 0.0, 60.0
+        for _ in range(40):
+            a = (low + high) / 2
+            spent = crossing(tuple(times[start:].tolist()), (math.sqrt(a),) * (n_points - start))
+            low, high = (a, high) if spent > delta else (low, a)
+        heights[start:] = high
+    return GaussianBoundary(times, np.zeros(n_points), heights[0] if groups == 1 else heights)
 
 
 @lru_cache(maxsize=64)
-def boundary(noise: str, n_points: int, ratio: float, delta: float) -> Boundary:
+def boundary(noise: str, n_points: int, ratio: float, delta: float, groups: int) -> Boundary:
     """Return a boundary for a kind of noise."""
     if noise == "wealth":
         return WealthBoundary(delta)
@@ -109,7 +116,16 @@ def boundary(noise: str, n_points: int, ratio: float, delta: float) -> Boundary:
         times = np.float64(ratio) ** np.arange(n_points)
         rates = math.sqrt(2 * math.log(1 / delta)) / np.sqrt(times[::2])
         return MixtureBoundary(times, rates, np.full(len(rates), 1 / len(rates)), delta)
-    return gaussian(n_points, ratio, delta)
+    return gaussian(n_points, ratio, delta, groups)
+
+
+def levels(boundary: Boundary) -> list[list[float]]:
+    """Return the levels of clocks by where they began, without the kernel's own arithmetic."""
+    if not isinstance(boundary, GaussianBoundary):
+        return [boundary.level.tolist()] * len(boundary.times)
+    heights = np.broadcast_to(boundary.a, boundary.times.shape).tolist()
+    points = list(zip(boundary.times.tolist(), boundary.shape.tolist(), strict=True))
+    return [[math.sqrt(t * (a + shape)) for t, shape in points] for a in heights]
 
 
 class Maker:
@@ -125,7 +141,7 @@ class Maker:
         self.rng, self.noise = rng, noise
         self.delta = float(rng.choice([0.2, 0.05, 0.01]))
         n_points, ratio = int(rng.choice([12, 16, 20])), float(rng.choice([1.3, 1.6]))
-        self.boundary = boundary(noise, n_points, ratio, self.delta)
+        self.boundary = boundary(noise, n_points, ratio, self.delta, int(rng.choice([1, 3])))
         offsets, points, n_pairs = self._points()
         features = self._features(n_pairs, misfit)
         scales = rng.uniform(0.3, 1.5, n_pairs)
@@ -146,11 +162,11 @@ class Maker:
             "scale" if noise == "mixture" else noise,
             scales.tolist(),
             self.boundary.times.tolist(),
-            self.boundary.level.tolist(),
+            levels(self.boundary),
             float(rng.choice([0.0, 0.3])),
         )
         self.promised = [-1] * (len(offsets) - 1)
-        self.capped = rng.random() < 0.25
+        self.capped, self.late = rng.random() < 0.25, rng.random() < 0.5
         self.shared = noise in ("batches", "wealth") and rng.random() < 0.4
         self.steps = [step for _ in range(rng.integers(3, 7)) if (step := self._step())]
 
@@ -207,15 +223,16 @@ class Maker:
         return Step(counts.tolist(), batches, shared, variances, claims, pulls)
 
     def _next(self, arm: int) -> list[int]:
-        """List the grid points that an arm's clock can go to."""
-        ahead = range(self.promised[arm] + 1, len(self.setting.times))
-        return [0] if self.noise == "wealth" else list(ahead)
+        """List the grid points that an arm's clock can go to: a few, but it may begin anywhere."""
+        ahead = list(range(self.promised[arm] + 1, len(self.setting.times)))
+        anywhere = self.promised[arm] < 0 and self.late
+        return [0] if self.noise == "wealth" else ahead[: None if anywhere else 6]
 
     def _claim(self, ell: int, arms: list[int]) -> Claim:
         rng, offsets = self.rng, self.setting.offsets
         every = range(offsets[ell], offsets[ell + 1])
         own = [z for z in every if rng.random() < 0.95] or list(every)
-        clocks = [int(rng.choice(self._next(x)[:6])) for x in arms]
+        clocks = [int(rng.choice(self._next(x))) for x in arms]
         for x, clock in zip(arms, clocks, strict=True):
             self.promised[x] = clock
         one, mean = [self._shares(x) for x in arms], rng.random() < 0.3

@@ -5,11 +5,12 @@ have one and the same mean, so no score against arm 0 has a drift that would hel
 tolerance arm 1 is worse by exactly the tolerance: to find arm 0 near it is an error as well.
 
 The saboteur only ever tests arm 0. It leads with the arm that was luckiest so far, compares by the
-unluckiest points of arm 0, goes through the grid point by point from the first, stands still in
-random phases, commits to a phase before the last one is scored, lies about variances, stakes and
-limits, and never stops.
+unluckiest points of arm 0, begins its clock at any quarter of the grid, goes through the rest point
+by point, stands still in random phases, commits to a phase before the last one is scored, lies
+about variances, stakes and limits, and never stops.
 
-`python -m tests.certify.saboteur --runs 2000` prints one line for each kind of noise and trust.
+`python -m tests.certify.saboteur --runs 2000` prints one line for each kind of noise and trust;
+`--quarter 3` begins all clocks three quarters along the grid.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 from scipy import stats
 
 from surefoot.arrays import Array
-from surefoot.boundaries import gaussian_boundary, mixture_boundary
+from surefoot.boundaries import boundary_by_starts, mixture_boundary
 from surefoot.certify import (
     BatchScores,
     Boundary,
@@ -54,6 +55,7 @@ SCORES: dict[str, type[Scores]] = {
     "shared": BatchScores,
     "wealth": WealthScores,
 }
+QUARTERS = (0, 1, 2, 3)
 OFFSETS = np.array([0, 2, 4, 6])
 BEST, BELOW = 0, 1  # arms: the best, and the one that is worse by the tolerance
 ARM_OF = np.array([0, 0, 1, 1, 2, 2])
@@ -108,13 +110,18 @@ def rows() -> list[Row]:
 
 @lru_cache(maxsize=64)
 def boundary(noise: str, n_points: int, growth: float, delta: float) -> Boundary:
-    """Return a level boundary on growth**k that spends δ."""
+    """Return a level boundary on growth**k that spends δ, from each quarter of the grid on."""
     times = tuple((growth ** np.arange(n_points)).tolist())
     if noise == "wealth":
         return WealthBoundary(delta)
     if noise == "coins":
         return mixture_boundary(times, delta, (0.0,) * n_points)
-    return gaussian_boundary(times, delta * MARGIN, (0.0,) * n_points)
+    return boundary_by_starts(times, delta * MARGIN, (0.0,) * n_points, starts(n_points))
+
+
+def starts(n_points: int) -> tuple[int, ...]:
+    """Return where clocks begin: at the quarters of the grid."""
+    return tuple(quarter * n_points // 4 for quarter in QUARTERS)
 
 
 class World:
@@ -170,10 +177,12 @@ class World:
 class Saboteur:
     """A planner that tries to eliminate the best arm."""
 
-    def __init__(self, world: World, n_points: int) -> None:
-        self.world, self.row, self.rng, self.n_points = world, world.row, world.rng, n_points
+    def __init__(self, world: World, n_points: int, quarter: int | None = None) -> None:
+        self.world, self.row, self.rng = world, world.row, world.rng
         self.sums, self.counts = np.zeros((2, 6))
-        self.number = 0
+        drawn = int(self.rng.choice(QUARTERS))
+        self.start = starts(n_points)[drawn if quarter is None else quarter]
+        self.number, self.phases = 0, n_points - self.start
 
     def propose(self) -> tuple[Phase, Claims, Array | None]:
         """Choose a phase and claims against the best arm."""
@@ -190,7 +199,7 @@ class Saboteur:
         lead = [means[OFFSETS[ell]] for ell in (1, 2)]
         ell = 1 + int(np.argmax(lead) if rng.random() < 0.7 else rng.integers(2))
         shares = _shares(means, rng, empty=idle and bool(counts.all()))
-        clock = 0 if self.row.noise == "wealth" else index
+        clock = 0 if self.row.noise == "wealth" else self.start + index
         claims = Claims(
             ell,
             np.arange(OFFSETS[ell], OFFSETS[ell + 1]),
@@ -229,10 +238,12 @@ def _shares(means: Array, rng: np.random.Generator, empty: bool) -> Rows:
     return Rows(np.array([0, 2]), np.array([0, 1]), np.array([share, 1 - share]))
 
 
-def fails(row: Row, rng: np.random.Generator, n_points: int, growth: float) -> bool:
+def fails(
+    row: Row, rng: np.random.Generator, n_points: int, growth: float, quarter: int | None = None
+) -> bool:
     """Return whether the saboteur gets the best arm eliminated, or found near a worse one."""
     world = World(row, rng)
-    saboteur = Saboteur(world, n_points)
+    saboteur = Saboteur(world, n_points, quarter)
     certifier = Certifier(
         world.question,
         SCORES[row.noise](world.scales),
@@ -241,8 +252,8 @@ def fails(row: Row, rng: np.random.Generator, n_points: int, growth: float) -> b
         tolerance=row.tolerance,
     )
     waiting: deque[Commitment] = deque()
-    while saboteur.number < n_points or waiting:
-        if saboteur.number < n_points:
+    while saboteur.number < saboteur.phases or waiting:
+        if saboteur.number < saboteur.phases:
             phase, claims, lie = saboteur.propose()
             waiting.append(certifier.commit(phase, [claims], lie))
             if len(waiting) == 1 and rng.random() < AHEAD:
@@ -262,20 +273,25 @@ def _room(claims: Claims, scores: Array, said: object, root: Array) -> Array:
     return np.full(scores.shape, 1e6)
 
 
-def errors(row: Row, runs: int, n_points: int = 40, growth: float = 1.12) -> int:
+def errors(
+    row: Row, runs: int, n_points: int = 40, growth: float = 1.12, quarter: int | None = None
+) -> int:
     """Count the runs that fail, each with a stream of its own."""
     place = rows().index(row)
     streams = (np.random.SeedSequence(SEED, spawn_key=(place, run)) for run in range(runs))
-    return sum(fails(row, np.random.default_rng(each), n_points, growth) for each in streams)
+    drawn = (np.random.default_rng(each) for each in streams)
+    return sum(fails(row, rng, n_points, growth, quarter) for rng in drawn)
 
 
-def table(noises: list[str], runs: int, n_points: int, growth: float) -> Iterator[str]:
+def table(
+    noises: list[str], runs: int, n_points: int, growth: float, quarter: int | None
+) -> Iterator[str]:
     """Yield the lines of some noises, with P(as many errors or more) if their rate were δ."""
     yield "| noise | ε | tolerance | δ | errors | rate / δ | p-value | exact law | seconds |"
     yield "|---|---|---|---|---|---|---|---|---|"
     for row in (each for each in rows() if each.noise in noises):
         begun = time.perf_counter()
-        found = errors(row, runs, n_points, growth)
+        found = errors(row, runs, n_points, growth, quarter)
         p = float(stats.binom.sf(found - 1, runs, row.delta))
         ratio, mark = found / runs / row.delta, "yes" if row.exact else "no"
         seconds = time.perf_counter() - begun
@@ -294,8 +310,11 @@ def main() -> None:
     parser.add_argument(
         "--growth", type=float, default=1.12, help="of the grid, from point to point"
     )
+    parser.add_argument(
+        "--quarter", type=int, choices=QUARTERS, help="of the grid where all clocks begin"
+    )
     given = parser.parse_args()
-    for line in table(given.noises, given.runs, given.points, given.growth):
+    for line in table(given.noises, given.runs, given.points, given.growth, given.quarter):
         print(line, flush=True)
 
 

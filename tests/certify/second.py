@@ -140,6 +140,7 @@ class Evidence:
         self.exact, self.sums = dict[Cell, float](), dict[Cell, float]()
         self.settled, self.near = set[Cell](), dict[int, set[int]]()  # near: of all challengers
         self.clock, self.survivors = dict.fromkeys(self.arms, -1), set(self.arms)
+        self.start = dict[int, int]()
         self.shifts = [0.0, setting.tolerance] if setting.tolerance > 0 else [0.0]
 
     def count(self, seen: Seen, claim: Claim) -> None:
@@ -150,6 +151,7 @@ class Evidence:
             begun = times[self.clock[arm]] if self.clock[arm] >= 0 else 0.0
             w = 1.0 if self.setting.noise == "wealth" else times[claim.clocks[j]] - begun
             self.clock[arm] = claim.clocks[j]
+            self.start.setdefault(arm, claim.clocks[j])
             for k, point in enumerate(claim.points):
                 for kind, shift in enumerate(self.shifts):
                     cell, new = (kind, ell, point, arm), score(seen, claim, k, j, shift)
@@ -169,7 +171,8 @@ class Evidence:
         return sum(min(self.open(int(ell == eased), ell, arm).values()) for ell in ells)
 
     def crossed(self, arm: int, walk: float) -> bool:
-        return self.clock[arm] >= 0 and walk >= self.setting.levels[self.clock[arm]]
+        levels = self.setting.levels
+        return self.clock[arm] >= 0 and walk >= levels[self.start[arm]][self.clock[arm]]
 
     def look(self) -> None:
         """Eliminate arms, then settle points, unless that would leave a challenger none."""

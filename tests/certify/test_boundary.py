@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from surefoot.boundaries import gaussian_boundary, mixture_boundary
+from surefoot.boundaries import boundary_by_starts, gaussian_boundary, mixture_boundary
 from surefoot.certify import Boundary
+from surefoot.errors import InputError
 
 TIMES = tuple((1.2 ** np.arange(24)).tolist())
 SHAPE = tuple((0.1 * np.abs(np.arange(24) - 12.0)).tolist())
 RUNS, LEVEL = 40_000, 1e-4
 BOUNDARIES = [gaussian_boundary(TIMES, 0.05, SHAPE), mixture_boundary(TIMES, 0.05, SHAPE)]
+GROUPS = (0, 8, 14, 19)
+BY_STARTS = boundary_by_starts(TIMES, 0.05, SHAPE, GROUPS)
 
 
 def _walks(seed: int) -> np.ndarray:
@@ -36,6 +39,49 @@ def test_a_walk_read_on_the_grid_crosses_as_often_as_planned_however_clocks_jump
 def test_the_gaussian_boundary_spends_all_of_its_level() -> None:
     crossed = int((_walks(3) >= BOUNDARIES[0].level).any(axis=1).sum())
     assert stats.binomtest(crossed, RUNS, 0.05).pvalue > LEVEL
+
+
+@pytest.mark.parametrize("start", range(len(TIMES)))
+def test_clocks_that_begin_late_spend_their_level_and_no_more(start: int) -> None:
+    """Those that begin where a group does spend all of it."""
+    places = np.arange(start, len(TIMES))
+    levels = BY_STARTS.levels(np.full_like(places, start), places)
+    crossed = int((_walks(5)[:, start:] >= levels).any(axis=1).sum())
+    assert stats.binom.sf(crossed - 1, RUNS, 0.05) > LEVEL
+    if start in GROUPS:
+        assert stats.binom.cdf(crossed, RUNS, 0.05) > LEVEL
+
+
+def test_a_boundary_by_starts_is_that_of_all_looks_where_clocks_begin_at_the_first() -> None:
+    assert BY_STARTS.level == pytest.approx(BOUNDARIES[0].level, rel=1e-6)
+    heights = BY_STARTS.levels(np.arange(len(TIMES)), np.full(len(TIMES), len(TIMES) - 1))
+    assert (np.diff(heights) <= 0).all()
+    assert (np.flatnonzero(np.diff(heights)) + 1).tolist() == list(GROUPS[1:])
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.2, 0.5])
+def test_a_boundary_by_starts_is_valid_for_its_level_and_for_none_below(delta: float) -> None:
+    made = boundary_by_starts(TIMES, delta, SHAPE, GROUPS)
+    made.check(delta)
+    with pytest.raises(InputError, match="cross this boundary"):
+        made.check(0.94 * delta)
+
+
+@pytest.mark.parametrize("strength", [-0.5, 1.0, 4.0, 12.0])
+def test_a_strength_says_more_where_clocks_begin_later(strength: float) -> None:
+    starts = BY_STARTS.groups(np.arange(len(TIMES)))
+    assert np.unique(starts).tolist() == list(GROUPS)
+    assert (starts <= np.arange(len(TIMES))).all()
+    p_values = [BY_STARTS.p_value(strength, group) for group in GROUPS]
+    assert p_values == sorted(p_values, reverse=True)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_what_reaches_the_boundary_of_its_start_has_a_p_value_of_delta(group: int) -> None:
+    places = np.arange(group, len(TIMES))
+    levels = BY_STARTS.levels(np.full_like(places, group), places)
+    strength = BY_STARTS.strength(places, levels)
+    assert BY_STARTS.p_value(float(strength.max()), group) == pytest.approx(0.05, rel=1e-4)
 
 
 @pytest.mark.parametrize("boundary", BOUNDARIES, ids=["Gaussian", "mixture"])

@@ -239,3 +239,23 @@ def test_points_that_are_alike_under_the_model_say_nothing() -> None:
         sums = 4 * features @ (30 * rng.normal(size=3)) + 2 * rng.normal(size=6)
         certifier.update(commitment, Outcome(0, phase.counts, sums, np.zeros(6)))
         assert certifier.walks.walk().tolist() == [0.0, 0.0, 0.0]
+
+
+def test_confidence_is_that_of_the_least_sure_arm_by_its_own_start() -> None:
+    """Arm 2 has the stronger evidence; what it amounts to depends on where its clock began."""
+    boundary = random_runs.gaussian(12, 1.3, 0.05, groups=3)
+    question = Question.worst_case(np.arange(4), np.eye(3), np.inf)
+    phase, first = Phase(0, np.full(3, 2)), np.array([0, 1, 2])
+    shares = Rows(first, np.array([1, 2]), np.ones(2))
+    for clocks, least_sure in (((9, 9), 1), ((9, 0), 2), ((0, 9), 1)):
+        claims = Claims(0, first[:1], first[1:], np.array(clocks), shares, np.zeros(()), None)
+        certifier = Certifier(question, ScaleScores(np.ones(3)), boundary, delta=0.05)
+        sums = 2 * np.array([0.0, -1.8, -1.95])
+        outcome = Outcome(0, phase.counts, sums, np.zeros(3), np.zeros((0, 3)))
+        certifier.update(certifier.commit(phase, [claims]), outcome)
+        assert certifier.walks.starts.tolist() == [-1, *clocks]
+        strengths = {1: 1.8**2, 2: 1.95**2}  # scores are differences with variance 1
+        groups = dict(zip((1, 2), boundary.groups(np.array(clocks)).tolist(), strict=True))
+        p_values = {arm: boundary.p_value(strengths[arm], groups[arm]) for arm in (1, 2)}
+        assert max(p_values, key=lambda arm: p_values[arm]) == least_sure
+        assert certifier.confidence(0) == pytest.approx(1 - p_values[least_sure])

@@ -35,7 +35,7 @@ ONCE = np.ones(3, dtype=np.int64)
 LEVEL = 1.6448537**2  # of one look that spends DELTA
 
 
-def gaussian(n_points: int = 1, a: float = LEVEL) -> GaussianBoundary:
+def gaussian(n_points: int = 1, a: Array | float = LEVEL) -> GaussianBoundary:
     """Return a boundary on 1, 2, …; valid for DELTA with one point."""
     return GaussianBoundary(np.arange(1.0, n_points + 1), np.zeros(n_points), a)
 
@@ -92,6 +92,9 @@ BOUNDARIES: dict[str, Callable[[], Boundary]] = {
     "more than delta": lambda: gaussian(2),
     "a level below 0": lambda: gaussian(1, -1.0),
     "a level that is NaN": lambda: gaussian(1, math.nan),
+    "late clocks that cross too often": lambda: gaussian(3, np.array([9.0, 9.0, 2.0])),
+    "late clocks below 0": lambda: gaussian(3, np.array([9.0, 9.0, -1.0])),
+    "late clocks without a level": lambda: gaussian(3, np.array([9.0, math.nan, math.nan])),
     "no times": lambda: gaussian(0),
     "times from 0": lambda: GaussianBoundary(np.array([0.0]), np.zeros(1), 9.0),
     "times that stand": lambda: GaussianBoundary(np.ones(2), np.zeros(2), 9.0),

@@ -3,7 +3,8 @@
 The evidence against the best arm is at most a walk that adds, whenever its clock goes on by w, a
 variable of known law and variance w or less. Clocks stop on the grid alone. A boundary is valid
 for δ if no such walk ever reaches it with a probability above δ: steps may be skipped, stand still
-or be smaller than the clock says.
+or be smaller than the clock says. Where a clock begins is fixed before its first score, so a clock
+that begins late, and takes fewer looks, may have a boundary of its own.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Boundary(ABC):
 
     Attributes:
         times: (n_points,) where clocks may stop, increasing.
-        level: (n_points,) the walk that eliminates an arm there.
+        level: (n_points,) the walk that eliminates an arm whose clock began at the first.
     """
 
     times: Array
@@ -42,6 +43,14 @@ class Boundary(ABC):
         earlier = np.where(before >= 0, self.times[before], 0.0)
         return np.sqrt(self.times[after] - earlier)
 
+    def levels(self, starts: IntArray, places: IntArray) -> Array:
+        """Return the walks that eliminate arms at grid points, by where their clocks began."""
+        return self.level[places]
+
+    def groups(self, starts: IntArray) -> IntArray:
+        """Return starts up to these, alike where strengths of one size have one p-value."""
+        return np.zeros_like(starts)
+
     @abstractmethod
     def check(self, delta: float) -> None:
         """Raise an error unless the boundary is valid for δ."""
@@ -51,7 +60,7 @@ class Boundary(ABC):
         """Return what walks at grid points amount to, comparable over points."""
 
     @abstractmethod
-    def p_value(self, strength: float) -> float:
+    def p_value(self, strength: float, group: int = 0) -> float:
         """Return the smallest δ at which this strength would have been enough at some look."""
 
 
@@ -61,32 +70,47 @@ class GaussianBoundary(Boundary):
     Args:
         times: (n_points,) the grid.
         shape: (n_points,) by how much the squared level, per unit of time, exceeds a.
-        a: its height.
+        a: its height; or (n_points,) heights, for clocks that begin at each point.
     """
 
-    def __init__(self, times: Array, shape: Array, a: float) -> None:
-        self.times, self.shape, self.a = _fixed(times), _fixed(shape), float(a)
-        self.level = _fixed(np.sqrt(np.maximum(times * (self.a + shape), 0.0)))
+    def __init__(self, times: Array, shape: Array, a: Array | float) -> None:
+        self.times, self.shape, self.a = _fixed(times), _fixed(shape), _fixed(a)
+        self._heights = np.broadcast_to(self.a, self.times.shape)
+        lower = ~(self._heights[1:] >= self._heights[:-1])
+        self._groups = np.flatnonzero(np.append(True, lower))  # each until the next one begins
+        every = np.arange(len(self.times))
+        self.level = _fixed(self.levels(np.zeros_like(every), every))
 
     def check(self, delta: float) -> None:
+        """Check the first start of each group: a later one reads a part of its looks."""
         _check_times(self.times)
-        if not (self.a + self.shape > 0).all():
-            raise InputError("a boundary must lie above 0")
-        if not self._crossing(self.a) <= ABOVE * delta:
-            raise InputError(
-                f"walks that stand still now and then would cross this boundary with a probability "
-                f"above delta = {delta:g}: raise it, or plan fewer looks"
-            )
+        for group in self._groups.tolist():
+            a = float(self._heights[group])
+            if not (a + self.shape[group:] > 0).all():
+                raise InputError("a boundary must lie above 0")
+            if not self._crossing(a, group) <= ABOVE * delta:
+                raise InputError(
+                    f"walks that stand still now and then would cross this boundary with a "
+                    f"probability above delta = {delta:g}: raise it, or plan fewer looks"
+                )
+
+    def levels(self, starts: IntArray, places: IntArray) -> Array:
+        squared = self.times[places] * (self._heights[starts] + self.shape[places])
+        return np.sqrt(np.maximum(squared, 0.0))
+
+    def groups(self, starts: IntArray) -> IntArray:
+        return self._groups[np.searchsorted(self._groups, starts, side="right") - 1]
 
     def strength(self, places: IntArray, walk: Array) -> Array:
         squared = walk**2 / self.times[places] - self.shape[places]
         return np.where(walk > 0, squared, -np.inf)
 
-    def p_value(self, strength: float) -> float:
-        return self._crossing(strength) if strength + self.shape.min() > 0 else 1.0
+    def p_value(self, strength: float, group: int = 0) -> float:
+        lowest = strength + self.shape[group:].min()
+        return self._crossing(strength, group) if lowest > 0 else 1.0
 
-    def _crossing(self, a: float) -> float:
-        return worst_crossing(self.times, np.maximum(a + self.shape, 1e-12))
+    def _crossing(self, a: float, start: int) -> float:
+        return worst_crossing(self.times[start:], np.maximum(a + self.shape[start:], 1e-12))
 
 
 class MixtureBoundary(Boundary):
@@ -126,7 +150,7 @@ class MixtureBoundary(Boundary):
     def strength(self, places: IntArray, walk: Array) -> Array:
         return self._log_martingale(self.times[places], walk)
 
-    def p_value(self, strength: float) -> float:
+    def p_value(self, strength: float, group: int = 0) -> float:
         return min(1.0, math.exp(-strength))
 
     def _log_martingale(self, times: Array, walk: Array) -> Array:
@@ -151,11 +175,11 @@ class WealthBoundary(Boundary):
     def strength(self, places: IntArray, walk: Array) -> Array:
         return walk
 
-    def p_value(self, strength: float) -> float:
+    def p_value(self, strength: float, group: int = 0) -> float:
         return min(1.0, math.exp(-strength))
 
 
-def _fixed(numbers: Array) -> Array:
+def _fixed(numbers: Array | float) -> Array:
     """Copy numbers, so that nobody changes them."""
     copied = np.array(numbers, dtype=np.float64)
     copied.flags.writeable = False

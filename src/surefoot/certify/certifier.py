@@ -218,8 +218,9 @@ class Certifier:
     def _largest_p(self, leader: int, arms: NDArray[np.bool_]) -> Callable[[], float]:
         if not arms.any():
             return lambda: 0.0
-        strength = self.walks.strength(leader, np.flatnonzero(arms))
-        return lambda: self.walks.boundary.p_value(strength)
+        weakest = self.walks.weakest(leader, np.flatnonzero(arms))
+        p_value = self.walks.boundary.p_value
+        return lambda: max(p_value(strength, group) for group, strength in weakest.items())
 
 
 def _frozen(value: Any) -> Any:

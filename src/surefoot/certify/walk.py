@@ -23,6 +23,7 @@ class Walks:
 
     Attributes:
         places: (n_arms,) the grid point of each arm's clock; −1 before its first test.
+        starts: (n_arms,) the grid point where it began, fixed before its first score; or −1.
         survivors: (n_arms,) arms that are not eliminated.
         near: for each challenger, the arms shown to be no better than it beyond the tolerance.
     """
@@ -30,7 +31,7 @@ class Walks:
     def __init__(self, offsets: IntArray, boundary: Boundary, n_kinds: int) -> None:
         n_arms = len(offsets) - 1
         self.offsets, self.boundary, self.n_kinds = offsets, boundary, n_kinds
-        self.places = np.full(n_arms, -1)
+        self.places, self.starts = np.full((2, n_arms), -1)
         self.survivors = np.ones(n_arms, dtype=bool)
         self.near: dict[int, NDArray[np.bool_]] = {}
         self._exact: dict[int, Array] = {}  # (n_kinds, n_arms, n_points) sums of √w T
@@ -55,6 +56,7 @@ class Walks:
         limits = np.array(np.nan) if caps is None else caps.transpose(0, 2, 1)
         self._exact[ell][cells] = exact
         self._sums[ell][cells] = np.where(limits < exact, limits, exact)
+        self.starts[arms] = np.where(self.places[arms] < 0, claims.clocks, self.starts[arms])
         self.places[arms] = claims.clocks
 
     def look(self) -> None:
@@ -74,7 +76,8 @@ class Walks:
     @property
     def levels(self) -> Array:
         """(n_arms,) the walk that eliminates each arm now; ∞ before its first test."""
-        return np.where(self.places >= 0, self.boundary.level[self.places], np.inf)
+        now = self.boundary.levels(self.starts, self.places)
+        return np.where(self.places >= 0, now, np.inf)
 
     def walk(self, eased: int | None = None, settling: bool = True) -> Array:
         """Return (n_arms,) W(x), with the tolerance in favour of one challenger if it is named."""
@@ -91,10 +94,20 @@ class Walks:
         others = self.walk() - self._least(ell, PLAIN, True)
         return np.where(self._open[ell][kind], others[:, None] + self._sums[ell][kind], np.inf)
 
-    def strength(self, leader: int, arms: IntArray) -> float:
-        """Return the weakest evidence that these arms are no better than the leader."""
-        plain = self._strength[None]
-        return float(np.maximum(plain, self._strength.get(leader, plain))[arms].min())
+    def weakest(self, leader: int, arms: IntArray) -> dict[int, float]:
+        """Return the weakest evidence that these arms are no better than the leader.
+
+        That is one strength for each group of starts, unless an earlier group has a weaker one:
+        the same strength has the larger p-value there.
+        """
+        plain, found = self._strength[None], dict[int, float]()
+        strengths = np.maximum(plain, self._strength.get(leader, plain))[arms]
+        groups = self.boundary.groups(np.maximum(self.starts[arms], 0))
+        for group in np.unique(groups).tolist():
+            strength = float(strengths[groups == group].min())
+            if all(strength < earlier for earlier in found.values()):
+                found[group] = strength
+        return found
 
     def _raise(self, ell: int | None, walk: Array) -> None:
         begun = np.flatnonzero(self.places >= 0)

@@ -9,10 +9,13 @@ import numpy as np
 
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.algorithms.settings import Settings
+from surefoot.boundaries import boundary_by_starts
 from surefoot.certify import Boundary, WealthBoundary
 
 # beyond it, walks that stand still now and then cross this grid more often than is spent
 LARGEST_DELTA = 0.5
+# points before the middle from which on clocks that begin there have a boundary of their own
+STARTS = (29, 21, 15, 11, 7, 3, 0)
 
 
 def clock_boundary(settings: Settings, tuning: Tuning | None = None) -> Boundary:
@@ -21,8 +24,12 @@ def clock_boundary(settings: Settings, tuning: Tuning | None = None) -> Boundary
     if noise.evidence == "wealth" and not settings.modelled:
         return WealthBoundary(settings.delta)
     delta = tuning.grid_spent * min(settings.delta, LARGEST_DELTA)
-    times = _times(tuning.grid_growth, tuning.grid_points)
-    return noise.boundary(times, delta, _shape(tuning))
+    times, shape = _times(tuning.grid_growth, tuning.grid_points), _shape(tuning)
+    if noise.mixes:
+        return noise.boundary(times, delta, shape)
+    later = (tuning.grid_middle - before for before in STARTS)
+    starts = (0, *(start for start in later if 0 < start < tuning.grid_points))
+    return boundary_by_starts(times, delta, shape, starts)
 
 
 @lru_cache(maxsize=8)

@@ -22,9 +22,25 @@ def clocks() -> Clocks:
 @pytest.mark.parametrize("score", [0.2, 1.0, 2.0])
 def test_a_clock_begins_where_phases_as_expected_end_it_in_the_middle(score: float) -> None:
     own, middle = clocks(), sf.Tuning().grid_middle
-    first = own.next(ONE, UNTESTED, Forecast(np.ones(1), np.array([score])))[0]
-    phases = (own.heights[middle] / score) ** 2
+    first = own.next(ONE, UNTESTED, Forecast(np.ones(1), np.array([score])))
+    phases = (own.heights(first, np.array([middle])) / score) ** 2
     assert own.times[middle] / own.times[first] == pytest.approx(phases, rel=0.07)
+
+
+def test_clocks_that_begin_later_need_less_evidence() -> None:
+    own, middle = clocks(), sf.Tuning().grid_middle
+    starts = np.arange(middle + 1)
+    heights = own.heights(starts, np.full_like(starts, middle))
+    assert (np.diff(heights) <= 0).all()
+    assert heights[-1] < 0.92 * heights[0]
+
+
+def test_levels_between_points_lie_between_those_of_the_points() -> None:
+    own, starts = clocks(), np.array([0, 40])
+    at = own.level(starts, own.times[[[44, 44], [45, 45]]])
+    assert at[0] == pytest.approx(own.boundary.levels(starts, np.array([44, 44])))
+    between = own.level(starts, np.full((1, 2), (own.times[44] + own.times[45]) / 2))
+    assert ((at[0] < between) & (between < at[1])).all()
 
 
 def test_a_clock_goes_on_in_proportion_to_what_was_expected() -> None:

@@ -85,10 +85,11 @@ class NormalJudge(Judge):
     def missing(
         self, past: Past, contest: Contest, held: Array, outlook: Outlook, ahead: Array
     ) -> Missing:
-        now = self.clocks.now(past.certifier.walks.places[contest.arms])
-        later = self.clocks.times[self.clocks_after(past, contest, outlook.forecast)]
-        passing = ahead[:, None] * (later - now)
-        level = self.clocks.level(now + passing)
+        walks, following = past.certifier.walks, self.clocks_after(past, contest, outlook.forecast)
+        places, starts = walks.places[contest.arms], walks.starts[contest.arms]
+        now = self.clocks.now(places)
+        passing = ahead[:, None] * (self.clocks.times[following] - now)
+        level = self.clocks.level(np.where(places < 0, following, starts), now + passing)
         evidence = (level[:, None] - held) / np.sqrt(passing)[:, None]
         return Missing(1.0, evidence, np.zeros_like(evidence))
 
