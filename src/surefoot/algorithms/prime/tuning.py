@@ -60,9 +60,9 @@ class Tuning(PairwiseTuning):
         2.0, 0, 1e6, "by how much c² is then taken to exceed twice the logarithm of 1/δ"
     )
 
-    unit_per_dimension: int = samples(5, 1, 10_000, "pulls of a unit for each dimension")
+    unit_per_dimension: int = samples(4, 1, 10_000, "pulls of a unit for each dimension")
     least_replicates: int = samples(
-        18, 0, 10_000, "pulls of a unit beyond the dimension at least, to check the model with"
+        12, 0, 10_000, "pulls of a unit beyond the dimension at least, to check the model with"
     )
     pilot_per_dimension: int = samples(2, 1, 10_000, "pulls of the pilot for each dimension")
     spread_tolerance: float = samples(
@@ -98,7 +98,7 @@ class Tuning(PairwiseTuning):
         3.0, 0, 1e6, "hope that makes a rival's pair worth a try, in the square of its gap"
     )
 
-    exploration: float = samples(0.04, 0, 1, "share of the pulls that explore")
+    exploration: float = samples(0.02, 0, 1, "share of the pulls that explore")
     explored: float = samples(30.0, 1e-6, 1e9, "units of data after which that share falls")
     checks: int = samples(2, 0, 10_000, "pulls of a phase that explore at least")
     exchanges: int = samples(6, 0, 10_000, "pulls that are moved after rounding, at most")
