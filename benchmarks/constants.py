@@ -68,15 +68,15 @@ MODEL = {  # likewise where a model is trusted
     "curiosity": (1.0, 9.0),
 }
 BATCHED = {  # likewise if nothing is known about the noise; a slower growth takes more looks
-    "batched_growth, batched_looks": ((1.08, 80), (1.25, 35)),
-    "batched_growth": (1.08, 1.18),
-    "batched_looks": (45, 80),
+    "growth, looks": ((1.08, 80), (1.25, 35)),
+    "growth": (1.08, 1.18),
+    "looks": (45, 80),
     "batched_trust": (2.0, 8.0),
     "batched_unit": (3.5, 7.0),
     "batch_loss": (0.5, 1.3),
 }
 
-MOVED = {"batched_growth, batched_looks": (1.25, 35)}  # what stood before, by the same rule
+MOVED = {"growth, looks": (1.25, 35)}  # what stood before, by the same rule
 
 
 @dataclass(frozen=True, eq=False)

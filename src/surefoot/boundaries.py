@@ -1,7 +1,6 @@
 """Boundaries that spend δ well: how much evidence is enough, at looks planned before the data.
 
-Any numbers may be tried here: the kernel refuses a boundary that spends more than δ. The looks of a
-boundary's last part are rarely reached; they share what the others leave of δ.
+Any numbers may be tried here: the kernel refuses a boundary that spends more than δ.
 """
 
 from __future__ import annotations
@@ -21,15 +20,12 @@ LOWEST = -8.5  # a standardised walk is below this with probability 1e-17
 FEWEST_NODES, MOST_NODES = 48, 400
 RESOLVED = 1.0  # distance of nodes in deviations of a step: an error of 3e-9 at most
 MIXTURE_RATES = 160
-LATE_RATES = 24
 LARGE_DELTA = 0.15  # above it, smaller steps than planned can cross a little more often
 GRID_MARGIN = 1e-3  # of δ, for policies between those that are tried, and for rounding
 
 
 @lru_cache(maxsize=64)
-def gaussian_boundary(
-    times: Weights, delta: float, shape: Weights, late: int = 0, share: float = 1.0
-) -> GaussianBoundary:
+def gaussian_boundary(times: Weights, delta: float, shape: Weights) -> GaussianBoundary:
     """Return levels √(t (a + shape)) that Gaussian walks ever reach with probability δ.
 
     If δ is large, no walk with steps of at most the planned variances crosses more often; up to 0.2
@@ -39,20 +35,9 @@ def gaussian_boundary(
         times: the grid.
         delta: the error to spend over all looks.
         shape: at least 0 for every look; zeros are Pocock's constant boundary.
-        late: how many of the last looks are rarely reached: their levels are higher.
-        share: of δ, that the looks before them spend.
     """
-    first = len(times) - late
-    a = _solved(times[:first], np.array(shape[:first]), share * delta)
-    if not late:
-        return GaussianBoundary(np.array(times), np.array(shape), a)
-    rising, spent = np.arange(len(times)) >= first, delta * (1 - GRID_MARGIN)
-
-    def excess(rise: float) -> float:
-        return _crossing(times, np.sqrt(a + np.array(shape) + rise * rising), delta) - spent
-
-    rise = 0.0 if excess(0.0) <= 0 else optimize.brentq(excess, 0.0, 100.0, xtol=1e-6)
-    return GaussianBoundary(np.array(times), np.array(shape) + rise * rising, a)
+    added = np.array(shape)
+    return GaussianBoundary(np.array(times), added, _solved(times, added, delta))
 
 
 @lru_cache(maxsize=64)
@@ -134,18 +119,9 @@ def crossing_probability(weights: Weights, boundary: Array) -> float:
 
 
 @lru_cache(maxsize=64)
-def mixture_boundary(
-    times: Weights, delta: float, shape: Weights, late: int = 0, share: float = 1.0
-) -> MixtureBoundary:
+def mixture_boundary(times: Weights, delta: float, shape: Weights) -> MixtureBoundary:
     """Return the boundary of a mixture martingale; the arguments are as for a Gaussian one."""
-    first = len(times) - late
-    rates, shares = mixture(
-        tuple(np.diff(times[:first], prepend=0.0)), share * delta, shape[:first]
-    )
-    if late:
-        slow = np.geomspace(3 / np.sqrt(times[-1]), 3 / np.sqrt(times[first]), LATE_RATES)
-        rest = np.full(LATE_RATES, (1 - share) / LATE_RATES)
-        rates, shares = np.concatenate([rates, slow]), np.concatenate([share * shares, rest])
+    rates, shares = mixture(tuple(np.diff(times, prepend=0.0)), delta, shape)
     return MixtureBoundary(np.array(times), rates, shares, delta)
 
 

@@ -92,9 +92,7 @@ class Noise(ABC):
         """c such that any of this many one-sided deviations exceeds c with probability ≤ δ."""
 
     @abstractmethod
-    def boundary(
-        self, times: Weights, delta: float, shape: Weights, late: int = 0, share: float = 1.0
-    ) -> Boundary:
+    def boundary(self, times: Weights, delta: float, shape: Weights) -> Boundary:
         """Return what evidence of this kind is held against; see `surefoot.boundaries`."""
 
     def scores(self, n_pairs: int, paired: bool) -> Scores:

@@ -86,10 +86,8 @@ class Bounded(Noise):
     def union_threshold(self, events: int, delta: float) -> float:
         return SubGaussian(self.span[0]).union_threshold(events, delta)
 
-    def boundary(
-        self, times: Weights, delta: float, shape: Weights, late: int = 0, share: float = 1.0
-    ) -> Boundary:
-        return mixture_boundary(times, delta, shape, late, share)
+    def boundary(self, times: Weights, delta: float, shape: Weights) -> Boundary:
+        return mixture_boundary(times, delta, shape)
 
     def scores(self, n_pairs: int, paired: bool) -> Scores:
         return (WealthScores if paired else ScaleScores)(self.scales(n_pairs))

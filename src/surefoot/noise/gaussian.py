@@ -72,10 +72,8 @@ class Gaussian(Scaled):
         """The exact quantile."""
         return max(0.0, -float(special.ndtri(delta / events)))
 
-    def boundary(
-        self, times: Weights, delta: float, shape: Weights, late: int = 0, share: float = 1.0
-    ) -> Boundary:
-        return gaussian_boundary(times, delta, shape, late, share)
+    def boundary(self, times: Weights, delta: float, shape: Weights) -> Boundary:
+        return gaussian_boundary(times, delta, shape)
 
     def scores(self, n_pairs: int, paired: bool) -> Scores:
         scales = self.scales(n_pairs)

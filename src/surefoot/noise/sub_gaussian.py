@@ -39,7 +39,5 @@ class SubGaussian(Scaled):
         """The Chernoff bound √(2 log(events/δ))."""
         return math.sqrt(2 * math.log(events / delta))
 
-    def boundary(
-        self, times: Weights, delta: float, shape: Weights, late: int = 0, share: float = 1.0
-    ) -> Boundary:
-        return mixture_boundary(times, delta, shape, late, share)
+    def boundary(self, times: Weights, delta: float, shape: Weights) -> Boundary:
+        return mixture_boundary(times, delta, shape)

@@ -59,6 +59,17 @@ def test_phases_keep_workers_busy_and_budgets_are_kept(workers: int) -> None:
     assert rest.counts.sum() <= 7
 
 
+@pytest.mark.parametrize("noise", [sf.Gaussian(1.0), sf.Gaussian(), sf.SubGaussian(1.0)])
+def test_a_budget_ends_the_looks(noise: sf.Noise) -> None:
+    problem, _ = random_robust(rng=np.random.default_rng(1))
+    heights = []
+    for budget in (300, 10_000, None):
+        run = sf.Prime().start(problem, sf.Settings(delta=0.05, noise=noise, budget=budget))
+        boundary = run.certifier.walks.boundary
+        heights.append(float((boundary.level / np.sqrt(boundary.times)).min()))
+    assert heights[0] < heights[1] < heights[2]
+
+
 def test_where_levels_differ_pairs_beyond_the_dimension_are_in_every_batch() -> None:
     """So that the model can be tested without any noise level."""
     run = begun(noise=sf.Gaussian())

@@ -9,7 +9,14 @@ import pytest
 from scipy import stats
 
 from surefoot.algorithms.prime.modelled import for_batches
-from surefoot.algorithms.prime.schedule import LATE_LOOKS, ROUND_LOOKS, Schedule, closed, schedule
+from surefoot.algorithms.prime.schedule import (
+    HIGHEST,
+    LATE_LOOKS,
+    ROUND_LOOKS,
+    Schedule,
+    closed,
+    schedule,
+)
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array
 from surefoot.errors import InputError
@@ -37,15 +44,16 @@ def crossed(planned: Schedule, looks: int, runs: int, draw: str = "normal") -> i
 @pytest.mark.parametrize("delta", [0.01, 0.05, 0.3])
 def test_the_shipped_gaussian_boundary_spends_exactly_its_level(delta: float) -> None:
     planned, runs = planned_for(delta, Gaussian(1.0)), 100_000
-    low, high = stats.binom.interval(1 - 1e-4, runs, 0.98 * delta)
-    assert low <= crossed(planned, TUNING.looks, runs) <= high
+    low, high = stats.binom.interval(1 - 1e-4, runs, delta)
+    assert low <= crossed(planned, TUNING.looks + LATE_LOOKS, runs) <= high
 
 
-def test_late_looks_spend_what_is_left() -> None:
-    planned, runs = planned_for(0.05, Gaussian(1.0)), 20_000
-    everything = TUNING.looks + LATE_LOOKS
-    assert len(planned.boundary.times) == everything
-    assert stats.binom.sf(crossed(planned, everything, runs) - 1, runs, 0.05) > 1e-4
+def test_the_boundary_rises_after_its_looks_and_never_jumps() -> None:
+    boundary = planned_for(0.05, Gaussian(1.0)).boundary
+    heights = (boundary.level**2 / boundary.times)[TUNING.looks - 1 :]
+    assert len(heights) == LATE_LOOKS + 1
+    step = TUNING.steepness * np.log(TUNING.growth)
+    assert heights - heights[0] == pytest.approx(np.minimum(step * np.arange(201), HIGHEST))
 
 
 @pytest.mark.parametrize("draw", ["normal", "rademacher"])

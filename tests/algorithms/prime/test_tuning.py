@@ -33,16 +33,14 @@ def test_every_constant_says_what_it_means_and_what_it_affects() -> None:
         "trust",
         "strict",
         "strictness",
-        "first_share",
+        "steepness",
         "grid_growth",
         "grid_points",
         "grid_middle",
         "grid_rise",
-        "batched_growth",
         "closing",
         "closing_margin",
         "grid_spent",
-        "batched_looks",
         "batched_trust",
     }
 
@@ -70,7 +68,7 @@ def test_every_constant_is_used(constant: str) -> None:
         ("sizes", (0.5, -1.0)),
         ("sizes", (1.0, 0.5)),
         ("least_freedom", 0),
-        ("first_share", 1.0),
+        ("steepness", -1.0),
     ],
 )
 def test_an_unsuitable_value_is_refused_with_one_sentence(name: str, value: object) -> None:

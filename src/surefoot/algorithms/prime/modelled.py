@@ -31,11 +31,9 @@ from surefoot.statistics import Counts, Outcome
 
 
 def for_batches(tuning: Tuning) -> Tuning:
-    """Return the same with fewer looks: few runs get so far, and all of them share δ."""
+    """Return the constants of phases in batches."""
     return replace(
         tuning,
-        growth=tuning.batched_growth,
-        looks=tuning.batched_looks,
         trust=tuning.batched_trust,
         strictness=0.0,
         exploration=tuning.batched_exploration,
@@ -227,11 +225,14 @@ class ModelledCourse(Course):
 
     @property
     def _closed(self) -> Tuning:
-        """Constants without looks that a tolerance makes needless: known before any pull."""
+        """Constants without looks that a tolerance or a budget makes needless."""
         tolerance, closing = self.settings.tolerance, self.tuning.closing
+        budget = self.settings.budget
+        enough = math.inf if budget is None or not closing else budget / self.unit
         if not (tolerance > 0 and self.settings.noise.known):
-            return self.tuning
+            return closed(self.tuning, enough)
         reach = whitened(self.coordinates.pairs, self.coordinates.rows, self.spread)
         furthest = 4 * float((reach * reach).sum(axis=1).max())  # ‖z' − z‖² of any two pairs
         evidence = 2 * math.log(1 / self.settings.delta) + self.tuning.closing_margin
-        return closed(self.tuning, closing * evidence * furthest / tolerance**2 / self.unit)
+        needed = closing * evidence * furthest / tolerance**2 / self.unit
+        return closed(self.tuning, min(needed, enough))

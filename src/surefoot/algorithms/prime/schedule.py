@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -12,8 +13,9 @@ from surefoot.arrays import Array
 from surefoot.certify import Boundary
 from surefoot.noise import Noise
 
-ROUND_LOOKS = (20, 30, 40, 50, 60, 70)  # numbers of looks that a tolerance may leave
-LATE_LOOKS = 200  # beyond those that nearly every run ends within
+ROUND_LOOKS = (20, 30, 40, 50, 60)  # numbers of looks that a tolerance or a budget may leave
+LATE_LOOKS = 200  # beyond those, with a boundary that rises: no run ends for want of looks
+HIGHEST = 12.0  # by how much c² rises at most: so rare that it is as good as free
 
 
 class Look(NamedTuple):
@@ -62,11 +64,11 @@ def schedule(delta: float, noise: Noise, tuning: Tuning, boundary: Boundary | No
     if boundary is not None:
         return Schedule(sizes, boundary)
     weights = sizes * np.minimum(np.cumsum(sizes) / tuning.trust, 1.0)
-    strictness = tuning.strictness * np.maximum(np.log(tuning.strict / np.cumsum(sizes)), 0.0)
-    times, shape = np.cumsum(weights / weights[0]), tuple(strictness.tolist())
-    share = tuning.first_share
-    made = noise.boundary(tuple(times.tolist()), delta, shape, LATE_LOOKS, share)
-    return Schedule(sizes, made)
+    data, times = np.log(np.cumsum(sizes)), np.cumsum(weights / weights[0])
+    early = tuning.strictness * np.maximum(math.log(max(tuning.strict, 1e-9)) - data, 0.0)
+    late = np.clip(tuning.steepness * (data - data[tuning.looks - 1]), 0.0, HIGHEST)
+    shape = tuple((early + late).tolist())
+    return Schedule(sizes, noise.boundary(tuple(times.tolist()), delta, shape))
 
 
 def closed(tuning: Tuning, units: float) -> Tuning:

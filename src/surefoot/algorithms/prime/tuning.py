@@ -27,7 +27,7 @@ class Tuning(PairwiseTuning):
     Numerical tolerances are not here: they stand where they are used.
     """
 
-    looks: int = boundary(70, 1, 1000, "looks that nearly all runs end within; others follow")
+    looks: int = boundary(60, 1, 1000, "looks after which the boundary rises: few runs get so far")
     growth: float = boundary(
         1.12, 1.01, 10, "factor by which all data grow from look to look, once phases are large"
     )
@@ -45,7 +45,9 @@ class Tuning(PairwiseTuning):
     strictness: float = boundary(
         2.0, 0, 100, "added to c² for each factor e by which a look comes before `strict`"
     )
-    first_share: float = boundary(0.98, 0.01, 0.99, "share of δ that these looks spend")
+    steepness: float = boundary(
+        3.0, 0, 100, "added to c² for each factor e by which a look comes after the first `looks`"
+    )
 
     closing: float = boundary(
         1.0,
@@ -58,9 +60,9 @@ class Tuning(PairwiseTuning):
         2.0, 0, 1e6, "by how much c² is then taken to exceed twice the logarithm of 1/δ"
     )
 
-    unit_per_dimension: int = samples(5, 1, 10_000, "pulls of a unit for each dimension")
+    unit_per_dimension: int = samples(4, 1, 10_000, "pulls of a unit for each dimension")
     least_replicates: int = samples(
-        18, 0, 10_000, "pulls of a unit beyond the dimension at least, to check the model with"
+        12, 0, 10_000, "pulls of a unit beyond the dimension at least, to check the model with"
     )
     pilot_per_dimension: int = samples(2, 1, 10_000, "pulls of the pilot for each dimension")
     spread_tolerance: float = samples(
@@ -96,7 +98,7 @@ class Tuning(PairwiseTuning):
         3.0, 0, 1e6, "hope that makes a rival's pair worth a try, in the square of its gap"
     )
 
-    exploration: float = samples(0.04, 0, 1, "share of the pulls that explore")
+    exploration: float = samples(0.02, 0, 1, "share of the pulls that explore")
     explored: float = samples(30.0, 1e-6, 1e9, "units of data after which that share falls")
     checks: int = samples(2, 0, 10_000, "pulls of a phase that explore at least")
     exchanges: int = samples(6, 0, 10_000, "pulls that are moved after rounding, at most")
@@ -114,11 +116,9 @@ class Tuning(PairwiseTuning):
     priced_in: int = samples(30, 1, 10_000, "pairs that may join the working set at once")
     promising: float = samples(0.4, 0, 1, "share of the mean gradient above which a pair may join")
 
-    batched_growth: float = boundary(
-        1.12, 1.01, 10, "growth where a model is trusted and pulls are put into batches"
+    batched_trust: float = boundary(
+        4.0, 0.01, 1e6, "units of data that count less where pulls are put into batches"
     )
-    batched_looks: int = boundary(60, 1, 1000, "looks that nearly all runs end within, likewise")
-    batched_trust: float = boundary(4.0, 0.01, 1e6, "units of data that count less, likewise")
     batched_unit: float = samples(5.0, 1, 10_000, "pulls of a unit for each dimension, likewise")
     batched_exploration: float = samples(0.01, 0, 1, "share of the pulls that explore, likewise")
     batched_checks: int = samples(0, 0, 10_000, "pulls of a phase that explore at least, likewise")
