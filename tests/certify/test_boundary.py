@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy import optimize, stats
 
 from surefoot.boundaries import boundary_by_starts, gaussian_boundary, mixture_boundary
-from surefoot.certify import Boundary
+from surefoot.certify import Boundary, GaussianBoundary, MixtureBoundary, WealthBoundary
+from surefoot.certify.boundary import crossing
 from surefoot.errors import InputError
 
 TIMES = tuple((1.2 ** np.arange(24)).tolist())
@@ -101,3 +104,65 @@ def test_what_reaches_the_boundary_has_a_p_value_of_delta() -> None:
     for boundary in BOUNDARIES:
         strength = boundary.strength(np.arange(len(TIMES)), boundary.level)
         assert boundary.p_value(float(strength.max())) == pytest.approx(0.05, rel=1e-4)
+
+
+def test_one_look_is_crossed_as_a_normal_variable_is() -> None:
+    """At time 1/4 a level of √(a / 4) is √a deviations away, also where a is below 1."""
+    for a in (0.04, 0.36, 4.0):
+        boundary = GaussianBoundary(np.array([0.25]), np.zeros(1), a)
+        assert boundary.level == pytest.approx([math.sqrt(a) / 2])
+        assert boundary.p_value(a) == pytest.approx(stats.norm.sf(math.sqrt(a)))
+
+
+@pytest.mark.parametrize("strength", [-np.inf, -3.5, -2.5, -2.0])
+def test_a_strength_of_no_height_at_some_look_proves_nothing(strength: float) -> None:
+    boundary = GaussianBoundary(np.array([1.0, 2.0]), np.array([2.0, 5.0]), 6.0)
+    assert boundary.p_value(strength) == 1
+
+
+def test_levels_that_fall_pay_a_margin() -> None:
+    """Nodes resolve them less well: p-values are higher by 3 in a hundred, and δ must allow it."""
+    times, squares = np.array([1.0, 2.0]), np.array([9.0, 4.0])
+    spent = crossing((1.0, 2.0), (3.0, 2.0))
+    falling = GaussianBoundary(times, squares - 4.0, 4.0)
+    assert falling.p_value(4.0) == pytest.approx(1.03 * spent)
+    with pytest.raises(InputError):
+        falling.check(1.02 * spent)
+    falling.check(1.04 * spent)
+    rising = GaussianBoundary(times, np.zeros(2), 4.0)
+    assert rising.p_value(4.0) == pytest.approx(crossing((1.0, 2.0), (2.0, 2.0)))
+    flat = GaussianBoundary(times, np.array([4.0, 0.0]), 4.0)
+    assert flat.p_value(4.0) == pytest.approx(crossing((1.0, 2.0), (math.sqrt(8), 2.0)))
+
+
+@pytest.mark.parametrize("heights", [(0.0, 4.0), (4.0, 0.0), (-1.0, 4.0)])
+def test_no_level_lies_at_zero(heights: tuple[float, float]) -> None:
+    """A walk that never began would have reached it, whatever δ is."""
+    boundary = GaussianBoundary(np.array([1.0, 2.0]), np.array(heights) - 4.0, 4.0)
+    with pytest.raises(InputError):
+        boundary.check(0.99)
+
+
+@pytest.mark.parametrize("time", [1e-8, 1.0, 1e8])
+def test_a_mixture_reaches_one_over_delta_on_its_level(time: float) -> None:
+    """Rates η = 1/√t and 3/√t; the level is the least walk at which they do."""
+    times, delta = time * np.array([1.0, 2.0]), 0.05
+    rates, shares = np.array([1.0, 3.0]) / math.sqrt(time), np.array([0.3, 0.6])
+    boundary = MixtureBoundary(times, rates, shares, delta)
+    exponents = np.outer(boundary.level, rates) - np.outer(times, rates**2) / 2
+    assert np.exp(exponents) @ shares == pytest.approx(np.full(2, 1 / delta))
+    assert boundary.strength(np.arange(2), boundary.level) == pytest.approx(-math.log(delta))
+    boundary.check(delta)
+
+
+def test_boundaries_cannot_be_changed_once_they_were_checked() -> None:
+    times, shape = np.array([1.0, 2.0]), np.zeros(2)
+    gaussian, rates = GaussianBoundary(times, shape, 6.0), np.ones(1)
+    mixed, wealth = MixtureBoundary(times, rates, rates, 0.05), WealthBoundary(0.05)
+    times[:], shape[:], rates[:] = 0.0, -6.0, 0.5
+    assert gaussian.times.tolist() == mixed.times.tolist() == [1.0, 2.0]
+    assert (gaussian.shape.tolist(), mixed.shares.tolist()) == ([0.0, 0.0], [1.0])
+    held = gaussian.times, gaussian.shape, mixed.rates, mixed.shares, wealth.times
+    for array in (*held, gaussian.level, mixed.level, wealth.level):
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0.0

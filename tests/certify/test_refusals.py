@@ -102,7 +102,14 @@ BOUNDARIES: dict[str, Callable[[], Boundary]] = {
     "mixture: times from 0": lambda: mixture(np.array([0.0, 1.0])),
     "mixture: times that fall": lambda: mixture(np.array([2.0, 1.0])),
     "mixture: a rate of 0": lambda: mixture(np.ones(1), rate=0.0),
+    "mixture: one rate of 0": lambda: MixtureBoundary(
+        np.ones(1), np.array([1.0, 0.0]), np.full(2, 0.5), DELTA
+    ),
     "mixture: a rate that is NaN": lambda: mixture(np.ones(1), rate=math.nan),
+    "mixture: an infinite time": lambda: mixture(np.array([1.0, np.inf])),
+    "mixture: one share below 0": lambda: MixtureBoundary(
+        np.ones(1), np.array([1.0, 2.0]), np.array([1.2, -0.2]), DELTA
+    ),
     "mixture: shares above 1": lambda: mixture(np.ones(1), share=1.1),
     "mixture: a share that is NaN": lambda: mixture(np.ones(1), share=math.nan),
 }
@@ -116,12 +123,14 @@ def test_boundaries_that_are_not_valid_are_refused(name: str) -> None:
 
 
 POINTS = Rows(np.array([0, 2, 3, 4]), np.array([0, 0, 1, 2]), np.array([0.5, 0.5, 1.0, 1.0]))
+SPOILT = Rows(np.arange(4), np.arange(3), np.array([1.0, 1.0, np.nan]))
 NEGATIVE = Rows(np.array([0, 2, 3, 4]), np.array([0, 1, 1, 2]), np.array([2.0, -1.0, 1.0, 1.0]))
 BEGINNINGS: dict[str, Callable[[], object]] = {
     "delta NaN": lambda: certifier(delta=math.nan),
     "delta 0": lambda: certifier(delta=0.0),
     "delta 1": lambda: certifier(delta=1.0),
     "delta below the boundary's": lambda: certifier(delta=0.01),
+    "delta below the mixture's": lambda: certifier(boundary=mixture(np.ones(1)), delta=0.01),
     "delta below the wealth's": lambda: wealth(delta=0.01),
     "tolerance NaN": lambda: certifier(tolerance=math.nan),
     "tolerance below 0": lambda: certifier(tolerance=-0.1),
@@ -131,6 +140,7 @@ BEGINNINGS: dict[str, Callable[[], object]] = {
     "an arm without points": lambda: question(offsets=[0, 0, 3]),
     "features that are NaN": lambda: Question.worst_case(OFFSETS, np.full((3, 1), np.nan), 0.0),
     "a pair twice in a point": lambda: Question(OFFSETS, POINTS, np.eye(3), np.inf),
+    "a weight that is NaN": lambda: Question(OFFSETS, SPOILT, np.eye(3), 0.0),
     "a negative weight, no model": lambda: Question(OFFSETS, NEGATIVE, np.eye(3), np.inf),
     "bets on a grid": lambda: certifier(WealthScores),
     "walks without a grid": lambda: certifier(boundary=WealthBoundary(DELTA)),
@@ -165,9 +175,16 @@ CLAIMS: dict[str, dict[str, Any]] = {
     "a clock beyond the grid": {"clocks": np.array([1])},
     "two clocks for one arm": {"clocks": np.array([0, 0])},
     "shares that add up to 2": {"shares": shares(1.0, 1.0)},
+    "shares that add up to a half": {"shares": shares(0.5)},
     "a share below 0": {"shares": shares(1.5, -0.5)},
     "a share that is NaN": {"shares": shares(math.nan)},
     "shares of the challenger": {"shares": Rows(np.array([0, 1]), np.array([0]), np.ones(1))},
+    "shares of the next arm": {
+        "challenger": 1,
+        "points": np.array([1]),
+        "arms": np.array([0]),
+        "shares": shares(1.0),
+    },
     "too few rows of shares": {"shares": Rows(np.array([0]), np.zeros(0, np.int64), np.zeros(0))},
     "a deviation below 0": {"deviation": np.array(-1.0)},
     "a deviation that is NaN": {"deviation": np.array(math.nan)},
@@ -197,6 +214,25 @@ def test_stakes_that_are_no_guesses_are_refused(name: str) -> None:
         wealth().commit(Phase(0, 4 * ONCE, 2), [claims(stakes=STAKES[name])])
 
 
+@pytest.mark.parametrize("part", ["means", "doubts", "variances"])
+def test_one_stake_that_is_no_guess_is_refused(part: str) -> None:
+    """One of the guesses is wrong, the other is right."""
+    three = wealth(question=question(offsets=[0, 1, 2, 3]))
+    both = stakes(n=2)
+    wrong = getattr(both, part) * [1.0, -1.0 if part == "variances" else math.nan]
+    rows = Rows(np.arange(3), np.array([1, 2]), np.ones(2))
+    two = claims(arms=np.array([1, 2]), clocks=np.zeros(2, dtype=np.int64), shares=rows)
+    three.commit(Phase(0, 4 * ONCE, 2), [two._replace(stakes=both)])
+    with pytest.raises(InputError):
+        three.commit(Phase(1, 4 * ONCE, 2), [two._replace(stakes=both._replace(**{part: wrong}))])
+
+
+@pytest.mark.parametrize("clock", [-1, 1])
+def test_wealth_has_one_clock(clock: int) -> None:
+    with pytest.raises(InputError):
+        wealth().commit(Phase(0, ONCE, 1), [claims(clocks=np.array([clock]), stakes=stakes())])
+
+
 @pytest.mark.parametrize("misfit", [0.3, np.inf])
 def test_an_exact_model_leaves_no_deviation(misfit: float) -> None:
     """A contrast other than the fit's is not independent of the fit's residuals."""
@@ -206,6 +242,15 @@ def test_an_exact_model_leaves_no_deviation(misfit: float) -> None:
     )
     with pytest.raises(InputError):
         exact.commit(Phase(0, ONCE), [claim])
+    one_of_two = claims(
+        challenger=1,
+        points=np.array([1, 2]),
+        arms=np.array([0]),
+        shares=Rows(np.array([0, 1]), np.array([0]), np.ones(1)),
+        deviation=np.array([[0.0], [misfit]]),
+    )
+    with pytest.raises(InputError):
+        exact.commit(Phase(0, ONCE), [one_of_two])
     certifier(EqualScores, question=question(0.1)).commit(Phase(0, ONCE), [claim])
 
 
@@ -289,6 +334,12 @@ def test_a_wrong_outcome_is_refused_and_the_right_one_still_counts(name: str) ->
         one.update(commitment, _wrong_outcomes(phase)[name])
     assert (one.walks.places == -1).all()
     one.update(commitment, outcome(phase, np.zeros(3)))
+    assert one.walks.places.tolist() == [-1, 0]
+
+
+def test_noise_without_batches_needs_none_of_them() -> None:
+    one, phase = certifier(), Phase(0, 4 * ONCE, 4)
+    one.update(one.commit(phase, [claims()]), outcome(phase, np.zeros(3), 0))
     assert one.walks.places.tolist() == [-1, 0]
 
 

@@ -91,6 +91,13 @@ def test_the_whole_wealth_is_never_lost(prior: Stakes) -> None:
     assert plain >= 50 * np.log(1 - BOLDEST) - 1e-9
 
 
+def test_stakes_bear_the_widest_range() -> None:
+    """Pairs of scales 0.5 and 2: a contrast may fall by 4, and takes BOLDEST of the wealth."""
+    said = Contrasts(np.full((3, 1, 1), -4.0), np.ones((1, 1, 1)))
+    rule, bold = WealthScores(np.array([0.5, 2.0])), _prior(1.0, 0.01, 0.01)
+    assert rule.scores(said, 0.0, None, bold) == pytest.approx(3 * np.log(1 - BOLDEST))
+
+
 def test_who_aims_at_a_shift_wins_where_there_is_nothing_else_to_win() -> None:
     values = np.random.default_rng(2).uniform(-1.0, 0.98, 3000)
     prior = _prior(-0.01, 0.01, 1 / 3)
