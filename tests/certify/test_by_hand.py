@@ -142,7 +142,7 @@ def test_sides_that_cancel_up_to_rounding_are_one_point() -> None:
 def test_an_arm_may_have_more_points_than_pairs() -> None:
     """Weights of 0 are allowed as well."""
     points = rows(
-        {0: 1.0, 1: 0.0}, {0: 0.5, 1: 0.5}, {0: 0.25, 1: 0.75}, {2: 1.0}, {2: 0.5, 3: 0.5}
+        {0: 1.0, 3: 0.0}, {0: 0.5, 1: 0.5}, {0: 0.25, 1: 0.75}, {2: 1.0}, {2: 0.5, 3: 0.5}
     )
     one = certifier(Question(np.array([0, 3, 5]), points, np.eye(4), np.inf))
     told(one, claims(0, [0, 1, 2], {1: 3}), [1.0, 1.0, 0.0, 9.0])

@@ -187,6 +187,13 @@ CLAIMS: dict[str, dict[str, Any]] = {
     },
     "too few rows of shares": {"shares": Rows(np.array([0]), np.zeros(0, np.int64), np.zeros(0))},
     "a deviation below 0": {"deviation": np.array(-1.0)},
+    "one deviation below 0": {
+        "challenger": 1,
+        "points": np.array([1, 2]),
+        "arms": np.array([0]),
+        "shares": Rows(np.array([0, 1]), np.array([0]), np.ones(1)),
+        "deviation": np.array([[0.1], [-0.1]]),
+    },
     "a deviation that is NaN": {"deviation": np.array(math.nan)},
     "too many deviations": {"deviation": np.zeros((1, 2))},
 }
