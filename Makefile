@@ -10,7 +10,7 @@ WORKERS ?= 2
 # a machine may say that no compiled Python is to be kept: then every process compiles all it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint unit chaos bench docs clean chromium ngspice
+.PHONY: demo test lint unit chaos mutants bench docs clean chromium ngspice
 
 demo: $(READY)
 	$(BIN)/surefoot bolus 'adult#001' --out results
@@ -31,6 +31,10 @@ unit: $(KERNELS) chromium ngspice
 # Kills, torn and crafted files, mutated input, signals, clusters and load: a quarter of an hour.
 chaos: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.chaos
+
+# Small changes to the kernel that no test notices: half an hour.
+mutants: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.certify.mutants --sample 200
 
 bench: $(KERNELS)
 	$(BIN)/python -m benchmarks

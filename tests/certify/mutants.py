@@ -1,0 +1,120 @@
+"""Mutants of the kernel: one small change each, which some test should notice.
+
+`python -m tests.certify.mutants --sample 200` prints those that the tests of this folder let pass.
+Some changes are none (a reshape by −2), move a threshold of rounding, or are refused later on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+KERNEL = Path("src/surefoot/certify")
+TESTS = ("refusals", "by_hand", "confidence", "second", "student", "batches", "wealth")
+TESTS += ("boundary", "properties")  # the saboteur is left out: it takes half a minute
+SEED, SECONDS = 1, 300
+CHANGES = "Add Sub, Sub Add, Mult Div, Div Mult, Pow Mult, FloorDiv Div, Mod FloorDiv, BitOr BitAnd"
+CHANGES += ", BitAnd BitOr, And Or, Or And, Lt LtE, LtE Lt, Gt GtE, GtE Gt, Eq NotEq, NotEq Eq"
+SWAPS = {getattr(ast, a): getattr(ast, b) for a, b in map(str.split, CHANGES.split(","))}
+OTHERS = "min max, max min, minimum maximum, maximum minimum, any all, all any"
+NAMES = dict(map(str.split, OTHERS.split(",")))
+TOLD = ast.Raise, ast.Assert, ast.ImportFrom, ast.Import, ast.JoinedStr  # no arithmetic in them
+
+
+def mutants(path: Path) -> Iterator[tuple[Path, str, str]]:
+    """Yield every mutant of a file: its path, the line that differs, and its text."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    plain = ast.unparse(tree).splitlines()
+    for place, node in enumerate(_arithmetic(tree)):
+        for change in (-1, 1) if isinstance(node, ast.Constant) else (0,):
+            other = deepcopy(tree)
+            if _changed(list(_arithmetic(other))[place], change):
+                text = ast.unparse(other)
+                both = zip(plain, text.splitlines(), strict=False)
+                was, now = next((a, b) for a, b in both if a != b)
+                line = f"{path.name}:{node.lineno}\n  - {was.strip()}\n  + {now.strip()}"
+                yield path, line, text
+
+
+def _arithmetic(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
+    """Walk over expressions and statements, annotations and messages aside."""
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "decorator_list"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and not isinstance(child, TOLD):
+                if isinstance(child, ast.expr | ast.stmt):
+                    yield child
+                yield from _arithmetic(child)
+
+
+def _changed(node: ast.AST, change: int) -> bool:
+    """Change a node in place, if there is a change for it."""
+    if isinstance(node, ast.BinOp | ast.BoolOp | ast.AugAssign) and type(node.op) in SWAPS:
+        node.op = SWAPS[type(node.op)]()
+    elif isinstance(node, ast.Compare) and type(node.ops[-1]) in SWAPS:
+        node.ops[-1] = SWAPS[type(node.ops[-1])]()
+    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        node.value += change
+    elif isinstance(node, ast.Constant) and node.value is (change > 0):
+        node.value = not node.value
+    elif isinstance(node, ast.If | ast.IfExp):
+        node.test = ast.UnaryOp(ast.Not(), node.test)
+    elif isinstance(node, ast.Attribute | ast.Name):
+        name = "attr" if isinstance(node, ast.Attribute) else "id"
+        if getattr(node, name) not in NAMES:
+            return False
+        setattr(node, name, NAMES[getattr(node, name)])
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        node.value = ast.Constant(None)  # the statement is gone
+    else:
+        return False
+    return True
+
+
+def survives(name: str, text: str, home: Path) -> bool:
+    """Return whether no test fails while this text stands in for a file, in a copy of all."""
+    file, files = home / KERNEL / name, [f"tests/certify/test_{each}.py" for each in TESTS]
+    kept = file.read_bytes()
+    command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files]
+    env = {**os.environ, "PYTHONPATH": str(home / "src")}
+    try:
+        file.write_text(text, encoding="utf-8")
+        done = subprocess.run(command, cwd=home, env=env, capture_output=True, timeout=SECONDS)
+        return done.returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        file.write_bytes(kept)
+
+
+def main() -> None:
+    """Print the survivors among some mutants."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sample", type=int, default=200, help="how many mutants")
+    every = [each for path in sorted((ROOT / KERNEL).glob("*.py")) for each in mutants(path)]
+    chosen = random.Random(SEED).sample(every, min(parser.parse_args().sample, len(every)))
+    with tempfile.TemporaryDirectory() as folder:
+        home, skipped = Path(folder) / "copy", shutil.ignore_patterns("__pycache__")
+        for name in ("src", "tests"):
+            shutil.copytree(ROOT / name, home / name, ignore=skipped)
+        shutil.copy(ROOT / "pyproject.toml", home)
+        if not survives("walk.py", (ROOT / KERNEL / "walk.py").read_text(encoding="utf-8"), home):
+            raise SystemExit("the tests fail without any mutant")
+        left = [line for path, line, text in chosen if survives(path.name, text, home)]
+    print(*left, sep="\n")
+    print(f"{len(left)} of {len(chosen)} mutants survive, of {len(every)} there are")
+
+
+if __name__ == "__main__":
+    main()
