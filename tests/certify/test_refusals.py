@@ -139,6 +139,7 @@ BEGINNINGS: dict[str, Callable[[], object]] = {
     "misfit NaN": lambda: question(math.nan),
     "an arm without points": lambda: question(offsets=[0, 0, 3]),
     "features that are NaN": lambda: Question.worst_case(OFFSETS, np.full((3, 1), np.nan), 0.0),
+    "a model of features that are 0": lambda: Question.worst_case(OFFSETS, np.zeros((3, 1)), 0.1),
     "a pair twice in a point": lambda: Question(OFFSETS, POINTS, np.eye(3), np.inf),
     "a weight that is NaN": lambda: Question(OFFSETS, SPOILT, np.eye(3), 0.0),
     "a negative weight, no model": lambda: Question(OFFSETS, NEGATIVE, np.eye(3), np.inf),

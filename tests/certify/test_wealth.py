@@ -28,6 +28,7 @@ def _prior(mean: float, doubt: float, variance: float) -> Stakes:
 PRIORS = [
     *(_prior(0.5, 0.1, 0.2), _prior(0.0, 1.0, 0.5), _prior(-0.5, 0.01, 0.1), _prior(9, 9, 0.01)),
     _prior(-0.1, 0.05, 0.2)._replace(aim=0.3),
+    *(_prior(0.3, 0.0, 0.1), _prior(0.3, 1e-160, 0.1), _prior(0.0, 0.0, 0.0)),  # no doubts at all
 ]
 
 

@@ -174,6 +174,8 @@ class Question:
             raise InputError("every arm needs a point at least")
         if len(np.unique(entries)) != len(entries) or not np.isfinite(points.values).all():
             raise InputError("a point must name a pair once, with a finite weight")
+        if np.isfinite(misfit) and not self.features.any():
+            raise InputError("a model needs features that are not all 0")
         if np.isinf(misfit) and (points.values < 0).any():
             raise InputError("without a model, points need weights of 0 or more")
 

@@ -143,10 +143,11 @@ class WealthScores(Scores):
         assert stakes is not None
         values, number = said.values, np.arange(len(said.values))[:, None, None]
         before = np.cumsum(values, axis=0) - values
-        belief = stakes.variances / np.maximum(stakes.doubts, 1e-300) ** 2  # in batches
-        mean = (belief * stakes.means + before) / (belief + number + SCEPTICAL) + stakes.aim
+        noise, doubt = np.maximum(stakes.variances, 1e-300), stakes.doubts**2
+        mean = noise * stakes.means + doubt * before
+        mean = mean / (noise + doubt * (number + SCEPTICAL)) + stakes.aim
         loss = 2 * float(self.scales.max())  # how far below zero a contrast can be
-        stake = np.clip(mean / (stakes.variances + mean**2), 0.0, BOLDEST / loss)
+        stake = np.clip(mean / (noise + mean**2), 0.0, BOLDEST / loss)
         gained = np.log1p(stake * (values + shift)).sum(axis=0)
         return np.where(said.variances[0] > 0, gained, 0.0)
 
