@@ -67,6 +67,14 @@ def test_noise_is_as_given_or_as_the_pilot_says_or_one() -> None:
     assert (unknown.typical, unknown.knows_unit) == (1, False)
 
 
+def test_a_study_without_a_model_is_simulated_without_one() -> None:
+    """A misfit in the unit of the rewards means nothing without a pilot; none at all does."""
+    for misfit, simulated in ((math.inf, math.inf), (0.1, 0.0)):
+        settings = replace(SETTINGS, misfit=misfit)
+        intended = IntendedStudy(toy_problem(), settings, algorithm_from("prime"))
+        assert intended.contestants()["prime"][1].misfit == simulated
+
+
 def test_random_parameters_have_a_robust_gap_of_one() -> None:
     problem = toy_problem()
     theta = unit_gap_theta(problem, np.random.default_rng(3))

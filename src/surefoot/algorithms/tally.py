@@ -193,7 +193,7 @@ class Tally:
 
     @property
     def pair_means(self) -> Array:
-        """(n_pairs,) expected rewards: of the linear model, or if only pairs are trusted the pairs'
+        """(n_pairs,) expected rewards: of the linear model, or if there is none the pairs'
         own averages, and where there are none what a trend makes of the others.
         """
         if self.settings.modelled:

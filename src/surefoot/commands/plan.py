@@ -57,7 +57,7 @@ def command(
         ),
     ] = None,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Simulate other algorithms too (with a misfit).")
+        bool, typer.Option("--compare", help="Simulate other algorithms too (with a model).")
     ] = False,
     limit: Annotated[
         float, typer.Option("--time", min=0.0, help="Seconds to simulate for: more runs.")
