@@ -33,7 +33,7 @@ def followed(noise: sf.Noise, tolerance: float, seed: int = 2) -> list[tuple[flo
 
 @pytest.mark.parametrize("noise", [sf.Gaussian(), sf.Gaussian(0.3), sf.Bounded(0, 1)], ids=repr)
 def test_without_a_model_the_forecast_is_of_the_right_size(noise: sf.Noise) -> None:
-    runs = [followed(noise, 0.02, seed) for seed in range(5)]
+    runs = [followed(noise, 0.02, seed) for seed in range(25)]
     for share in (0.0, 0.5):
         found = [run[int(share * len(run))] for run in runs]
         ratios = [(forecast + 1) / (left + 1) for forecast, left in found]
