@@ -56,7 +56,7 @@ def identify(
     must be given where pairs have features and the algorithm could do without a model.
     """
     chosen = algorithm_from(algorithm)
-    if misfit is None and problem.dimension < problem.n_pairs and not chosen.needs_model:
+    if misfit is None and problem.dimension < problem.n_pairs and chosen.supports_misfit:
         raise InputError(
             f"{problem.n_pairs} pairs have {problem.dimension} features: say how far rewards may "
             "be from a linear function of these: misfit=0 (the model is exact), misfit=0.1 (means "

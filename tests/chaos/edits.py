@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import sqlite3
 import traceback
 from collections.abc import Callable, Iterator
@@ -126,8 +127,8 @@ def _same(path: Path, before: sf.Verified) -> bool:
 def finished(folder: Path) -> list[bytes]:
     """Return finished studies that trust a model, pairs alone, and one without a kernel."""
     made = []
-    pairs = {"noise": sf.Gaussian(), "trust": "pairs"}
-    for number, asked in enumerate([{}, pairs, {"algorithm": "uniform"}]):
+    pairs = {"noise": sf.Gaussian(), "misfit": math.inf}
+    for number, asked in enumerate([{"misfit": 0}, pairs, {"algorithm": "uniform"}]):
         path = folder / f"finished-{number}.db"
         if not path.exists():
             with create(path, **asked) as study:

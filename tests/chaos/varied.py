@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -33,18 +34,18 @@ SPACES = [
     "arms.grid = { a = [0.5, 1, 2], b = [1, 3] }\nperturbations.box = { a = '10%' }",
 ]
 ASKED = [
-    "trust = 'model'\nnoise = { kind = 'gaussian', scale = 0.5 }",
-    "trust = 'model'\nnoise = { kind = 'gaussian' }",
-    "trust = 'model'\nnoise = { kind = 'gaussian', equal = true }\ndirection = 'minimize'",
-    "trust = 'model'\nnoise = { kind = 'sub-gaussian', scale = 0.5 }",
-    "trust = 'model'\nmisfit = 0.02\nnoise = { kind = 'gaussian' }",
-    "trust = 'pairs'\nnoise = { kind = 'gaussian' }",
-    "trust = 'pairs'\ncommon_random_numbers = {shared}\nnoise = { kind = 'gaussian' }",
-    "trust = 'pairs'\nnoise = { kind = 'bounded', low = 0, high = 1 }",
-    "trust = 'pairs'\nguide = '{guide}'\nnoise = { kind = 'gaussian', scale = { others = 0.5 } }\n"
+    "misfit = 0\nnoise = { kind = 'gaussian', scale = 0.5 }",
+    "misfit = 0\nnoise = { kind = 'gaussian' }",
+    "misfit = 0\nnoise = { kind = 'gaussian', equal = true }\ndirection = 'minimize'",
+    "misfit = 0\nnoise = { kind = 'sub-gaussian', scale = 0.5 }",
+    "misfit = 0.02\nnoise = { kind = 'gaussian' }",
+    "misfit = inf\nnoise = { kind = 'gaussian' }",
+    "misfit = inf\ncommon_random_numbers = {shared}\nnoise = { kind = 'gaussian' }",
+    "misfit = inf\nnoise = { kind = 'bounded', low = 0, high = 1 }",
+    "misfit = inf\nguide = '{guide}'\nnoise = { kind = 'gaussian', scale = { others = 0.5 } }\n"
     "direction = 'minimize'",
 ]
-PAIRS, MODEL = {"trust": "pairs"}, {"trust": "model"}
+PAIRS, MODEL = {"misfit": math.inf}, {"misfit": 0.0}
 COIN, UNKNOWN, EQUAL = sf.Bounded(0, 1), sf.Gaussian(), sf.Gaussian(equal=True)
 SUB = sf.SubGaussian(0.5)
 SPENDERS = ("stableopt", "r-ocba", "ar-ocba", "equal")
@@ -211,7 +212,7 @@ def _lead(problem: sf.RobustProblem, means: np.ndarray) -> float:
 
 def _by_python(number: int, generator: np.random.Generator) -> _Create:
     name, options, asked = CALLS[number - WRITTEN]
-    problem = _table() if asked.get("trust") == "pairs" and "guide" not in asked else _square()
+    problem = _table() if asked.get("misfit") == math.inf and "guide" not in asked else _square()
     asked = {"delta": 0.1, "seed": number, "noise": sf.Gaussian(0.5)} | asked
     means = _means(problem, asked["noise"].kind, 1, generator)
     if name == "oracle":

@@ -64,7 +64,8 @@ def test_a_budget_ends_the_looks(noise: sf.Noise) -> None:
     problem, _ = random_robust(rng=np.random.default_rng(1))
     heights = []
     for budget in (300, 10_000, None):
-        run = sf.Prime().start(problem, sf.Settings(delta=0.05, noise=noise, budget=budget))
+        settings = sf.Settings(delta=0.05, noise=noise, budget=budget, misfit=0)
+        run = sf.Prime().start(problem, settings)
         boundary = run.certifier.walks.boundary
         heights.append(float((boundary.level / np.sqrt(boundary.times)).min()))
     assert heights[0] < heights[1] < heights[2]
