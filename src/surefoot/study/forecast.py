@@ -1,4 +1,4 @@
-"""How many more pulls a study will need, if its estimates are right."""
+"""The forecast of the pulls that a study still needs, if its estimates are right."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ import numpy as np
 
 from surefoot.algorithms import Algorithm, Settings
 from surefoot.arrays import IntArray
-from surefoot.design import exact_separation
-from surefoot.errors import InputError
 
-LARGEST = 5_000  # pairs: beyond it the forecast would take longer than it is worth
-LARGEST_DIRECT = 400  # the same without a model, where every pair is a dimension
-TOLERANCE = 0.05
+SHAKEN = 0.2  # standard errors by which a gap is taken to be smaller than it looks
+LEAST = 0.5  # standard errors that a gap is taken to be at least
 EARLY = 100  # pulls before which a forecast is hardly more than chance
 MANY, MANY_MORE = 1_500, 3.0  # pulls left that are worth a word, and how many times those so far
 NEAR_TIE = (
@@ -23,68 +20,44 @@ NEAR_TIE = (
 
 
 def expected_left(run: Algorithm) -> float | None:
-    """Pulls left, by the plug-in complexity of the leader among its rivals, or None.
+    """Forecast the pulls left, from the gaps and the noise as they look now; None if it is early.
 
     Evidence grows with the square root of the pulls: n pulls at a characteristic time H give √(n /
     H), and the run stops where that reaches its boundary c. So where the hardest rival has evidence
-    e so far, (c² − e²) H pulls are missing. A tolerance is as good as that much of a lead, a misfit
-    takes some of it away, and rivals that are settled cost nothing.
+    e so far, (c² − e²) H pulls are missing. The work is linear in the number of pairs.
     """
-    direct = run.settings.misfit > 0
-    largest = LARGEST_DIRECT if direct else LARGEST
-    if run.problem.n_pairs > largest or not run.history or not run.survivors[run.leader]:
+    if not run.history or not run.survivors[run.leader]:
         return None
     rivals = np.flatnonzero(run.rivals)
     if not len(rivals):
         return 0.0
-    try:
-        with np.errstate(all="ignore"):
-            hardness = _hardness_of(run, rivals)
-    except (InputError, np.linalg.LinAlgError):
-        return None
-    left = _lacking(run) * hardness
-    return left if math.isfinite(left) else None
+    with np.errstate(all="ignore"):
+        left = _lacking(run) * _hardness(run, rivals)
+    return float(left) if math.isfinite(left) else None
 
 
-def _hardness_of(run: Algorithm, rivals: IntArray) -> float:
-    """Pulls per unit of squared evidence, by what the run may rely on."""
-    if not run.settings.modelled:
-        return _own_hardness(run, rivals)
-    if not run.settings.misfit:
-        return _hardness(run, rivals, run.settings.tolerance)
-    return _hardness_with_misfit(run, rivals)
+def _hardness(run: Algorithm, rivals: IntArray) -> float:
+    """Return the pulls per unit of squared evidence, if every pair had the pulls it needs.
 
-
-def _hardness_with_misfit(run: Algorithm, rivals: IntArray) -> float:
-    """The model's, for gaps less what the misfit may add to both pairs of a comparison, or the
-    pairs' own, which pay nothing for it: a run takes what says more.
+    Each pair of the leader is compared with the lowest pair of each of K rivals. Where the leader's
+    pairs take √K times the share of a rival's, σ²(1 + √K) / gap² and σ²(1 + 1/√K) / gap² pulls are
+    enough for one unit. A gap is known up to its standard error only: it is taken to be somewhat
+    smaller, since the leader was lucky to lead, and not below a share of that error.
     """
-    own = _own_hardness(run, rivals)
-    try:
-        lead = run.settings.tolerance - 2 * run.settings.misfit
-        return float(np.nanmin([own, _hardness(run, rivals, lead)]))
-    except InputError:  # no gap is left
-        return own
-
-
-def _hardness(run: Algorithm, rivals: IntArray, lead: float) -> float:
-    """The linear model's."""
-    problem, tally = run.problem, run.tally
-    instance = (problem.pairs, problem.offsets, tally.estimate, run.leader, rivals)
-    design = exact_separation(*instance, rows=tally.rows, tolerance=TOLERANCE, lead=lead)
-    variance = tally.relative_variance
-    return design.value * (1.0 if variance is None else variance)
-
-
-def _own_hardness(run: Algorithm, rivals: IntArray) -> float:
-    """That of the pairs' own means and noise."""
-    problem, tally, lead = run.problem, run.tally, run.settings.tolerance
-    scales, own = tally.noise_scales, np.eye(problem.n_pairs)
+    tally, offsets, root = run.tally, run.problem.offsets, math.sqrt(len(rivals))
+    means, scales = tally.pair_means, tally.noise_scales
     if scales is None:
         return math.nan
-    instance = (own, problem.offsets, tally.pair_means, run.leader, rivals)
-    rows = own / scales[:, None]
-    return exact_separation(*instance, rows=rows, tolerance=TOLERANCE, lead=lead).value
+    lowest = run.problem.worst_pairs_of(means)[rivals]
+    variances, errors = scales**2, scales**2 / np.maximum(tally.counts, 1)
+    of_rivals, of_leader = np.zeros(len(rivals)), 0.0
+    for pair in range(offsets[run.leader], offsets[run.leader + 1]):
+        error = np.sqrt(errors[pair] + errors[lowest])
+        gaps = means[pair] - means[lowest] + run.settings.tolerance
+        squares = np.maximum(gaps - SHAKEN * error, LEAST * error) ** 2
+        of_rivals = np.maximum(of_rivals, variances[lowest] * (1 + 1 / root) / squares)
+        of_leader += variances[pair] * (1 + root) / squares.min()
+    return float(of_rivals.sum() + of_leader)
 
 
 def _lacking(run: Algorithm) -> float:

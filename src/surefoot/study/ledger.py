@@ -203,14 +203,6 @@ class Ledger:
             self._set_state("running", None)
             self._load(description)
 
-    def forecast(self) -> None:
-        """Work out how many pulls will follow, once per phase, while the workers are busy."""
-        with self.mutex:
-            if self._forecast_due:
-                self._forecast_due = False
-                self._expected_left = expected_left(self._run.algorithm)
-                self._note_phase(Note.of(self.result).with_forecast(self._expected_left))
-
     def snapshot(
         self, in_flight: int, pulls_per_second: float | None, trouble: str | None
     ) -> Snapshot:
@@ -236,16 +228,14 @@ class Ledger:
 
     _phase: OpenPhase | None
     _expected_left: float | None
-    _forecast_due: bool
 
     def _load(self, description: Description) -> None:
         """Feed what is stored, and go on with the phase that is open or plan the next one."""
         self.description, self._run = description, Run(description, self._own_algorithm)
         self._factory = PullFactory(description.problem, description.id, description.seed)
-        self._next_number, self._expected_left, self._forecast_due = 0, None, False
+        self._next_number, self._expected_left = 0, None
         unfinished = self._run.feed(self._counted(self.storage.phases()))
         if self._run.history and (known := self._noted()):
-            self._forecast_due = not known.has_forecast
             self._expected_left = known.expected_left
         self._phase = self._opened(OpenPhase(unfinished)) if unfinished else self._plan()
         self._advance()
@@ -261,9 +251,9 @@ class Ledger:
             if len(self._run.history) == self._phase.stored.index:
                 self._run.take(self._phase.stored)
             assert self._run.ending is not None
-            note = Note.of(self.result).to_json()
+            self._expected_left = expected_left(self._run.algorithm)
+            note = Note.of(self.result).with_forecast(self._expected_left).to_json()
             self.storage.finish_phase(self._phase.stored.index, note, self._run.ending)
-            self._forecast_due = True
             self._phase = self._plan()
 
     def _plan(self) -> OpenPhase | None:
@@ -283,7 +273,7 @@ class Ledger:
 
     def _finish(self) -> None:
         if self.state != "finished":
-            self._expected_left, self._forecast_due = 0.0, False
+            self._expected_left = 0.0
             note = Note.of(self.result)
             if self._run.history:
                 note = self._note_phase(note.with_forecast(0.0))

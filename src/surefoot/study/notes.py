@@ -23,7 +23,7 @@ class Note(BaseModel):
         arm, certified, reason, sentence, candidates: of the result at that moment.
         leader, survivors: the arm ahead, and how many arms were not eliminated.
         evidence, boundary: the statistic of each arm and what it was compared with.
-        expected_left: a forecast of the pulls to come, once it has been worked out.
+        expected_left: a forecast of the pulls to come; None if it was too early to say.
         attained_confidence: how sure the rewards made one of the arm; None where nobody said.
         skewness: of the differences that decide, where they are taken for normal.
     """
@@ -97,10 +97,6 @@ class Note(BaseModel):
             f"{self.arm} is the best guess after {self.samples} pulls, not certified; {left} still "
             "possible."
         )
-
-    @property
-    def has_forecast(self) -> bool:
-        return "expected_left" in self.model_fields_set
 
     @property
     def tells_all(self) -> bool:

@@ -268,7 +268,6 @@ class Runner:
                 self._ledger.give_back(pull.id for pull in self._flying.pop(future)[0])
 
     def _show(self) -> None:
-        self._ledger.forecast()
         hint = self._stopping.words or self._workers.trouble
         self._watch.look(self._in_flight(), lambda: self._workers.running(self._flying), hint)
 

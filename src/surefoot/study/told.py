@@ -32,7 +32,6 @@ class Told:
                 [Report(number, reward, None, None, now) for number, reward in checked]
             )
             ledger.record(new)
-            ledger.forecast()
             if new:
                 ledger.resume()
         return len(new)
