@@ -17,7 +17,7 @@ import pytest
 from surefoot.algorithms import Result
 from surefoot.errors import InputError
 from surefoot.progress import Snapshot
-from surefoot.study import StudyInterrupted, StudyPaused, StudyReader
+from surefoot.study import Pull, StudyInterrupted, StudyPaused, StudyReader
 from surefoot.study.executors import SerialExecutor
 from tests.study import toys
 from tests.study.toys import (
@@ -256,6 +256,36 @@ def test_pulls_left_over_from_a_chunk_follow(
     monkeypatch.setattr("surefoot.study.worker.LONGEST_CHUNK", 0.0)
     with toy_study(path) as study:
         assert same_result(study.run(toys.linear, "threads"), undisturbed[0])
+
+
+def test_slow_pairs_go_first(path: Path, undisturbed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pulls of a pair that took long lead the phases after it was noticed; no reward changes."""
+    clock, asked = SteppedClock(), []
+    monkeypatch.setattr("surefoot.study.worker.time", clock)
+
+    def simulate(pull: Pull) -> float:
+        clock.now += 5.0 if pull.pair == 3 else 1.0
+        asked.append((pull.phase, pull.pair))
+        return toys.linear(pull)
+
+    with toy_study(path) as study:
+        assert same_result(study.run(simulate, "serial"), undisturbed[0])
+    assert rewards_of(path) == undisturbed[1]
+    for phase in (1, 2):
+        pairs = [pair for at, pair in asked if at == phase]
+        assert set(pairs[: pairs.count(3)]) == {3}
+        assert pairs[pairs.count(3) :] != sorted(pairs[pairs.count(3) :])  # in a random order
+
+
+class SteppedClock:
+    """Stands in for the module `time`: it goes on only where somebody moves it."""
+
+    now = 0.0
+
+    def time(self) -> float:
+        return self.now
+
+    monotonic = time
 
 
 def test_what_was_asked_by_hand_is_run_too(path: Path, undisturbed: Any) -> None:

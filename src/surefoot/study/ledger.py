@@ -84,9 +84,11 @@ class Ledger:
         """Pulls of this phase that are not handed out."""
         return self._phase.waiting if self._phase else 0
 
-    def take(self, n: int) -> list[Pull]:
-        """Hand out up to n pulls of this phase."""
+    def take(self, n: int, first: set[int] | None = None) -> list[Pull]:
+        """Hand out up to n pulls of this phase; before its first, let pulls of some pairs lead."""
         with self.mutex:
+            if self._phase and first and self._phase.waiting == self._phase.size:
+                self._phase.put_first(first)
             return [self.pull(number) for number in self._phase.take(n)] if self._phase else []
 
     def pull(self, number: int) -> Pull:

@@ -86,6 +86,10 @@ class OpenPhase:
         """Pulls that were handed out and came to nothing wait again, first in the line."""
         self._waiting.extendleft(sorted((n for n in numbers if self.needs(n)), reverse=True))
 
+    def put_first(self, pairs: set[int]) -> None:
+        """Hand out pulls of these pairs before others, both kinds in the order that they have."""
+        self._waiting = deque(sorted(self._waiting, key=lambda n: self.pair(n) not in pairs))
+
     def hold_back(self, numbers: set[int]) -> None:
         """Do not hand these out."""
         self._waiting = deque(number for number in self._waiting if number not in numbers)

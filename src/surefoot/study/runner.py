@@ -150,7 +150,7 @@ class Runner:
                 continue
             refused = refused or self._workers.refusal(error)
             pulls |= {pull.id: pull for pull in chunk}
-            came = self._arrived(future.result()) if error is None else _not_sent(chunk, error)
+            came = self._arrived(future, chunk) if error is None else _not_sent(chunk, error)
             self._ledger.give_back(pull.id for pull in chunk[len(came) :])
             reports += came
         if reports:
@@ -159,8 +159,9 @@ class Runner:
         if refused is not None:
             raise refused
 
-    def _arrived(self, reports: list[Report]) -> list[Report]:
-        self._pace.learn(reports)
+    def _arrived(self, future: Any, chunk: Chunk) -> list[Report]:
+        reports: list[Report] = future.result()
+        self._pace.learn(reports, {pull.id: pull for pull in chunk})
         if self._ledger.description.settings.noise.limits is None:
             return reports
         return [self._possible(report) for report in reports]
@@ -238,7 +239,8 @@ class Runner:
             if self._ledger.needs(pull.id):
                 return [pull]
         if waiting := self._ledger.waiting:
-            return self._ledger.take(min(room, self._pace.chunk_size(waiting, self._workers.size)))
+            size = min(room, self._pace.chunk_size(waiting, self._workers.size))
+            return self._ledger.take(size, self._pace.slow_pairs)
         return [self._dangerous.popleft()] if self._dangerous and not self._flying else []
 
     def _danger_is_flying(self) -> bool:
