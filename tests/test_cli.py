@@ -595,6 +595,10 @@ def test_no_scheduler_answers(
     surefoot("init")
     surefoot("run", "study.toml", "--dask", "tcp://nonsense", code=2)
     assert "no Dask scheduler answers at tcp://nonsense" in capsys.readouterr().err
+    config = Path("study.toml")
+    config.write_text(config.read_text() + 'dask = "tcp://nothing"\n')
+    surefoot("run", "study.toml", code=2)
+    assert "no Dask scheduler answers at tcp://nothing" in capsys.readouterr().err
 
 
 def test_a_first_compilation_is_announced_while_a_command_runs(capsys, monkeypatch):

@@ -74,6 +74,7 @@ python = "{module}:simulate"
 retries = 2                 # of a pull that failed, before the study pauses
 # processes = 4             # all cores if left out
 # max_in_flight = 8
+# dask = "tcp://host:8786"  # the workers of a Dask cluster in place of this machine's
 """
 
 SIMULATOR = '''\

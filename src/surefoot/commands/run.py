@@ -19,7 +19,8 @@ def command(
         Path, typer.Argument(help="The configuration, as `surefoot init` writes it.")
     ] = Path("study.toml"),
     dask: Annotated[
-        str | None, typer.Option(help="Use this Dask cluster, such as tcp://host:8786.")
+        str | None,
+        typer.Option(help="Use this Dask cluster, such as tcp://host:8786; else that of [run]."),
     ] = None,
     processes: Annotated[
         int | None, typer.Option(min=1, help="Processes on this machine; default: all cores.")
@@ -39,7 +40,11 @@ def command(
 
     config = StudyConfig(study)
     wanted = config.values.run
-    with config.open_study() as opened, _executor(dask, processes or wanted.processes) as executor:
+    cluster, on = dask or wanted.dask, f" --dask {dask}" if dask else ""
+    with (
+        config.open_study() as opened,
+        _executor(cluster, processes or wanted.processes) as executor,
+    ):
         ended = opened.result.reason is not StopReason.RUNNING
         before = opened.result.samples
         try:
@@ -51,11 +56,13 @@ def command(
                 progress=NoProgress() if quiet else progress_for(sys.stderr),
             )
         except StudyPaused as pause:
-            print(f"surefoot: the study is paused: {printable(pause)}", file=sys.stderr)
+            print(f"surefoot: the study is paused: {printable(pause)}{on}", file=sys.stderr)
             raise typer.Exit(PAUSED) from None
         except StudyInterrupted as interrupted:
             opened.close()
-            print(f"surefoot: {interrupted} ({opened.how_to_go_on})", file=sys.stderr, flush=True)
+            print(
+                f"surefoot: {interrupted} ({opened.how_to_go_on}{on})", file=sys.stderr, flush=True
+            )
             os._exit(INTERRUPTED)  # a thread that still simulates must not keep a terminal waiting
         print(printable(result))
         if ended and result.samples == before:

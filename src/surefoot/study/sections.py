@@ -161,6 +161,7 @@ class RunSection(Section):
     processes: Annotated[Whole, Field(ge=1)] | None = None
     retries: Annotated[Whole, Field(ge=0)] = 2
     max_in_flight: Annotated[Whole, Field(ge=1)] | None = None
+    dask: str | None = None
 
 
 class Config(Section):
