@@ -10,7 +10,6 @@ from scipy.special import betainc
 
 from tests.certify.random_runs import Claim, Setting, Step
 
-LOWEST = NormalDist().inv_cdf(1e-300)
 Cell = tuple[int, int, int, int]  # kind of sum (0 plain, 1 eased), challenger, its point, arm
 Weights = dict[int, float]
 
@@ -76,10 +75,10 @@ class Seen:
 
     def weights(self, c: Weights, tau: float) -> Weights | None:
         """Return a that minimises Σ a_i² s_i + (a_i − c_i)² τ² subject to Zᵀa = Zᵀc, if any."""
-        Z = self.setting.features
         if math.isinf(self.setting.misfit):
             return c if all(i in self.mean for i in c) else None
-        target, endless = through(Z, c), math.isinf(tau)
+        Z, endless = self.setting.features, math.isinf(tau)
+        target = through(Z, c)
         if max(map(abs, target)) <= 1e-10:  # one point, as far as the model tells
             return None
         total = {i: 1.0 if endless else s + tau for i, s in self.variance.items()}
@@ -122,13 +121,13 @@ def score(seen: Seen, claim: Claim, k: int, j: int, shift: float) -> float:
     m, value = len(values), sum(values) / len(values) + shift
     if setting.noise == "batches":
         error = math.sqrt(sum((v + shift - value) ** 2 for v in values) / (m - 1) / m)
-        error, freedom = (error if error > 1e-12 * max(map(abs, values)) else 0.0), m - 1
+        error, freedom = error * (error > 1e-12 * max(map(abs, values))), m - 1
     else:
         squares, freedom = seen.spread
         noise = [(v * setting.scales[i]) ** 2 / seen.counts[i] for i, v in a.items()]
         error = math.sqrt(sum(noise) * (squares / max(freedom, 1)))
     if not error:
-        return LOWEST if value < 0 else 0.0
+        return NormalDist().inv_cdf(1e-300) if value < 0 else 0.0
     return value / error if setting.noise == "scale" else student(value / error, freedom)
 
 
@@ -137,8 +136,8 @@ class Evidence:
 
     def __init__(self, setting: Setting) -> None:
         self.setting, self.arms = setting, range(len(setting.offsets) - 1)
-        self.exact, self.sums = dict[Cell, float](), dict[Cell, float]()
-        self.settled, self.near = set[Cell](), dict[int, set[int]]()  # near: of all challengers
+        self.exact, self.sums, self.settled = dict[Cell, float](), dict[Cell, float](), set[Cell]()
+        self.near = dict[int, set[int]]()  # of all challengers
         self.clock, self.survivors = dict.fromkeys(self.arms, -1), set(self.arms)
         self.start = dict[int, int]()
         self.shifts = [0.0, setting.tolerance] if setting.tolerance > 0 else [0.0]
@@ -149,9 +148,9 @@ class Evidence:
         self.near.setdefault(ell, set())
         for j, arm in enumerate(claim.arms):
             begun = times[self.clock[arm]] if self.clock[arm] >= 0 else 0.0
-            w = 1.0 if self.setting.noise == "wealth" else times[claim.clocks[j]] - begun
-            self.clock[arm] = claim.clocks[j]
-            self.start.setdefault(arm, claim.clocks[j])
+            now = self.clock[arm] = claim.clocks[j]
+            w = 1.0 if self.setting.noise == "wealth" else times[now] - begun
+            self.start.setdefault(arm, now)
             for k, point in enumerate(claim.points):
                 for kind, shift in enumerate(self.shifts):
                     cell, new = (kind, ell, point, arm), score(seen, claim, k, j, shift)
@@ -161,7 +160,7 @@ class Evidence:
 
     def open(self, kind: int, ell: int, arm: int) -> dict[Cell, float]:
         """Return the sums of a challenger's points that are not settled."""
-        own = range(self.setting.offsets[ell], self.setting.offsets[ell + 1])
+        own = range(*self.setting.offsets[ell : ell + 2])
         cells = {(kind, ell, point, arm) for point in own} - self.settled
         return {cell: self.sums.get(cell, 0.0) for cell in cells}
 
@@ -170,9 +169,8 @@ class Evidence:
         ells = [ell for ell in self.near if ell != without]
         return sum(min(self.open(int(ell == eased), ell, arm).values()) for ell in ells)
 
-    def crossed(self, arm: int, walk: float) -> bool:
-        levels = self.setting.levels
-        return self.clock[arm] >= 0 and walk >= levels[self.start[arm]][self.clock[arm]]
+    def crossed(self, x: int, walk: float) -> bool:
+        return x in self.start and walk >= self.setting.levels[self.start[x]][self.clock[x]]
 
     def look(self) -> None:
         """Eliminate arms, then settle points, unless that would leave a challenger none."""
@@ -195,9 +193,8 @@ def check(setting: Setting, steps: list[Step]) -> Iterator[Evidence]:
     """Yield the evidence after each step."""
     evidence = Evidence(setting)
     for step in steps:
-        seen = Seen(setting, step)
         for claim in step.claims:
-            evidence.count(seen, claim)
+            evidence.count(Seen(setting, step), claim)
         if step.claims:
             evidence.look()
         yield evidence
