@@ -67,7 +67,7 @@ $(READY): pyproject.toml constraints.txt
 $(KERNELS): $(READY)
 	@echo "compiling the numerical kernels (half a minute, once; Numba keeps them on disk)"
 	@$(BIN)/python examples/quickstart.py > /dev/null 2>&1
-	@$(BIN)/python -c "from surefoot import glucose; glucose.simulate('adult#001', glucose.Calculator.baseline('adult#001'), glucose.diet('low'), 0, statistics=['magni_risk', 'lbgi', 'hbgi'])" > /dev/null 2>&1
+	@$(BIN)/python -c "from surefoot.paper import glucose; glucose.simulate('adult#001', glucose.Calculator.baseline('adult#001'), glucose.diet('low'), 0, statistics=['magni_risk', 'lbgi', 'hbgi'])" > /dev/null 2>&1
 	@touch $(KERNELS)
 
 clean:

@@ -14,7 +14,7 @@ from benchmarks.contests import held
 from benchmarks.linear import Modelled, Modelling
 from benchmarks.table import Row
 from surefoot.experiments.instances import Instance, classic, random_robust, unit_sphere
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "100"))
 DELTA = 0.05

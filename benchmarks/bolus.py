@@ -20,12 +20,12 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.table import Row, seconds
-from surefoot.experiments.bolus.methods import PRIME_SHARED, Question, run_method
-from surefoot.experiments.bolus.noise import run_pilot
-from surefoot.experiments.bolus.problem import Dosing, day_rewards, make_dosing, stream
-from surefoot.experiments.bolus.truth import find_truth
-from surefoot.glucose import all_patients
-from surefoot.processes import ProcessPool
+from surefoot.paper.bolus.methods import PRIME_SHARED, Question, run_method
+from surefoot.paper.bolus.noise import run_pilot
+from surefoot.paper.bolus.problem import Dosing, day_rewards, make_dosing, stream
+from surefoot.paper.bolus.truth import find_truth
+from surefoot.paper.glucose import all_patients
+from surefoot.system.processes import ProcessPool
 
 CHOICES = int(os.environ.get("SUREFOOT_BENCH_RUNS", "100"))
 PROCESSES = int(os.environ.get("SUREFOOT_BENCH_PROCESSES", "2"))

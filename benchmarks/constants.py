@@ -25,10 +25,10 @@ from benchmarks.table import Row
 from surefoot.algorithms.prime import Prime, Tuning
 from surefoot.arrays import Array
 from surefoot.experiments.instances import Instance, classic, irrelevant_dimensions, unit_sphere
-from surefoot.experiments.peers.configurations import KINDS, Kind, equal_scales, mean_rewards
-from surefoot.experiments.peers.contest import Run
 from surefoot.noise import Bounded, Gaussian
-from surefoot.problem import RobustProblem
+from surefoot.paper.peers.configurations import KINDS, Kind, equal_scales, mean_rewards
+from surefoot.paper.peers.contest import Run
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import Family, TableSimulator, identify
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "300"))

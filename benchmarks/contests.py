@@ -11,8 +11,8 @@ from functools import cache
 import numpy as np
 
 from surefoot.arrays import Array
-from surefoot.experiments.peers.contest import Contender, Run, Work
-from surefoot.processes import ProcessPool
+from surefoot.paper.peers.contest import Contender, Run, Work
+from surefoot.system.processes import ProcessPool
 
 PROCESSES = int(os.environ.get("SUREFOOT_BENCH_PROCESSES", "2"))
 AT_ONCE = 20  # runs that a process takes at a time

@@ -18,11 +18,11 @@ import numpy as np
 
 from benchmarks.table import Row, seconds
 from surefoot import Gaussian, RobustProblem, Study
-from surefoot.dashboard import make_app, words
-from surefoot.dashboard import watch as watching
-from surefoot.dashboard.app import warm_up
-from surefoot.dashboard.watch import Watch
 from surefoot.study import Pull
+from surefoot.view.dashboard import make_app, words
+from surefoot.view.dashboard import watch as watching
+from surefoot.view.dashboard.app import warm_up
+from surefoot.view.dashboard.watch import Watch
 
 ARMS, PERTURBATIONS, DIMENSION, PULLS = 300, 6, 8, 10_000
 DRAWN = "document.querySelectorAll('figure[data-drawn]').length"

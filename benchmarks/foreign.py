@@ -17,8 +17,8 @@ import numpy as np
 
 from benchmarks.table import Row
 from surefoot.algorithms import Result
-from surefoot.processes import ProcessPool
-from surefoot.study.config import StudyConfig
+from surefoot.study.toml.config import StudyConfig
+from surefoot.system.processes import ProcessPool
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "5"))
 PROCESSES = int(os.environ.get("SUREFOOT_BENCH_PROCESSES", "2"))

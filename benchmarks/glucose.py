@@ -20,21 +20,28 @@ from tests.glucose.compare import ours as ours_on
 from tests.glucose.reference import calculator_for, run
 
 from benchmarks.table import Row, seconds
-from surefoot.glucose import Calculator, all_patients, diet, find_patient, lane_seeds, simulate
-from surefoot.glucose.metrics import STATISTICS
-from surefoot.glucose.responses import insulin_responses, responses
+from surefoot.paper.glucose import (
+    Calculator,
+    all_patients,
+    diet,
+    find_patient,
+    lane_seeds,
+    simulate,
+)
+from surefoot.paper.glucose.metrics import STATISTICS
+from surefoot.paper.glucose.responses import insulin_responses, responses
 
 PATIENT = "adult#001"
 DAYS = ("low", "high")
 IMPORT_AND_SIMULATE = (
-    "from surefoot import glucose as g; "
+    "from surefoot.paper import glucose as g; "
     "g.simulate('adult#001', g.Calculator.baseline('adult#001'), g.diet('low'), 0, "
     "statistics=('magni_risk',))"
 )
 MILLION = """
 import resource
 import numpy as np
-from surefoot import glucose as g
+from surefoot.paper import glucose as g
 carb = np.linspace(5, 20, 1_000_000)
 run = g.simulate('adult#001', g.Calculator(carb, 3.6 * carb), g.diet('high'), 0,
                  statistics=('min', 'max', 'time_below', 'time_in_range',

@@ -11,9 +11,9 @@ from benchmarks.contests import held
 from benchmarks.table import Row
 from surefoot.algorithms import Algorithm
 from surefoot.experiments.instances import Instance, classic, on_sphere
-from surefoot.experiments.peers.contest import Run
 from surefoot.noise import Gaussian
-from surefoot.problem import RobustProblem
+from surefoot.paper.peers.contest import Run
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, identify
 
 # mean samples of 1 000 runs on the classic instance, d = 6, ω = 0.1: Wang, Tzeng and Proutiere,

@@ -18,7 +18,7 @@ from scipy import stats
 from benchmarks.model_free import DELTA, LEVEL, RUNS, Array, Case, World, parabola, pool, runs_of
 from benchmarks.table import Row
 from surefoot.noise import Gaussian
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 EXACT = {"misfit": 0.0, "noise": Gaussian(0.3), "budget": 100_000}
 PAPER = EXACT | {"confidence": "paper"}

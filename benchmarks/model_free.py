@@ -24,16 +24,16 @@ from scipy import stats
 
 from benchmarks.table import Row
 from surefoot.algorithms.peers.kn_rsb import KnRsb
-from surefoot.experiments.peers.configurations import (
+from surefoot.noise import Bounded, Gaussian
+from surefoot.paper.peers.configurations import (
     Kind,
     equal_scales,
     mean_rewards,
     unequal_scales,
 )
-from surefoot.noise import Bounded, Gaussian
-from surefoot.problem import RobustProblem
-from surefoot.processes import ONE_THREAD
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import TableSimulator, identify
+from surefoot.system.processes import ONE_THREAD
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "200"))
 PROCESSES = int(os.environ.get("SUREFOOT_BENCH_PROCESSES", "2"))

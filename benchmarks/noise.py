@@ -25,9 +25,9 @@ from benchmarks.table import Row
 from surefoot.algorithms.prime import Prime, Tuning
 from surefoot.experiments.instances import Instance, irrelevant_dimensions, unit_sphere
 from surefoot.noise import Bounded, Gaussian
-from surefoot.problem import RobustProblem
-from surefoot.processes import ONE_THREAD
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, Simulator, identify
+from surefoot.system.processes import ONE_THREAD
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "2000"))
 PROCESSES = int(os.environ.get("SUREFOOT_BENCH_PROCESSES", "2"))

@@ -16,7 +16,8 @@ from benchmarks.contests import Cell, held
 from benchmarks.linear import linear_rows
 from benchmarks.table import Row
 from surefoot.algorithms.peers import ArOcba, Equal, KnRsb, MKlLucb, MLucb, MRacing, ROcba
-from surefoot.experiments.peers.configurations import (
+from surefoot.noise import Bounded
+from surefoot.paper.peers.configurations import (
     KINDS,
     ZONE,
     Kind,
@@ -25,9 +26,8 @@ from surefoot.experiments.peers.configurations import (
     mean_rewards,
     unequal_scales,
 )
-from surefoot.experiments.peers.contest import Contender, Contest
-from surefoot.experiments.peers.experiment import CONTENDERS, PRIME, TOLERANCE
-from surefoot.noise import Bounded
+from surefoot.paper.peers.contest import Contender, Contest
+from surefoot.paper.peers.experiment import CONTENDERS, PRIME, TOLERANCE
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "1000"))
 CHOSEN = os.environ.get("SUREFOOT_BENCH_PEERS", "zone,streams,games,linear,budget").split(",")

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks.table import Row
-from surefoot.experiments.figure1.contenders import CONTENDERS, DELTA
+from surefoot.design.hardness import binary_divergence, complexity
 from surefoot.experiments.instances import (
     Instance,
     classic,
@@ -33,11 +33,11 @@ from surefoot.experiments.instances import (
     random_robust,
     unit_sphere,
 )
-from surefoot.hardness import binary_divergence, complexity
 from surefoot.noise import Gaussian
-from surefoot.problem import RobustProblem
-from surefoot.processes import ONE_THREAD
+from surefoot.paper.figure1.contenders import CONTENDERS, DELTA
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, identify
+from surefoot.system.processes import ONE_THREAD
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "200"))
 PROCESSES = 2

@@ -17,9 +17,9 @@ from benchmarks.simopt_models import MODELS, Model
 from benchmarks.table import Row
 from surefoot.algorithms.peers import Equal, KnRsb, TwoStageRsb
 from surefoot.arrays import Array
-from surefoot.experiments.peers.contest import Contender, tabular
 from surefoot.noise import Gaussian
-from surefoot.problem import RobustProblem
+from surefoot.paper.peers.contest import Contender, tabular
+from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Outcome, Phase, places_in_batches
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "100"))

@@ -20,7 +20,7 @@ from surefoot import Gaussian, RobustProblem
 from surefoot.algorithms import Algorithm, StopReason
 from surefoot.statistics import Counts, Outcome
 from surefoot.study import Pull, Study, StudyReader
-from surefoot.study.executors import cores
+from surefoot.study.run.executors import cores
 
 PAIRS, PHASES = 100, 4
 

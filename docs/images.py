@@ -12,7 +12,7 @@ from pathlib import Path
 import vl_convert
 
 import surefoot as sf
-from surefoot.charts import arms_chart, evidence_chart
+from surefoot.view.charts import arms_chart, evidence_chart
 
 IMAGES = Path(__file__).parent / "images"
 README = Path(__file__).parent.parent / "README.md"

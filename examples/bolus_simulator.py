@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from surefoot.experiments.bolus.problem import make_dosing
-from surefoot.glucose import Calculator, diet, lane_seeds
-from surefoot.glucose import simulate as simulate_days
-from surefoot.glucose.calculator import CARB_RULE, CORRECTION_RULE
+from surefoot.paper.bolus.problem import make_dosing
+from surefoot.paper.glucose import Calculator, diet, lane_seeds
+from surefoot.paper.glucose import simulate as simulate_days
+from surefoot.paper.glucose.calculator import CARB_RULE, CORRECTION_RULE
 from surefoot.study import Pull
 
 PATIENT = "adult#001"

@@ -31,7 +31,7 @@ from simglucose.simulation.scenario import CustomScenario
 from simglucose.simulation.sim_engine import SimObj
 
 import surefoot as sf
-from surefoot.experiments.bolus.problem import Dosing, make_dosing
+from surefoot.paper.bolus.problem import Dosing, make_dosing
 from surefoot.study import Pull
 
 # hour, share

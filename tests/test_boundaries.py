@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from surefoot import boundaries
 from surefoot.certify.boundary import crossing
+from surefoot.noise import boundaries
 
 # Pocock (1977); Jennison and Turnbull (2000), table 2.1: two-sided α = 0.05, equally spaced looks.
 POCOCK = {1: 1.960, 2: 2.178, 3: 2.289, 4: 2.361, 5: 2.413, 10: 2.555}

@@ -69,7 +69,7 @@ def test_they_make_a_problem_with_perturbations_as_in_a_study(search: optuna.Stu
 
 
 def test_they_are_a_table_of_arms_for_a_configuration(search: optuna.Study, tmp_path: Path) -> None:
-    from surefoot.study.space import Arms, Perturbations, build_problem
+    from surefoot.study.toml.space import Arms, Perturbations, build_problem
 
     found = from_optuna(search, top=4)
     found.to_csv(tmp_path / "arms.csv")

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from surefoot.categories import Coding, Reader, typed, written
 from surefoot.errors import InputError
-from surefoot.problem import RobustProblem
+from surefoot.problem.categories import Coding, Reader, typed, written
+from surefoot.problem.problem import RobustProblem
 
 NAMES = ["model", "depth", "scaled"]
 CODING = Coding(NAMES, {"model": ["forest", "linear"], "scaled": [False, True]})

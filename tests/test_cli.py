@@ -17,11 +17,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from surefoot import __version__, cli, compiled
+from surefoot import __version__, cli
 from surefoot.commands import init
 from surefoot.study import StudyReader
-from surefoot.study.config import StudyConfig
-from surefoot.study.storage import Running
+from surefoot.study.file.storage import Running
+from surefoot.study.toml.config import StudyConfig
+from surefoot.system import compiled
 from tests.dashboard.studies import grid_study
 from tests.study.toys import open_ledger
 from tests.waiting import PATIENCE

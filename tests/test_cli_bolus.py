@@ -14,11 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from surefoot import cli, glucose
-from surefoot.experiments.bolus.problem import DISCLAIMER
+from surefoot import cli
 from surefoot.experiments.session import runner
 from surefoot.experiments.session.journal import Journal
 from surefoot.experiments.session.runner import Session
+from surefoot.paper import glucose
+from surefoot.paper.bolus.problem import DISCLAIMER
 from tests.experiments.bolus.test_experiment import here
 
 SMALL = ("--arms", "3", "--perturbations", "2", "--runs", "2", "--budget", "400")

@@ -14,19 +14,19 @@ from pathlib import Path
 import pytest
 
 import surefoot
-from surefoot import compiled
+from surefoot.system import compiled
 
 PACKAGE = Path(surefoot.__file__).parent
 QUIET = "import logging, sys; logging.basicConfig(level=logging.INFO, format='%(message)s')\n"
 SMALL = {  # a package with nothing but this module and two kernels, one of which calls the other
     "constants.py": "FACTOR = 2.0\n",
-    "inner.py": "from surefoot.compiled import kernel\n"
+    "inner.py": "from surefoot.system.compiled import kernel\n"
     "from surefoot.constants import FACTOR\n"
     "@kernel\n"
     "def inner(x):\n"
     "    return FACTOR * x\n",
     "outer.py": "from surefoot import inner as inside\n"
-    "from surefoot.compiled import kernel\n"
+    "from surefoot.system.compiled import kernel\n"
     "inner = inside.inner\n"
     "@kernel\n"
     "def outer(x):\n"
@@ -41,7 +41,7 @@ print(None if stats is None else stats.cache_path)
 """
 REAL = """
 import numpy as np
-from surefoot.glucose.closed_loop import ClosedLoop, Seen, bolus_rate
+from surefoot.paper.glucose.closed_loop import ClosedLoop, Seen, bolus_rate
 settings, nothing = np.array([[20.0, 50.0, 120.0, 150.0]]), np.zeros((1, 1))
 loop = ClosedLoop(
     settings, np.empty((1, 1, 0)), np.array([39.0, 600.0]), 3, nothing, nothing, nothing)
@@ -121,7 +121,11 @@ def test_an_edit_in_a_called_file_is_seen(tmp_path):
     )
     assert ask(package, REAL).value == 1.0
     assert ask(package, REAL).loaded
-    edit(package / "glucose/calculator.py", "units = grams / carb", "units = 2.0 * grams / carb")
+    edit(
+        package / "paper/glucose/calculator.py",
+        "units = grams / carb",
+        "units = 2.0 * grams / carb",
+    )
     assert ask(package, REAL).value == 2.0
 
 
@@ -218,9 +222,14 @@ def test_a_library_call_says_nothing_and_a_process_says_it_once(caplog, capfd):
 
 
 def test_the_sources_of_a_kernel_are_all_that_its_module_imports():
-    files = compiled.sources(PACKAGE / "glucose" / "lanes.py")
+    files = compiled.sources(PACKAGE / "paper" / "glucose" / "lanes.py")
     names = {str(file.relative_to(PACKAGE)) for file in files}
-    assert {"glucose/lanes.py", "glucose/model.py", "glucose/patients.py", "compiled.py"} <= names
+    assert {
+        "paper/glucose/lanes.py",
+        "paper/glucose/model.py",
+        "paper/glucose/patients.py",
+        "system/compiled.py",
+    } <= names
     assert not any(name.startswith(("study/", "algorithms/")) for name in names)
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
-from surefoot.certify.score import student_widths
-from surefoot.confidence import (
+from surefoot.algorithms.confidence import (
     combined_intervals,
     one_sided_events,
     paper_threshold,
@@ -15,7 +14,8 @@ from surefoot.confidence import (
     self_normalised_radius,
     valid_spending,
 )
-from surefoot.whitening import unit_free_root
+from surefoot.certify.score import student_widths
+from surefoot.design.whitening import unit_free_root
 
 
 def test_the_papers_threshold() -> None:
@@ -211,7 +211,7 @@ def test_combined_intervals_are_endless_where_no_pair_reaches() -> None:
 def test_blocks_do_not_change_combined_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.random.default_rng(1).standard_normal((7, 2))
     whole = combined_intervals(points, np.arange(7.0), np.ones(7), 0.1)
-    monkeypatch.setattr("surefoot.confidence.BLOCK", 1)
+    monkeypatch.setattr("surefoot.algorithms.confidence.BLOCK", 1)
     for one, other in zip(combined_intervals(points, np.arange(7.0), np.ones(7), 0.1), whole,
                           strict=True):  # fmt: skip
         assert one == pytest.approx(other)

@@ -17,8 +17,8 @@ from pydantic import BaseModel
 
 from surefoot.algorithms import ALGORITHMS, StopReason
 from surefoot.cli import COMMANDS
-from surefoot.study.sections import Config, RunSection, SimulatorSection
-from surefoot.study.space import Arms, Perturbations
+from surefoot.study.toml.sections import Config, RunSection, SimulatorSection
+from surefoot.study.toml.space import Arms, Perturbations
 from surefoot.testing import AlgorithmSuite
 from tests.browser import PHONE, Watched, launched
 from tests.documents import PAGES, ROOT, Output, page_module, run_page

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.drafts import replaced_file
 from surefoot.errors import InputError
+from surefoot.system.drafts import replaced_file
 
 
 def test_a_file_takes_the_place_of_another(tmp_path: Path) -> None:

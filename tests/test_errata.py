@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+from surefoot.algorithms.confidence import one_sided_events, paper_spending, valid_spending
 from surefoot.algorithms.estimates import Frame
-from surefoot.confidence import one_sided_events, paper_spending, valid_spending
+from surefoot.algorithms.fitting import information
 from surefoot.design import paper_separation
+from surefoot.design.hardness import binary_divergence, complexity
 from surefoot.experiments.instances import irrelevant_dimensions, random_robust
-from surefoot.fitting import information
-from surefoot.hardness import binary_divergence, complexity
 from surefoot.noise import Gaussian
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
 from surefoot.statistics import Phase
 

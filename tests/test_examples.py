@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.study.config import StudyConfig
+from surefoot.study.toml.config import StudyConfig
 from tests.documents import ROOT
 
 EXAMPLES = ROOT / "examples"

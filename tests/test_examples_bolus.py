@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.experiments.bolus.problem import day_rewards, make_dosing
-from surefoot.problem import RobustProblem
+from surefoot.paper.bolus.problem import day_rewards, make_dosing
+from surefoot.problem.problem import RobustProblem
 from surefoot.study import Pull
-from surefoot.study.config import StudyConfig
+from surefoot.study.toml.config import StudyConfig
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 FILES = ("bolus.toml", "bolus_simulator.py", "bolus_arms.csv", "bolus_perturbations.csv")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.features import (
+from surefoot.problem.features import (
     MAPS,
     FeatureMap,
     Linear,
@@ -16,7 +16,7 @@ from surefoot.features import (
     feature_map,
     map_from_file,
 )
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 PARAMETERS = np.random.default_rng(0).standard_normal((12, 3)) * [1.0, 100.0, 1e-3] + [
     0.0,

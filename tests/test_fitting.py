@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from surefoot.experiments.instances import random_robust
-from surefoot.fitting import (
+from surefoot.algorithms.fitting import (
     FitTest,
     combine,
     equal_variances,
@@ -13,6 +12,7 @@ from surefoot.fitting import (
     lack_of_fit,
     least_squares,
 )
+from surefoot.experiments.instances import random_robust
 from surefoot.simulate import LinearSimulator, TableSimulator
 from surefoot.statistics import Outcome, Phase
 

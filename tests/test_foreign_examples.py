@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.algorithms import Result
-from surefoot.study.config import StudyConfig
+from surefoot.study.toml.config import StudyConfig
 from tests.documents import ROOT
 from tests.truths import TRUTHS
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot import grouping
 from surefoot.errors import InputError, SurefootWarning
-from surefoot.problem import RobustProblem
+from surefoot.problem import grouping
+from surefoot.problem.problem import RobustProblem
 
 ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 PERTURBATIONS = [

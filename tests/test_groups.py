@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.groups import Groups, largest_of, members_of, places_of_smallest, smallest_of
+from surefoot.problem.groups import Groups, largest_of, members_of, places_of_smallest, smallest_of
 
 
 def grouped(sizes: list[int]) -> Groups:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from surefoot.design.hardness import binary_divergence, complexity, likelihood_ratio, tie_divergence
 from surefoot.errors import InputError
 from surefoot.experiments.instances import random_robust
-from surefoot.hardness import binary_divergence, complexity, likelihood_ratio, tie_divergence
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from tests.design.references import (
     block_rows,
     exact_reference,

@@ -17,7 +17,7 @@ PACKAGE = Path(surefoot.__file__).parent
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 ENTRANCE = {"__init__", "__main__"}  # the doors: names of every room, and the command line
 # conveniences of an upper room that load what they need when they are called
-LAZY = {("problem.py", "tables"), ("algorithms/result.py", "report")}
+LAZY = {("algorithms/result.py", "view")}
 WORLD = set(
     """
     asyncio builtins concurrent ctypes datetime io logging multiprocessing os pathlib platform
@@ -133,7 +133,7 @@ def test_explicit_randomness_is_none() -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "from surefoot.study.config import StudyConfig",
+        "from surefoot.study.toml.config import StudyConfig",
         "from surefoot import Study",
         "def f():\n    import surefoot.study",
         "if TYPE_CHECKING:\n    from surefoot.study import Study",

@@ -32,10 +32,10 @@ def test_an_unknown_name_is_refused():
 
 def test_names_stay_what_they_are_whatever_is_imported_first():
     code = (
-        "import surefoot.hardness, surefoot.study.plan, surefoot as sf\n"
+        "import surefoot.design.hardness, surefoot.study.before.plan, surefoot as sf\n"
         "from surefoot import complexity\n"
-        "assert sf.complexity is complexity is surefoot.hardness.complexity\n"
-        "assert sf.Complexity is surefoot.hardness.Complexity"
+        "assert sf.complexity is complexity is surefoot.design.hardness.complexity\n"
+        "assert sf.Complexity is surefoot.design.hardness.Complexity"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

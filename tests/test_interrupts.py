@@ -10,11 +10,11 @@ import time
 
 import pytest
 
-from surefoot.interrupts import EXIT_CODE, SENTENCE, deferred
+from surefoot.system.interrupts import EXIT_CODE, SENTENCE, deferred
 
 PRELUDE = """
 import os, signal, sys, time
-from surefoot import interrupts
+from surefoot.system import interrupts
 interrupts.end_this_process()
 """
 

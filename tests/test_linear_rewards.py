@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 PROBLEM = RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0], [0.5, 0.25]], [0, 0, 1])
 

@@ -20,7 +20,7 @@ from tests.documents import ROOT
 EVERYTHING = """
 import importlib, pathlib, pkgutil, sys
 import surefoot as sf
-from surefoot.glucose import all_patients
+from surefoot.paper.glucose import all_patients
 
 assert pathlib.Path(sf.__file__).is_relative_to(sys.prefix), sf.__file__
 for name in sf.__all__:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 PERTURBATIONS = [

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot.errors import InputError
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 PERTURBATIONS = [

@@ -12,7 +12,7 @@ from multiprocessing import popen_spawn_posix
 import psutil
 import pytest
 
-from surefoot.processes import ONE_THREAD, ProcessPool
+from surefoot.system.processes import ONE_THREAD, ProcessPool
 from tests import process_jobs
 from tests.waiting import PATIENCE
 
@@ -82,7 +82,7 @@ def test_stopping_does_not_wait_for_what_is_running() -> None:
 def test_processes_die_with_their_driver() -> None:
     program = (
         "import os\n"
-        "from surefoot.processes import ProcessPool\n"
+        "from surefoot.system.processes import ProcessPool\n"
         "from tests import process_jobs\n"
         "if __name__ == '__main__':\n"
         "    pool = ProcessPool(1)\n"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from surefoot.progress import (
+from surefoot.system.progress import (
     BarProgress,
     Forward,
     JobsSnapshot,

@@ -9,7 +9,7 @@ from surefoot.algorithms.uniform import Uniform
 from surefoot.errors import InputError
 from surefoot.experiments.instances import classic
 from surefoot.noise import Gaussian
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LARGE, Family, LinearSimulator, identify
 from surefoot.statistics import Phase
 

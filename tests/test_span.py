@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.span import basis_of
+from surefoot.problem.span import basis_of
 
 
 def test_a_redundant_column_goes_and_every_mean_stays() -> None:

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from surefoot.errors import InputError
-from surefoot.whitening import (
+from surefoot.design.whitening import (
     cholesky_whitener,
     measured_root,
     spectral_whitener,
@@ -10,6 +9,7 @@ from surefoot.whitening import (
     whiten,
     whiten_exactly,
 )
+from surefoot.errors import InputError
 
 
 def test_mean_outer_product_becomes_the_identity_and_criteria_stay():

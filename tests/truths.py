@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot.study.config import StudyConfig
 from surefoot.study.pull import PullFactory
+from surefoot.study.toml.config import StudyConfig
 from tests.documents import ROOT
 
 SEED = 20_261_116

@@ -22,6 +22,9 @@ from .design import Design as Design
 from .design import g_design as g_design
 from .design import robust_xy_design as robust_xy_design
 from .design import round_design as round_design
+from .design.hardness import Complexity as Complexity
+from .design.hardness import complexity as complexity
+from .design.hardness import likelihood_ratio as likelihood_ratio
 from .errors import InputError as InputError
 from .errors import SurefootWarning as SurefootWarning
 from .experiments.comparison import Comparison as Comparison
@@ -31,13 +34,10 @@ from .experiments.macroreplication import Macroreplications as Macroreplications
 from .experiments.macroreplication import macroreplicate as macroreplicate
 from .experiments.session.runner import Session as Session
 from .guides import Guide as Guide
-from .hardness import Complexity as Complexity
-from .hardness import complexity as complexity
-from .hardness import likelihood_ratio as likelihood_ratio
 from .noise import Bounded as Bounded
 from .noise import Gaussian as Gaussian
 from .noise import SubGaussian as SubGaussian
-from .problem import RobustProblem as RobustProblem
+from .problem.problem import RobustProblem as RobustProblem
 from .simulate import LinearSimulator as LinearSimulator
 from .simulate import TableSimulator as TableSimulator
 from .simulate import identify as identify

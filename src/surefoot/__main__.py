@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surefoot.interrupts import end_this_process
+from surefoot.system.interrupts import end_this_process
 
 
 def main() -> None:

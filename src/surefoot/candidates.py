@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from surefoot.errors import InputError
-from surefoot.literals import number_from_text
-from surefoot.problem import RobustProblem
-from surefoot.study.space import Arms, Perturbations, build_problem
-from surefoot.tables.fields import read_fields
+from surefoot.problem.literals import number_from_text
+from surefoot.problem.problem import RobustProblem
+from surefoot.problem.tables.fields import read_fields
+from surefoot.study.toml.space import Arms, Perturbations, build_problem
 
 Direction = Literal["minimize", "maximize"]
 OPTUNA_PREFIX = "params_"

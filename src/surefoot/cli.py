@@ -96,13 +96,13 @@ def main(arguments: list[str] | None = None) -> Any:
         with _messages_shown():
             return app(args=arguments, prog_name="surefoot")
     except OSError as error:  # a folder that cannot be written to, a full disk
-        from surefoot.display import printable
+        from surefoot.system.display import printable
 
         print(f"surefoot: {printable(error)}", file=sys.stderr)
         sys.exit(2)
     except ValueError as error:
-        from surefoot.display import printable
         from surefoot.errors import InputError
+        from surefoot.system.display import printable
 
         if not isinstance(error, InputError):
             raise
@@ -138,8 +138,8 @@ def _shown(otherwise: Callable[..., None]) -> Callable[..., None]:
     """Shows a warning of ours as a sentence, without the line of code that gave it."""
 
     def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
-        from surefoot.display import printable
         from surefoot.errors import SurefootWarning
+        from surefoot.system.display import printable
 
         if issubclass(category, SurefootWarning):
             print(f"surefoot: {printable(message)}", file=sys.stderr)

@@ -13,7 +13,7 @@ from surefoot.algorithms.options import default_misfit
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian, Noise
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
 
 Family = Literal["gaussian", "uniform", "rademacher", "bernoulli"]

@@ -19,7 +19,7 @@ from surefoot.experiments.instances import (
     unit_sphere,
 )
 from surefoot.noise import Bounded, Gaussian, Noise
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import Family, LinearSimulator
 
 FAMILIES = {

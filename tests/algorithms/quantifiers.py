@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.arrays import Array
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 
 def beats(

@@ -10,7 +10,7 @@ from surefoot.algorithms.robust_static import RobustStatic
 from surefoot.errors import InputError
 from surefoot.experiments.instances import random_robust
 from surefoot.noise import Gaussian
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, identify
 from surefoot.statistics import Outcome
 from tests.algorithms.families import settings_for

@@ -5,8 +5,8 @@ import pytest
 
 from surefoot.algorithms.batches import decided
 from surefoot.algorithms.estimates import Estimates, Frame
+from surefoot.algorithms.fitting import information
 from surefoot.experiments.instances import classic
-from surefoot.fitting import information
 
 PROBLEM = classic(3)[0]
 SCALES = np.array([1.0, 2.0, 0.5, 1.0])

@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 import surefoot as sf
+from surefoot.algorithms.misfit import misfit_p_value
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.tally import Tally
-from surefoot.evidence.misfit import misfit_p_value
 from surefoot.testing import LEVEL
 
 PROBLEM = sf.RobustProblem.from_pairs(np.eye(6), np.repeat(np.arange(3), 2))

@@ -4,7 +4,7 @@ import gc
 
 import numpy as np
 
-from surefoot.algorithms import designs
+from surefoot.design import for_problems as designs
 from surefoot.design.types import Design
 from surefoot.experiments.instances import classic
 

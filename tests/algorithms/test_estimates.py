@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from surefoot.algorithms.estimates import Estimates, Frame
+from surefoot.algorithms.fitting import information
 from surefoot.experiments.instances import Instance, random_robust
-from surefoot.fitting import information
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
 from surefoot.statistics import Phase
 from tests.algorithms.quantifiers import clearance

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from surefoot.algorithms import StopReason, algorithm_from
+from surefoot.algorithms.fitting import information
 from surefoot.algorithms.oracle import Oracle
+from surefoot.design.hardness import complexity
 from surefoot.errors import InputError
 from surefoot.experiments.instances import (
     classic,
@@ -15,10 +17,8 @@ from surefoot.experiments.instances import (
     random_robust,
     unit_sphere,
 )
-from surefoot.fitting import information
-from surefoot.hardness import complexity
 from surefoot.noise import Gaussian
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
 from surefoot.testing import error_test
 from tests.algorithms.families import settings_for

@@ -12,7 +12,7 @@ import pytest
 from surefoot.algorithms import Result, StopReason
 from surefoot.experiments.instances import random_robust
 from surefoot.noise import Bounded, Gaussian
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, identify
 
 

@@ -5,12 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from surefoot.algorithms.confidence import self_normalised_radius
+from surefoot.algorithms.fitting import information
 from surefoot.algorithms.robust_lingape import RobustLinGapE
-from surefoot.confidence import self_normalised_radius
+from surefoot.design.whitening import unit_free_root
 from surefoot.experiments.instances import classic, irrelevant_dimensions, random_robust
-from surefoot.fitting import information
 from surefoot.simulate import LinearSimulator
-from surefoot.whitening import unit_free_root
 from tests.algorithms.families import settings_for
 from tests.algorithms.quantifiers import beats
 

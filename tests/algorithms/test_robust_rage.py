@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 
 from surefoot.algorithms import StopReason, robust_rage
+from surefoot.algorithms.fitting import information
 from surefoot.algorithms.robust_rage import RobustRage
 from surefoot.design import g_optimal, robust_xy, round_design, rounding_minimum
 from surefoot.experiments.instances import Instance, classic, random_robust, unit_sphere
-from surefoot.fitting import information
 from surefoot.noise import Gaussian
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
 from surefoot.testing import error_test
 from tests.algorithms.families import settings_for

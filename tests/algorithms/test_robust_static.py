@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 from surefoot.algorithms import Result, StopReason
+from surefoot.algorithms.fitting import information
 from surefoot.algorithms.robust_static import RobustStatic
 from surefoot.design import g_optimal
 from surefoot.experiments.instances import Instance, classic, random_robust
-from surefoot.fitting import information
 from surefoot.noise import Gaussian, SubGaussian
 from surefoot.simulate import LinearSimulator, identify
 from tests.algorithms.families import settings_for

@@ -9,7 +9,7 @@ from surefoot.algorithms import Settings
 from surefoot.algorithms.settings import SMALLEST_DELTA
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian, Noise, SubGaussian
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, identify
 
 

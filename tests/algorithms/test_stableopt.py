@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from surefoot.algorithms import StopReason
+from surefoot.algorithms.confidence import self_normalised_radius
+from surefoot.algorithms.fitting import information
 from surefoot.algorithms.stableopt import StableOpt
-from surefoot.confidence import self_normalised_radius
 from surefoot.design import g_optimal
+from surefoot.design.whitening import unit_free_root
 from surefoot.errors import InputError
 from surefoot.experiments.instances import classic, random_robust, unit_sphere
-from surefoot.fitting import information
 from surefoot.noise import Gaussian
 from surefoot.simulate import LinearSimulator, identify
-from surefoot.whitening import unit_free_root
 from tests.algorithms.families import settings_for
 
 

@@ -12,7 +12,7 @@ from scipy import stats
 from surefoot.algorithms import Settings, StopReason, Tally, Verdict, algorithm_from
 from surefoot.experiments.instances import random_robust
 from surefoot.noise import Bounded, Gaussian, Noise, SubGaussian
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, TableSimulator
 from surefoot.statistics import Outcome, Phase
 from tests.algorithms.families import settings_for

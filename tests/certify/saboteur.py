@@ -26,7 +26,6 @@ import numpy as np
 from scipy import stats
 
 from surefoot.arrays import Array
-from surefoot.boundaries import boundary_by_starts, mixture_boundary
 from surefoot.certify import (
     BatchScores,
     Boundary,
@@ -42,6 +41,7 @@ from surefoot.certify import (
     WealthBoundary,
     WealthScores,
 )
+from surefoot.noise.boundaries import boundary_by_starts, mixture_boundary
 from surefoot.statistics import Outcome, Phase
 
 SEED = 11

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from surefoot.boundaries import boundary_by_starts, gaussian_boundary, mixture_boundary
 from surefoot.certify import Boundary, GaussianBoundary, MixtureBoundary, WealthBoundary
 from surefoot.certify.boundary import crossing
 from surefoot.errors import InputError
+from surefoot.noise.boundaries import boundary_by_starts, gaussian_boundary, mixture_boundary
 
 TIMES = tuple((1.2 ** np.arange(24)).tolist())
 SHAPE = tuple((0.1 * np.abs(np.arange(24) - 12.0)).tolist())

@@ -10,7 +10,6 @@ import pytest
 from scipy import stats
 
 from surefoot.arrays import Array
-from surefoot.boundaries import crossing_probability
 from surefoot.certify import (
     BatchScores,
     Certifier,
@@ -22,6 +21,7 @@ from surefoot.certify import (
 )
 from surefoot.certify.boundary import crossing
 from surefoot.certify.contrast import Pulled, contrasts
+from surefoot.noise.boundaries import crossing_probability
 from surefoot.statistics import Outcome, Phase
 from tests.certify import random_runs
 

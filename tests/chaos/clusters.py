@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from surefoot.study import StudyReader
-from surefoot.study.config import StudyConfig
+from surefoot.study.toml.config import StudyConfig
 from tests.chaos.trial import Trial
 from tests.study.cluster import ROOT, Cluster
 

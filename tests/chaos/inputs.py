@@ -16,7 +16,7 @@ import numpy as np
 from surefoot import RobustProblem
 from surefoot.commands import tell
 from surefoot.commands.init import CONFIGURATION, SIMULATOR
-from surefoot.study.config import StudyConfig
+from surefoot.study.toml.config import StudyConfig
 from tests.chaos.trial import Trial, refused_or_done
 
 SECONDS = 20

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot.interrupts import EXIT_CODE
 from surefoot.study import StudyReader
-from surefoot.study.config import StudyConfig
+from surefoot.study.toml.config import StudyConfig
+from surefoot.system.interrupts import EXIT_CODE
 from tests.chaos.trial import Trial
 from tests.commands_in_processes import Command, Ending, busy_machine, told
 

@@ -17,7 +17,7 @@ import numpy as np
 
 import surefoot as sf
 from surefoot.algorithms import algorithm_from
-from surefoot.study.config import StudyConfig
+from surefoot.study.toml.config import StudyConfig
 
 MOST, SPENT = 3000, 300  # pulls, at most; and of those that spend their budget whatever comes
 SPACES = [

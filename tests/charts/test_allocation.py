@@ -1,7 +1,7 @@
 import numpy as np
 
-from surefoot.charts import allocation_chart, allocation_frame
-from surefoot.charts.allocation import OTHERS
+from surefoot.view.charts import allocation_chart, allocation_frame
+from surefoot.view.charts.allocation import OTHERS
 from tests.charts.results import finished, fresh, many
 
 

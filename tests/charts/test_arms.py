@@ -6,8 +6,8 @@ import numpy as np
 import vl_convert
 
 from surefoot import Gaussian, LinearSimulator, RobustProblem, identify
-from surefoot.charts import arms_chart, arms_frame
-from surefoot.charts.arms import MOST_ROWS, arms_drawing
+from surefoot.view.charts import arms_chart, arms_frame
+from surefoot.view.charts.arms import MOST_ROWS, arms_drawing
 from tests.charts.results import WEATHER, finished, fresh, many
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from surefoot.charts import bounds_chart, bounds_frame
-from surefoot.hardness import complexity
+from surefoot.design.hardness import complexity
+from surefoot.view.charts import bounds_chart, bounds_frame
 from tests.charts.results import finished, wings
 
 

@@ -3,11 +3,11 @@ import json
 import pytest
 import vl_convert
 
-from surefoot.charts.allocation import allocation_drawing
-from surefoot.charts.arms import arms_drawing
-from surefoot.charts.evidence import evidence_drawing
-from surefoot.charts.residuals import residuals_drawing
-from surefoot.charts.theme import config
+from surefoot.view.charts.allocation import allocation_drawing
+from surefoot.view.charts.arms import arms_drawing
+from surefoot.view.charts.evidence import evidence_drawing
+from surefoot.view.charts.residuals import residuals_drawing
+from surefoot.view.charts.theme import config
 from tests.charts.results import finished, fresh, many
 
 ALL = [arms_drawing, evidence_drawing, allocation_drawing, residuals_drawing]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot import Bounded, Gaussian, LinearSimulator, RobustProblem, SubGaussian, identify
-from surefoot.charts import evidence_chart, evidence_frame
+from surefoot.view.charts import evidence_chart, evidence_frame
 from tests.charts.results import finished, fresh, many
 
 

@@ -8,8 +8,14 @@ import pandas as pd
 import pytest
 
 from surefoot import InputError
-from surefoot.charts import glucose_profile, save
-from surefoot.charts.glucose_profile import QUANTILES, axis_top, profile_drawing, side_by_side
+from surefoot.paper.bolus.profile import (
+    QUANTILES,
+    axis_top,
+    glucose_profile,
+    profile_drawing,
+    side_by_side,
+)
+from surefoot.view.charts import save
 
 
 def profile(level: float = 120.0) -> pd.DataFrame:

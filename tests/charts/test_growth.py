@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from surefoot import InputError
-from surefoot.charts import growth_chart
+from surefoot.view.charts import growth_chart
 
 ROWS = [
     (kind, size, label, mean * size, 0.9 * mean * size, 1.1 * mean * size, label == "limit")

@@ -1,4 +1,4 @@
-from surefoot.charts.labels import telling
+from surefoot.view.charts.labels import telling
 
 
 def test_what_tells_names_apart_comes_first():

@@ -1,8 +1,8 @@
 import altair as alt
 import pytest
 
-from surefoot.charts import arms_chart, evidence_chart, samples_chart
-from surefoot.charts.offline import page, vega_script
+from surefoot.view.charts import arms_chart, evidence_chart, samples_chart
+from surefoot.view.charts.offline import page, vega_script
 from tests.browser import Watched, launched
 from tests.charts.results import finished
 from tests.charts.test_samples import FRAME

@@ -1,6 +1,6 @@
 import pandas as pd
 
-from surefoot.charts import pace_chart
+from surefoot.view.charts import pace_chart
 
 
 def test_each_minute_is_a_bar_of_a_minute():

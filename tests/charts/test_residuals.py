@@ -2,7 +2,7 @@ import numpy as np
 
 from surefoot import Gaussian, Outcome, Settings
 from surefoot.algorithms import algorithm_from
-from surefoot.charts import residuals_chart, residuals_frame
+from surefoot.view.charts import residuals_chart, residuals_frame
 from tests.charts.results import finished, fresh, wings
 
 

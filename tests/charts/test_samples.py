@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from surefoot import InputError
-from surefoot.charts import samples_chart
+from surefoot.view.charts import samples_chart
 
 ROWS = [
     ("prime", "valid", 100, 90, 110, 5),

@@ -2,8 +2,8 @@ import pandas as pd
 import pytest
 
 from surefoot import InputError
-from surefoot.charts import pace_chart, save
-from surefoot.charts.save import write_whole
+from surefoot.view.charts import pace_chart, save
+from surefoot.view.charts.save import write_whole
 
 CHART = pace_chart(pd.DataFrame({"minute": [0, 60], "pulls": [3, 4]}))
 

@@ -1,7 +1,7 @@
 import pytest
 
-from surefoot.charts.samples import FAMILIES
-from surefoot.charts.theme import DARK, DASHES, LIGHT, SERIES, SHAPES, config
+from surefoot.view.charts.samples import FAMILIES
+from surefoot.view.charts.theme import DARK, DASHES, LIGHT, SERIES, SHAPES, config
 
 
 def luminance(colour):

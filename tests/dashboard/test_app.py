@@ -6,7 +6,7 @@ import re
 import pytest
 
 from surefoot import StudyReader
-from surefoot.dashboard import make_app
+from surefoot.view.dashboard import make_app
 from tests.charts.results import EVIL
 from tests.dashboard.studies import create, finished_study, paused_study, request
 
@@ -68,7 +68,7 @@ def test_failed_pulls_are_listed_with_their_errors(app):
 
 
 def test_the_csv_holds_every_pull_in_blocks(app, folder, monkeypatch):
-    monkeypatch.setattr("surefoot.dashboard.shown.CSV_BLOCK", 7)
+    monkeypatch.setattr("surefoot.view.dashboard.shown.CSV_BLOCK", 7)
     answer = request(app, "/study/1/pulls.csv")
     assert answer.headers["content-disposition"] == 'attachment; filename="study-1-pulls.csv"'
     with StudyReader(folder / "done.db") as reader:

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import pytest
 
 from surefoot import Gaussian, RobustProblem, Study, StudyReader
-from surefoot.charts import arms_frame, evidence_frame
-from surefoot.report.facts import arm_rows
+from surefoot.view.charts import arms_frame, evidence_frame
+from surefoot.view.report.facts import arm_rows
 from tests.browser import LOOKS, PHONE, Watched, launched
 from tests.charts.results import EVIL
 from tests.dashboard.server import server

@@ -6,8 +6,8 @@ import logging
 import pytest
 import uvicorn
 
-from surefoot.dashboard import connections
-from surefoot.dashboard.connections import AtMost, LimitedConnection
+from surefoot.view.dashboard import connections
+from surefoot.view.dashboard.connections import AtMost, LimitedConnection
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
 BODY = b"\r\nabcde"

@@ -3,7 +3,7 @@ import socket
 import pytest
 
 from surefoot import InputError
-from surefoot.dashboard import Door
+from surefoot.view.dashboard import Door
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "example.org", "::"])

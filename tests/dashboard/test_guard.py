@@ -2,7 +2,7 @@ import hmac
 
 import pytest
 
-from surefoot.dashboard import guard, make_app
+from surefoot.view.dashboard import guard, make_app
 from tests.dashboard.studies import request
 
 TOKEN = "a token that nobody guesses"
@@ -95,7 +95,7 @@ def test_dashboards_on_two_ports_do_not_sign_each_other_out():
 
 
 def test_a_wrong_or_endless_form_is_refused(monkeypatch):
-    monkeypatch.setattr("surefoot.dashboard.app.WRONG_TOKEN_WAIT", 0)
+    monkeypatch.setattr("surefoot.view.dashboard.app.WRONG_TOKEN_WAIT", 0)
     app = make_app([], TOKEN)
     for token in ("guess", "x" * 100_000, ""):
         answer = request(app, "/sign-in", "POST", data={"token": token})

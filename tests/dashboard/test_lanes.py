@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from surefoot.dashboard.lanes import Lane, TooSlow
+from surefoot.view.dashboard.lanes import Lane, TooSlow
 
 
 def test_a_lane_gives_what_was_read_and_what_went_wrong():

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from surefoot.dashboard import make_app, shown
-from surefoot.dashboard.lanes import Lane
+from surefoot.view.dashboard import make_app, shown
+from surefoot.view.dashboard.lanes import Lane
 from tests.dashboard.studies import create
 
 

@@ -7,10 +7,10 @@ import time
 import pytest
 
 from surefoot import StudyReader
-from surefoot.dashboard import watch as module
-from surefoot.dashboard.watch import Watch
-from surefoot.dashboard.words import fields
 from surefoot.study.pull import Report
+from surefoot.view.dashboard import watch as module
+from surefoot.view.dashboard.watch import Watch
+from surefoot.view.dashboard.words import fields
 from tests.dashboard.studies import create, finished_study, linear, paused_study
 from tests.study.toys import open_ledger, same_result
 

@@ -1,9 +1,9 @@
 import time
 from dataclasses import replace
 
-from surefoot.dashboard.watch import Watch
-from surefoot.dashboard.words import details, fields
-from surefoot.study.storage import Running
+from surefoot.study.file.storage import Running
+from surefoot.view.dashboard.watch import Watch
+from surefoot.view.dashboard.words import details, fields
 from tests.dashboard.studies import create, finished_study, grid_study, linear
 from tests.study.toys import open_ledger
 

@@ -4,7 +4,7 @@ import pytest
 
 from surefoot.design import g_design, g_optimal
 from surefoot.errors import InputError
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from tests.design.references import random_map
 
 

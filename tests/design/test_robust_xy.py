@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from surefoot.design import g_optimal, robust_xy, robust_xy_design, xy_optimal
 from surefoot.errors import InputError
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from tests.design.references import (
     exact_programme,
     matrix_programme,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from surefoot.arrays import Array
-from surefoot.evidence.misfit import (
+from surefoot.algorithms.fitting import FitTest
+from surefoot.algorithms.misfit import (
     Strayed,
     misfit_p_value,
     past_strays,
@@ -17,7 +17,7 @@ from surefoot.evidence.misfit import (
     stray_test,
     witness,
 )
-from surefoot.fitting import FitTest
+from surefoot.arrays import Array
 from surefoot.statistics import Phase
 from tests.certify.phases import LEVEL, drawn
 

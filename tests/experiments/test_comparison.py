@@ -14,7 +14,7 @@ from surefoot.experiments.instances import Instance, classic, random_robust
 from surefoot.experiments.peer_instances import slippage
 from surefoot.experiments.session import journal
 from surefoot.experiments.session.runner import Interrupted
-from surefoot.progress import JobProgress, JobsSnapshot, NoProgress
+from surefoot.system.progress import JobProgress, JobsSnapshot, NoProgress
 
 INSTANCES = {"random/4": random_robust(4, 3, 3, gap=0.5), "classic": classic(3, 0.5)}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.glucose import Calculator, Histories, find_sensor, simulate
+from surefoot.paper.glucose import Calculator, Histories, find_sensor, simulate
 from tests.glucose.cases import Case
 from tests.glucose.make_reference import FILE, UNITS
 

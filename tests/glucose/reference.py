@@ -21,8 +21,8 @@ from simglucose.simulation.env import T1DSimEnv
 from simglucose.simulation.scenario import CustomScenario
 from simglucose.simulation.sim_engine import SimObj
 
-from surefoot.glucose.meals import Scenario
-from surefoot.glucose.patients import find_patient
+from surefoot.paper.glucose.meals import Scenario
+from surefoot.paper.glucose.patients import find_patient
 
 logging.getLogger("simglucose").setLevel(logging.ERROR)
 

@@ -8,7 +8,7 @@ from simglucose.controller.base import Action as ReferenceAction
 from simglucose.controller.base import Controller as ReferenceController
 
 from surefoot.errors import InputError
-from surefoot.glucose import (
+from surefoot.paper.glucose import (
     Action,
     Calculator,
     Scenario,

@@ -8,8 +8,8 @@ from scipy import stats
 from simglucose.sensor.cgm import CGMSensor
 from simglucose.sensor.noise_gen import CGMNoise
 
-from surefoot.glucose import find_sensor
-from surefoot.glucose.draws import fill_normals, sensor_errors
+from surefoot.paper.glucose import find_sensor
+from surefoot.paper.glucose.draws import fill_normals, sensor_errors
 
 
 def draw(words, count):

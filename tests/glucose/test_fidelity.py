@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surefoot.glucose import Scenario, score
+from surefoot.paper.glucose import Scenario, score
 from tests.glucose.cases import SETTINGS, cases
 from tests.glucose.compare import COLLAPSE, ours, stored_traces
 from tests.glucose.make_reference import trace_of

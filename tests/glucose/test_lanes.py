@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.glucose import Calculator, Scenario, all_patients, diet, simulate
-from surefoot.glucose.lanes import WIDTH
+from surefoot.paper.glucose import Calculator, Scenario, all_patients, diet, simulate
+from surefoot.paper.glucose.lanes import WIDTH
 
 NAMES = [patient.name for patient in all_patients()]
 

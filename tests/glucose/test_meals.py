@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.glucose import Scenario, diet, find_patient
+from surefoot.paper.glucose import Scenario, diet, find_patient
 
 
 def test_meals_appear_at_their_minutes():

@@ -7,7 +7,7 @@ import pytest
 from simglucose.analysis.risk import risk_index
 
 from surefoot.errors import InputError
-from surefoot.glucose import magni_risk, score
+from surefoot.paper.glucose import magni_risk, score
 
 
 def test_times_are_shares_of_the_samples_and_the_range_includes_its_ends():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from simglucose.patient.t1dpatient import Action, T1DPatient
 
-from surefoot.glucose import find_patient
-from surefoot.glucose.model import (
+from surefoot.paper.glucose import find_patient
+from surefoot.paper.glucose.model import (
     LAST_STOMACH,
     PLANNED,
     TAKEN,

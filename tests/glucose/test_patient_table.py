@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surefoot.glucose import patient_table
+from surefoot.paper.glucose import patient_table
 
 PRINTED = """
 adult#001 9.92 35.70 61 50.42

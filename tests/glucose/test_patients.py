@@ -8,8 +8,8 @@ import pytest
 from simglucose.patient.t1dpatient import PATIENT_PARA_FILE
 
 from surefoot.errors import InputError
-from surefoot.glucose import all_patients, find_patient
-from surefoot.glucose.patients import figures, patient_array
+from surefoot.paper.glucose import all_patients, find_patient
+from surefoot.paper.glucose.patients import figures, patient_array
 
 
 def test_every_figure_is_the_package_s_own():

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.glucose import Scenario, find_patient
-from surefoot.glucose.calculator import pump_rate
-from surefoot.glucose.model import advance_minute, fresh_patient
-from surefoot.glucose.responses import POINTS, boluses, responses
+from surefoot.paper.glucose import Scenario, find_patient
+from surefoot.paper.glucose.calculator import pump_rate
+from surefoot.paper.glucose.model import advance_minute, fresh_patient
+from surefoot.paper.glucose.responses import POINTS, boluses, responses
 from tests.glucose.cases import ODD_MEALS
 
 

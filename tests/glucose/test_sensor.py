@@ -7,8 +7,8 @@ import pytest
 from scipy.interpolate import interp1d
 
 from surefoot.errors import InputError
-from surefoot.glucose import all_sensors, find_sensor
-from surefoot.glucose.sensor import spline_weights
+from surefoot.paper.glucose import all_sensors, find_sensor
+from surefoot.paper.glucose.sensor import spline_weights
 
 
 @pytest.mark.parametrize("minutes", [1, 3, 5])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.glucose import (
+from surefoot.paper.glucose import (
     Calculator,
     Scenario,
     all_patients,
@@ -18,7 +18,7 @@ from surefoot.glucose import (
     magni_risk,
     simulate,
 )
-from surefoot.glucose.metrics import STATISTICS
+from surefoot.paper.glucose.metrics import STATISTICS
 
 NAMES = [patient.name for patient in all_patients()]
 BASE = Calculator.baseline("adult#001")
@@ -73,7 +73,7 @@ def test_many_lanes_go_through_in_chunks_without_a_trace(monkeypatch):
         5,
     )
     whole = simulate(*inputs, statistics=("min", "max"))
-    monkeypatch.setattr(sys.modules["surefoot.glucose.simulate"], "WORK_BYTES", 1.0)
+    monkeypatch.setattr(sys.modules["surefoot.paper.glucose.simulate"], "WORK_BYTES", 1.0)
     pieces = simulate(*inputs, statistics=("min", "max"))
     assert whole["min"].shape == (150, 2)
     np.testing.assert_array_equal(whole["min"], pieces["min"])

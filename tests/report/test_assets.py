@@ -1,7 +1,7 @@
 import base64
 import hashlib
 
-from surefoot.report import assets
+from surefoot.view.report import assets
 
 
 def test_vega_comes_with_its_interpreter_and_cannot_end_its_script():

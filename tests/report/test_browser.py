@@ -5,8 +5,8 @@ import math
 import pytest
 
 from surefoot import Gaussian, LinearSimulator, RobustProblem, identify
-from surefoot.charts import evidence_frame
-from surefoot.report import result_page
+from surefoot.view.charts import evidence_frame
+from surefoot.view.report import result_page
 from tests.browser import LOOKS, PHONE, Watched, launched
 from tests.charts.results import finished
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from surefoot import Gaussian, Outcome, Prime, RobustProblem, Tuning, identify
-from surefoot.charts import arms_frame
-from surefoot.hardness import complexity
-from surefoot.report.facts import arm_rows, certificate, number, settings_facts
+from surefoot.design.hardness import complexity
 from surefoot.study import StudyReader
+from surefoot.view.charts import arms_frame
+from surefoot.view.report.facts import arm_rows, certificate, number, settings_facts
 from tests.charts.results import finished, fresh, wings
 from tests.dashboard.studies import finished_study
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from surefoot import RobustProblem
-from surefoot.hardness import complexity
-from surefoot.report import hardness
+from surefoot.design.hardness import complexity
+from surefoot.view.report import hardness
 from tests.charts.results import finished, fresh
 
 

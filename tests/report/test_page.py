@@ -5,8 +5,8 @@ import pytest
 
 from surefoot import Gaussian, Study, StudyReader
 from surefoot.cli import main
-from surefoot.report import result_page, study_page
-from surefoot.report.drawings import safe_json
+from surefoot.view.report import result_page, study_page
+from surefoot.view.report.drawings import safe_json
 from tests.charts.results import EVIL, finished, fresh, wings
 from tests.dashboard.studies import grid_study
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from surefoot import Bounded, Gaussian, Prime, RobustProblem, Study, StudyReader
 from surefoot.study import Pull
-from surefoot.study.space import Arms, Perturbations, build_problem
+from surefoot.study.toml.space import Arms, Perturbations, build_problem
 from tests.study.toys import linear, open_toy, toy_problem, toy_study
 from tests.study.toys import rewards_of as toy_rewards
 

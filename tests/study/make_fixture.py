@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from surefoot.study.storage.schema import FORMAT
+from surefoot.study.file.storage.schema import FORMAT
 from tests.study.toys import linear, toy_study
 
 PATH = Path(__file__).parent.parent / "data" / f"study_v{FORMAT}.db"

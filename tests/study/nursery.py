@@ -20,7 +20,7 @@ import psutil
 NURSERY = """
 import os, sys, tempfile
 from pathlib import Path
-from surefoot.processes import ProcessPool
+from surefoot.system.processes import ProcessPool
 from tests.study.killed import KINDS
 kind = KINDS[sys.argv[2]]
 with tempfile.TemporaryDirectory() as folder, kind.create(Path(folder) / "toy.db") as study:

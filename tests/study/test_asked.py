@@ -17,7 +17,7 @@ from surefoot.errors import InputError
 from surefoot.guides import Guess, Guide, Seen
 from surefoot.study import Pull, Study, StudyPaused, StudyReader
 from surefoot.study.asked import settings_from_dict, settings_to_dict
-from surefoot.study.description import Description
+from surefoot.study.file.description import Description
 from tests.study.toys import THETA, toy_problem
 
 

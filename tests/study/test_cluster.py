@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.progress import Snapshot
 from surefoot.study import StudyPaused
-from surefoot.study.executors import dask_client
+from surefoot.study.run.executors import dask_client
+from surefoot.system.progress import Snapshot
 from tests.study import toys
 from tests.study.cluster import SOURCES, Cluster
 from tests.study.toys import MARK, same_result, toy_study
@@ -25,8 +25,8 @@ from tests.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).parent.parent.parent
 OLDER = "import surefoot; surefoot.__version__ = '0.0.9'"
-OTHER_NUMPY = "import surefoot.study.worker, numpy; numpy.__version__ = '9.9.9'"
-OLDEST = "import surefoot.study.worker as own; vars(own).pop('run_packed', None)"
+OTHER_NUMPY = "import surefoot.study.run.worker, numpy; numpy.__version__ = '9.9.9'"
+OLDEST = "import surefoot.study.run.worker as own; vars(own).pop('run_packed', None)"
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ class Listener:
 def test_that_there_is_no_worker_is_said(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefoot.study.cluster.PATIENCE", 0.1)
+    monkeypatch.setattr("surefoot.study.run.cluster.PATIENCE", 0.1)
     listener, found = Listener(), []
 
     def run() -> None:
@@ -140,7 +140,7 @@ def test_a_scheduler_that_goes_ends_the_run_with_a_sentence(
     "address", ["tcp://127.0.0.1:1", "nonsense", "tcp://host:port", "sctp://127.0.0.1:8786", ""]
 )
 def test_a_wrong_address_is_said(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("surefoot.study.executors.DASK_PATIENCE", "1s")
+    monkeypatch.setattr("surefoot.study.run.executors.DASK_PATIENCE", "1s")
     with pytest.raises(InputError, match="no Dask scheduler answers"):
         dask_client(address)
 
@@ -148,8 +148,8 @@ def test_a_wrong_address_is_said(address: str, monkeypatch: pytest.MonkeyPatch) 
 def test_what_runs_on_which_worker_is_known(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefoot.study.watch.SHOWN_AFTER", 0.0)
-    monkeypatch.setattr("surefoot.study.watch.NOTED_AFTER", 0.0)
+    monkeypatch.setattr("surefoot.study.run.watch.SHOWN_AFTER", 0.0)
+    monkeypatch.setattr("surefoot.study.run.watch.NOTED_AFTER", 0.0)
     cluster.add_worker()
     listener = Listener()
     go = tmp_path / "go"

@@ -14,8 +14,8 @@ from surefoot.algorithms.prime import Tuning
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Gaussian
 from surefoot.study import Study
-from surefoot.study.config import StudyConfig
 from surefoot.study.pull import PullFactory
+from surefoot.study.toml.config import StudyConfig
 
 BASE = """
 delta = 0.05

@@ -18,7 +18,7 @@ import pytest
 
 from surefoot.algorithms import Result
 from surefoot.study import StudyPaused
-from surefoot.study.executors import SerialExecutor, is_loss
+from surefoot.study.run.executors import SerialExecutor, is_loss
 from tests.study import toys
 from tests.study.cluster import ROOT, SOURCES, Cluster
 from tests.study.toys import open_toy, read_toy, rewards_of, same_result, toy_study

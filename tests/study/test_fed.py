@@ -12,9 +12,9 @@ import pytest
 
 import surefoot as sf
 from surefoot import cli
-from surefoot.report import study_page
 from surefoot.study import StudyReader, follower
-from surefoot.study.proof.check import Check
+from surefoot.study.file.proof.check import Check
+from surefoot.view.report import study_page
 from tests.study.test_follower import create, linear
 from tests.study.toys import same_result
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot import Gaussian, RobustProblem, Study, StudyReader
-from surefoot.study import notes
+from surefoot.study.file import notes
 from tests.study.toys import THETA, Rounds, open_toy, same_result, toy_problem, toy_study
 
 

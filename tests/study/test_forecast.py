@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.study.forecast import expected_left, is_near_tie
+from surefoot.study.before.forecast import expected_left, is_near_tie
 from tests.study.toys import THETA, toy_problem
 
 

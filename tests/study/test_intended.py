@@ -11,9 +11,9 @@ import pytest
 import surefoot as sf
 from surefoot.algorithms import algorithm_from
 from surefoot.errors import InputError
-from surefoot.study import intended
-from surefoot.study.intended import IntendedStudy, unit_gap_theta
-from surefoot.study.pilot import Pilot
+from surefoot.study.before import intended
+from surefoot.study.before.intended import IntendedStudy, unit_gap_theta
+from surefoot.study.before.pilot import Pilot
 from tests.study.toys import toy_problem
 
 SETTINGS = sf.Settings(delta=0.05, noise=sf.Gaussian(), misfit=0)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.study import StudyFileError, StudyLocked, lock
-from surefoot.study.lock import WriterLock, writer_of
+from surefoot.study.file.lock import WriterLock, writer_of
 from tests.study.toys import linear, open_toy, read_toy, toy_study
 
 
@@ -53,7 +53,7 @@ def test_readers_read_while_a_writer_writes(path: Path) -> None:
 HOLDER = """
 import os, sys, time
 from pathlib import Path
-from surefoot.study.lock import WriterLock
+from surefoot.study.file.lock import WriterLock
 held = WriterLock(Path(sys.argv[1]))
 log = Path(sys.argv[1] + "-wal")
 log.touch()

@@ -7,7 +7,7 @@ import pytest
 
 from surefoot.errors import InputError
 from surefoot.study import Pull
-from surefoot.study.pilot import Pilot, run_pilot
+from surefoot.study.before.pilot import Pilot, run_pilot
 from tests.study.toys import THETA, toy_problem, toy_study
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import surefoot as sf
 from surefoot.algorithms import algorithm_from
-from surefoot.study.intended import IntendedStudy
-from surefoot.study.plan import Cost, Effort, Spread, expected_costs
+from surefoot.study.before.intended import IntendedStudy
+from surefoot.study.before.plan import Cost, Effort, Spread, expected_costs
 from tests.study.test_intended import large_problem, pilot_of
 from tests.study.toys import toy_problem
 

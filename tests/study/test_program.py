@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from surefoot.study.program import run_program
+from surefoot.study.programs.program import run_program
 from tests.study.cluster import Cluster
 from tests.waiting import PATIENCE, pending_interrupt, wait_for
 
@@ -34,14 +34,14 @@ DRIVER = """
 import sys
 from pathlib import Path
 from surefoot.study import StudyInterrupted
-from surefoot.study.command import CommandSimulator
+from surefoot.study.programs.command import CommandSimulator
 from tests.study import toys
 family = sys.argv[2]
 mark = str(Path(sys.argv[1]).with_name("family-{id}"))
 command = CommandSimulator(["sh", "-c", family, mark, "stay"])
 executor = 2 if sys.argv[3] == "processes" else sys.argv[3]
 if str(executor).startswith("tcp:"):
-    from surefoot.study.executors import dask_client
+    from surefoot.study.run.executors import dask_client
     executor = dask_client(executor)
 with toys.toy_study(Path(sys.argv[1])) as study:
     try:

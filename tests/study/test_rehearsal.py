@@ -9,7 +9,7 @@ import pytest
 
 from surefoot import Bounded, Gaussian, InputError, Prime, Study
 from surefoot.study import Pull
-from surefoot.study.rehearsal import rehearse
+from surefoot.study.before.rehearsal import rehearse
 from tests.study.toys import THETA, Rounds, linear, same_result, toy_problem, toy_study
 
 

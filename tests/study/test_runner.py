@@ -16,9 +16,9 @@ import pytest
 
 from surefoot.algorithms import Result
 from surefoot.errors import InputError
-from surefoot.progress import Snapshot
 from surefoot.study import Pull, StudyInterrupted, StudyPaused, StudyReader
-from surefoot.study.executors import SerialExecutor
+from surefoot.study.run.executors import SerialExecutor
+from surefoot.system.progress import Snapshot
 from tests.study import toys
 from tests.study.toys import (
     open_toy,
@@ -133,7 +133,7 @@ def test_a_pull_that_kills_every_worker_does_not_hold_up_the_others(
 def test_a_pull_that_always_kills_its_worker_pauses_the_study_and_is_named(
     path: Path, undisturbed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefoot.study.runner.LONGEST_REST", 0.0)
+    monkeypatch.setattr("surefoot.study.run.runner.LONGEST_REST", 0.0)
     with toy_study(path) as study:
         with pytest.raises(StudyPaused, match=r"pull 5 .* lost its worker \d+ times") as paused:
             study.run(toys.always_kills_its_worker_at_5, 2)
@@ -175,7 +175,7 @@ class Elsewhere:
 def test_losses_that_no_pull_is_to_blame_for_have_no_limit(
     path: Path, undisturbed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefoot.study.runner.LONGEST_REST", 0.0)
+    monkeypatch.setattr("surefoot.study.run.runner.LONGEST_REST", 0.0)
     with toy_study(path) as study:
         assert same_result(study.run(toys.linear, Elsewhere(Flaky()), retries=0), undisturbed[0])
 
@@ -253,7 +253,7 @@ def test_tiny_pulls_are_sent_in_chunks(path: Path) -> None:
 def test_pulls_left_over_from_a_chunk_follow(
     path: Path, undisturbed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefoot.study.worker.LONGEST_CHUNK", 0.0)
+    monkeypatch.setattr("surefoot.study.run.worker.LONGEST_CHUNK", 0.0)
     with toy_study(path) as study:
         assert same_result(study.run(toys.linear, "threads"), undisturbed[0])
 
@@ -261,7 +261,7 @@ def test_pulls_left_over_from_a_chunk_follow(
 def test_slow_pairs_go_first(path: Path, undisturbed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pulls of a pair that took long lead the phases after it was noticed; no reward changes."""
     clock, asked = SteppedClock(), []
-    monkeypatch.setattr("surefoot.study.worker.time", clock)
+    monkeypatch.setattr("surefoot.study.run.worker.time", clock)
 
     def simulate(pull: Pull) -> float:
         clock.now += 5.0 if pull.pair == 3 else 1.0

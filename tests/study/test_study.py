@@ -12,9 +12,9 @@ import pytest
 import surefoot as sf
 from surefoot.errors import InputError
 from surefoot.study import Study, StudyFileError
-from surefoot.study.proof.chain import phase_seed
+from surefoot.study.file.proof.chain import phase_seed
+from surefoot.study.file.storage import ReadStorage
 from surefoot.study.pull import PullFactory
-from surefoot.study.storage import ReadStorage
 from tests.study.toys import (
     THETA,
     Rounds,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot.study import Pull
-from surefoot.study.worker import as_reward, run_chunk
+from surefoot.study.run.worker import as_reward, run_chunk
 
 PULLS = [Pull(n, "abc", 0, 0, "arm", "none", {"a": 1.0}, np.zeros(1), 5) for n in range(3)]
 
@@ -33,7 +33,7 @@ def test_what_came_instead_of_a_number_is_said(value: object) -> None:
 
 
 def test_a_chunk_of_slow_pulls_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("surefoot.study.worker.LONGEST_CHUNK", 0.0)
+    monkeypatch.setattr("surefoot.study.run.worker.LONGEST_CHUNK", 0.0)
     assert [report.id for report in run_chunk(lambda pull: 1.0, PULLS)] == [0]
 
 

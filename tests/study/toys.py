@@ -19,8 +19,8 @@ from surefoot import Gaussian, RobustProblem
 from surefoot.algorithms import Algorithm, Result, StopReason
 from surefoot.statistics import Counts, Outcome
 from surefoot.study import Pull, Study, StudyReader
+from surefoot.study.file.storage import WriteStorage
 from surefoot.study.ledger import Ledger
-from surefoot.study.storage import WriteStorage
 from tests.waiting import wait_for
 
 THETA = np.array([1.0, 0.5, -0.3])

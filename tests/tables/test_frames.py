@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 
 def problem() -> RobustProblem:

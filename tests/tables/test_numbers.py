@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.problem import RobustProblem
-from surefoot.tables.numbers import numbers_from_csv, pair_numbers
+from surefoot.problem.problem import RobustProblem
+from surefoot.problem.tables.numbers import numbers_from_csv, pair_numbers
 
 PROBLEM = RobustProblem.from_lists(
     [{"name": "4 nurses", "n": 4}, {"name": "6 nurses", "n": 6}],

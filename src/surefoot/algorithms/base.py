@@ -20,7 +20,7 @@ from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.verdict import Later, PhaseRecord, Verdict
 from surefoot.arrays import Array
 from surefoot.certify import Boundary, Claims, Commitment
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
 
 MOST_PULLS = 2**52  # counts stay exact as floating-point numbers

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from surefoot.algorithms.fitting import information
 from surefoot.arrays import Array, IntArray
-from surefoot.fitting import information
-from surefoot.groups import largest_of, members_of, smallest_of
-from surefoot.problem import RobustProblem
+from surefoot.design.whitening import whiten
+from surefoot.problem.groups import largest_of, members_of, smallest_of
+from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts
-from surefoot.whitening import whiten
 
 SINGULAR = 1e-11  # eigenvalues of A, relative to its largest, in coordinates of size one
 # a longer part of a pair, in the same coordinates, that no pull measured is more than rounding

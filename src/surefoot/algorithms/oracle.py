@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from surefoot.algorithms.designs import noise_key, remembered
+from surefoot.algorithms.confidence import paper_threshold
 from surefoot.algorithms.estimates import Estimates
 from surefoot.algorithms.static_allocation import StaticAllocation
 from surefoot.arrays import Array
-from surefoot.confidence import paper_threshold
+from surefoot.design.for_problems import noise_key, remembered
 from surefoot.design.separation import paper_separation
 from surefoot.errors import InputError
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from surefoot.errors import InputError
 from surefoot.noise import Noise
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Outcome, Phase
 
 

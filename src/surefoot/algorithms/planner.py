@@ -24,7 +24,7 @@ from surefoot.certify import Boundary, Certifier, Claims, Commitment, Question, 
 from surefoot.certify.contrast import Contrasts
 from surefoot.certify.walk import Walks
 from surefoot.doubt import Doubt, Suspicion
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
 
 

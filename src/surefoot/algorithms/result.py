@@ -11,8 +11,8 @@ from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.verdict import SYMMETRIC, Later, ModelCheck, PhaseRecord, said_of_skewness
 from surefoot.arrays import Array, IntArray
-from surefoot.categories import Value
-from surefoot.problem import RobustProblem
+from surefoot.problem.categories import Value
+from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts
 
 if TYPE_CHECKING:
@@ -271,13 +271,13 @@ class Result:
 
     def to_html(self) -> str:
         """A self-contained page: the answer, the certificate, the charts, the arms."""
-        from surefoot.report import result_page
+        from surefoot.view.report import result_page
 
         return result_page(self)
 
     def _repr_html_(self) -> str:
         """The same for notebooks: the answer, the certificate, and the phases."""
-        from surefoot.report import notebook_summary
+        from surefoot.view.report import notebook_summary
 
         return notebook_summary(self)
 

@@ -9,16 +9,16 @@ from typing import ClassVar
 import numpy as np
 
 from surefoot.algorithms.base import MOST_PULLS, Algorithm
-from surefoot.algorithms.designs import g_weights, noise_key, remembered
-from surefoot.algorithms.estimates import Frame
-from surefoot.algorithms.reasons import StopReason
-from surefoot.arrays import Array
-from surefoot.confidence import (
+from surefoot.algorithms.confidence import (
     one_sided_events,
     paper_spending,
     paper_threshold,
     valid_spending,
 )
+from surefoot.algorithms.estimates import Frame
+from surefoot.algorithms.reasons import StopReason
+from surefoot.arrays import Array
+from surefoot.design.for_problems import g_weights, noise_key, remembered
 from surefoot.design.robust_xy import robust_xy
 from surefoot.design.rounding import round_design, rounding_minimum
 from surefoot.statistics import Counts, Outcome

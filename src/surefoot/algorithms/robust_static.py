@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from surefoot.algorithms.designs import g_weights
 from surefoot.algorithms.static_allocation import StaticAllocation
 from surefoot.arrays import Array
+from surefoot.design.for_problems import g_weights
 
 
 @dataclass(eq=False)

@@ -22,16 +22,16 @@ from typing import ClassVar
 import numpy as np
 
 from surefoot.algorithms.base import Algorithm
-from surefoot.algorithms.designs import g_weights
+from surefoot.algorithms.fitting import information
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array
+from surefoot.design.for_problems import g_weights
 from surefoot.design.likelihood import squared_distances
 from surefoot.design.rounding import by_remainders, round_design
 from surefoot.design.separation import exact_separation
+from surefoot.design.whitening import whiten
 from surefoot.errors import InputError
-from surefoot.fitting import information
 from surefoot.statistics import Counts, Outcome
-from surefoot.whitening import whiten
 
 ACCURACY = 0.05  # of the weights: they follow an estimate, so more would be wasted
 

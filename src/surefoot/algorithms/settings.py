@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
 
-from surefoot.confidence import probability
 from surefoot.errors import InputError
-from surefoot.literals import exact_number
 from surefoot.noise import USAGE, Noise
+from surefoot.problem.literals import exact_number, probability
 
 SMALLEST_DELTA = 1e-12  # a quadrature that misses 1e-17 of a walk still resolves what looks spend
 LARGEST_SCALE = 1e75  # fourth powers and their inverses are finite

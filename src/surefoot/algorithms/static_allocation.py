@@ -8,10 +8,10 @@ from abc import abstractmethod
 import numpy as np
 
 from surefoot.algorithms.base import Algorithm
+from surefoot.algorithms.confidence import one_sided_events, paper_threshold, valid_spending
 from surefoot.algorithms.estimates import Estimates, Frame
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array
-from surefoot.confidence import one_sided_events, paper_threshold, valid_spending
 from surefoot.design.rounding import round_design
 from surefoot.statistics import Counts, Outcome
 

@@ -8,15 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from surefoot.algorithms.reasons import StopReason
-from surefoot.algorithms.result import Result
-from surefoot.algorithms.settings import Settings
-from surefoot.algorithms.verdict import ModelCheck, Verdict
-from surefoot.arrays import Array
-from surefoot.certify.score import student_widths
-from surefoot.confidence import combined_intervals, scale_bound, self_normalised_radius
-from surefoot.evidence.misfit import Strayed, misfit_p_value, past_strays, stray_test
-from surefoot.fitting import (
+from surefoot.algorithms.confidence import combined_intervals, scale_bound, self_normalised_radius
+from surefoot.algorithms.fitting import (
     ROUNDING,
     FitTest,
     combine,
@@ -26,10 +19,17 @@ from surefoot.fitting import (
     least_squares,
     stated_variances,
 )
+from surefoot.algorithms.misfit import Strayed, misfit_p_value, past_strays, stray_test
+from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.result import Result
+from surefoot.algorithms.settings import Settings
+from surefoot.algorithms.verdict import ModelCheck, Verdict
+from surefoot.arrays import Array
+from surefoot.certify.score import student_widths
+from surefoot.design.whitening import cholesky_whitener, unit_free_root, whiten
 from surefoot.guides import Seen, guide_from
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome
-from surefoot.whitening import cholesky_whitener, unit_free_root, whiten
 
 MISFIT_LEVEL = 0.001
 

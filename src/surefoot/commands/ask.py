@@ -40,7 +40,7 @@ def command(
 
 
 def _say_why_none(study: Study) -> None:
-    from surefoot.display import printable
+    from surefoot.system.display import printable
 
     if study.done:
         print(printable(study.result.sentence), file=sys.stderr)
@@ -54,8 +54,8 @@ def _say_why_none(study: Study) -> None:
 
 
 def _write_csv(study: Study, pulls: list[Pull]) -> None:
-    from surefoot.categories import written
-    from surefoot.display import cell
+    from surefoot.problem.categories import written
+    from surefoot.system.display import cell
 
     names = study.problem.parameter_names
     writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -70,7 +70,7 @@ def _write_csv(study: Study, pulls: list[Pull]) -> None:
 def _print_table(study: Study, pulls: list[Pull]) -> None:
     from rich.table import Table
 
-    from surefoot.categories import written
+    from surefoot.problem.categories import written
 
     table = Table("pull", "arm", "perturbation", *study.problem.parameter_names, "seed")
     for pull in pulls:

@@ -14,9 +14,9 @@ import typer
 from surefoot.commands.sessions import running
 
 if TYPE_CHECKING:
-    from surefoot.experiments.bolus.patient import Plan
-    from surefoot.experiments.bolus.records import PatientRecord
     from surefoot.experiments.session.runner import Session
+    from surefoot.paper.bolus.patient import Plan
+    from surefoot.paper.bolus.records import PatientRecord
 
 
 def command(
@@ -58,11 +58,11 @@ def command(
     """Find a robust setting of the bolus calculator. Research on virtual patients, not medical
     advice.
     """
-    from surefoot.experiments.bolus.advice import METHOD
-    from surefoot.experiments.bolus.cohort import cohort
-    from surefoot.experiments.bolus.patient import Plan
     from surefoot.experiments.session.runner import Session
-    from surefoot.progress import NoProgress, progress_for
+    from surefoot.paper.bolus.advice import METHOD
+    from surefoot.paper.bolus.cohort import cohort
+    from surefoot.paper.bolus.patient import Plan
+    from surefoot.system.progress import NoProgress, progress_for
 
     groups = _groups(patient, everyone, group)
     question = _question(delta, tolerance, budget)
@@ -90,8 +90,8 @@ def command(
 def _groups(patient: str | None, everyone: bool, group: str | None) -> tuple[str, ...]:
     """Whose turn it is; none of the groups where one patient is named."""
     from surefoot.errors import InputError
-    from surefoot.experiments.bolus.experiment import GROUPS
-    from surefoot.glucose import find_patient
+    from surefoot.paper.bolus.experiment import GROUPS
+    from surefoot.paper.glucose import find_patient
 
     if patient is not None:
         find_patient(patient)
@@ -106,8 +106,8 @@ def _groups(patient: str | None, everyone: bool, group: str | None) -> tuple[str
 
 def _question(delta: float, tolerance: float, budget: int) -> Any:
     from surefoot.algorithms import Settings
-    from surefoot.experiments.bolus.methods import Question
     from surefoot.noise import Gaussian
+    from surefoot.paper.bolus.methods import Question
 
     # refuses before anything is done
     Settings(delta=delta, noise=Gaussian(), tolerance=tolerance, budget=budget)
@@ -115,11 +115,11 @@ def _question(delta: float, tolerance: float, budget: int) -> Any:
 
 
 def _one_patient(session: Session, plan: Plan, name: str) -> None:
-    from surefoot.experiments.bolus.advice import advise
-    from surefoot.experiments.bolus.patient import STEPS
-    from surefoot.experiments.bolus.report import write_report
     from surefoot.experiments.session.progress import Meter
-    from surefoot.glucose import find_patient
+    from surefoot.paper.bolus.advice import advise
+    from surefoot.paper.bolus.patient import STEPS
+    from surefoot.paper.bolus.report import write_report
+    from surefoot.paper.glucose import find_patient
 
     chosen = find_patient(name).name
     with Meter(session.progress, chosen, len(STEPS)) as meter:
@@ -133,9 +133,9 @@ def _one_patient(session: Session, plan: Plan, name: str) -> None:
 def _show(record: PatientRecord, plan: Plan) -> None:
     from rich.table import Table
 
-    from surefoot.experiments.bolus.problem import DISCLAIMER
-    from surefoot.experiments.bolus.report import HEADS, Recommendation, fine_print, table_rows
     from surefoot.experiments.session.output import console_for_output
+    from surefoot.paper.bolus.problem import DISCLAIMER
+    from surefoot.paper.bolus.report import HEADS, Recommendation, fine_print, table_rows
 
     console = console_for_output()
     found = Recommendation.of(record)

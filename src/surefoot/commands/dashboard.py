@@ -43,9 +43,9 @@ def command(
     """Show studies in a browser while they run. It only reads: no study can be changed or
     slowed.
     """
-    from surefoot.dashboard import Door, serve
-    from surefoot.dashboard.door import fresh_token
-    from surefoot.interrupts import last_words
+    from surefoot.system.interrupts import last_words
+    from surefoot.view.dashboard import Door, serve
+    from surefoot.view.dashboard.door import fresh_token
 
     def announce(address: str) -> None:
         print(

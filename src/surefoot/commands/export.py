@@ -43,10 +43,10 @@ def command(
     ] = None,
 ) -> None:
     """Write every pull with its pair, reward, times and errors, whole or not at all."""
-    from surefoot.display import printable
-    from surefoot.drafts import replaced_file
     from surefoot.errors import InputError
     from surefoot.study import StudyReader
+    from surefoot.system.display import printable
+    from surefoot.system.drafts import replaced_file
 
     if certificate is not None:
         _write_certificate(study_file(study), certificate)
@@ -65,17 +65,17 @@ def command(
 
 
 def _arms_csv(reader: StudyReader, output: Path) -> None:
-    from surefoot.display import spreadsheet_safe
+    from surefoot.system.display import spreadsheet_safe
 
     spreadsheet_safe(_arms(reader)).to_csv(output, index=False)
 
 
 def _write_certificate(study: Path, output: Path) -> None:
-    from surefoot.display import printable
-    from surefoot.drafts import replaced_file
     from surefoot.errors import InputError
     from surefoot.study import StudyReader
-    from surefoot.study.certificate import certificate_of
+    from surefoot.study.file.certificate import certificate_of
+    from surefoot.system.display import printable
+    from surefoot.system.drafts import replaced_file
 
     if output.suffix != ".json":
         raise InputError(f"{output} ends in {output.suffix!r}: a certificate is a .json file")
@@ -94,7 +94,7 @@ def _arms(reader: StudyReader) -> pd.DataFrame:
     """The best arm first: its parameters, its worst case as measured with an interval that holds
     for all arms at once, its worst perturbation, its pulls and whether it is still possible.
     """
-    from surefoot.charts import arms_frame
+    from surefoot.view.charts import arms_frame
 
     result = reader.result
     table = arms_frame(result, reader.sign).drop(columns="label")
@@ -119,7 +119,7 @@ def _tables(reader: StudyReader) -> Iterator[pd.DataFrame]:
 
 
 def _write_csv(reader: StudyReader, output: Path) -> None:
-    from surefoot.display import spreadsheet_safe
+    from surefoot.system.display import spreadsheet_safe
 
     with output.open("w", encoding="utf-8", newline="") as file:
         for number, table in enumerate(_tables(reader)):
@@ -170,7 +170,7 @@ def _records(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:
 
 def _result(reader: StudyReader) -> dict[str, Any]:
     """In the user's own unit and direction."""
-    from surefoot.study.notes import Note
+    from surefoot.study.file.notes import Note
 
     result = reader.result
     return Note.of(result).to_dict() | {

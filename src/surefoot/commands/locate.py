@@ -46,7 +46,7 @@ def study_path(given: Path | None) -> Path:
 
 def study_file(given: Path | None) -> Path:
     """The .db file of the study that is meant."""
-    from surefoot.study.config import StudyConfig
+    from surefoot.study.toml.config import StudyConfig
 
     path = study_path(given)
     return StudyConfig(path).file if path.suffix == ".toml" else path
@@ -55,7 +55,7 @@ def study_file(given: Path | None) -> Path:
 def open_study(given: Path | None) -> Study:
     """The study for writing; a configuration whose study does not exist yet creates it."""
     from surefoot.study import Study
-    from surefoot.study.config import StudyConfig
+    from surefoot.study.toml.config import StudyConfig
 
     path = study_path(given)
     return StudyConfig(path).open_study() if path.suffix == ".toml" else Study.open(path)

@@ -11,7 +11,7 @@ import typer
 from surefoot.commands.sessions import running
 
 if TYPE_CHECKING:
-    from surefoot.study.config import StudyConfig
+    from surefoot.study.toml.config import StudyConfig
 
 
 def command(
@@ -41,11 +41,11 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Run the whole study many times; say how often it is right and what it takes."""
-    from surefoot.display import printable
     from surefoot.experiments.macroreplication import macroreplicate
     from surefoot.experiments.session.runner import Session
-    from surefoot.progress import NoProgress, progress_for
-    from surefoot.study.config import StudyConfig
+    from surefoot.study.toml.config import StudyConfig
+    from surefoot.system.display import printable
+    from surefoot.system.progress import NoProgress, progress_for
 
     config = StudyConfig(study)
     description = config.description()
@@ -87,8 +87,8 @@ def _opponent(config: StudyConfig, description: Any, against: str) -> Any:
 
 
 def _write(frame: Any, output: Path) -> None:
-    from surefoot.display import spreadsheet_safe
-    from surefoot.drafts import replaced_file
+    from surefoot.system.display import spreadsheet_safe
+    from surefoot.system.drafts import replaced_file
 
     with replaced_file(output) as draft:
         spreadsheet_safe(frame).to_csv(draft, index=False)

@@ -11,7 +11,7 @@ import typer
 from surefoot.commands.terminal import print_table
 
 if TYPE_CHECKING:
-    from surefoot.study.pilot import Pilot
+    from surefoot.study.before.pilot import Pilot
 
 
 def command(
@@ -28,10 +28,10 @@ def command(
     """Try the simulator on some pairs; nothing of it enters the study or counts."""
     from rich.table import Table
 
-    from surefoot.drafts import replaced_file
     from surefoot.errors import InputError
-    from surefoot.study.config import StudyConfig
-    from surefoot.study.pilot import run_pilot
+    from surefoot.study.before.pilot import run_pilot
+    from surefoot.study.toml.config import StudyConfig
+    from surefoot.system.drafts import replaced_file
 
     config = StudyConfig(study)
     if output is not None and output.suffix != ".json":
@@ -61,7 +61,7 @@ def command(
 
 def _words(found: Pilot) -> list[str]:
     """How long and how noisy pulls are; what is not known is left out."""
-    from surefoot.study.pilot import SILENT
+    from surefoot.study.before.pilot import SILENT
 
     said = [f"{found.seconds:.3g} s for a pull"]
     if not math.isnan(found.ratio):

@@ -11,11 +11,11 @@ import typer
 from surefoot.commands.terminal import print_table
 
 if TYPE_CHECKING:
-    from surefoot.problem import RobustProblem
-    from surefoot.study.config import StudyConfig
-    from surefoot.study.intended import IntendedStudy
-    from surefoot.study.pilot import Pilot
-    from surefoot.study.plan import Cost, Spread
+    from surefoot.problem.problem import RobustProblem
+    from surefoot.study.before.intended import IntendedStudy
+    from surefoot.study.before.pilot import Pilot
+    from surefoot.study.before.plan import Cost, Spread
+    from surefoot.study.toml.config import StudyConfig
 
 FOREVER = 1e9  # seconds
 ENOUGH = 5  # studies, to speak of what most of them took
@@ -70,10 +70,10 @@ def command(
 ) -> None:
     """Say how many pulls and hours to expect, for a range of gaps between the best two arms."""
     from surefoot.errors import InputError
-    from surefoot.progress import NoProgress, progress_for
-    from surefoot.study.config import StudyConfig
-    from surefoot.study.intended import IntendedStudy
-    from surefoot.study.plan import GAPS, Effort, expected_costs
+    from surefoot.study.before.intended import IntendedStudy
+    from surefoot.study.before.plan import GAPS, Effort, expected_costs
+    from surefoot.study.toml.config import StudyConfig
+    from surefoot.system.progress import NoProgress, progress_for
 
     if gap and min(gap) <= 0:
         raise InputError(
@@ -103,7 +103,7 @@ def _size(problem: RobustProblem, modelled: bool) -> str:
 
 def _pilot(config: StudyConfig, file: Path | None, try_out: bool) -> Pilot | None:
     from surefoot.errors import InputError
-    from surefoot.study.pilot import Pilot, run_pilot
+    from surefoot.study.before.pilot import Pilot, run_pilot
 
     problem = config.problem()
     if file is not None:
@@ -119,7 +119,7 @@ def _pilot(config: StudyConfig, file: Path | None, try_out: bool) -> Pilot | Non
 def _print(intended: IntendedStudy, costs: list[Cost], seconds: float | None) -> None:
     from rich.table import Table
 
-    from surefoot.progress import duration
+    from surefoot.system.progress import duration
 
     a_pull = 1.0 if seconds is None else seconds
     names = list(costs[0].pulls)
@@ -162,7 +162,7 @@ def _spread(spread: Spread) -> str:
 
 
 def _words(intended: IntendedStudy, runs: int) -> list[str]:
-    from surefoot.study.intended import left_out
+    from surefoot.study.before.intended import left_out
 
     settings = intended.settings
     said = [
@@ -201,7 +201,7 @@ def _simulated(runs: int) -> str:
 
 def _times(intended: IntendedStudy, seconds: float | None) -> str:
     """What the times rest on."""
-    from surefoot.progress import duration
+    from surefoot.system.progress import duration
 
     parallel, workers = intended.settings.parallel, intended.workers
     if seconds is None:

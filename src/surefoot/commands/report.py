@@ -23,11 +23,11 @@ def command(
     ] = None,
 ) -> None:
     """Write the answer, why it is right, the charts and the settings to one HTML file."""
-    from surefoot.charts.save import write_whole
-    from surefoot.display import printable
     from surefoot.errors import InputError
-    from surefoot.report import study_page
     from surefoot.study import StudyReader
+    from surefoot.system.display import printable
+    from surefoot.view.charts.save import write_whole
+    from surefoot.view.report import study_page
 
     if output is not None and output.suffix not in (".html", ".htm"):
         raise InputError(f"{output} ends in {output.suffix!r}: a report is .html")

@@ -34,7 +34,7 @@ def command(
     """Run an experiment of the paper, or one with peers; the same command goes on if stopped."""
     names = _chosen(experiment)
     from surefoot.experiments.session.runner import Session
-    from surefoot.progress import NoProgress, progress_for
+    from surefoot.system.progress import NoProgress, progress_for
 
     session = Session(
         runs=runs,

@@ -33,10 +33,10 @@ def command(
 ) -> None:
     """Create the study or go on with it, until the answer is certain."""
     from surefoot.algorithms import StopReason
-    from surefoot.display import printable
-    from surefoot.progress import NoProgress, progress_for
     from surefoot.study import StudyInterrupted, StudyPaused
-    from surefoot.study.config import StudyConfig
+    from surefoot.study.toml.config import StudyConfig
+    from surefoot.system.display import printable
+    from surefoot.system.progress import NoProgress, progress_for
 
     config = StudyConfig(study)
     wanted = config.values.run
@@ -78,7 +78,7 @@ def _executor(dask: str | None, processes: int | None) -> Iterator[Any]:
     if dask is None:
         yield processes
         return
-    from surefoot.study.executors import dask_client
+    from surefoot.study.run.executors import dask_client
 
     with dask_client(dask) as client:
         yield client

@@ -12,8 +12,8 @@ from surefoot.commands.locate import StudyArgument, study_file
 from surefoot.commands.terminal import print_table
 
 if TYPE_CHECKING:
-    from surefoot.study.reader import Status, StudyReader
-    from surefoot.study.storage import Running
+    from surefoot.study.file.reader import Status, StudyReader
+    from surefoot.study.file.storage import Running
 
 MOST_RUNNING = 8
 
@@ -36,7 +36,7 @@ def command(
 def _print(reader: StudyReader, status: Status) -> None:
     from rich.table import Table
 
-    from surefoot.progress import duration
+    from surefoot.system.progress import duration
 
     table, running = Table(show_header=False, box=None), status.running
     table.add_row("study", f"{reader.name} ({reader.path}, {reader.description.direction})")
@@ -90,7 +90,7 @@ def _state(reader: StudyReader, status: Status) -> str:
 def _running(now: Running) -> str:
     import time
 
-    from surefoot.progress import duration
+    from surefoot.system.progress import duration
 
     since = duration(max(time.time() - now.since, 0.0))
     return f"pull {now.pull} for {since}" + (f" on {now.worker}" if now.worker else "")

@@ -14,7 +14,7 @@ def print_table(table: Table) -> None:
     """
     from rich.console import Console
 
-    from surefoot.display import printable
+    from surefoot.system.display import printable
 
     for column in table.columns:
         column.header = printable(column.header)

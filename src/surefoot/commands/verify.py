@@ -16,8 +16,8 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Check that a study proves its answer and that nobody changed it; else exit with code 1."""
-    from surefoot.display import printable
-    from surefoot.study.verified import verify
+    from surefoot.study.file.verified import verify
+    from surefoot.system.display import printable
 
     found = verify(study_file(study))
     if as_json:

@@ -15,9 +15,9 @@ from surefoot.arrays import Array, IntArray
 from surefoot.design.solver.comparison import squared_lengths
 from surefoot.design.solver.working_set import extreme_rows
 from surefoot.design.types import Design
+from surefoot.design.whitening import cholesky_whitener, whiten
 from surefoot.errors import InputError
-from surefoot.problem import RobustProblem
-from surefoot.whitening import cholesky_whitener, whiten
+from surefoot.problem.problem import RobustProblem
 
 FEW_ROWS = 150  # up to this many, all are in from the start
 CHUNK_ROWS = 10_000

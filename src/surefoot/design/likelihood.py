@@ -6,7 +6,7 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.design.solver.comparison import Comparison
-from surefoot.whitening import cholesky_whitener
+from surefoot.design.whitening import cholesky_whitener
 
 
 def squared_distances(

@@ -11,9 +11,9 @@ from surefoot.design.solver.sparsity import sparse
 from surefoot.design.solver.vertex_descent import descend
 from surefoot.design.solver.working_set import solve_certified
 from surefoot.design.types import Design
+from surefoot.design.whitening import whiten
 from surefoot.errors import InputError
-from surefoot.problem import RobustProblem
-from surefoot.whitening import whiten
+from surefoot.problem.problem import RobustProblem
 
 
 def robust_xy_design(

@@ -8,11 +8,11 @@ what is finished. `surefoot reproduce NAME` looks the function up here.
 from __future__ import annotations
 
 EXPERIMENTS = {
-    "irrelevant-dimensions": "surefoot.experiments.figure1.synthetic:irrelevant_dimensions",
-    "unit-sphere": "surefoot.experiments.figure1.synthetic:unit_sphere",
-    "why-rage": "surefoot.experiments.figure1.why_rage:why_rage",
-    "bolus": "surefoot.experiments.bolus.experiment:bolus",
-    "peers": "surefoot.experiments.peers.experiment:peers",
+    "irrelevant-dimensions": "surefoot.paper.figure1.synthetic:irrelevant_dimensions",
+    "unit-sphere": "surefoot.paper.figure1.synthetic:unit_sphere",
+    "why-rage": "surefoot.paper.figure1.why_rage:why_rage",
+    "bolus": "surefoot.paper.bolus.experiment:bolus",
+    "peers": "surefoot.paper.peers.experiment:peers",
 }
 
 # A name that stands for several experiments, run one after the other by the same workers.

@@ -57,7 +57,7 @@ class Comparison:
 
     def chart(self) -> alt.LayerChart:
         """Mean samples with standard errors, one group per instance."""
-        from surefoot.charts import samples_chart
+        from surefoot.view.charts import samples_chart
 
         table = self.summary()
         bars = table.assign(

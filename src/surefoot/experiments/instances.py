@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from surefoot.arrays import Array
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 Instance = tuple[RobustProblem, Array]
 

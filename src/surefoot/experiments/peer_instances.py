@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.experiments.instances import Instance
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 STEP = 0.4  # between the perturbations of an arm, where means are monotone
 

@@ -10,7 +10,7 @@ from surefoot.guides.gaussian_process import GaussianProcess
 from surefoot.guides.regressor import Regressor
 from surefoot.guides.tabular import Tabular
 from surefoot.guides.trend import Trend
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 GUIDES: dict[str, type[Guide]] = {guide.name: guide for guide in (Tabular, Trend, GaussianProcess)}
 

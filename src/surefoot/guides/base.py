@@ -15,7 +15,7 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts
 
 

@@ -11,7 +11,7 @@ from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.guides.base import Guess, Seen
 from surefoot.guides.regressor import Regressor, standardised
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 MOST = 400  # pairs that it is fitted to: those pulled most
 MOST_FOR_LENGTHS = 120  # of these, for lengths and size: their likelihood is asked for many times

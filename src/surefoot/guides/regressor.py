@@ -9,7 +9,7 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.guides.base import Guess, Guide, Seen
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 PER_PARAMETER = 10  # pairs that a first fit needs
 

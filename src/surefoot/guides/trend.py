@@ -13,7 +13,7 @@ from scipy import linalg
 
 from surefoot.arrays import Array, IntArray
 from surefoot.guides.base import Guess, Guide, Seen
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 STRAYS = np.concatenate([[0.0], np.geomspace(1e-4, 4.0, 24)])  # tried, in variances of the means
 VAGUE = 100.0  # prior variance of the trend, in mean squares of what was seen

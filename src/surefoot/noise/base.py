@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal, Self
 
 from surefoot.arrays import Array
-from surefoot.boundaries import Weights
 from surefoot.certify import Boundary, ScaleScores, Scores
 from surefoot.errors import InputError
+from surefoot.noise.boundaries import Weights
 from surefoot.statistics import Outcome
 
 EvidenceKind = Literal["scales", "residual", "batches", "wealth"]
@@ -93,7 +93,7 @@ class Noise(ABC):
 
     @abstractmethod
     def boundary(self, times: Weights, delta: float, shape: Weights) -> Boundary:
-        """Return what evidence of this kind is held against; see `surefoot.boundaries`."""
+        """Return what evidence of this kind is held against; see `surefoot.noise.boundaries`."""
 
     def scores(self, n_pairs: int, paired: bool) -> Scores:
         """Return the kernel's rules for this noise; `paired`: there is no model."""

@@ -6,9 +6,9 @@ import math
 
 from numpy.typing import ArrayLike
 
-from surefoot.boundaries import Weights, mixture_boundary
 from surefoot.certify import Boundary
 from surefoot.errors import InputError
+from surefoot.noise.boundaries import Weights, mixture_boundary
 from surefoot.noise.scaled import Scaled, positive
 
 

@@ -1,10 +1,10 @@
 """Studies: real simulators, nothing lost, one machine or many."""
 
-from surefoot.study.errors import StudyFileError, StudyInterrupted, StudyLocked, StudyPaused
+from surefoot.study.file.errors import StudyFileError, StudyInterrupted, StudyLocked, StudyPaused
+from surefoot.study.file.reader import StudyReader
+from surefoot.study.file.verified import Verified, verify
 from surefoot.study.pull import Pull
-from surefoot.study.reader import StudyReader
 from surefoot.study.study import Study
-from surefoot.study.verified import Verified, verify
 
 __all__ = [
     "Pull",

@@ -10,7 +10,7 @@ from surefoot.algorithms import Settings
 from surefoot.errors import InputError
 from surefoot.guides import GUIDES
 from surefoot.noise import noise_from_dict
-from surefoot.study.own import looked_up
+from surefoot.study.toml.own import looked_up
 
 NO_MODEL = "inf"  # an infinite misfit in a file: JSON has no such number
 

@@ -6,11 +6,11 @@ from itertools import islice
 
 from surefoot.algorithms import Algorithm, Result
 from surefoot.errors import InputError
-from surefoot.study.description import Description
-from surefoot.study.follower import digest_of
-from surefoot.study.notes import Note
-from surefoot.study.run import Run
-from surefoot.study.storage import ReadStorage
+from surefoot.study.file.description import Description
+from surefoot.study.file.follower import digest_of
+from surefoot.study.file.notes import Note
+from surefoot.study.file.storage import ReadStorage
+from surefoot.study.run.run import Run
 
 
 class Fed:

@@ -9,7 +9,7 @@ import numpy as np
 
 from surefoot.arrays import IntArray
 from surefoot.statistics import Phase, places_in_batches
-from surefoot.study.storage import StoredPhase
+from surefoot.study.file.storage import StoredPhase
 
 
 class OpenPhase:

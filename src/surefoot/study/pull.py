@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.arrays import Array
-from surefoot.categories import Value
 from surefoot.errors import InputError
-from surefoot.problem import RobustProblem
+from surefoot.problem.categories import Value
+from surefoot.problem.problem import RobustProblem
 
 # the second number of a key: (number,) alone is a pull's own stream, (phase, 1) the order of pulls
 OF_PULL, OF_BLOCK = 0, 2

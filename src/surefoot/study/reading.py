@@ -11,8 +11,8 @@ from pydantic_core import ErrorDetails
 
 from surefoot.errors import InputError
 from surefoot.noise import NOISE_MODELS
-from surefoot.study.sections import Config, NoiseSection, RunSection, SimulatorSection
-from surefoot.study.space import Arms, Perturbations, Steps
+from surefoot.study.toml.sections import Config, NoiseSection, RunSection, SimulatorSection
+from surefoot.study.toml.space import Arms, Perturbations, Steps
 
 SQLITE = b"SQLite format 3\0"  # what every study file begins with
 TYPE_NAMES = {"float", "int", "str", "Steps"}  # those that stand in the paths of Pydantic's errors

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from surefoot.study.errors import StudyFileError
+from surefoot.study.file.errors import StudyFileError
 
 State = Literal["running", "paused", "finished"]
 

@@ -12,15 +12,15 @@ from typing import Any, Literal, Self
 from surefoot.algorithms import Algorithm, Result, Settings, algorithm_from
 from surefoot.algorithms.options import default_misfit
 from surefoot.noise import Noise
-from surefoot.problem import RobustProblem
-from surefoot.progress import Progress
-from surefoot.study.description import Description, Direction, OnIdentical
-from surefoot.study.input import pull_count
+from surefoot.problem.problem import RobustProblem
+from surefoot.study.file.description import Description, Direction, OnIdentical
+from surefoot.study.file.storage import WriteStorage, schema
 from surefoot.study.ledger import Ledger
 from surefoot.study.pull import Pull, refuse_reserved
 from surefoot.study.standing import Standing, State
-from surefoot.study.storage import WriteStorage, schema
 from surefoot.study.told import Told
+from surefoot.study.toml.input import pull_count
+from surefoot.system.progress import Progress
 
 
 class Study:
@@ -249,14 +249,14 @@ class Study:
             max_in_flight: at most this many pulls are handed out at a time.
             retries: how often a failed pull is tried again before the study pauses. A lost worker
                 does not count.
-            progress: an object that is told how far the study is; see surefoot.progress.
+            progress: an object that is told how far the study is; see surefoot.system.progress.
 
         Raises:
             StudyPaused: a pull failed more often than `retries` allows.
             StudyInterrupted: SIGINT; the study is in order. A second SIGINT does not wait for
                 running pulls.
         """
-        from surefoot.study.runner import Limits, Runner
+        from surefoot.study.run.runner import Limits, Runner
 
         limits = Limits(max_in_flight, retries)
         with Runner(self._ledger, simulator, executor, limits, progress) as runner:

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from surefoot.errors import InputError, SurefootWarning
-from surefoot.study.input import finite_reward, pull_number
 from surefoot.study.ledger import Ledger
 from surefoot.study.pull import Pull, Report
+from surefoot.study.toml.input import finite_reward, pull_number
 
 
 class Told:

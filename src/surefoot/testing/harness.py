@@ -11,7 +11,7 @@ from surefoot.algorithms import Algorithm, Result, Settings, StopReason
 from surefoot.errors import InputError
 from surefoot.experiments.instances import Instance
 from surefoot.noise import Gaussian, Noise
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import Family, LinearSimulator
 
 

@@ -8,7 +8,7 @@ import pytest
 from surefoot.algorithms import StopReason
 from surefoot.experiments.instances import classic, on_sphere
 from surefoot.noise import Gaussian, SubGaussian
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.testing.harness import Harness, finished, two_arms
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from surefoot.algorithms import Algorithm, Result
 from surefoot.noise import Gaussian, Noise
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import Family, LinearSimulator, identify
 from surefoot.testing import ErrorTest
 

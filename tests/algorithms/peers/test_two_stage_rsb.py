@@ -10,7 +10,7 @@ from surefoot.algorithms import StopReason
 from surefoot.algorithms.peers import TwoStageRsb, rinott_constant
 from surefoot.algorithms.peers.two_stage_rsb import RULES, Rule
 from surefoot.errors import InputError
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from tests.algorithms.peers.games import errors, slippage, solved
 
 

@@ -11,7 +11,7 @@ from surefoot.algorithms.prime.finishing import whitened
 from surefoot.algorithms.prime.schedule import Look
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 LOOK = Look(variance=3.0, weight=2.0, size=40.0, boundary=2.9)
 

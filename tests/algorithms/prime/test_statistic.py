@@ -6,7 +6,7 @@ import numpy as np
 
 from surefoot.algorithms.prime.coordinates import Coordinates, Known, coordinates_for
 from surefoot.algorithms.prime.statistic import PhaseTests
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 
 def phase_tests(problem: RobustProblem, counts: np.ndarray, guess: object) -> PhaseTests:

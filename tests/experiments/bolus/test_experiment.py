@@ -11,13 +11,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from surefoot import glucose
 from surefoot.experiments import EXPERIMENTS
-from surefoot.experiments.bolus import experiment as bolus
-from surefoot.experiments.bolus.methods import Question
-from surefoot.experiments.bolus.patient import Plan, study_patient
-from surefoot.experiments.bolus.problem import DISCLAIMER
 from surefoot.experiments.session.runner import Job, Session
+from surefoot.paper import glucose
+from surefoot.paper.bolus import experiment as bolus
+from surefoot.paper.bolus.methods import Question
+from surefoot.paper.bolus.patient import Plan, study_patient
+from surefoot.paper.bolus.problem import DISCLAIMER
 
 SMALL = {"arms": 3, "perturbations": 2, "question": Question(budget=300)}
 
@@ -35,7 +35,7 @@ def here(
 
 
 def test_the_experiment_is_registered() -> None:
-    assert EXPERIMENTS["bolus"] == "surefoot.experiments.bolus.experiment:bolus"
+    assert EXPERIMENTS["bolus"] == "surefoot.paper.bolus.experiment:bolus"
 
 
 def test_two_patients_from_jobs_to_files(

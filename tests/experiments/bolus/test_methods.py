@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.experiments.bolus.methods import (
+from surefoot.paper.bolus.methods import (
     METHODS,
     PRIME_PAIRS,
     PRIME_SHARED,
@@ -15,7 +15,7 @@ from surefoot.experiments.bolus.methods import (
     Question,
     choose,
 )
-from surefoot.experiments.bolus.problem import make_dosing
+from surefoot.paper.bolus.problem import make_dosing
 
 DOSING = make_dosing("adult#001", n_arms=5, n_perturbations=2)
 SCALES = np.full(10, 2.0)

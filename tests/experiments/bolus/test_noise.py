@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from surefoot.experiments.bolus.noise import ERROR, LEAST_SCALE, run_pilot, scales_from
-from surefoot.experiments.bolus.problem import day_rewards, make_dosing
+from surefoot.paper.bolus.noise import ERROR, LEAST_SCALE, run_pilot, scales_from
+from surefoot.paper.bolus.problem import day_rewards, make_dosing
 
 
 def test_an_upper_limit_fails_as_often_as_it_says() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.experiments.bolus.evaluation import CASES, METRICS, PLANS
-from surefoot.experiments.bolus.methods import (
+from surefoot.paper.bolus.evaluation import CASES, METRICS, PLANS
+from surefoot.paper.bolus.methods import (
     CALCULATOR,
     LABELS,
     METHODS,
@@ -18,11 +18,11 @@ from surefoot.experiments.bolus.methods import (
     WORST_OF_ALL,
     Question,
 )
-from surefoot.experiments.bolus.patient import STEPS, Plan, linear_choice, study_patient
-from surefoot.experiments.bolus.problem import make_dosing, stream
-from surefoot.experiments.bolus.records import FiveDays, PatientRecord
-from surefoot.experiments.bolus.truth import Truth
-from surefoot.glucose import STATISTICS, Calculator, lane_seeds, simulate
+from surefoot.paper.bolus.patient import STEPS, Plan, linear_choice, study_patient
+from surefoot.paper.bolus.problem import make_dosing, stream
+from surefoot.paper.bolus.records import FiveDays, PatientRecord
+from surefoot.paper.bolus.truth import Truth
+from surefoot.paper.glucose import STATISTICS, Calculator, lane_seeds, simulate
 
 PLAN = Plan(seed=2, runs=3, runs_a_choice=2, arms=3, perturbations=2, question=Question(budget=400))
 NAME = "adult#001"

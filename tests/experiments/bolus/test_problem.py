@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.experiments.bolus.problem import (
+from surefoot.paper.bolus.problem import (
     BolusSimulator,
     day_rewards,
     make_dosing,
     stream,
     stream_numbers,
 )
-from surefoot.glucose import Calculator, diet, find_patient, lane_seeds, magni_risk, simulate
-from surefoot.problem import RobustProblem
+from surefoot.paper.glucose import Calculator, diet, find_patient, lane_seeds, magni_risk, simulate
+from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Phase
 
 NAME = "adult#001"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.experiments.bolus.problem import DAYS, day_rewards, make_dosing
-from surefoot.experiments.bolus.rewards import REWARDS, find_reward
-from surefoot.glucose import STATISTICS, Calculator, diet, lane_seeds, simulate
+from surefoot.paper.bolus.problem import DAYS, day_rewards, make_dosing
+from surefoot.paper.bolus.rewards import REWARDS, find_reward
+from surefoot.paper.glucose import STATISTICS, Calculator, diet, lane_seeds, simulate
 
 NAME, PAIR = "child#008", 7
 SOURCE = np.random.SeedSequence(4)

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from surefoot.experiments.bolus.evaluation import CASES
-from surefoot.experiments.bolus.experiment import method_table
-from surefoot.experiments.bolus.markdown import markdown
-from surefoot.experiments.bolus.methods import CALCULATOR, LABELS, METHODS
-from surefoot.experiments.bolus.records import FiveDays, PatientRecord
-from surefoot.experiments.bolus.tables import (
+from surefoot.experiments.session.publication import Claim
+from surefoot.paper.bolus.evaluation import CASES
+from surefoot.paper.bolus.experiment import method_table
+from surefoot.paper.bolus.markdown import markdown
+from surefoot.paper.bolus.methods import CALCULATOR, LABELS, METHODS
+from surefoot.paper.bolus.records import FiveDays, PatientRecord
+from surefoot.paper.bolus.tables import (
     PAPER,
     Tables,
     method_summary,
@@ -20,7 +21,6 @@ from surefoot.experiments.bolus.tables import (
     paper_claims,
     patient_summary,
 )
-from surefoot.experiments.session.publication import Claim
 from tests.experiments.bolus.test_report import ARM, CHOICE, PATIENT, PILOT
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from surefoot.arrays import Array
-from surefoot.experiments.bolus import truth
-from surefoot.experiments.bolus.problem import Dosing, make_dosing
-from surefoot.experiments.bolus.truth import find_truth
+from surefoot.paper.bolus import truth
+from surefoot.paper.bolus.problem import Dosing, make_dosing
+from surefoot.paper.bolus.truth import find_truth
 
 DOSING = make_dosing("adult#001", n_arms=5, n_perturbations=2)
 SOURCE = np.random.SeedSequence(0)

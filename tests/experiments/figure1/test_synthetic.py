@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from surefoot.experiments.figure1.contenders import CONTENDERS
-from surefoot.experiments.figure1.synthetic import (
+from surefoot.experiments.session.runner import Session
+from surefoot.paper.figure1.contenders import CONTENDERS
+from surefoot.paper.figure1.synthetic import (
     IRRELEVANT,
     SPHERE,
     Experiment,
@@ -19,7 +20,6 @@ from surefoot.experiments.figure1.synthetic import (
     run_table,
     summary,
 )
-from surefoot.experiments.session.runner import Session
 
 SMALL = {
     "irrelevant-dimensions": replace(IRRELEVANT, sizes=(5,)),

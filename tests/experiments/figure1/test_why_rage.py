@@ -7,18 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from surefoot.algorithms.designs import g_weights
-from surefoot.experiments.figure1 import why_rage
-from surefoot.experiments.figure1.synthetic import SPHERE
-from surefoot.experiments.figure1.variants import Keeping, Looking, Recording
-from surefoot.experiments.figure1.why_rage import (
+from surefoot.design.for_problems import g_weights
+from surefoot.experiments.instances import classic
+from surefoot.experiments.session.runner import Session
+from surefoot.paper.figure1 import why_rage
+from surefoot.paper.figure1.synthetic import SPHERE
+from surefoot.paper.figure1.variants import Keeping, Looking, Recording
+from surefoot.paper.figure1.why_rage import (
     Diagnosis,
     _finished,
     _hardness,
     diagnose,
 )
-from surefoot.experiments.instances import classic
-from surefoot.experiments.session.runner import Session
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from surefoot import EstimatedSimulator, Gaussian, InputError, RobustProblem, Se
 from surefoot.algorithms import Result, algorithm_from
 from surefoot.experiments.macroreplication import macroreplicate, replicate
 from surefoot.experiments.session import runner
-from surefoot.study.description import Description
+from surefoot.study.file.description import Description
 from tests.waiting import wait_for
 
 MEANS = np.array([1.0, 1.2, 0.0, 3.0, -1.0, 0.5])

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from surefoot.experiments.peers import experiment
-from surefoot.experiments.peers.experiment import (
+from surefoot.experiments.session.runner import Session
+from surefoot.paper.peers import experiment
+from surefoot.paper.peers.experiment import (
     BOUND,
     CONTENDERS,
     NUMBER,
@@ -20,7 +21,6 @@ from surefoot.experiments.peers.experiment import (
     run_once,
     summary,
 )
-from surefoot.experiments.session.runner import Session
 
 
 def test_a_row_is_replayed_from_its_seed() -> None:

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.experiments.peers.contest import Contest
-from surefoot.experiments.peers.limit import lower_bound
-from surefoot.hardness import binary_divergence
+from surefoot.design.hardness import binary_divergence
+from surefoot.paper.peers.contest import Contest
+from surefoot.paper.peers.limit import lower_bound
 
 
 def test_two_arms_without_perturbations_are_a_textbook_case() -> None:

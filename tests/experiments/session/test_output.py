@@ -9,7 +9,7 @@ import pytest
 
 from surefoot.errors import InputError
 from surefoot.experiments.session.output import Folder, markdown_table, short
-from surefoot.interrupts import SENTENCE
+from surefoot.system.interrupts import SENTENCE
 
 
 def test_files_appear_together_when_all_are_written(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_an_interrupt_in_the_middle_leaves_what_was_there_before(tmp_path: Path)
         "import signal\n"
         "from pathlib import Path\n"
         "from surefoot.experiments.session.output import Folder\n"
-        "from surefoot.interrupts import end_this_process\n"
+        "from surefoot.system.interrupts import end_this_process\n"
         "end_this_process()\n"
         f"with Folder(Path({str(tmp_path)!r})).staged() as stage:\n"
         "    (stage / 'a.txt').write_text('new')\n"

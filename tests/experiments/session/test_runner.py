@@ -15,7 +15,7 @@ from surefoot.errors import InputError
 from surefoot.experiments.session import journal
 from surefoot.experiments.session.journal import FOLDER
 from surefoot.experiments.session.runner import Job, Session, Stopped
-from surefoot.progress import JobsSnapshot
+from surefoot.system.progress import JobsSnapshot
 from tests.experiments.session import toy_jobs
 from tests.study.cluster import Cluster
 from tests.waiting import PATIENCE
@@ -122,7 +122,7 @@ def test_an_interrupt_keeps_what_is_finished(
     program = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from surefoot import interrupts\n"
+        "from surefoot.system import interrupts\n"
         "from surefoot.experiments.session import journal\n"
         "from surefoot.experiments.session.runner import Interrupted, Session\n"
         "from tests.experiments.session import toy_jobs\n"

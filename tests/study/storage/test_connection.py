@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.study.storage import connection as module
-from surefoot.study.storage.connection import Connection, connect
+from surefoot.study.file.storage import connection as module
+from surefoot.study.file.storage.connection import Connection, connect
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.report import study_page
+from surefoot.view.report import study_page
 from tests.study.toys import linear, open_toy, read_toy, toy_study
 
 COLUMNS = {

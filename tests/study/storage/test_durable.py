@@ -10,7 +10,7 @@ import pytest
 
 from surefoot.errors import SurefootWarning
 from surefoot.study import StudyFileError
-from surefoot.study.storage import ReadStorage, durable
+from surefoot.study.file.storage import ReadStorage, durable
 from tests.study.toys import linear, open_toy, read_toy, rewards_of, toy_study
 
 

@@ -15,4 +15,4 @@ def test_only_the_storage_speaks_sql() -> None:
         for path in SOURCES.rglob("*.py")
         if SQL.search(path.read_text())
     }
-    assert speakers == {"study/storage"}
+    assert speakers == {"study/file/storage"}

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.study import Study, StudyFileError, StudyReader
-from surefoot.study.storage import WriteStorage, schema
+from surefoot.study.file.storage import WriteStorage, schema
 from tests.study.make_fixture import PATH, TOLD
 from tests.study.toys import Rounds, linear, open_toy, read_toy, rewards_of, same_result, toy_study
 
@@ -219,7 +219,7 @@ def test_a_reader_does_not_hold_up_the_writer(path: Path, monkeypatch: pytest.Mo
     """With a reader in the middle of reading, the WAL is not shortened, and writing goes on at
     once.
     """
-    monkeypatch.setattr("surefoot.study.storage.durable.WAL_LIMIT", 0)
+    monkeypatch.setattr("surefoot.study.file.storage.durable.WAL_LIMIT", 0)
     wal = path.with_name("toy.db-wal")
     with toy_study(path) as study:
         study.tell(0, 1.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.study.storage import Running
+from surefoot.study.file.storage import Running
 from tests.study.toys import Rounds, linear, open_ledger, read_toy, rewards_of, toy_study
 
 

@@ -11,9 +11,9 @@ from surefoot.algorithms.settings import Settings
 from surefoot.arrays import Array
 from surefoot.certify import Boundary
 from surefoot.errors import InputError
-from surefoot.literals import exact_number
 from surefoot.noise import NOISE_MODELS
-from surefoot.problem import RobustProblem
+from surefoot.problem.literals import exact_number
+from surefoot.problem.problem import RobustProblem
 
 
 class Peer(Algorithm):

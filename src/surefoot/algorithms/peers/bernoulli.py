@@ -9,9 +9,9 @@ import numpy as np
 from scipy import special
 
 from surefoot.arrays import Array
-from surefoot.compiled import kernel
 from surefoot.errors import InputError
 from surefoot.statistics import Counts
+from surefoot.system.compiled import kernel
 
 Threshold = Literal["proved", "heuristic"]
 NEWTON = 7  # steps, each of which about doubles the digits

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from surefoot.algorithms.peers.base import Peer, positive, whole
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array, IntArray
-from surefoot.compiled import kernel
-from surefoot.groups import members_of
+from surefoot.problem.groups import members_of
 from surefoot.statistics import Counts, Outcome
+from surefoot.system.compiled import kernel
 
 
 @dataclass(eq=False)

@@ -9,8 +9,8 @@ import numpy as np
 
 from surefoot.algorithms.peers.fixed_budget import FixedBudget
 from surefoot.arrays import Array
-from surefoot.compiled import kernel
 from surefoot.statistics import Counts
+from surefoot.system.compiled import kernel
 
 
 @dataclass(eq=False)

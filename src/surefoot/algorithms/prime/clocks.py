@@ -9,8 +9,8 @@ import numpy as np
 
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.algorithms.settings import Settings
-from surefoot.boundaries import boundary_by_starts
 from surefoot.certify import Boundary, WealthBoundary
+from surefoot.noise.boundaries import boundary_by_starts
 
 # beyond it, walks that stand still now and then cross this grid more often than is spent
 LARGEST_DELTA = 0.5

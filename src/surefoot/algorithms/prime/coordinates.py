@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.whitening import whiten_exactly
+from surefoot.design.whitening import whiten_exactly
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from surefoot.algorithms.prime.rivals import Prospect, RivalPoints
 from surefoot.arrays import Array, IntArray
-from surefoot.compiled import kernel
+from surefoot.system.compiled import kernel
 
 SAME = 1e-18  # squared distance, as a share of the squared sizes, that is rounding
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from surefoot.algorithms.designs import g_weights
+from surefoot.algorithms.fitting import least_squares
+from surefoot.algorithms.misfit import spares_one, witness
 from surefoot.algorithms.planner import Past, Proposal
 from surefoot.algorithms.prime.allocation import Allocation, Allocator, Race
 from surefoot.algorithms.prime.coordinates import Known, coordinates_for
@@ -22,11 +23,10 @@ from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Boundary, Claims, Commitment
+from surefoot.design.for_problems import g_weights
 from surefoot.design.rounding import round_design
-from surefoot.evidence.misfit import spares_one, witness
-from surefoot.fitting import least_squares
 from surefoot.noise.pooling import drawn_together, worth_of_pooled
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome
 
 

@@ -15,7 +15,7 @@ from surefoot.algorithms.prime.finishing import Rivals
 from surefoot.algorithms.prime.finishing.kernels import log_normal, settling_score
 from surefoot.algorithms.prime.schedule import Look
 from surefoot.arrays import Array, IntArray
-from surefoot.compiled import kernel
+from surefoot.system.compiled import kernel
 
 
 class Standing(NamedTuple):

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.compiled import kernel
 from surefoot.design.solver.block_distance import Workspace, nearest, workspace
+from surefoot.system.compiled import kernel
 
 # squared distance between two points, as a share of their squared sizes, that is rounding
 SAME = 1e-18

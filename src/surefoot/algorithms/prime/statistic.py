@@ -11,8 +11,8 @@ from surefoot.algorithms.prime.coordinates import Coordinates, Known
 from surefoot.algorithms.prime.rivals import Prospect, RivalPoints, rival_points
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Claims, Rows
+from surefoot.design.whitening import measured_root
 from surefoot.statistics import Counts
-from surefoot.whitening import measured_root
 
 SAME_POINT = 1e-12  # a rival this close to z', relative to the largest pair, is z' up to rounding
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.compiled import kernel
+from surefoot.system.compiled import kernel
 
 ENTERING = 1e-12  # a row whose slope is below this, relative to its size, has nothing to gain
 DEPENDENT = 1e-13  # what is left of a row off the span of the others, relative: less is rounding

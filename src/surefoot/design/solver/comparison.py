@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array, IntArray
-from surefoot.compiled import kernel
 from surefoot.design.solver.small_problem import Blocks
 from surefoot.errors import InputError
-from surefoot.groups import members_of
+from surefoot.problem.groups import members_of
+from surefoot.system.compiled import kernel
 
 CHUNK_ENTRIES = 4_000_000
 # gaps are differences of values: below this share of the largest value they are rounding errors

@@ -9,7 +9,7 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.design.solver.block_distance import Solved, solve_blocks
-from surefoot.whitening import cholesky_whitener
+from surefoot.design.whitening import cholesky_whitener
 
 
 @dataclass(frozen=True)

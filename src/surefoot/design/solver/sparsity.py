@@ -8,7 +8,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.design.solver.families import EVERY_BLOCK, Family
 from surefoot.design.solver.purification import purified
 from surefoot.design.solver.working_set import Certified, WorkingSet
-from surefoot.whitening import spectral_whitener
+from surefoot.design.whitening import spectral_whitener
 
 CUTS = (3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
 CORE = 1e-4  # rows with this share of the largest weight matter by themselves

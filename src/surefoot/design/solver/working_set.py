@@ -10,7 +10,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.design.solver.families import Family
 from surefoot.design.solver.interior_point import solve
 from surefoot.design.solver.small_problem import SmallProblem
-from surefoot.whitening import cholesky_whitener, spectral_whitener
+from surefoot.design.whitening import cholesky_whitener, spectral_whitener
 
 ALL_ATOMS = 150  # up to this many rows, all are in from the start
 MAX_ROUNDS = 80

@@ -9,7 +9,7 @@ import numpy as np
 from surefoot.algorithms import Result
 from surefoot.arrays import Array
 from surefoot.errors import InputError
-from surefoot.study.description import Description
+from surefoot.study.file.description import Description
 from surefoot.study.pull import Pull
 
 OF_ESTIMATE = 3  # the second number of a key: neither a pull's own stream nor a block's

@@ -20,9 +20,9 @@ from surefoot.experiments.macroreplication.estimate import EstimatedSimulator
 from surefoot.experiments.macroreplication.summary import Macroreplications
 from surefoot.experiments.macroreplication.truth import Truth, pooled, true_means
 from surefoot.experiments.session.runner import Job, Session, opened
-from surefoot.study.description import Description
+from surefoot.study.before.rehearsal import rehearse
+from surefoot.study.file.description import Description
 from surefoot.study.pull import Pull
-from surefoot.study.rehearsal import rehearse
 
 RUNS = 100
 APART = 2**40  # numbers of pulls that each run has to itself: files named by them do not collide

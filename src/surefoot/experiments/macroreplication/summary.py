@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from surefoot.algorithms import Settings, StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.experiments.macroreplication.truth import Truth
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.proportions import Proportion
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.algorithms import Settings
+from surefoot.algorithms.fitting import least_squares
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
-from surefoot.fitting import least_squares
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 
 @dataclass(frozen=True, eq=False)

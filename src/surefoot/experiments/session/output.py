@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InputError
-from surefoot.interrupts import SENTENCE, deferred, last_words
+from surefoot.system.interrupts import SENTENCE, deferred, last_words
 
 
 class Folder:

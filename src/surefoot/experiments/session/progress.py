@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Self
 
-from surefoot.progress import JobProgress, JobsSnapshot
+from surefoot.system.progress import JobProgress, JobsSnapshot
 
 
 class Meter:

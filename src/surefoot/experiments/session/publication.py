@@ -74,7 +74,7 @@ class Publication:
 
 def publish(session: Session, publication: Publication) -> None:
     """Write all files of an experiment into the session's folder, or none."""
-    from surefoot.charts import save
+    from surefoot.view.charts import save
 
     with session.folder.staged() as stage:
         stem = stage / publication.name

@@ -17,10 +17,10 @@ from surefoot.experiments.session.journal import Journal
 from surefoot.experiments.session.output import Folder
 from surefoot.experiments.session.progress import Meter
 from surefoot.experiments.session.workers import Cluster, JobWorkers, Processes
-from surefoot.interrupts import last_words
-from surefoot.processes import cores
-from surefoot.progress import JobProgress, NoProgress
-from surefoot.study.executors import is_loss
+from surefoot.study.run.executors import is_loss
+from surefoot.system.interrupts import last_words
+from surefoot.system.processes import cores
+from surefoot.system.progress import JobProgress, NoProgress
 
 
 class Stopped(RuntimeError):

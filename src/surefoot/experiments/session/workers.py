@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from surefoot.processes import ProcessPool
-from surefoot.study.executors import dask_client
+from surefoot.study.run.executors import dask_client
+from surefoot.system.processes import ProcessPool
 
 
 class JobWorkers(Protocol):

@@ -10,7 +10,7 @@ from surefoot.algorithms.prime.direct.guessing import GuessCourse
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.algorithms.settings import Settings
 from surefoot.certify import Boundary
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 
 __all__ = ["DirectCourse", "direct_course"]
 

@@ -24,7 +24,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.certify import Boundary, Commitment
 from surefoot.design.rounding import by_remainders
 from surefoot.guides import Seen, checked, first_pairs_of, guide_from
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.arrays import Array, IntArray
-from surefoot.groups import smallest_of
 from surefoot.guides import Guess
+from surefoot.problem.groups import smallest_of
 
 MOST_NUMBERS = 4_000_000  # drawn at once
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from surefoot.algorithms.prime.finishing.kernels import log_normal
 from surefoot.arrays import Array, IntArray
-from surefoot.compiled import kernel
+from surefoot.system.compiled import kernel
 
 ROUNDS = 60
 LEAST = 1e-9

@@ -9,7 +9,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from surefoot.arrays import Array
-from surefoot.compiled import kernel
+from surefoot.system.compiled import kernel
 
 RIDGE = 1e-9
 SETTLED = 1e-5  # hazard below which a rival no longer steers

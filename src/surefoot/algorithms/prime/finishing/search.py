@@ -22,7 +22,7 @@ from surefoot.algorithms.prime.finishing.kernels import (
     gradient_at,
 )
 from surefoot.arrays import Array, IntArray
-from surefoot.compiled import kernel
+from surefoot.system.compiled import kernel
 
 NEWTON_STEPS = 25
 CENTRED = 0.3  # how far each step aims from the boundary, as a share of the gap

@@ -12,8 +12,8 @@ import numpy as np
 
 from surefoot.algorithms.prime.rivals import OUTSIDE, SAME
 from surefoot.arrays import Array, IntArray
-from surefoot.compiled import kernel
 from surefoot.design.solver.block_distance import nearest, workspace
+from surefoot.system.compiled import kernel
 
 
 class View(NamedTuple):

@@ -16,7 +16,7 @@ from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Boundary, Claims, Commitment
-from surefoot.problem import RobustProblem
+from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Outcome
 
 UNIFORM = 1 / 3  # variance of a deviation that may be anything from −1 to 1

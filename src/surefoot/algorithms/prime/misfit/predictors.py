@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.whitening import measured_root
+from surefoot.design.whitening import measured_root
 
 
 class Guess(NamedTuple):

@@ -1,7 +1,0 @@
-"""Studies in a browser, live: it reads the files and can neither change nor hold up a study."""
-
-from surefoot.dashboard.app import make_app
-from surefoot.dashboard.door import Door
-from surefoot.dashboard.serve import serve
-
-__all__ = ["Door", "make_app", "serve"]

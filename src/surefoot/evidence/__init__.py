@@ -1,1 +1,0 @@
-"""What a phase says about "z' beats x": contrasts of batches, as scores that walks add up."""

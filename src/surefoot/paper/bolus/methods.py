@@ -1,0 +1,124 @@
+"""Each method's choice for one patient: the paper's two by its own rules, PRIME with the linear
+model, without it, and by direct comparisons alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from surefoot.algorithms import Result
+from surefoot.arrays import Array
+from surefoot.noise import Gaussian
+from surefoot.paper.bolus.problem import BolusSimulator, Dosing, branch
+from surefoot.simulate import identify
+
+CALCULATOR = "Calculator"
+WORST_OF_ALL = "(worst pair of all)"  # no method: the most harmful error of the most harmful arm
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to tune the calculator.
+
+    Attributes:
+        label: its row in the tables.
+        algorithm: its name in surefoot.
+        model: "linear" (the paper's features), "curved" (a guide's) or "tabular" (nothing assumed).
+        policy: the paper's rules to the letter, or the proved ones.
+        misfit: how far a certificate relies on the model; ∞: not at all. With a model, the noise
+            scales of a pilot are needed too.
+        shares: whether settings may share the sensor's noise (common random numbers).
+    """
+
+    label: str
+    algorithm: str
+    model: Literal["linear", "curved", "tabular"]
+    policy: Literal["paper", "valid"]
+    misfit: float = 0.0
+    shares: bool = False
+
+    @property
+    def needs_scales(self) -> bool:
+        return math.isfinite(self.misfit)
+
+
+ROBUST_RAGE = Method("Robust RAGE", "robust-rage", "linear", "paper")
+STABLEOPT = Method("StableOPT", "stableopt", "linear", "paper")
+PRIME_LINEAR = Method("PRIME, linear", "prime", "linear", "valid")
+PRIME_TABULAR = Method("PRIME, tabular", "prime", "tabular", "valid")
+PRIME_PAIRS = Method("PRIME, pairs", "prime", "curved", "valid", math.inf)
+PRIME_SHARED = Method("PRIME, pairs, shared noise", "prime", "curved", "valid", math.inf, True)
+# their places number the random streams: new ones go to the end
+METHODS = (STABLEOPT, ROBUST_RAGE, PRIME_LINEAR, PRIME_TABULAR, PRIME_PAIRS, PRIME_SHARED)
+LABELS = (CALCULATOR, *(method.label for method in METHODS))
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of every method.
+
+    Attributes:
+        delta: the probability with which a certified answer may be wrong.
+        tolerance: how far from the best worst case is near enough, in units of the reward; only
+            PRIME can use it.
+        budget: pulls that a method may spend.
+    """
+
+    delta: float = 0.05
+    tolerance: float = 0.0
+    budget: int = 10_000
+
+
+def choose(
+    methods: Sequence[Method],
+    dosing: Dosing,
+    scales: Array | None,
+    question: Question,
+    source: np.random.SeedSequence,
+) -> dict[str, Result]:
+    """One result per method, by label. StableOPT, which cannot stop by itself, gets as many pulls
+    as Robust RAGE used.
+    """
+    results: dict[str, Result] = {}
+    for method in sorted(methods, key=lambda method: method is STABLEOPT):
+        asked = question
+        if method is STABLEOPT and ROBUST_RAGE.label in results:
+            asked = replace(question, budget=results[ROBUST_RAGE.label].samples)
+        results[method.label] = run_method(method, dosing, scales, asked, source)
+    return results
+
+
+def run_method(
+    method: Method,
+    dosing: Dosing,
+    scales: Array | None,
+    question: Question,
+    source: np.random.SeedSequence,
+) -> Result:
+    """Run one method with simulated days of its own.
+
+    Args:
+        scales: (n_pairs,) of the noise, from a pilot; for methods that need them.
+    """
+    problems = {
+        "linear": dosing.linear,
+        "curved": dosing.curved,
+        "tabular": dosing.tabular,
+    }
+    return identify(
+        problems[method.model],
+        BolusSimulator(dosing, branch(source, METHODS.index(method))),
+        method.algorithm,
+        delta=question.delta,
+        noise=Gaussian(scales) if method.needs_scales else dosing.reward.noise,
+        tolerance=question.tolerance if method.algorithm == "prime" else 0.0,
+        budget=question.budget,
+        confidence=method.policy,
+        misfit=method.misfit,
+        common_random_numbers=method.shares,
+    )

@@ -1,0 +1,185 @@
+"""Why Robust RAGE falls behind Robust Static on spheres: its parts taken away one at a time, on the
+same runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from surefoot.algorithms import Algorithm, Settings
+from surefoot.algorithms.confidence import paper_threshold
+from surefoot.algorithms.estimates import Frame
+from surefoot.algorithms.robust_static import RobustStatic
+from surefoot.arrays import Array
+from surefoot.design.for_problems import g_weights
+from surefoot.design.hardness import complexity
+from surefoot.design.rounding import round_design
+from surefoot.experiments.instances import Instance
+from surefoot.experiments.session.output import console_for_output, markdown_table, short
+from surefoot.experiments.session.publication import Publication, publish
+from surefoot.experiments.session.runner import Job, Session
+from surefoot.noise import Gaussian
+from surefoot.paper.figure1.contenders import DELTA
+from surefoot.paper.figure1.synthetic import IRRELEVANT, SPHERE
+from surefoot.paper.figure1.variants import Keeping, Looking, Recording, WithoutRounding
+from surefoot.simulate import LinearSimulator
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FINE = 10**7  # pulls by which a design's worth is measured, so that rounding does not show
+STUDIED = [(IRRELEVANT, 5), (IRRELEVANT, 30), *((SPHERE, size) for size in SPHERE.sizes)]
+
+# What people read above each column of the table, where it comes from, and how its mean is written.
+COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "Static": ("static", short),
+    "RAGE": ("printed", short),
+    "no r(ε)": ("without_rounding", short),
+    "looks": ("looking", short),
+    "looks, keeps": ("keeping", short),
+    "phases": ("phases", "{:.1f}".format),
+    "first phase": ("first_phase", short),
+    "arms left": ("left_after_first", "{:.1f}".format),
+    "discarded": ("discarded", short),
+    "‖λ₁‖₀": ("support", short),
+    "r(ε) binds": ("rounding_binds", "{:.1f}".format),
+    "λ^G needs": ("needs_g", short),
+    "λ₁ needs": ("needs_first", short),
+    "best λ needs": ("needs_best", short),
+}
+
+
+def why_rage(session: Session) -> None:
+    """The variants beside each other, and what the designs are worth on these instances."""
+    import pandas as pd
+
+    jobs = [
+        Job(f"{e.name}/{size}/{run}", (e.name, size, e.seed(session.seed, size, run)), 10 + size)
+        for e, size in STUDIED
+        for run in range(session.runs)
+    ]
+    runs = pd.DataFrame(session.map("why-rage", diagnose, jobs))
+    lines = summary(runs)
+    publication = Publication(
+        "why-rage",
+        tables={"": runs},
+        texts={"-summary.md": markdown_table(lines) + "\n"},
+        facts={"delta": DELTA},
+    )
+    publish(session, publication)
+    _show(session, lines)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Samples of each variant on one instance, and what decides them.
+
+    Attributes:
+        support: how many pairs RAGE's first design pulls.
+        needs_g, needs_first, needs_best: pulls after which the true gaps exceed the paper's widths,
+            with λ^G, with RAGE's first design, and with the best one (H_R).
+    """
+
+    experiment: str
+    size: int
+    seed: int
+    static: int
+    printed: int
+    without_rounding: int
+    looking: int
+    keeping: int
+    phases: int
+    left_after_first: int
+    first_phase: int
+    discarded: int
+    rounding_binds: int
+    support: int
+    needs_g: float
+    needs_first: float
+    needs_best: float
+
+
+def diagnose(name: str, size: int, seed: int) -> Diagnosis:
+    """Run all variants on one instance of the experiment of that name."""
+    instance = (IRRELEVANT if name == IRRELEVANT.name else SPHERE).instance(size, seed)
+    algorithms = (Recording(), WithoutRounding(), Looking(), Keeping(), RobustStatic())
+    printed, without, looking, keeping, static = (
+        _finished(algorithm, instance, seed) for algorithm in algorithms
+    )
+    phases = [int(record.counts.sum()) for record in printed.history]
+    return Diagnosis(
+        experiment=name,
+        size=size,
+        seed=seed,
+        static=static.samples,
+        printed=printed.samples,
+        without_rounding=without.samples,
+        looking=looking.samples,
+        keeping=keeping.samples,
+        phases=len(phases),
+        left_after_first=int(printed.history[0].survivors.sum()),
+        first_phase=phases[0],
+        discarded=sum(phases[:-1]),
+        rounding_binds=sum(minimum > n for n, minimum in printed.wanted),
+        **_what_designs_need(instance, printed),
+    )
+
+
+def _finished(algorithm: Algorithm, instance: Instance, seed: int) -> Any:
+    """The run itself, not only its result: it remembers what it wanted."""
+    problem, theta = instance
+    simulator = LinearSimulator(problem, theta, seed=np.random.SeedSequence(seed, spawn_key=(1,)))
+    settings = Settings(delta=DELTA, noise=Gaussian(1.0), misfit=0.0, confidence="paper")
+    run = algorithm.start(problem, settings)
+    while phase := run.next_phase():
+        run.update(simulator.pull(phase))
+    return run
+
+
+def _what_designs_need(instance: Instance, rage: Recording) -> dict[str, Any]:
+    """Pulls after which the true gaps exceed the paper's widths: with λ^G, RAGE's first design, and
+    the best (H_R).
+    """
+    problem, theta = instance
+    first = rage.start(problem, rage.settings)._design()[0]
+    squared = paper_threshold(problem.n_pairs, DELTA) ** 2
+    return {
+        "support": int(np.count_nonzero(first)),
+        "needs_g": squared * _hardness(instance, g_weights(problem, rage.tally.scales)),
+        "needs_first": squared * _hardness(instance, first),
+        "needs_best": squared * complexity(problem, theta, tolerance=1e-3).paper,
+    }
+
+
+def _hardness(instance: Instance, weights: Array) -> float:
+    """max over z and x' of min over z' of ‖z − z'‖²_{A⁻¹} / Δ²: the paper's H_R at this design."""
+    problem, theta = instance
+    best, ones = problem.best_arm(theta), np.ones(problem.n_pairs)
+    counts = round_design(weights, FINE)
+    estimates = Frame.of(problem, ones).estimate(counts, np.zeros(problem.n_pairs))
+    clearance = estimates.with_means(problem.pair_means(theta)).clearance(np.array([best]))[0]
+    return FINE / float(np.delete(clearance, best).min()) ** 2
+
+
+def summary(runs: pd.DataFrame) -> list[list[str]]:
+    """Means over the runs: the headings, then one line per instance."""
+    lines = [["", *COLUMNS]]
+    for experiment, size in STUDIED:
+        chosen = runs[(runs["experiment"] == experiment.name) & (runs["size"] == size)]
+        cells = [shown(float(chosen[column].mean())) for column, shown in COLUMNS.values()]
+        lines.append([f"{experiment.symbol} = {size}", *cells])
+    return lines
+
+
+def _show(session: Session, lines: list[list[str]]) -> None:
+    from rich.table import Table
+
+    title = f"Why Robust RAGE is where it is: means of {session.runs} runs, the paper's rules"
+    table = Table(*lines[0], title=title, title_justify="left", padding=(0, 1, 0, 0))
+    for line in lines[1:]:
+        table.add_row(*line)
+    console_for_output().print(table)

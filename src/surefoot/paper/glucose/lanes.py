@@ -1,0 +1,244 @@
+"""The fast kernel: three glucose states a lane, many lanes side by side.
+
+Lanes of one call share a patient and a scenario, hence the tables of `responses`. They advance in
+blocks of `WIDTH`; the last block is padded, so a lane's numbers do not depend on the batch it runs
+in.
+
+Two habits let the compiler turn the loops over lanes into vector instructions. Rows of lanes lie
+one after the other in flat arrays and are addressed by unsigned numbers: with signed ones every
+access would first ask whether the index is negative. And a loop's length is read from an array: a
+loop of known, small length is unrolled instead. Sums may use fused multiply-add, but are never
+reordered.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from surefoot.arrays import Array, IntArray
+from surefoot.paper.glucose.closed_loop import ClosedLoop, Seen, bolus_rate
+from surefoot.paper.glucose.model import FROZEN
+from surefoot.paper.glucose.patients import Physiology
+from surefoot.paper.glucose.responses import POINTS, Responses
+from surefoot.system.compiled import kernel
+
+WIDTH = 16
+ROW, TWO_ROWS, THREE_ROWS = np.uint64(WIDTH), np.uint64(2 * WIDTH), np.uint64(3 * WIDTH)
+STEP = 0.5  # minutes: two points of the tables
+FUSED = {"contract"}
+
+
+class Block(NamedTuple):
+    """WIDTH lanes side by side.
+
+    Attributes:
+        glucose: Rows of glucose in plasma, in tissue and under the skin, mg/kg, (3·WIDTH,).
+        before: BG when the last window began, mg/dL, (WIDTH,).
+        now: BG at its end.
+        mean: Mean over its minutes.
+        rates: Rows of the boluses given so far, U/min; a multiple of four rows.
+        since: Points since the start of each bolus, one for each row of `rates`.
+        use: State 6 at the points of a window, pmol/L, one row per point.
+        make: State 8, likewise.
+    """
+
+    glucose: Array
+    before: Array
+    now: Array
+    mean: Array
+    rates: Array
+    since: IntArray
+    use: Array
+    make: Array
+
+
+@kernel
+def new_block(n_boluses: int, points: int) -> Block:
+    """Room for a block with that many boluses and points in a window."""
+    rows = -(-n_boluses // 4) * 4
+    return Block(
+        np.empty(3 * WIDTH),
+        np.empty(WIDTH),
+        np.empty(WIDTH),
+        np.empty(WIDTH),
+        np.zeros(rows * WIDTH),
+        np.zeros(rows, dtype=np.int64),
+        np.empty((points + 1) * WIDTH),
+        np.empty((points + 1) * WIDTH),
+    )
+
+
+@kernel
+def start_block(block: Block, initial: Array, p: Physiology) -> None:
+    """Put every lane in the patient's initial state, with no bolus given."""
+    block.rates[:] = 0.0
+    block.since[:] = 0
+    for row in range(3):
+        block.glucose[row * WIDTH : (row + 1) * WIDTH] = initial[row]
+    block.now[:] = initial[2] / p.Vg
+    block.mean[:] = initial[2] / p.Vg
+
+
+@kernel(fastmath=FUSED)
+def insulin_action(tables: Responses, points: int, active: int, first: int, block: Block) -> None:
+    """Insulin action over one window, by superposition of the boluses given so far.
+
+    Four boluses go in one pass, so that a row is read and written once for them. Those still to
+    come count as just begun: a response is 0 at its start.
+
+    Args:
+        tables: What the lanes share.
+        points: Points in a window.
+        active: How many boluses have begun.
+        first: The point of the tables at which this window begins.
+        block: Its rows `use` and `make` are written.
+    """
+    use, make, rates, since = block.use, block.make, block.rates, block.since
+    on_use, on_make = tables.bolus_use, tables.bolus_make
+    lanes = np.uint64(block.now.size)
+    for k in range(points + 1):
+        row = np.uint64(k) * ROW
+        basal_use, basal_make = tables.basal_use[first + k], tables.basal_make[first + k]
+        for lane in range(lanes):
+            use[row + lane] = basal_use
+        for lane in range(lanes):
+            make[row + lane] = basal_make
+        for bolus in range(active):
+            since[bolus] = first + k - points * tables.windows[bolus]
+        for bolus in range(0, active, 4):
+            a, b, c, d = since[bolus], since[bolus + 1], since[bolus + 2], since[bolus + 3]
+            use_a, use_b, use_c, use_d = on_use[a], on_use[b], on_use[c], on_use[d]
+            make_a, make_b, make_c, make_d = on_make[a], on_make[b], on_make[c], on_make[d]
+            given = np.uint64(bolus) * ROW
+            for lane in range(lanes):
+                rate_a, rate_b = rates[given + lane], rates[given + ROW + lane]
+                rate_c, rate_d = rates[given + TWO_ROWS + lane], rates[given + THREE_ROWS + lane]
+                use[row + lane] += rate_a * use_a + rate_b * use_b + rate_c * use_c + rate_d * use_d
+                make[row + lane] += (
+                    rate_a * make_a + rate_b * make_b + rate_c * make_c + rate_d * make_d
+                )
+
+
+@kernel(fastmath=FUSED)
+def glucose_slope(
+    glucose: tuple[float, float, float], use: float, make: float, appearance: float, p: Physiology
+) -> tuple[float, float, float]:
+    """States 3, 4 and 12 of `model.slope`, given insulin action and the appearance of meals."""
+    plasma, tissue, skin = glucose
+    production = p.kp1 - p.kp2 * plasma - p.kp3 * make
+    production = production if production > 0 else 0.0
+    excess = plasma - p.ke2
+    excretion = p.ke1 * excess if excess > 0 else 0.0
+    exchange = p.k1 * plasma - p.k2 * tissue
+    utilisation = (p.Vm0 + p.Vmx * use) * tissue / (p.Km0 + tissue)
+    d_plasma = production + appearance - p.Fsnc - excretion - exchange
+    d_tissue = exchange - utilisation
+    d_skin = p.ksc * (plasma - skin)
+    return (
+        d_plasma if plasma >= 0 else 0.0,
+        d_tissue if tissue >= 0 else 0.0,
+        d_skin if skin >= 0 else 0.0,
+    )
+
+
+@kernel(fastmath=FUSED)
+def advance_step(
+    glucose: Array,
+    use: Array,
+    make: Array,
+    k: int,
+    appearance: tuple[float, float, float],
+    p: Physiology,
+) -> None:
+    """One classical Runge-Kutta step, from point k of the window to k + 2, for all lanes of a
+    block.
+
+    Args:
+        glucose: As in `Block`; updated.
+        use: As in `Block`.
+        make: As in `Block`.
+        k: Where in the window the step begins.
+        appearance: Of meals at points k, k + 1 and k + 2, mg/kg/min.
+        p: The patient's parameters.
+    """
+    h, row = STEP, np.uint64(k) * ROW
+    start, middle, end = appearance
+    for lane in range(np.uint64(glucose.size // 3)):
+        x, y, z = glucose[lane], glucose[lane + ROW], glucose[lane + TWO_ROWS]
+        x1, y1, z1 = glucose_slope((x, y, z), use[row + lane], make[row + lane], start, p)
+        u, m = use[row + ROW + lane], make[row + ROW + lane]
+        half = (x + h / 2 * x1, y + h / 2 * y1, z + h / 2 * z1)
+        x2, y2, z2 = glucose_slope(half, u, m, middle, p)
+        half = (x + h / 2 * x2, y + h / 2 * y2, z + h / 2 * z2)
+        x3, y3, z3 = glucose_slope(half, u, m, middle, p)
+        u, m = use[row + TWO_ROWS + lane], make[row + TWO_ROWS + lane]
+        x4, y4, z4 = glucose_slope((x + h * x3, y + h * y3, z + h * z3), u, m, end, p)
+        x += h / 6 * (x1 + 2 * x2 + 2 * x3 + x4)
+        y += h / 6 * (y1 + 2 * y2 + 2 * y3 + y4)
+        z += h / 6 * (z1 + 2 * z2 + 2 * z3 + z4)
+        glucose[lane] = x if x >= 0 else FROZEN
+        glucose[lane + ROW] = y if y >= 0 else FROZEN
+        glucose[lane + TWO_ROWS] = z if z >= 0 else FROZEN
+
+
+@kernel(fastmath=FUSED)
+def advance_window(block: Block, meals: Array, first: int, points: int, p: Physiology) -> None:
+    """Advance a block by one window; leaves BG at its two ends and its mean over the minutes in
+    `block`.
+
+    Args:
+        block: Insulin action in place.
+        meals: Appearance of meals at all points of the run, mg/kg/min.
+        first: The point at which the window begins.
+        points: Points in a window.
+        p: The patient's parameters.
+    """
+    glucose, before, now, mean = block.glucose, block.before, block.now, block.mean
+    use, make = block.use, block.make
+    for lane in range(np.uint64(mean.size)):
+        before[lane], mean[lane] = now[lane], 0.0
+    for k in range(0, points, 2):
+        appearance = (meals[first + k], meals[first + k + 1], meals[first + k + 2])
+        advance_step(glucose, use, make, k, appearance, p)
+        if (k + 2) % POINTS == 0:
+            for lane in range(np.uint64(mean.size)):
+                mean[lane] += glucose[lane + TWO_ROWS]
+    for lane in range(np.uint64(mean.size)):
+        mean[lane] *= POINTS / (points * p.Vg)
+        now[lane] = glucose[lane + TWO_ROWS] / p.Vg
+
+
+@kernel
+def run_lanes(p: Physiology, initial: Array, tables: Responses, loop: ClosedLoop) -> None:
+    """Simulate every lane of one patient and scenario.
+
+    Args:
+        p: The patient's parameters.
+        initial: Glucose in plasma, in tissue and under the skin at minute 0, mg/kg, (3,).
+        tables: What the lanes share.
+        loop: The lanes; their results are written.
+    """
+    bg, instant, rates = loop.bg, loop.instant, loop.rates
+    n_lanes, n_samples = bg.shape
+    n_boluses, points = tables.windows.size, POINTS * loop.window
+    block = new_block(n_boluses, points)
+    for first in range(0, n_lanes, WIDTH):
+        used, active = min(WIDTH, n_lanes - first), 0
+        start_block(block, initial, p)
+        for lane in range(used):
+            bg[first + lane, 0] = instant[first + lane, 0] = block.now[lane]
+        for step in range(n_samples - 1):
+            if active < n_boluses and tables.windows[active] == step:
+                for lane in range(used):
+                    i = first + lane
+                    seen = Seen(block.before[lane], block.now[lane], block.mean[lane])
+                    rate = bolus_rate(loop, i, active, tables.grams[active], seen)
+                    rates[i, active] = block.rates[active * WIDTH + lane] = rate
+                active += 1
+            insulin_action(tables, points, active, points * step, block)
+            advance_window(block, tables.appearance, points * step, points, p)
+            for lane in range(used):
+                bg[first + lane, step + 1] = block.mean[lane]
+                instant[first + lane, step + 1] = block.now[lane]

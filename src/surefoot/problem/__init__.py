@@ -1,0 +1,1 @@
+"""The problem: arms, perturbations, pairs, features, and how people write them."""

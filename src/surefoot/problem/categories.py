@@ -1,0 +1,184 @@
+"""Parameters whose values are words or truth values, and the numbers that stand for them.
+
+Pairs are numbers everywhere else. The number of a word is its place in the list of its parameter's
+values; what needs an order or a distance sees a column of 0 and 1 for each value instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from surefoot.arrays import Array
+from surefoot.errors import InputError
+from surefoot.problem.literals import exact_number, number_from_text
+
+Value = float | str | bool
+Categories = Mapping[str, Sequence[str | bool]]  # the values of parameters, by name
+Category = tuple[str | bool, ...]  # the values of a parameter, in the order of their numbers
+TRUTH: Category = (False, True)
+TRUTHS = {"false": False, "true": True}  # as texts write them
+NO_WORDS = {*TRUTHS, "na", "nan", "null", "inf", "infinity"}
+
+
+class Coding:
+    """How the numbers of a problem's parameters stand for their values.
+
+    Attributes:
+        names: of all parameters, in the order of their columns.
+        categories: the values of those that are no numbers, by name.
+    """
+
+    def __init__(self, names: Sequence[str], categories: Categories) -> None:
+        unknown = [name for name in categories if name not in names]
+        if unknown:
+            raise InputError(
+                f"categories has {unknown[0]!r}, but the parameters are {list(names)}: "
+                "use their names"
+            )
+        self.names = list(names)
+        self.categories = {
+            name: _distinct(categories[name], name) for name in names if name in categories
+        }
+        self._columns = {self.names.index(name): own for name, own in self.categories.items()}
+
+    def check(self, numbers: Array) -> None:
+        """Refuse numbers that stand for no value.
+
+        Args:
+            numbers: (n_rows, n_parameters).
+        """
+        for column, own in self._columns.items():
+            given = numbers[:, column]
+            wrong = given[~np.isin(given, np.arange(len(own)))]
+            if len(wrong):
+                raise InputError(
+                    f"parameter {self.names[column]!r} holds {wrong[0]:g}, which stands for none "
+                    f"of its {len(own)} values: give their numbers, 0 for the first"
+                )
+
+    def values(self, numbers: Array) -> dict[str, Value]:
+        """What (n_parameters,) numbers stand for, by name."""
+        row: list[Value] = numbers.tolist()
+        for column, own in self._columns.items():
+            row[column] = own[int(numbers[column])]
+        return dict(zip(self.names, row, strict=True))
+
+    def column(self, numbers: Array, column: int) -> Sequence[Value] | Array:
+        """What one column of (n_rows, n_parameters) numbers stands for."""
+        own = self._columns.get(column)
+        given = numbers[:, column]
+        return given if own is None else [own[int(number)] for number in given]
+
+    def expanded(self, numbers: Array) -> Array:
+        """(n_rows, n_columns) numbers that can be added and compared: one column for each value of
+        a category, 1 where it is that one.
+        """
+        if not self._columns:
+            return numbers
+        return np.column_stack([self._expanded(numbers, k) for k in range(len(self.names))])
+
+    @property
+    def expanded_names(self) -> list[str]:
+        """A name for each column of `expanded`."""
+        return [
+            label
+            for name in self.names
+            for label in (
+                [f"{name}={written(value)}" for value in self.categories[name]]
+                if name in self.categories
+                else [name]
+            )
+        ]
+
+    @property
+    def numeric(self) -> list[int]:
+        """The columns that are numbers."""
+        return [k for k in range(len(self.names)) if k not in self._columns]
+
+    def _expanded(self, numbers: Array, column: int) -> Array:
+        own, given = self._columns.get(column), numbers[:, [column]]
+        return given if own is None else (given == np.arange(len(own))).astype(np.float64)
+
+
+class Reader:
+    """Reads the values of one parameter, one after another; the first says of what kind they are.
+
+    Attributes:
+        category: the values so far, if they are words or truth values; None for numbers.
+    """
+
+    def __init__(self, first: Any) -> None:
+        self.category: Category | None = None
+        if isinstance(first, bool):
+            self.category = TRUTH
+        elif isinstance(first, str):
+            self.category = ()
+
+    def number(self, value: Any) -> float:
+        """The number that stands for the value, or an error if it is of another kind."""
+        if self.category is None:
+            return exact_number(value)
+        if self.category == TRUTH:
+            return float(_truth(value))
+        word = _word(value)
+        if word not in self.category:
+            self.category = (*self.category, word)
+        return float(self.category.index(word))
+
+    def read(self, values: Sequence[Any], place: str, first: int = 0) -> list[float]:
+        """The numbers of all values; an error says at which place, from `first`, its value
+        stands.
+        """
+        numbers = []
+        for k, value in enumerate(values, start=first):
+            try:
+                numbers.append(self.number(value))
+            except InputError as error:
+                raise InputError(f"{place} {k}: {error}") from None
+        return numbers
+
+
+def typed(fields: Sequence[str]) -> list[Any]:
+    """The fields of one column of a table: numbers, truth values or words, by the first of them."""
+    texts = [field.strip() for field in fields]
+    if not texts or texts[0].lower() in TRUTHS:
+        return [TRUTHS.get(text.lower(), text) for text in texts]
+    return texts if texts[0][:1].isalpha() else [number_from_text(text) for text in texts]
+
+
+def written(value: Value, style: str = "") -> str:
+    """A value as text: numbers in the given style, truth values as in TOML and JSON."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else f"{float(value):{style}}"
+
+
+def _distinct(values: Sequence[Any], name: str) -> Category:
+    own = tuple(values)
+    if own != TRUTH:
+        for value in own:
+            _word(value)
+    if len(set(own)) < len(own) or not own:
+        raise InputError(f"category {name!r} has the values {list(own)}: give each once")
+    return own
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{value!r:.60} is neither true nor false, as the values before it are")
+    return value
+
+
+def _word(value: Any) -> str:
+    """A text that cannot be taken for anything but a word."""
+    if not isinstance(value, str):
+        raise InputError(f"{value!r:.60} is not a word in quotes, as the values before it are")
+    if not value[:1].isalpha() or value != value.strip() or value.lower() in NO_WORDS:
+        raise InputError(
+            f"{value!r:.60} is neither a number nor a word: write numbers, true and false without "
+            "quotes; words begin with a letter, such as 'v2'"
+        )
+    return value

@@ -1,0 +1,234 @@
+"""From what a caller gives to pairs grouped by arm: every input is checked here, once."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from surefoot.arrays import Array, IntArray
+from surefoot.errors import InputError, SurefootWarning
+from surefoot.problem.categories import Categories, Coding
+
+Names = Sequence[str] | None
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The names that a caller gave; None where things are to be numbered."""
+
+    arms: Names = None
+    perturbations: Names = None
+    parameters: Names = None
+    categories: Categories | None = None
+
+
+def finite(values: ArrayLike, what: str) -> Array:
+    """A copy as an array of finite numbers; anything else is refused by the name of `what`."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} is not an array of numbers: {values!r:.80}") from None
+    if not np.isfinite(array).all():
+        place = np.argwhere(~np.isfinite(array))[0]
+        axes = ("row", "column") if array.ndim > 1 else ("entry",)
+        where = ", ".join(f"{axis} {i}" for axis, i in zip(axes, place.tolist(), strict=False))
+        at = f" at {where}" if where else ""
+        raise InputError(
+            f"{what} holds {array[tuple(place)]}{at}: replace or remove it; every "
+            f"entry must be finite"
+        )
+    return array
+
+
+def matrix(
+    values: ArrayLike, what: str, empty: str = "give at least one row and one column"
+) -> Array:
+    """`finite` with rows and columns; `empty` says what to do where there are none."""
+    array = finite(values, what)
+    if array.size == 0:
+        raise InputError(f"{what} is empty (shape {array.shape}): {empty}")
+    if array.ndim != 2:
+        raise InputError(
+            f"{what} has shape {array.shape}: give a two-dimensional array, one row for each"
+        )
+    return array
+
+
+def perturbed(arms: Array, perturbations: Sequence[ArrayLike]) -> list[Array]:
+    """For each arm x the rows x − y, one for each of its perturbations y."""
+    if len(perturbations) != len(arms):
+        raise InputError(
+            f"perturbations has {len(perturbations)} entries, but there are {len(arms)} arms: "
+            "give one array of perturbations for each arm"
+        )
+    groups = []
+    for number, (arm, given) in enumerate(zip(arms, perturbations, strict=True)):
+        own = matrix(
+            given,
+            f"perturbations[{number}]",
+            empty="give it at least one row (zeros: no perturbation)",
+        )
+        if own.shape[1] != arms.shape[1]:
+            raise InputError(
+                f"perturbations[{number}] has {own.shape[1]} columns, but arms have "
+                f"{arms.shape[1]}: a perturbation y is subtracted from its arm x, so "
+                f"give them equal columns"
+            )
+        groups.append(arm - own)
+    return groups
+
+
+def nominal_arms(given: ArrayLike | None, coding: Coding, n_arms: int) -> Array | None:
+    """(n_arms, n_parameters) the arms as nothing goes wrong, where they are known."""
+    if given is None:
+        return None
+    arms = matrix(given, "arms")
+    if arms.shape != (n_arms, len(coding.names)):
+        raise InputError(
+            f"arms have shape {arms.shape}, but the problem has {n_arms} arms of "
+            f"{len(coding.names)} parameters: give one row for each arm"
+        )
+    coding.check(arms)
+    return arms
+
+
+def box_corners(radii: ArrayLike, shape: tuple[int, ...]) -> list[Array]:
+    """For each arm the (2^k, n_parameters) corners of a box about 0 with k positive sides."""
+    given = finite(radii, "radii")
+    try:
+        radius = np.broadcast_to(given, shape)
+    except ValueError:
+        raise InputError(
+            f"radii of shape {given.shape} do not fit arms of shape {shape}: give one number, one "
+            "for each parameter, or one for each parameter of each arm"
+        ) from None
+    if (radius < 0).any():
+        raise InputError(f"radii must be ≥ 0, the smallest given is {radius.min():g}")
+    corners_an_arm = 2 ** int((radius > 0).sum(axis=1).max())
+    require_memory(shape[0] * corners_an_arm, shape[1], "corners of the boxes")
+    sides = [[(-r, r) if r > 0 else (0.0,) for r in row] for row in radius]
+    return [np.array(list(itertools.product(*box))) for box in sides]
+
+
+def arm_numbers(arm_of_pair: ArrayLike, n_pairs: int) -> NDArray[Any]:
+    """(n_pairs,) whole numbers that use each of 0, 1, …, n_arms − 1."""
+    arm = np.asarray(arm_of_pair)
+    if arm.shape != (n_pairs,):
+        raise InputError(
+            f"arm_of_pair has shape {arm.shape}, but there are {n_pairs} pairs: give "
+            f"one arm number a pair"
+        )
+    if not np.issubdtype(arm.dtype, np.integer):
+        raise InputError(
+            f"arm_of_pair has type {arm.dtype}: give whole numbers, 0 for the first arm"
+        )
+    present = np.unique(arm)
+    if present[0] != 0 or present[-1] != len(present) - 1:
+        missing = np.setdiff1d(np.arange(len(present)), present)[:5].tolist()
+        wrong = f"it holds {present[0]}" if present[0] < 0 else f"none for arms {missing}"
+        raise InputError(f"arm_of_pair must number the arms 0, 1, 2, … without holes: {wrong}")
+    return arm
+
+
+def names_for(given: Names, count: int, what: str) -> list[str]:
+    """The names given, all different, or "arm 0", "arm 1", … where `what` is "arm"."""
+    if given is None:
+        return [f"{what} {k}" for k in range(count)]
+    names = [str(name) for name in given]
+    if len(names) != count:
+        raise InputError(f"{len(names)} {what} names were given for {count} {what}s: give one each")
+    if len(set(names)) != count:
+        twice, _ = Counter(names).most_common(1)[0]
+        raise InputError(f"the {what} name {twice!r} stands twice: {what} names must differ")
+    return names
+
+
+def joined(names: Sequence[Sequence[str]], groups: list[Array]) -> list[str]:
+    """The names of all arms' perturbations, one after another."""
+    if [len(group) for group in names] != [len(group) for group in groups]:
+        raise InputError(
+            f"perturbation_names has {[len(group) for group in names][:10]} names for arms with "
+            f"{[len(group) for group in groups][:10]} perturbations: give one name "
+            f"for each perturbation of each arm"
+        )
+    return [name for group in names for name in group]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Pairs sorted by arm, with duplicates within an arm merged.
+
+    Attributes:
+        parameters: (n_pairs, n_parameters).
+        offsets: (n_arms + 1,) where each arm's pairs begin.
+        perturbation_names: one per pair.
+    """
+
+    parameters: Array
+    offsets: IntArray
+    perturbation_names: list[str]
+
+
+def grouped_by_arm(
+    parameters: Array, arm: NDArray[Any], arm_names: list[str], perturbation_names: Names
+) -> Grouped:
+    """Sort pairs by arm, keeping their order within it, and merge equal pairs of one arm."""
+    if perturbation_names is not None and len(perturbation_names) != len(parameters):
+        raise InputError(
+            f"{len(perturbation_names)} perturbation names were given for "
+            f"{len(parameters)} pairs: give one each"
+        )
+    keyed = np.column_stack([arm, parameters + 0.0])  # + 0.0 turns -0.0 into 0.0
+    _, first = np.unique(keyed, axis=0, return_index=True)
+    if len(first) < len(parameters):
+        repeated = sorted(set(range(len(parameters))) - set(first.tolist()))
+        warnings.warn(
+            f"{len(repeated)} pairs repeat another pair of the same arm and were merged; the first "
+            f"is row {repeated[0]} (arm {arm_names[int(arm[repeated[0]])]!r})",
+            SurefootWarning,
+            stacklevel=4,  # whoever called RobustProblem
+        )
+    keep = np.sort(first)
+    order = keep[np.argsort(arm[keep], kind="stable")]
+    sizes = np.bincount(arm[order], minlength=len(arm_names))
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    if perturbation_names is not None:
+        names = [str(perturbation_names[i]) for i in order]
+    else:
+        names = [f"perturbation {k}" for size in sizes for k in range(size)]
+    return Grouped(parameters[order], offsets, names)
+
+
+def refuse_twin_arms(features: Array, offsets: IntArray, names: list[str]) -> None:
+    """No two arms may have the same pairs."""
+    rows = np.ascontiguousarray(features + 0.0)  # −0 is 0
+    cells = rows.view(f"V{rows.shape[1] * rows.itemsize}").ravel().tolist()
+    seen: dict[frozenset[bytes], int] = {}
+    for arm in range(len(offsets) - 1):
+        key = frozenset(cells[offsets[arm] : offsets[arm + 1]])
+        if key in seen:
+            raise InputError(
+                f"arms {names[seen[key]]!r} and {names[arm]!r} have identical pairs, so no number "
+                "of pulls can tell them apart: remove one of them"
+            )
+        seen[key] = arm
+
+
+def require_memory(rows: int, columns: int, what: str) -> None:
+    """Refuse what would take more than a quarter of the machine's memory, before it is built."""
+    needed = 8 * rows * columns
+    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > available / 4:
+        raise InputError(
+            f"the {what} are {rows} × {columns} numbers, {min(needed, 2**80) / 2**30:.1f} GiB, "
+            f"too large for this machine's "
+            f"{available / 2**30:.1f} GiB: give fewer arms or perturbations, or fewer features"
+        )

@@ -1,0 +1,293 @@
+"""RobustProblem: arms, what may go wrong with each, and the grouped pairs of the two."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from surefoot.arrays import Array
+from surefoot.errors import InputError
+from surefoot.problem.categories import Categories, Coding, Value
+from surefoot.problem.features import FeatureMap, Function, feature_map, map_from_file
+from surefoot.problem.grouping import (
+    Labels,
+    Names,
+    arm_numbers,
+    box_corners,
+    grouped_by_arm,
+    joined,
+    matrix,
+    names_for,
+    nominal_arms,
+    perturbed,
+    refuse_twin_arms,
+    require_memory,
+)
+from surefoot.problem.linear_rewards import LinearRewards
+from surefoot.problem.portable import Portable, from_json
+from surefoot.problem.span import basis_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+INNER = 1  # values between the ends, without which every value is at one
+
+
+class RobustProblem(LinearRewards):
+    """A finite list of arms, each with a finite list of perturbations; a pair is z = x − y.
+
+    All pairs stand in one array grouped by arm: arm `a` owns `pairs[offsets[a]:offsets[a + 1]]`.
+
+    Attributes:
+        parameters: (n_pairs, n_parameters) what is simulated: the perturbed arm x − y. Numbers
+            stand for words and truth values; `coding` says for which.
+        features: (n_pairs, n_features) the feature map's image of the parameters.
+        pairs: (n_pairs, dimension) the features in a basis of their span, so of full column rank.
+        basis: (n_features, dimension) with `pairs = features @ basis`.
+        offsets: (n_arms + 1,) where each arm's pairs begin.
+        arms: (n_arms, n_parameters) the arms as nothing goes wrong; None if only their pairs are
+            known.
+        coding: what the numbers of parameters and arms stand for.
+    """
+
+    arms: Array | None
+
+    def __init__(
+        self,
+        arms: ArrayLike,
+        perturbations: Sequence[ArrayLike],
+        *,
+        features: str | Function = "given",
+        arm_names: Names = None,
+        perturbation_names: Sequence[Sequence[str]] | None = None,
+        parameter_names: Names = None,
+    ) -> None:
+        nominal = matrix(arms, "arms")
+        groups = perturbed(nominal, perturbations)
+        names = None if perturbation_names is None else joined(perturbation_names, groups)
+        self._build(
+            np.concatenate(groups),
+            np.repeat(np.arange(len(groups)), [len(group) for group in groups]),
+            feature_map(features),
+            Labels(arm_names, names, parameter_names),
+        )
+        self.arms = nominal
+
+    @classmethod
+    def from_pairs(
+        cls,
+        pairs: ArrayLike,
+        arm_of_pair: ArrayLike,
+        *,
+        features: str | Function = "given",
+        arm_names: Names = None,
+        perturbation_names: Names = None,
+        parameter_names: Names = None,
+        categories: Categories | None = None,
+        arms: ArrayLike | None = None,
+    ) -> RobustProblem:
+        """A problem from its pairs: any feature map φ(arm, perturbation) works, not only x − y.
+
+        Args:
+            pairs: (n_pairs, n_parameters), in any order.
+            arm_of_pair: (n_pairs,) which arm owns each pair, numbered from 0 without holes.
+            categories: the values of parameters that are no numbers, by name: in `pairs`, 0 stands
+                for the first of them.
+            arms: (n_arms, n_parameters) the arms as nothing goes wrong, if they are known.
+        """
+        parameters = matrix(pairs, "pairs")
+        arm = arm_numbers(arm_of_pair, len(parameters))
+        problem = cls.__new__(cls)
+        labels = Labels(arm_names, perturbation_names, parameter_names, categories)
+        problem._build(parameters, arm, feature_map(features), labels)
+        problem.arms = nominal_arms(arms, problem.coding, problem.n_arms)
+        return problem
+
+    @classmethod
+    def from_lists(
+        cls,
+        arms: Sequence[Mapping[str, Value]],
+        perturbations: Sequence[Mapping[str, Value]] | None = None,
+        *,
+        environment: Mapping[str, Value] | None = None,
+        features: str | Function = "linear",
+    ) -> RobustProblem:
+        """A problem from named values, as a configuration file writes them.
+
+        Args:
+            arms: one entry per arm: numbers, words or truth values by the name of their parameter,
+                and perhaps `name`.
+            perturbations: one entry for each: a number is added to the arm's own, "-10%" changes it
+                by a share, a word or truth value replaces it. Perhaps `name`, and `arm` for one
+                arm alone. None: nothing goes wrong.
+            environment: parameters that no arm chooses, as they are if nothing goes wrong.
+        """
+        from surefoot.problem.tables import lists
+
+        return lists.problem_from_lists(arms, perturbations, environment or {}, features)
+
+    @classmethod
+    def from_boxes(
+        cls,
+        arms: ArrayLike,
+        radii: ArrayLike,
+        *,
+        features: str | Function = "given",
+        arm_names: Names = None,
+        parameter_names: Names = None,
+    ) -> RobustProblem:
+        """Perturbations are the corners of a box round each arm: exact for linear rewards.
+
+        A linear function is smallest over a box at one of its corners, so the corners lose nothing.
+
+        Args:
+            arms: (n_arms, n_parameters).
+            radii: half-widths, broadcast to the shape of arms; 0 where a parameter cannot err.
+        """
+        arm_array = matrix(arms, "arms")
+        corners = box_corners(radii, arm_array.shape)
+        return cls(
+            arm_array,
+            corners,
+            features=features,
+            arm_names=arm_names,
+            parameter_names=parameter_names,
+        )
+
+    def _build(
+        self, parameters: Array, arm: NDArray[Any], features: FeatureMap, labels: Labels
+    ) -> None:
+        require_memory(parameters.shape[0], parameters.shape[1], "pairs")
+        self.arm_names = names_for(labels.arms, int(arm.max()) + 1, "arm")
+        self.parameter_names = names_for(labels.parameters, parameters.shape[1], "parameter")
+        self.coding = Coding(self.parameter_names, labels.categories or {})
+        self.coding.check(parameters)
+        grouped = grouped_by_arm(parameters, arm, self.arm_names, labels.perturbations)
+        self.parameters, self.offsets = grouped.parameters, grouped.offsets
+        self.perturbation_names = grouped.perturbation_names
+        columns = self.coding.expanded_names
+        width = features.width(self.n_pairs, len(columns))
+        require_memory(self.n_pairs, width, f"{features.kind} features")
+        self.features = matrix(features.image(self.coding.expanded(self.parameters)), "features")
+        if len(self.features) != self.n_pairs:
+            raise InputError(
+                f"the feature map gave {len(self.features)} rows for {self.n_pairs} "
+                f"pairs: it must give one row per pair"
+            )
+        self.arms = None
+        self.feature_map = features.settled(self.features)
+        self.feature_names = features.names(columns, self.features.shape[1])
+        self.basis = basis_of(self.features)
+        full_rank = self.basis.shape[0] == self.basis.shape[1]
+        self.pairs = self.features if full_rank else self.features @ self.basis
+        for array in (self.parameters, self.offsets, self.features, self.pairs, self.basis):
+            array.flags.writeable = False
+        refuse_twin_arms(self.features, self.offsets, self.arm_names)
+
+    @property
+    def feature_kind(self) -> str:
+        """The name of the feature map; "custom" for a function of the caller's own."""
+        return self.feature_map.kind
+
+    def edges_of(self, arm: int) -> list[str]:
+        """The parameters of which the arm has the smallest or the largest value, where arms are all
+        combinations of values: beyond them may be a better one.
+        """
+        if self.arms is None:
+            return []
+        values = [np.unique(column) for column in self.arms.T]
+        if math.prod(len(own) for own in values) != self.n_arms:
+            return []
+        return [
+            name
+            for name, own, value in zip(self.parameter_names, values, self.arms[arm], strict=True)
+            if name not in self.coding.categories
+            and len(own) >= INNER + 2
+            and value in (own[0], own[-1])
+        ]
+
+    def describe_pair(self, pair: int) -> dict[str, Any]:
+        """One pair in words: names and parameters."""
+        arm = int(self.arm_of_pair[pair])
+        return {
+            "arm": self.arm_names[arm],
+            "perturbation": self.perturbation_names[pair],
+            **self.values_of(pair),
+        }
+
+    def values_of(self, pair: int) -> dict[str, Value]:
+        """What is simulated at a pair, by name."""
+        return self.coding.values(self.parameters[pair])
+
+    def nominal_values(self, arm: int) -> dict[str, Value] | None:
+        """The arm as nothing goes wrong, by name; None if only its pairs are known."""
+        return None if self.arms is None else self.coding.values(self.arms[arm])
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per pair: arm, perturbation, parameters."""
+        from surefoot.problem.tables import frames
+
+        return frames.problem_to_frame(self)
+
+    @classmethod
+    def from_frame(
+        cls, frame: pd.DataFrame, *, features: str | Function = "given"
+    ) -> RobustProblem:
+        """A problem from a table: columns `arm`, optionally `perturbation`, one per parameter."""
+        from surefoot.problem.tables import frames
+
+        return frames.problem_from_frame(frame, features)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write `to_frame()` as CSV, exact to the last bit."""
+        self.to_frame().to_csv(path, index=False)
+
+    @classmethod
+    def from_csv(cls, path: str | Path, *, features: str | Function = "given") -> RobustProblem:
+        """Read what `to_csv` wrote, or any table that `from_frame` takes."""
+        from surefoot.problem.tables import frames
+
+        return cls.from_frame(frames.read_csv(path), features=features)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything needed to rebuild the problem to the bit, as plain lists for JSON."""
+        categories = {name: list(own) for name, own in self.coding.categories.items()}
+        return {
+            "parameters": self.parameters.tolist(),
+            "offsets": self.offsets.tolist(),
+            "features": self.feature_map.to_file(),
+            "arm_names": self.arm_names,
+            "perturbation_names": self.perturbation_names,
+            "parameter_names": self.parameter_names,
+            **({"categories": categories} if categories else {}),
+            **({} if self.arms is None else {"arms": self.arms.tolist()}),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> RobustProblem:
+        """Rebuild what `to_dict` described."""
+        told = Portable.from_dict(data)
+        problem = cls.__new__(cls)
+        problem._build(told.parameters, told.arm, map_from_file(told.features), told.labels)
+        problem.arms = nominal_arms(told.arms, problem.coding, problem.n_arms)
+        return problem
+
+    def to_json(self) -> str:
+        """`to_dict()` as JSON text."""
+        return json.dumps(self.to_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> RobustProblem:
+        """Rebuild what `to_json` wrote."""
+        return cls.from_dict(from_json(text))
+
+    def __repr__(self) -> str:
+        size = f"{self.n_arms} arms, {self.n_pairs} pairs, dimension {self.dimension}"
+        return f"RobustProblem({size}, features {self.feature_kind!r})"

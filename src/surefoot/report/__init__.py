@@ -1,6 +1,0 @@
-"""A result or a study as one HTML file that opens without the internet."""
-
-from surefoot.report.notebook import notebook_summary
-from surefoot.report.page import result_page, study_page
-
-__all__ = ["notebook_summary", "result_page", "study_page"]

@@ -1,0 +1,1 @@
+"""Before a study: pilots, plans and forecasts."""

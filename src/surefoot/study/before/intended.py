@@ -1,0 +1,133 @@
+"""A study that might be made: what is known of its noise, and what can be simulated of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from surefoot.algorithms import Algorithm, Settings, algorithm_from
+from surefoot.arrays import Array
+from surefoot.errors import InputError
+from surefoot.noise import Gaussian
+from surefoot.problem.problem import RobustProblem
+from surefoot.study.before.pilot import Pilot
+
+ALTERNATIVES = ("robust-rage", "robust-static")
+LEAVE_OUT = ("robust-rage",)  # compares every pair with every arm, in memory and time alike
+MOST_COMPARISONS = 4_000_000  # of a pair with an arm, times the dimension: seconds for each run
+MOST_PAIRS = 200_000  # a simulated study of more takes minutes
+
+
+@dataclass(frozen=True, eq=False)
+class IntendedStudy:
+    """A study that might be made.
+
+    Attributes:
+        pilot: what a few pulls said about the noise, if there are any.
+        workers: how many pulls run at the same time.
+        compare: whether other algorithms that trust the same model are simulated too.
+    """
+
+    problem: RobustProblem
+    settings: Settings
+    algorithm: Algorithm
+    pilot: Pilot | None = None
+    workers: int = 1
+    compare: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a problem on which simulated studies take too long."""
+        problem, name = self.problem, self.algorithm.name
+        if problem.n_arms < 2:
+            raise InputError("the problem has a single arm: nothing has to be pulled")
+        if problem.n_pairs > MOST_PAIRS:
+            raise InputError(
+                f"a plan simulates whole studies, which takes too long with {problem.n_pairs:,} "
+                f"pairs: plan for a part of at most {MOST_PAIRS:,}, such as every tenth arm"
+            )
+        if self.settings.objective == "guess":
+            raise InputError(
+                'objective = "guess" spends the budget it is given, no more and no less, so there '
+                "is nothing to plan: `surefoot macroreplicate` says how often such a guess is right"
+            )
+        if not self.algorithm.stops_by_itself:
+            raise InputError(
+                f"{name!r} spends the budget it is given, no more and no less, so there is nothing "
+                'to plan: choose algorithm = "prime" to see what a certificate costs'
+            )
+        if name in left_out(problem):
+            raise InputError(
+                f"{name!r} compares every pair with every arm, too much for "
+                f'{problem.n_pairs:,} pairs and {problem.n_arms:,} arms: choose algorithm = "prime"'
+            )
+
+    @property
+    def knows_unit(self) -> bool:
+        """Whether the noise is known in the unit of the rewards, so that a tolerance can count."""
+        return self.settings.noise.known or self.pilot is not None
+
+    @property
+    def scales(self) -> Array:
+        """(n_pairs,) of the noise: as given, as the pilot says, or 1."""
+        if self.settings.noise.known:
+            return self.settings.noise.scales(self.problem.n_pairs)
+        if self.pilot is None:
+            return np.ones(self.problem.n_pairs)
+        return self.pilot.scales(self.problem.n_pairs)
+
+    @property
+    def typical(self) -> float:
+        """The noise in which gaps are measured."""
+        return float(np.mean(self.scales))
+
+    def contestants(self) -> dict[str, tuple[Algorithm, Settings]]:
+        """What is simulated, by name: the study's own algorithm first."""
+        own = {self.algorithm.name: (self.algorithm, self._simulated())}
+        if self.settings.parallel > 1:
+            small = replace(self._simulated(), parallel=1)
+            own[f"{self.algorithm.name}, parallel 1"] = (self.algorithm, small)
+        if not self.compare or not self.settings.modelled:
+            return own
+        known = Settings(
+            delta=self.settings.delta,
+            noise=Gaussian(self.scales),
+            misfit=0.0,
+            on_misfit="ignore",
+        )
+        others = [name for name in ALTERNATIVES if name not in left_out(self.problem)]
+        return own | {name: (algorithm_from(name), known) for name in others}
+
+    def _simulated(self) -> Settings:
+        """The study's settings, for rewards that are normal."""
+        settings = self.settings
+        return replace(
+            settings,
+            noise=Gaussian() if settings.noise.limits else settings.noise,
+            tolerance=settings.tolerance if self.knows_unit else 0.0,
+            misfit=settings.misfit if self.knows_unit or not settings.modelled else 0.0,
+            budget=None,
+            objective="certify",
+            on_misfit="ignore",
+        )
+
+
+def left_out(problem: RobustProblem) -> tuple[str, ...]:
+    """The algorithms that cannot be simulated on a problem of this size."""
+    comparisons = problem.n_pairs * problem.n_arms * problem.dimension
+    return LEAVE_OUT if comparisons > MOST_COMPARISONS else ()
+
+
+def unit_gap_theta(problem: RobustProblem, generator: np.random.Generator) -> Array:
+    """(dimension,) random, of robust gap 1; whitened, so that all directions count alike."""
+    whitening = np.linalg.pinv(problem.pairs) * np.sqrt(problem.n_pairs)
+    for _ in range(100):
+        theta = whitening @ generator.standard_normal(problem.n_pairs)
+        gap = problem.robust_gaps(theta).min()
+        if gap > 1e-6 * np.abs(theta).max():
+            return np.asarray(theta / gap)
+    raise InputError(
+        "two arms are best together for every parameter: remove arms whose pairs are "
+        "those of another"
+    )

@@ -1,0 +1,184 @@
+"""A few pulls before a study: how long they take, how noisy they are, and what that suggests.
+
+Nothing of it is stored or counts as evidence: pilots use random streams that no study uses.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.arrays import Array, IntArray
+from surefoot.errors import InputError
+from surefoot.problem.problem import RobustProblem
+from surefoot.study.before.rehearsal import reward_of
+from surefoot.study.pull import Pull, PullFactory
+
+SILENT = 1e-9  # a share of the variance below this is rounding: nothing is left to compare
+OF_PILOT = 2**62  # blocks from here on: no study has as many pulls
+
+
+@dataclass(frozen=True, eq=False)
+class Pilot:
+    """What a few pulls say.
+
+    Attributes:
+        pairs: (n_pulled,) the pairs that were pulled.
+        rewards: (n_blocks, n_pulled) with common random numbers in each row.
+        seconds: a pull takes on average.
+        repeatable: whether a pull that was made twice gave the same reward.
+    """
+
+    pairs: IntArray
+    rewards: Array
+    seconds: float
+    repeatable: bool = True
+
+    @property
+    def deviations(self) -> Array:
+        """(n_pulled,) standard deviations of single pulls."""
+        return np.asarray(np.sqrt((self._centred**2).sum(axis=0) / (len(self.rewards) - 1)))
+
+    @property
+    def _centred(self) -> Array:
+        """The rewards about their pairs' means; exactly 0 where they never differed."""
+        differ = np.ptp(self.rewards, axis=0) > 0
+        return np.asarray(np.where(differ, self.rewards - self.rewards.mean(axis=0), 0.0))
+
+    @property
+    def ratio(self) -> float:
+        """The largest standard deviation in the smallest; NaN if one of them is 0."""
+        smallest, largest = self.deviations.min(), self.deviations.max()
+        return float(largest / smallest) if smallest > 0 else math.nan
+
+    @property
+    def skewness(self) -> float:
+        """Of the rewards about their pairs' means, all pairs together; 0 without any noise."""
+        used = self.deviations > 0
+        scores = self._centred[:, used] / self.deviations[used]
+        return float((scores**3).mean()) if used.any() else 0.0
+
+    @property
+    def shared_variance(self) -> float:
+        """The variance of differences under common random numbers, in that of independent pulls:
+        the mean over all pairs of pairs; NaN without any noise.
+        """
+        centred = self._centred
+        covariance = centred.T @ centred / (len(centred) - 1)
+        own = np.diag(covariance)
+        above = np.triu_indices(len(own), 1)
+        alone = (own[:, None] + own)[above]
+        together = np.maximum(alone - 2 * covariance[above], 0.0)  # below it is rounding
+        used = alone > 0
+        return float((together[used] / alone[used]).mean()) if used.any() else math.nan
+
+    @property
+    def common_share(self) -> float:
+        """The share of the variance that common random numbers take out of differences, 0 to 1."""
+        left = self.shared_variance
+        return 0.0 if math.isnan(left) else float(np.clip(1 - left, 0.0, 0.999))
+
+    def scales(self, n_pairs: int) -> Array:
+        """(n_pairs,) standard deviations; those of pairs that were not tried are typical ones."""
+        if self.silent:
+            raise InputError(
+                "the pilot saw no noise at all: is the seed fixed? Use pull.rng(), pull.seed or "
+                "{seed}"
+            )
+        noisy = self.deviations > 0
+        scales = np.full(n_pairs, float(np.median(self.deviations[noisy])))
+        scales[self.pairs[noisy]] = self.deviations[noisy]
+        return scales
+
+    def to_json(self, problem: RobustProblem) -> str:
+        """As a file keeps it, with the names of the pairs."""
+        names = [list(problem.describe_pair(pair).values()) for pair in self.pairs.tolist()]
+        kept = {"pairs": names, "rewards": self.rewards.tolist(), "seconds": self.seconds}
+        return json.dumps(kept, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str, problem: RobustProblem) -> Pilot:
+        """Rebuild what `to_json` wrote, for a problem that has these pairs."""
+        places = {
+            tuple(problem.describe_pair(pair).values()): pair for pair in range(problem.n_pairs)
+        }
+        try:
+            kept = json.loads(text)
+            pairs = np.array([places[tuple(names)] for names in kept["pairs"]], dtype=np.int64)
+            found = cls(pairs, np.array(kept["rewards"], dtype=np.float64), float(kept["seconds"]))
+            if found.rewards.shape[1:] != pairs.shape or len(found.rewards) < 3:
+                raise ValueError
+        except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+            raise InputError(
+                "this is no pilot of these arms and perturbations: make one with `surefoot pilot`"
+            ) from None
+        return found
+
+    @property
+    def two_values(self) -> bool:
+        """Whether rewards were 0 or 1 alone, as successes and failures are."""
+        return bool(np.isin(self.rewards, (0.0, 1.0)).all())
+
+    @property
+    def silent(self) -> bool:
+        """Whether no two pulls of a pair ever differed."""
+        return not self.deviations.any()
+
+    def suggestions(self, shares: bool | str = False, ranged: bool = False) -> list[str]:
+        """What a configuration could say.
+
+        Args:
+            shares: what it says of common random numbers now.
+            ranged: whether it names a range of the rewards.
+        """
+        if self.silent and not self.two_values:
+            return [
+                "all pulls of a pair gave the same reward: is the seed fixed? Use pull.rng(), "
+                "pull.seed or {seed}"
+            ]
+        said = []
+        if not self.repeatable:
+            said.append(
+                "the same pull gave another reward when it was made again: take all randomness "
+                "from pull.rng(), pull.seed or {seed}, or nothing can be repeated, and common "
+                "random numbers do nothing"
+            )
+        if self.two_values and not ranged:
+            said.append('rewards are 0 or 1: noise = { kind = "bounded", low = 0, high = 1 }')
+        if SILENT < self.shared_variance < 0.8 and not shares:
+            said.append('differences vary less with common_random_numbers = "auto"')
+        if abs(self.skewness) > 1 and not (self.two_values or ranged):
+            said.append("rewards are skewed: if they have a known range, give it as bounded noise")
+        return said or ["nothing: leave the configuration as it is"]
+
+
+def run_pilot(
+    problem: RobustProblem, simulator: Callable[[Pull], float], pairs: int, pulls: int, seed: int
+) -> Pilot:
+    """Pull some pairs a few times, one after the other.
+
+    Args:
+        pairs: how many, spread evenly over the list.
+        pulls: of each; 3 or more.
+    """
+    if pulls < 3:
+        raise InputError(f"{pulls} pulls of a pair say nothing about noise: give 3 or more")
+    wanted = min(max(pairs, 2), problem.n_pairs)
+    chosen = np.unique(np.linspace(0, problem.n_pairs - 1, wanted).round().astype(np.int64))
+    make = PullFactory(problem, "pilot", seed)
+    began = time.monotonic()
+    rewards = [
+        [
+            reward_of(simulator, make(block * len(chosen) + place, 0, pair, OF_PILOT + block))
+            for place, pair in enumerate(chosen.tolist())
+        ]
+        for block in range(pulls)
+    ]
+    seconds = (time.monotonic() - began) / (pulls * len(chosen))
+    again = reward_of(simulator, make(0, 0, int(chosen[0]), OF_PILOT))
+    return Pilot(chosen, np.array(rewards), seconds, repeatable=again == rewards[0][0])

@@ -1,0 +1,194 @@
+"""What a study will cost, before anything is spent: whole studies are simulated, by size of gap."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms import Algorithm, Settings
+from surefoot.arrays import Array
+from surefoot.design.hardness import Complexity, complexity
+from surefoot.problem.problem import RobustProblem
+from surefoot.simulate import LinearSimulator
+from surefoot.study.before.intended import IntendedStudy, unit_gap_theta
+from surefoot.system.progress import JobProgress, JobsSnapshot, NoProgress
+
+GAPS = (2.0, 1.0, 0.5, 0.2, 0.1)
+MOST_OWN = 400  # pairs up to which their own hardness is worked out: each is a dimension
+
+
+class Spread(NamedTuple):
+    """How much simulated studies took.
+
+    Attributes:
+        mean: of those that ended with an answer; NaN if none did.
+        low, high: what one in ten of them stayed below, and what one in ten exceeded.
+        runs: how many were simulated.
+        unanswered: how many of them ended without an answer.
+    """
+
+    mean: float
+    low: float
+    high: float
+    runs: int
+    unanswered: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        """Infinite values are of studies without an answer."""
+        answered = [value for value in values if math.isfinite(value)]
+        if not answered:
+            return cls(math.nan, math.nan, math.nan, len(values), len(values))
+        low, high = np.quantile(answered, [0.1, 0.9])
+        left = len(values) - len(answered)
+        return cls(float(np.mean(answered)), float(low), float(high), len(values), left)
+
+
+class Cost(NamedTuple):
+    """What to expect if the best arm's worst case is better than the second best by `gap`.
+
+    Attributes:
+        gap: in standard deviations of the noise.
+        hardness: H*, in pulls; NaN where it would take too long.
+        lower_bound: no algorithm with this confidence needs fewer pulls on average; NaN with a
+            tolerance, where that is not so.
+        pulls: by the name of the algorithm.
+        rounds: likewise: pulls that follow one another, where as many as there are workers run at
+            the same time.
+    """
+
+    gap: float
+    hardness: float
+    lower_bound: float
+    pulls: dict[str, Spread]
+    rounds: dict[str, Spread]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to simulate.
+
+    Attributes:
+        seconds: no simulated study begins later, but for the very first.
+        most_runs: of each kind.
+        clock: what time it is.
+    """
+
+    seconds: float = 6.0
+    most_runs: int = 40
+    progress: JobProgress = field(default_factory=NoProgress)
+    clock: Callable[[], float] = time.monotonic
+
+
+def expected_costs(
+    intended: IntendedStudy, gaps: Sequence[float] = GAPS, effort: Effort | None = None
+) -> list[Cost]:
+    """Costs for each gap, over random parameters θ that are scaled to it.
+
+    What the true θ is, only the study itself finds out; random ones show the order of magnitude.
+    Gaps for which the time did not suffice have no runs.
+    """
+    return _Simulation(intended, sorted(gaps, reverse=True), effort or Effort()).costs()
+
+
+class _Simulation:
+    """Rounds of simulated studies: in each a new θ, for every gap and algorithm."""
+
+    def __init__(self, intended: IntendedStudy, gaps: Sequence[float], effort: Effort) -> None:
+        self.intended, self.gaps, self.effort = intended, gaps, effort
+        self.contestants = intended.contestants()
+        self.pulls: dict[tuple[float, str], list[float]] = {
+            (gap, name): [] for gap in gaps for name in self.contestants
+        }
+        self.rounds = {key: list[float]() for key in self.pulls}
+        self.hardness: list[Complexity | None] = []
+        self.begun = effort.clock()
+
+    def costs(self) -> list[Cost]:
+        try:
+            for number in range(self.effort.most_runs):
+                before = self._elapsed
+                self._round(np.random.SeedSequence(self.intended.seed, spawn_key=(number,)))
+                took = self._elapsed - before
+                # the first loads compiled code
+                if self._elapsed + (took if number else took / 2) > self.effort.seconds:
+                    break
+        finally:
+            self.effort.progress.close()
+        return [self._cost(gap) for gap in self.gaps]
+
+    def _round(self, source: np.random.SeedSequence) -> None:
+        of_theta, *of_gaps = source.spawn(1 + len(self.gaps))
+        intended = self.intended
+        theta = unit_gap_theta(intended.problem, np.random.default_rng(of_theta))
+        theta = theta * intended.typical
+        self.hardness.append(_hardness(intended, theta))
+        for gap, stream in zip(self.gaps, of_gaps, strict=True):
+            for name, child in zip(
+                self.contestants, stream.spawn(len(self.contestants)), strict=True
+            ):
+                if self._elapsed > self.effort.seconds and self.rounds[self.gaps[0], name]:
+                    return
+                pulls, rounds = _simulated(intended, self.contestants[name], gap * theta, child)
+                self.pulls[gap, name].append(pulls)
+                self.rounds[gap, name].append(rounds)
+                self._show()
+
+    @property
+    def _elapsed(self) -> float:
+        return self.effort.clock() - self.begun
+
+    def _show(self) -> None:
+        done = min(self._elapsed, self.effort.seconds)
+        left = self.effort.seconds - done
+        snapshot = JobsSnapshot("simulating studies", self.effort.seconds, done, left)
+        self.effort.progress.update(snapshot)
+
+    def _cost(self, gap: float) -> Cost:
+        known = [hardness for hardness in self.hardness if hardness is not None]
+        exact = np.mean([h.exact for h in known]) if known else math.nan
+        delta, eased = self.intended.settings.delta, self.intended.settings.tolerance > 0
+        bound = np.mean([h.lower_bound(delta) for h in known]) if known else math.nan
+        return Cost(
+            gap,
+            float(exact) / gap**2,
+            math.nan if eased else float(bound) / gap**2,
+            {name: Spread.of(self.pulls[gap, name]) for name in self.contestants},
+            {name: Spread.of(self.rounds[gap, name]) for name in self.contestants},
+        )
+
+
+def _hardness(intended: IntendedStudy, theta: Array) -> Complexity | None:
+    """The complexity of the features' problem, or if no model is trusted of the pairs' own."""
+    problem, scales = intended.problem, intended.scales
+    if intended.settings.modelled:
+        return complexity(problem, theta, 1e-2, problem.pairs / scales[:, None])
+    if problem.n_pairs > MOST_OWN:
+        return None
+    alone = RobustProblem.from_pairs(np.eye(problem.n_pairs), problem.arm_of_pair)
+    means = problem.pairs @ theta
+    return complexity(alone, alone.pairs.T @ means, 1e-2, alone.pairs / scales[:, None])
+
+
+def _simulated(
+    intended: IntendedStudy,
+    contestant: tuple[Algorithm, Settings],
+    theta: Array,
+    seed: np.random.SeedSequence,
+) -> tuple[float, float]:
+    """Pulls and rounds of one simulated study; infinitely many if it ends without an answer."""
+    algorithm, settings = contestant
+    common = intended.pilot.common_share if intended.pilot and settings.common_random_numbers else 0
+    simulator = LinearSimulator(intended.problem, theta, intended.scales, seed, correlation=common)
+    run, rounds = algorithm.start(intended.problem, settings), 0
+    while phase := run.next_phase():
+        run.update(simulator.pull(phase))
+        rounds += -(-phase.samples // intended.workers)
+    result = run.result
+    answered = result.certified or result.reason.selects
+    return (float(run.samples), float(rounds)) if answered else (math.inf, math.inf)

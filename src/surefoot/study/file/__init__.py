@@ -1,0 +1,1 @@
+"""The study file: what is stored, and how it is read, checked and followed."""

@@ -1,0 +1,135 @@
+"""A certificate in one file without the study: the question, the proof, and sums of the rewards.
+
+It is JSON. Single rewards are not in it: what the kernel is given of them is, and the digests that
+tie both to the chain. So it is checked like a study, but for the rewards behind the sums.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surefoot.algorithms import StopReason, Tally, Verdict
+from surefoot.algorithms.planner import certifier_for
+from surefoot.algorithms.result import Result
+from surefoot.errors import InputError
+from surefoot.statistics import Outcome, Phase
+from surefoot.study.file.description import UNREADABLE, Description
+from surefoot.study.file.proof.chain import Chain, ChainBroken
+from surefoot.study.file.proof.check import Check, Sealed
+from surefoot.study.file.proof.encoding import Reader, Writer, layout_bytes, packed, unpacked
+from surefoot.study.file.reader import StudyReader
+
+KIND = "surefoot certificate"
+VERSION = 1
+DIGESTS = ("order", "rewards", "plan", "link", "closing")
+
+
+def certificate_of(reader: StudyReader) -> dict[str, Any]:
+    """Return the certificate of a study as plain values; an error if there is none to give."""
+    if reader.description.boundary is None:
+        raise InputError(
+            f"{reader.description.algorithm} draws its own conclusions, which no file without the "
+            'rewards proves: give the study itself, or use "prime"'
+        )
+    chain, result = reader.check(), reader.recorded
+    if not (reader.over and result.certified):
+        raise InputError(f"{reader.path} has no certificate: {result.reason.value}")
+    return {
+        "kind": KIND,
+        "version": VERSION,
+        "claimed": result.sentence,
+        "arm": result.arm_name,
+        "fingerprint": chain.fingerprint,
+        "question": reader.description.to_entries(),
+        "phases": [_phase(sealed) for sealed in reader.sealed()],
+    }
+
+
+def _phase(sealed: Sealed) -> dict[str, str]:
+    phase, outcome, writer = sealed.phase, sealed.outcome, Writer()
+    for values in (outcome.sums, outcome.scatter, outcome.batch_sums):
+        writer.numbers(values)
+    layout = layout_bytes(phase.counts, phase.batches, phase.shared)
+    content = {
+        "layout": layout,
+        "commitment": sealed.commitment,
+        "sums": writer.content,
+        "limits": sealed.limits,
+    }
+    digests = {name: getattr(sealed, name).hex() for name in DIGESTS}
+    return {key: base64.b64encode(packed(each)).decode() for key, each in content.items()} | digests
+
+
+def check_certificate(path: Path) -> tuple[Chain, Result]:
+    """Check a certificate, and return its chain and its answer; an error says what is wrong."""
+    try:
+        document = json.loads(path.read_bytes())
+        if document["kind"] != KIND or document["version"] != VERSION:
+            raise ValueError("it is none of this version")
+        described = Description.from_entries(document["question"])
+        phases = [_sealed(index, stored) for index, stored in enumerate(document["phases"])]
+        arm = described.problem.arm_names.index(document["arm"])
+        fingerprint = str(document["fingerprint"])
+    except InputError:
+        raise
+    except (*UNREADABLE, RecursionError) as error:
+        raise ChainBroken(f"{path} is no certificate ({error!s:.100})") from None
+    return _proved(described, phases, arm, fingerprint)
+
+
+def _proved(
+    described: Description, phases: list[Sealed], arm: int, fingerprint: str
+) -> tuple[Chain, Result]:
+    settings, boundary = described.signed_settings, described.boundary
+    if boundary is None:
+        raise ChainBroken("the certificate has no boundary")
+    check = Check(certifier_for(described.problem, settings, boundary), described.head)
+    tally = Tally.empty(described.problem, settings)
+    for sealed in phases:
+        check.take(sealed)
+        tally = tally.after(sealed.outcome)
+    if check.chain.fingerprint != fingerprint:
+        raise ChainBroken("the fingerprint is of another certificate")
+    kernel = check.certifier
+    if kernel.answer(arm) != arm:
+        raise ChainBroken(f"{described.problem.arm_names[arm]} is not the arm that is proved")
+    alone = kernel.survivors.sum() == 1
+    verdict = Verdict(
+        algorithm=described.algorithm,
+        arm=arm,
+        reason=StopReason.IDENTIFIED if alone else StopReason.WITHIN_TOLERANCE,
+        survivors=kernel.survivors.copy(),
+        history=[],
+        attained_confidence=kernel.confidence_later(arm),
+    )
+    return check.chain, tally.result(verdict)
+
+
+def _sealed(index: int, stored: dict[str, str]) -> Sealed:
+    layout, commitment, sums, limits = (
+        unpacked(base64.b64decode(stored[key]))
+        for key in ("layout", "commitment", "sums", "limits")
+    )
+    digests = {name: bytes.fromhex(stored[name]) for name in DIGESTS}
+    reader = Reader(layout)
+    batches, shared = reader.integers().tolist()
+    counts = reader.integers()
+    reader.end()
+    of_sums = Reader(sums)
+    numbers = [of_sums.numbers() for _ in range(3)]
+    of_sums.end()
+    if any(each.shape[-1:] not in (counts.shape, (0,)) for each in numbers):
+        raise ValueError("its sums are of other pairs")
+    return Sealed(
+        phase=Phase(index, counts, batches, bool(shared)),
+        commitment=commitment,
+        limits=limits,
+        outcome=Outcome(index, counts.astype(np.int64), *numbers),
+        kept_rewards=digests["rewards"],
+        **digests,
+    )

@@ -1,0 +1,257 @@
+"""What a study was asked: all that does not change while it runs, and how it stands in the file."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any, Literal, get_args
+
+from surefoot.algorithms import Algorithm, Settings, stored_algorithm
+from surefoot.algorithms.planner import Planner
+from surefoot.certify import Boundary
+from surefoot.errors import InputError
+from surefoot.problem.problem import RobustProblem
+from surefoot.statistics import Outcome
+from surefoot.study.asked import settings_from_dict, settings_to_dict, with_guide
+from surefoot.study.file.errors import StudyFileError
+from surefoot.study.file.proof.boundary import boundary_from_dict, boundary_to_dict
+from surefoot.study.file.proof.chain import head_of, order_of, rewards_of
+from surefoot.study.file.proof.check import Sealed
+from surefoot.study.file.storage import StoredPhase
+from surefoot.study.toml.input import whole_seed
+
+Direction = Literal["maximize", "minimize"]
+OnIdentical = Literal["refuse", "accept"]
+# of the settings, those that a certificate speaks of; others may change while a study runs
+ASKED = (
+    *("delta", "noise", "tolerance", "misfit", "confidence", "on_misfit"),
+    "common_random_numbers",
+)
+# what comes of values that are not what was written
+UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError)
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """What a study was asked: all that does not change while it runs.
+
+    Attributes:
+        id: a random identifier; each pull carries it.
+        direction: "minimize" turns the sign of every reward on its way to the algorithm; files keep
+            it as measured.
+        seed: from which each pull's random stream is derived.
+        on_identical: what follows if all pulls of a pair give one reward; see `Replicates`.
+        boundary: of the kernel; None if the algorithm draws its own conclusions.
+    """
+
+    id: str
+    name: str
+    problem: RobustProblem
+    settings: Settings
+    algorithm: str
+    options: dict[str, Any]
+    direction: Direction
+    seed: int
+    versions: dict[str, str]
+    on_identical: OnIdentical
+    boundary: Boundary | None
+
+    @classmethod
+    def fresh(
+        cls,
+        name: str,
+        problem: RobustProblem,
+        settings: Settings,
+        algorithm: Algorithm,
+        *,
+        direction: Direction,
+        seed: int | None,
+        on_identical: OnIdentical,
+    ) -> Description:
+        """The description of a new study, with an identifier, and a seed if none is given."""
+        if direction not in ("maximize", "minimize"):
+            raise InputError(
+                f'direction={direction!r} is not known: choose "maximize" or "minimize"'
+            )
+        if on_identical not in ("refuse", "accept"):
+            raise InputError(
+                f'on_identical={on_identical!r} is not known: choose "refuse" or "accept"'
+            )
+        made = cls(
+            id=secrets.token_hex(8),
+            name=name,
+            problem=problem,
+            settings=settings,
+            algorithm=algorithm.name,
+            options=algorithm.options(),
+            direction=direction,
+            seed=secrets.randbits(128) if seed is None else whole_seed(seed),
+            versions=versions_here(),
+            on_identical=on_identical,
+            boundary=None,
+        )
+        return replace(made, boundary=_boundary_of(made.start(algorithm)))
+
+    @property
+    def sign(self) -> int:
+        """What a stored reward is multiplied by to be maximised."""
+        return 1 if self.direction == "maximize" else -1
+
+    @property
+    def signed_settings(self) -> Settings:
+        """The settings for rewards that are to be maximised, as an algorithm sees them."""
+        noise = self.settings.noise
+        return replace(self.settings, noise=noise if self.sign > 0 else noise.negated())
+
+    def refuse_impossible(self, pull: int, reward: float) -> None:
+        """Refuse a reward, as measured, that the study says there cannot be."""
+        limits = self.settings.noise.limits
+        if limits is not None and not limits[0] <= reward <= limits[1]:
+            raise InputError(
+                f"the reward of pull {pull} is {reward:g}, but the study says that all lie between "
+                f"{limits[0]:g} and {limits[1]:g}: mend the simulator, or start a new study with "
+                "the true range; this reward is not stored, and no other is lost"
+            )
+
+    def to_entries(self) -> dict[str, Any]:
+        """As plain values for the study file."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "problem": self.problem.to_dict(),
+            "settings": settings_to_dict(self.settings),
+            "algorithm": self.algorithm,
+            "options": self.options,
+            "direction": self.direction,
+            "seed": str(self.seed),  # beyond 64 bits: as text, every JSON reader keeps it
+            "versions": self.versions,
+            "on_identical": self.on_identical,
+            "boundary": None if self.boundary is None else boundary_to_dict(self.boundary),
+        }
+
+    @cached_property
+    def head(self) -> bytes:
+        """The digest of the question, with which the chain of a study's phases begins."""
+        settings = settings_to_dict(self.settings)
+        question = {
+            "problem": self.problem.to_dict(),
+            **{key: settings[key] for key in ASKED},
+            "direction": self.direction,
+            "seed": str(self.seed),
+            "on_identical": self.on_identical,
+            "boundary": None if self.boundary is None else boundary_to_dict(self.boundary),
+        }
+        if self.boundary is None:
+            question |= {"algorithm": self.algorithm, "options": self.options}
+        return head_of(question)
+
+    @classmethod
+    def from_entries(cls, entries: dict[str, Any]) -> Description:
+        """Rebuild what `to_entries` wrote."""
+        missing = [field.name for field in fields(cls) if field.name not in entries]
+        if missing:
+            raise StudyFileError(
+                f"the study file is damaged: it lacks {', '.join(missing)}; restore it from a copy"
+            )
+        try:
+            return cls._rebuilt(entries)
+        except UNREADABLE as error:
+            raise StudyFileError(
+                f"the study file is damaged: what was asked cannot be read ({error!s:.200}); "
+                "restore it from a copy"
+            ) from None
+
+    @classmethod
+    def _rebuilt(cls, entries: dict[str, Any]) -> Description:
+        if not all(isinstance(entries[key], str) for key in ("id", "name", "algorithm")):
+            raise TypeError("a name is no text")
+        if entries["direction"] not in get_args(Direction):
+            raise ValueError(f"direction is {entries['direction']!r}")
+        if entries["on_identical"] not in get_args(OnIdentical):
+            raise ValueError(f"on_identical is {entries['on_identical']!r}")
+        boundary = entries["boundary"]
+        return cls(
+            id=entries["id"],
+            name=entries["name"],
+            problem=RobustProblem.from_dict(entries["problem"]),
+            settings=settings_from_dict(entries["settings"]),
+            algorithm=entries["algorithm"],
+            options=dict(entries["options"]),
+            direction=entries["direction"],
+            seed=whole_seed(int(entries["seed"])),
+            versions=dict(entries["versions"]),
+            on_identical=entries["on_identical"],
+            boundary=None if boundary is None else boundary_from_dict(boundary),
+        )
+
+    def start(self, algorithm: Algorithm | None = None) -> Algorithm:
+        """A fresh run; `algorithm` is needed only for one that surefoot does not ship."""
+        chosen = algorithm or self._shipped()
+        if chosen.name != self.algorithm or chosen.options() != self.options_of(type(chosen)):
+            raise InputError(
+                f"the study was made with {self.algorithm!r} and options "
+                f"{self.options}, not with {chosen.name!r} and "
+                f"{chosen.options()}: give the same algorithm, or start a new study"
+            )
+        return chosen.start(self.problem, with_guide(self.signed_settings), self.boundary)
+
+    def going_on_with(self, algorithm: Algorithm | None) -> Description:
+        """Return the same question for another planner: with a kernel, any may go on."""
+        if self.boundary is None or not isinstance(algorithm, Planner):
+            return self
+        return replace(self, algorithm=algorithm.name, options=algorithm.options())
+
+    def outcome(self, phase: StoredPhase) -> Outcome:
+        """The outcome of a complete phase, summed and put into batches in the order of the pulls'
+        numbers, whatever order they came in.
+        """
+        n_pairs = self.problem.n_pairs
+        rewards = self.sign * phase.rewards
+        return Outcome.from_rewards(phase.layout(n_pairs), n_pairs, phase.pairs, rewards)
+
+    def sealed(self, phase: StoredPhase) -> Sealed:
+        """Return a closed phase with the digests of what is there, and those that were stored."""
+        ending = phase.ending
+        if ending is None or not phase.usable:
+            raise StudyFileError(
+                f"the study file is damaged: phase {phase.index} was closed without all of its "
+                "rewards; restore it from a copy"
+            )
+        return Sealed(
+            phase=phase.layout(self.problem.n_pairs),
+            commitment=phase.commitment,
+            limits=ending.limits,
+            outcome=self.outcome(phase),
+            order=order_of(phase.pairs),
+            rewards=rewards_of(phase.rewards),
+            plan=phase.plan,
+            link=phase.link,
+            kept_rewards=ending.rewards,
+            closing=ending.closing,
+        )
+
+    def options_of(self, algorithm: type[Algorithm]) -> dict[str, Any]:
+        """All options: those that came after the file was made have their defaults."""
+        return algorithm.from_options(self.options).options()
+
+    def _shipped(self) -> Algorithm:
+        try:
+            return stored_algorithm(self.algorithm, self.options)
+        except InputError as error:
+            raise InputError(
+                f"{error}. If it is your own, give it: Study.open(path, algorithm=YourAlgorithm(…))"
+            ) from None
+
+
+def versions_here() -> dict[str, str]:
+    """Return the versions of all that plans."""
+    return {package: version(package) for package in ("surefoot", "numpy", "scipy")}
+
+
+def _boundary_of(run: Algorithm) -> Boundary | None:
+    """Return the boundary of a run's kernel; there is none where nothing is to be decided."""
+    if isinstance(run, Planner) and hasattr(run, "certifier"):
+        return run.certifier.walks.boundary
+    return None

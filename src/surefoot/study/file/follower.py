@@ -1,0 +1,184 @@
+"""A study's answer from what is stored, without planning anything.
+
+With a kernel, conclusions are its own: commitments, rewards and limits go through the chain and
+through it. The notes name the leader alone. Without one, and where the chain is broken, conclusions
+are those that the writer noted, and no certificate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from surefoot.algorithms import PhaseRecord, Result, StopReason, Tally, Verdict
+from surefoot.algorithms.planner import certifier_for, in_one_unit
+from surefoot.certify import Certifier
+from surefoot.errors import InputError
+from surefoot.statistics import Outcome
+from surefoot.study.before.replicates import Replicates
+from surefoot.study.file.description import Description
+from surefoot.study.file.errors import StudyFileError
+from surefoot.study.file.notes import Note
+from surefoot.study.file.proof.chain import ChainBroken, digest
+from surefoot.study.file.proof.check import Check
+from surefoot.study.file.storage import ReadStorage, StoredPhase
+
+
+class Follower:
+    """Follows a study as it grows: each call reads only the phases closed since the last.
+
+    Attributes:
+        check: the kernel and the chain so far; None if the algorithm draws its own conclusions.
+        broken: what is wrong with the proof, in one sentence; None if nothing is.
+        pulls: of the closed phases.
+    """
+
+    check: Check | None
+    broken: str | None
+
+    def __init__(self, description: Description, storage: ReadStorage) -> None:
+        self._description, self._storage = description, storage
+        self._begin()
+
+    def _begin(self) -> None:
+        described = self._description
+        settings, boundary = described.signed_settings, described.boundary
+        self.check, self.broken, self.pulls = None, None, 0
+        self._tally = Tally.empty(described.problem, settings)
+        self._replicates = Replicates(described.problem.n_pairs, settings.noise)
+        self._history: list[PhaseRecord] = []
+        self._seen: list[bytes] = []
+        self._state: tuple[int, ...] | None = None
+        if boundary is not None:
+            try:
+                kernel = certifier_for(described.problem, settings, boundary)
+                self.check = Check(kernel, described.head)
+            except InputError as error:
+                self.broken = f"what was asked is not what was stored: {error!s:.200}"
+
+    @property
+    def kernel(self) -> Certifier | None:
+        """The kernel, as long as the chain is whole."""
+        return self.check.certifier if self.check and self.broken is None else None
+
+    def result(self) -> Result | None:
+        """The answer after the last closed phase; None if the notes do not tell all of it."""
+        notes = self._notes(since=max(len(self._history) - 1, 0))
+        new = notes[1:] if self._history else notes
+        if self.check is None and not all(note.tells_all for note in new):
+            return None
+        phases = list(islice(self._storage.phases(len(self._history)), len(new)))
+        if len(phases) != len(new) or not all(stored.usable for stored in phases):
+            raise StudyFileError(
+                f"{self._storage.path} is damaged: it notes more than was pulled; restore it from "
+                "a copy"
+            )
+        for stored, note in zip(phases, new, strict=True):
+            self._take(stored, note)
+        return self._concluded(notes[-1] if notes else self._note_without_pulls())
+
+    def refresh(self) -> None:
+        """Begin anew if anything was changed in phases that were read."""
+        state = self._storage.state_of_file()
+        if state == self._state:
+            return
+        kept = islice(self._storage.phases(), len(self._seen))
+        if [digest_of(stored) for stored in kept] != self._seen:
+            self._begin()
+        self._state = state
+
+    def _take(self, stored: StoredPhase, note: Note) -> None:
+        """Take one more closed phase, with what its writer noted."""
+        outcome = self._description.outcome(stored)
+        self._prove(stored)
+        self._tally = self._tally.after(outcome)
+        self._replicates.add(stored.pairs, stored.rewards)
+        self._history = [*self._history, self._record(outcome, note)]
+        self._seen.append(digest_of(stored))
+        self.pulls += len(stored.pairs)
+
+    def _prove(self, stored: StoredPhase) -> None:
+        if self.check is None or self.broken is not None:
+            return
+        try:
+            if stored.first_pull != self.pulls:
+                raise ChainBroken(f"phase {stored.index}: its pulls were given other numbers")
+            self.check.take(self._description.sealed(stored))
+        except InputError as error:
+            self.broken = str(error)
+
+    def _record(self, outcome: Outcome, note: Note) -> PhaseRecord:
+        names, alive = self._description.problem.arm_names, set(note.candidates)
+        survivors = np.array([name in alive for name in names])
+        evidence = None if note.evidence is None else np.array(note.evidence)
+        boundary = note.boundary
+        if self.kernel is not None:
+            walks = self.kernel.walks
+            begun = bool((walks.places >= 0).any())
+            survivors = walks.survivors.copy()
+            boundary, evidence = in_one_unit(walks, walks.walk()) if begun else (None, None)
+        return PhaseRecord(
+            phase=outcome.phase,
+            counts=outcome.counts,
+            total=self._tally.samples,
+            leader=names.index(note.leader or note.arm),
+            survivors=survivors,
+            evidence=evidence,
+            boundary=boundary,
+        )
+
+    def _concluded(self, note: Note | None) -> Result:
+        """Return what follows from all that was read; from nothing before the first note."""
+        problem, history = self._description.problem, self._history
+        arm = problem.arm_names.index(note.arm) if note else 0
+        confidence, reason = note.attained_confidence if note else None, StopReason.RUNNING
+        if note:
+            reason = StopReason[note.reason]
+        verdict = Verdict(
+            algorithm=self._description.algorithm,
+            arm=arm,
+            reason=self._proved(reason, arm),
+            survivors=history[-1].survivors if history else np.ones(problem.n_arms, dtype=bool),
+            history=list(history),
+            attained_confidence=self.kernel.confidence_later(arm) if self.kernel else confidence,
+            skewness=note.skewness if note else None,
+        )
+        result = self._tally.result(verdict)
+        refuses = self._description.on_identical == "refuse"
+        if result.certified and refuses and self._replicates.no_ground_for_certificate:
+            return replace(result, certified=False, reason=StopReason.IDENTICAL_REPLICATES)
+        return result
+
+    def _proved(self, noted: StopReason, arm: int) -> StopReason:
+        """Return the reason noted, unless it certifies an arm that the kernel does not."""
+        if not noted.certifies or self._description.boundary is None:
+            return noted
+        if self.kernel is None or self.kernel.answer(arm) != arm:
+            return StopReason.NOT_VERIFIED
+        alone = self.kernel.survivors.sum() == 1
+        return StopReason.IDENTIFIED if alone else StopReason.WITHIN_TOLERANCE
+
+    def _notes(self, since: int) -> list[Note]:
+        return [self._read(text) for text in self._storage.notes(since)]
+
+    def _note_without_pulls(self) -> Note | None:
+        found = self._storage.last_note()
+        return self._read(found) if found else None
+
+    def _read(self, text: str) -> Note:
+        note, names = Note.from_json(text), self._description.problem.arm_names
+        unknown = {note.arm, note.leader or note.arm, *note.candidates} - set(names)
+        if unknown or (note.evidence is not None and len(note.evidence) != len(names)):
+            raise StudyFileError(
+                f"{self._storage.path} is damaged: a note in it speaks of other arms than the "
+                "study has; restore it from a copy"
+            )
+        return note
+
+
+def digest_of(stored: StoredPhase) -> bytes:
+    """Return a digest of all that was read of a phase."""
+    proof = (stored.commitment, stored.plan, stored.link, *(stored.ending or ()))
+    return digest("seen", stored.pairs.tobytes(), stored.rewards.tobytes(), *proof)

@@ -1,0 +1,108 @@
+"""What the writer notes after each phase, for readers to show; it proves nothing."""
+
+from __future__ import annotations
+
+import json
+from math import isfinite
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError
+
+from surefoot.algorithms import Result, StopReason
+from surefoot.arrays import Array
+from surefoot.study.file.errors import StudyFileError
+
+MOST_EVIDENCE = 5_000  # arms: more is not worth keeping after every phase
+
+
+class Note(BaseModel):
+    """What was known after a phase.
+
+    Attributes:
+        samples: pulls so far.
+        arm, certified, reason, sentence, candidates: of the result at that moment.
+        leader, survivors: the arm ahead, and how many arms were not eliminated.
+        evidence, boundary: the statistic of each arm and what it was compared with.
+        expected_left: a forecast of the pulls to come; None if it was too early to say.
+        attained_confidence: how sure the rewards made one of the arm; None where nobody said.
+        skewness: of the differences that decide, where they are taken for normal.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    samples: int
+    arm: str
+    certified: StrictBool
+    reason: str
+    sentence: str
+    candidates: list[str]
+    leader: str | None
+    survivors: int
+    boundary: float | None = None
+    evidence: list[float] | None = None
+    expected_left: float | None = None
+    attained_confidence: float | None = None
+    skewness: float | None = None
+
+    @classmethod
+    def of(cls, result: Result) -> Self:
+        """What is worth noting of a result."""
+        last = result.history[-1] if result.history else None
+        return cls(
+            samples=result.samples,
+            arm=result.arm_name,
+            certified=result.certified,
+            reason=result.reason.name,
+            sentence=result.sentence,
+            candidates=[result.problem.arm_names[a] for a in result.candidates],
+            leader=result.problem.arm_names[last.leader] if last else None,
+            survivors=int(last.survivors.sum()) if last else result.problem.n_arms,
+            boundary=last.boundary if last else None,
+            evidence=_worth_keeping(last.evidence) if last else None,
+            attained_confidence=result.attained_confidence,
+            skewness=result.skewness,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read a note from a study file."""
+        try:
+            note = cls.model_validate(json.loads(text))
+            StopReason[note.reason]
+        except (ValidationError, ValueError, KeyError, TypeError, RecursionError) as error:
+            raise StudyFileError(
+                f"the study file is damaged: a note in it cannot be read ({error!s:.200}); "
+                "restore it from a copy"
+            ) from None
+        return note
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values that JSON knows: ±∞ as text."""
+        values = self.model_dump(exclude_unset=True)
+        if self.evidence is not None:
+            values["evidence"] = [v if isfinite(v) else str(v) for v in self.evidence]
+        return values
+
+    def with_forecast(self, expected_left: float | None) -> Self:
+        return self.model_copy(update={"expected_left": expected_left})
+
+    @property
+    def guess(self) -> str:
+        """What is known before the end, put anew: a stored sentence could claim anything."""
+        left = "1 arm is" if len(self.candidates) == 1 else f"{len(self.candidates)} arms are"
+        return (
+            f"{self.arm} is the best guess after {self.samples} pulls, not certified; {left} still "
+            "possible."
+        )
+
+    @property
+    def tells_all(self) -> bool:
+        """True if the evidence stands in it, or there was none: very many arms leave it out."""
+        return self.boundary is None or self.evidence is not None
+
+
+def _worth_keeping(evidence: Array | None) -> list[float] | None:
+    return None if evidence is None or len(evidence) > MOST_EVIDENCE else evidence.tolist()

@@ -1,0 +1,132 @@
+"""The chain of digests: each phase is tied to all that was known before it, and to its rewards.
+
+    head     the question
+    plan     layout and commitment of one phase, whatever came before it
+    link     the closing of the phase before (the head for the first), plan, order of the pulls
+    closing  link, rewards, their sums, limits
+
+So a changed reward, commitment or limit, and a phase that was dropped or moved, is noticed. The
+streams of a phase follow from head, number and plan: a plan changed afterwards does not reproduce
+its own rewards, and another question draws other streams from the same seed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from surefoot.arrays import Array, IntArray
+from surefoot.errors import InputError
+from surefoot.statistics import Outcome
+from surefoot.study.file.proof.encoding import Writer
+
+
+class ChainBroken(InputError):
+    """Something in the proof is not as it was stored."""
+
+
+def digest(what: str, *parts: bytes) -> bytes:
+    """Return the SHA-256 of some parts, each with its length before it."""
+    found = hashlib.sha256(f"surefoot 1 {what}\0".encode())
+    for part in parts:
+        found.update(len(part).to_bytes(8, "little"))
+        found.update(part)
+    return found.digest()
+
+
+def head_of(question: Mapping[str, Any]) -> bytes:
+    """Return the digest of a question, given as plain values that JSON knows."""
+    text = json.dumps(question, sort_keys=True, separators=(",", ":"))
+    return digest("question", text.encode())
+
+
+def plan_of(layout: bytes, commitment: bytes) -> bytes:
+    """Return the digest of what was chosen for a phase."""
+    return digest("plan", layout, commitment)
+
+
+def phase_seed(head: bytes, index: int, plan: bytes) -> int:
+    """Return the number from which all random streams of a phase are derived."""
+    return int.from_bytes(digest("streams", head, index.to_bytes(8, "little"), plan)[:16], "little")
+
+
+def order_of(pairs: IntArray) -> bytes:
+    """Return the digest of the pairs of a phase's pulls, in the order of their numbers."""
+    return digest("order", pairs.astype("<i8").tobytes())
+
+
+def rewards_of(rewards: Array) -> bytes:
+    """Return the digest of a phase's rewards as measured, in the order of their numbers."""
+    whole = rewards + 0.0  # SQLite keeps no −0.0
+    return digest("rewards", whole.astype("<f8").tobytes())
+
+
+def sums_of(outcome: Outcome) -> bytes:
+    """Return the digest of what the kernel is given of the rewards."""
+    writer = Writer()
+    writer.integers(outcome.counts)
+    for values in (outcome.sums, outcome.scatter, outcome.batch_sums):
+        writer.numbers(values)
+    return digest("sums", writer.content)
+
+
+class Closing(NamedTuple):
+    """The end of a phase: digests of its rewards and of their sums, and its limits as bytes."""
+
+    rewards: bytes
+    sums: bytes
+    limits: bytes
+
+
+@dataclass
+class Chain:
+    """The chain of a study up to now.
+
+    Attributes:
+        latest: the closing of the last closed phase; the head before there is one.
+        phases: closed phases.
+    """
+
+    latest: bytes
+    phases: int = 0
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest that stands for the whole study up to now, in hexadecimal digits."""
+        return self.latest.hex()
+
+    def link(self, plan: bytes, order: bytes) -> bytes:
+        """Return the digest of the next phase with all that came before it."""
+        return digest("link", self.latest, plan, order)
+
+    def close(self, link: bytes, closing: Closing) -> bytes:
+        """Add a phase, and return the digest of the chain with it."""
+        self.latest, self.phases = digest("closing", link, *closing), self.phases + 1
+        return self.latest
+
+    def check_link(self, plan: bytes, order: bytes, stored: tuple[bytes, bytes]) -> None:
+        """Refuse a next phase whose stored plan and link are not those of its content."""
+        if plan != stored[0]:
+            raise ChainBroken(
+                f"phase {self.phases}: what was committed before its rewards was changed afterwards"
+            )
+        if self.link(plan, order) != stored[1]:
+            raise ChainBroken(
+                f"phase {self.phases} does not follow what stands before it: the question, a phase "
+                "or the order of its pulls was changed, dropped or moved"
+            )
+
+    def check_closing(self, link: bytes, closing: Closing, stored: tuple[bytes, bytes]) -> None:
+        """Add a phase, unless its stored digests of rewards and closing are those of others."""
+        index = self.phases
+        if closing.rewards != stored[0]:
+            raise ChainBroken(f"phase {index}: a reward was changed after the phase was closed")
+        if digest("closing", link, *closing) != stored[1]:
+            raise ChainBroken(
+                f"phase {index}: the sums, or the limits of its evidence, were changed after the "
+                "phase was closed"
+            )
+        self.close(link, closing)

@@ -1,0 +1,321 @@
+"""StudyReader: look at a study, also while it runs, without holding its writer up."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from surefoot.algorithms import Algorithm, Result, Settings, StopReason
+from surefoot.problem.problem import RobustProblem
+from surefoot.study.before.forecast import NEAR_TIE, is_near_tie, left_now
+from surefoot.study.fed import Fed
+from surefoot.study.file.description import Description
+from surefoot.study.file.errors import StudyFileError
+from surefoot.study.file.follower import Follower
+from surefoot.study.file.lock import writer_of
+from surefoot.study.file.notes import Note
+from surefoot.study.file.proof.chain import Chain, ChainBroken, order_of
+from surefoot.study.file.proof.check import Sealed, follow_plan
+from surefoot.study.file.storage import ReadStorage, Running
+from surefoot.study.file.storage.reading import (
+    CORRECTION_COLUMNS,
+    FAILURE_COLUMNS,
+    LOG_COLUMNS,
+    PHASE_COLUMNS,
+    PULL_COLUMNS,
+)
+from surefoot.study.standing import Standing, State
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Status:
+    """A study at one moment, as its file tells it.
+
+    Attributes:
+        state: "running", "paused" or "finished"; a study whose driver was killed is still
+            "running", without a writer.
+        message: why it is paused or finished.
+        writer: the process that has it open for writing, if any.
+        told, asked, failed, lost: pulls with a reward; handed out by `surefoot ask`; given up; that
+            lost a worker ever.
+        phase, phase_pulls, phase_told: the phase being pulled.
+        survivors, leader, candidates, certified, sentence: after the last complete phase.
+        reason: why it is over, and what to do; None while it is not.
+        edge: a warning if the answer is at the end of its grid; None while it is not over.
+        expected_left: pulls still needed if the estimates are right.
+        near_tie: a hint if they are so many that a tolerance would save most of them.
+        pulls_per_minute: over the last 200 rewards.
+        last_reward: when it came, in seconds since 1970.
+        running: what is being simulated, since when and by whom; what began first comes first.
+    """
+
+    state: State
+    message: str | None
+    writer: str | None
+    told: int
+    asked: int
+    failed: int
+    lost: int
+    phase: int
+    phase_pulls: int
+    phase_told: int
+    survivors: int
+    leader: str | None
+    candidates: list[str]
+    certified: bool
+    sentence: str | None
+    reason: str | None
+    edge: str | None
+    expected_left: float | None
+    near_tie: str | None
+    pulls_per_minute: float | None
+    last_reward: float | None
+    running: list[Running]
+
+
+class StudyReader:
+    """A study opened for reading.
+
+    Rewards are given as they were measured. The result is for rewards to be maximised: with
+    direction "minimize", its values are those of −reward; multiply by `sign` for the user's own.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, algorithm: Algorithm | None = None) -> None:
+        self._storage = ReadStorage(path)
+        entries = self._storage.entries()
+        self.description = Description.from_entries(entries)
+        standing = Standing.from_entries(entries)
+        self.created, self.configuration = standing.created, standing.configuration
+        self.how_to_go_on = standing.how_to_go_on
+        self._fed = Fed(self.description, self._storage, algorithm)
+        self._follower = Follower(self.description, self._storage)
+
+    @property
+    def path(self) -> Path:
+        return self._storage.path
+
+    @property
+    def id(self) -> str:
+        return self.description.id
+
+    @property
+    def name(self) -> str:
+        return self.description.name
+
+    @property
+    def problem(self) -> RobustProblem:
+        return self.description.problem
+
+    @property
+    def settings(self) -> Settings:
+        return self.description.settings
+
+    @property
+    def sign(self) -> int:
+        """1, or −1 if the study minimises."""
+        return self.description.sign
+
+    @property
+    def result(self) -> Result:
+        """The answer after the last closed phase, by feeding what came since the last look."""
+        if self.description.boundary is not None:
+            return self.recorded
+        return self._fed.run().result
+
+    @property
+    def recorded(self) -> Result:
+        """The same answer without any algorithm: nothing is planned.
+
+        What is certified follows from the commitments and rewards by the kernel. For algorithms
+        without one it is what the writer noted after each phase (`result`, where the notes do not
+        tell all, of many arms); at the end the algorithm is fed, and has to agree.
+        """
+        note = self._last_note()
+        over = note is not None and note.reason != StopReason.RUNNING.name
+        if self.description.boundary is not None or note is None or not over:
+            if over:
+                self._follower.refresh()
+            found = self._follower.result()
+            return self.result if found is None else found
+        return self._fed.confirmed(note) or self._unconfirmed(note)
+
+    @property
+    def over(self) -> bool:
+        """Whether the study has its answer, or ended without one."""
+        note = self._last_note()
+        return note is not None and note.reason != StopReason.RUNNING.name
+
+    def check(self) -> Chain:
+        """Check that nothing was changed; an error says in one sentence what was.
+
+        Returns:
+            The chain of digests over all closed phases.
+        """
+        self._storage.check_pages()
+        if self._storage.entries("head").get("head") != self.description.head.hex():
+            raise ChainBroken("the question was changed after the study was made")
+        before = None
+        while True:
+            has_kernel = self.description.boundary is not None
+            chain = self._checked_by_kernel() if has_kernel else self._fed.run().chain
+            stored = self._storage.entries("fingerprint").get("fingerprint")
+            if stored == chain.fingerprint:
+                return chain
+            if stored == before:  # else a running study may have closed a phase meanwhile
+                raise ChainBroken(
+                    f"{chain.phases} phases are there, but the fingerprint is of others: the last "
+                    "phases were dropped or replaced"
+                )
+            before = stored
+
+    def _checked_by_kernel(self) -> Chain:
+        follower = self._follower
+        follower.refresh()
+        follower.result()
+        if follower.check is None or follower.broken is not None:
+            raise ChainBroken(follower.broken or "the study has no kernel")
+        chain = follower.check.chain
+        for stored in self._storage.phases(since=chain.phases):
+            if stored.ending is not None:
+                raise ChainBroken(f"phase {stored.index} was closed, but its note is missing")
+            phase, kept = stored.layout(self.problem.n_pairs), (stored.plan, stored.link)
+            follow_plan(chain, phase, stored.commitment, order_of(stored.pairs), kept)
+        return chain
+
+    def sealed(self) -> Iterator[Sealed]:
+        """The closed phases as a checker wants them."""
+        for stored in self._storage.phases():
+            if stored.ending is not None:
+                yield self.description.sealed(stored)
+
+    def status(self) -> Status:
+        """How the study is: cheap enough to ask every second."""
+        standing = Standing.from_entries(
+            self._storage.entries("created", "configuration", "state", "message")
+        )
+        counts, known, over = self._storage.counts(), self._last_note(), self.over
+        writer = writer_of(self.path)
+        answer = self.recorded if over else None
+        left = left_now(
+            known.expected_left if known else None, counts.phase_pulls, counts.phase_told
+        )
+        tied = not over and is_near_tie(counts.told, left, self.description.settings)
+        return Status(
+            state=standing.state,
+            message=standing.message,
+            writer=writer,
+            told=counts.told,
+            asked=counts.asked,
+            failed=counts.failed,
+            lost=counts.lost,
+            phase=counts.phase,
+            phase_pulls=counts.phase_pulls,
+            phase_told=counts.phase_told,
+            survivors=known.survivors if known else self.problem.n_arms,
+            leader=known.leader if known else None,
+            candidates=known.candidates if known else self.problem.arm_names,
+            certified=answer.certified if answer else False,
+            sentence=answer.sentence if answer else known.guess if known else None,
+            reason=f"{answer.reason.name}: {answer.reason.value}" if answer else None,
+            edge=answer.edge if answer else None,
+            expected_left=left,
+            near_tie=NEAR_TIE if tied else None,
+            pulls_per_minute=self._storage.recent_rate(),
+            last_reward=self._storage.last_reward(),
+            running=self._storage.running() if writer else [],
+        )
+
+    def pulls(self, since: int = 0, limit: int | None = None) -> pd.DataFrame:
+        """One row per pull from the given number: pair, names, parameters, what came of it."""
+        import pandas as pd
+
+        rows = self._storage.pull_rows(since, limit)
+        frame = pd.DataFrame(rows, columns=list(PULL_COLUMNS))
+        if not frame["pair"].between(0, self.problem.n_pairs - 1).all():
+            raise StudyFileError(
+                f"{self.path} is damaged: it pulls pairs that it does not have; restore it from a "
+                "copy"
+            )
+        pairs = self.problem.to_frame()
+        named = pairs.iloc[frame["pair"].to_numpy(dtype="int64")].reset_index(drop=True)
+        named.columns = [
+            c if c in ("arm", "perturbation") or c not in frame else f"parameter {c}"
+            for c in named.columns
+        ]
+        return pd.concat(
+            [
+                frame.astype({"reward": "float64", "started": "float64", "finished": "float64"}),
+                named,
+            ],
+            axis=1,
+        )
+
+    def phases(self) -> pd.DataFrame:
+        """One row per phase: its pulls, its times, its layout, and what was known after it."""
+        import pandas as pd
+
+        rows = self._storage.phase_rows()
+        times = pd.DataFrame([row[:-1] for row in rows], columns=list(PHASE_COLUMNS))
+        known = [Note.from_json(row[-1]).to_dict() if row[-1] else {} for row in rows]
+        return pd.concat([times, pd.DataFrame(known)], axis=1)
+
+    def failures(self, limit: int = 100) -> pd.DataFrame:
+        """The pulls that ever failed or lost a worker, the latest first."""
+        import pandas as pd
+
+        return pd.DataFrame(self._storage.failure_rows(limit), columns=list(FAILURE_COLUMNS))
+
+    def corrections(self) -> pd.DataFrame:
+        """One row per reward that was corrected: pull, what it was, what it became, and when."""
+        import pandas as pd
+
+        return pd.DataFrame(self._storage.correction_rows(), columns=list(CORRECTION_COLUMNS))
+
+    def log(self) -> pd.DataFrame:
+        """One row for whatever was changed beside the question: when, and what."""
+        import pandas as pd
+
+        return pd.DataFrame(self._storage.log_rows(), columns=list(LOG_COLUMNS))
+
+    def pulls_per_minute(self, minutes: int = 60) -> pd.DataFrame:
+        """Rewards per minute: columns `minute` (seconds since 1970) and `pulls`, none empty."""
+        import pandas as pd
+
+        rows = self._storage.rewards_by_minute(since=time.time() - 60 * minutes)
+        return pd.DataFrame(rows, columns=["minute", "pulls"])
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the study, also while it runs, to a new file that holds everything by itself."""
+        self._storage.copy_to(Path(path))
+
+    def close(self) -> None:
+        self._storage.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _unconfirmed(self, note: Note) -> Result:
+        """What was noted at the end, but for the certificate."""
+        found = self._follower.result()
+        if found is None:
+            raise StudyFileError(
+                f"{self.path}: the answer noted in it does not follow from its rewards, so it was "
+                "changed or damaged: restore it from a copy"
+            )
+        if not (found.certified or note.certified):
+            return found
+        return replace(found, certified=False, reason=StopReason.NOT_VERIFIED)
+
+    def _last_note(self) -> Note | None:
+        found = self._storage.last_note()
+        return Note.from_json(found) if found else None

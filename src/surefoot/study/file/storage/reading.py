@@ -1,0 +1,314 @@
+"""What can be asked of a study file."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from operator import itemgetter
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+from surefoot.errors import InputError
+from surefoot.study.file.errors import StudyFileError
+from surefoot.study.file.lock import wal_of
+from surefoot.study.file.proof.encoding import unpacked
+from surefoot.study.file.storage import connection, schema
+from surefoot.study.file.storage.records import Ending, PullCounts, Running, StoredPhase
+from surefoot.system.drafts import new_file
+
+Row = tuple[Any, ...]
+
+PULL_COLUMNS = {
+    "id": int,
+    "phase": int,
+    "pair": int,
+    "state": str,
+    "reward": float,
+    "attempts": int,
+    "losses": int,
+    "started": float,
+    "finished": float,
+    "error": str,
+}
+PHASE_COLUMNS = {
+    "phase": int,
+    "first_pull": int,
+    "pulls": int,
+    "planned": float,
+    "finished": float,
+    "batches": int,
+    "shared": int,
+}
+CORRECTION_COLUMNS = {"pull": int, "was": float, "became": float, "time": float}
+LOG_COLUMNS = {"time": float, "text": str}
+FAILURE_COLUMNS = {
+    name: PULL_COLUMNS[name]
+    for name in ("id", "pair", "state", "attempts", "losses", "started", "error")
+}
+
+
+class ReadStorage:
+    """A study file opened for reading. Readers never block the writer, nor each other."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        schema.refuse_no_database(self.path)
+        with self._explained():
+            self._connection = self._connected()
+
+    def _connected(self) -> connection.Connection:
+        opened: connection.Connection | None = None
+        try:
+            opened = connection.connect_read_only(self.path)
+            schema.check(self.path, opened)
+        except BaseException as error:
+            if opened is not None:
+                opened.close()
+            if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
+                raise schema.no_database(self.path) from None
+            raise
+        return opened
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def entries(self, *keys: str) -> dict[str, Any]:
+        """These values of the table `study`, or all of them."""
+        marks = ", ".join("?" * len(keys))
+        chosen = f" WHERE key IN ({marks})" if keys else ""
+        rows = self._rows(f"SELECT key, value FROM study{chosen}", keys)
+        with self._explained():
+            return {key: json.loads(value) for key, value in rows}
+
+    def phases(self, since: int = 0) -> Iterator[StoredPhase]:
+        """The phases in order, from the given one, each with its pulls."""
+        for index, first, count, batches, shared, *proof in self._layouts(since):
+            found = self._table(
+                "SELECT pair, reward FROM pulls WHERE id >= ? AND id < ? ORDER BY id",
+                (int, float),
+                first,
+                first + count,
+            )
+            if len(found) != count:
+                raise StudyFileError(
+                    f"{self.path} is damaged: phase {index} has {len(found)} pulls "
+                    f"instead of {count}; restore a copy"
+                )
+            with self._explained():
+                pairs = np.array(list(map(itemgetter(0), found)), dtype=np.int64)
+                # no reward (None) becomes NaN
+                rewards = np.array(list(map(itemgetter(1), found)), dtype=np.float64)
+                commitment, plan, link, ending = _proof(*proof)
+            yield StoredPhase(
+                index, first, pairs, rewards, batches, shared == 1, commitment, plan, link, ending
+            )
+
+    def _layouts(self, since: int) -> list[Row]:
+        """Number, first pull, size, batches, whether streams are shared, proof, of each phase."""
+        rows = self._table(
+            "SELECT phase, first_pull, pulls, batches, shared, commitment, plan, link, rewards, "
+            "limits, closing FROM phases WHERE phase >= ? ORDER BY phase",
+            (*(int,) * 5, *(bytes,) * 6),
+            since,
+            filled=5,
+        )
+        for index, _, count, batches, shared, *_ in rows:
+            if not 0 <= batches <= count or shared not in (0, 1):
+                raise StudyFileError(
+                    f"{self.path} is damaged: phase {index} of {count} pulls has {batches} batches "
+                    f"and shares {shared} streams; restore it from a copy"
+                )
+        return rows
+
+    def notes(self, since: int = 0) -> list[str]:
+        """What was noted after each phase that has a note, from the given one."""
+        rows = self._table(
+            "SELECT summary FROM phases WHERE summary IS NOT NULL AND phase >= ? ORDER BY phase",
+            (str,),
+            since,
+        )
+        return [row[0] for row in rows]
+
+    def last_note(self) -> str | None:
+        """What was noted after the last complete phase; its result if there was no phase."""
+        found = self._rows(
+            "SELECT summary FROM phases WHERE summary IS NOT NULL ORDER BY phase DESC LIMIT 1"
+        ) or self._rows("SELECT value FROM study WHERE key = 'result'")
+        return found[0][0] if found else None
+
+    def counts(self) -> PullCounts:
+        """How many pulls are in which state."""
+        found = self._table(
+            "SELECT phase, pulls, first_pull FROM phases ORDER BY phase DESC LIMIT 1",
+            (int, int, int),
+            filled=3,
+        )
+        phase, size, before = found[0] if found else (0, 0, 0)
+        told = self._number("SELECT count(*) FROM pulls WHERE id >= ? AND state = 'done'", before)
+        return PullCounts(
+            phase=phase,
+            phase_pulls=size,
+            phase_told=told,
+            told=before + told,
+            asked=self._number(
+                "SELECT count(*) FROM pulls WHERE id >= ? AND state = 'asked'", before
+            ),
+            failed=self._number("SELECT count(*) FROM pulls WHERE state = 'failed'"),
+            lost=self._number("SELECT count(*) FROM pulls WHERE error IS NOT NULL AND losses > 0"),
+        )
+
+    def asked(self) -> set[int]:
+        """Pulls handed out by `surefoot ask` whose reward is not told yet."""
+        return {row[0] for row in self._rows("SELECT id FROM pulls WHERE state = 'asked'")}
+
+    def last_reward(self) -> float | None:
+        """When the latest reward came, in seconds since 1970."""
+        query = "SELECT max(finished) FROM pulls WHERE finished IS NOT NULL"
+        latest: float | None = self._table(query, (float,))[0][0]
+        return latest
+
+    def recent_rate(self, rewards: int = 200) -> float | None:
+        """Rewards per minute over the latest ones."""
+        first, last, count = self._table(
+            "SELECT min(finished), max(finished), count(*) FROM (SELECT finished FROM pulls "
+            "WHERE finished IS NOT NULL ORDER BY finished DESC LIMIT ?)",
+            (float, float, int),
+            rewards,
+        )[0]
+        return 60 * (count - 1) / (last - first) if count > 1 and last > first else None
+
+    def rewards_by_minute(self, since: float) -> list[Row]:
+        """The beginning of each minute that had any rewards, and how many."""
+        return self._rows(
+            "SELECT CAST(finished / 60 AS INTEGER) * 60 AS minute, count(*) FROM pulls "
+            "WHERE finished IS NOT NULL AND finished >= ? GROUP BY minute ORDER BY minute",
+            (since,),
+        )
+
+    def pull_rows(self, since: int = 0, limit: int | None = None) -> list[Row]:
+        """The pulls from the given number, as PULL_COLUMNS."""
+        return self._table(
+            f"SELECT {', '.join(PULL_COLUMNS)} FROM pulls WHERE id >= ? ORDER BY id LIMIT ?",
+            tuple(PULL_COLUMNS.values()),
+            since,
+            -1 if limit is None else limit,
+        )
+
+    def phase_rows(self) -> list[Row]:
+        """The phases as PHASE_COLUMNS, and after these the note."""
+        return self._table(
+            f"SELECT {', '.join(PHASE_COLUMNS)}, summary FROM phases ORDER BY phase",
+            (*PHASE_COLUMNS.values(), str),
+        )
+
+    def failure_rows(self, limit: int) -> list[Row]:
+        """The latest pulls with an error, as FAILURE_COLUMNS."""
+        return self._table(
+            f"SELECT {', '.join(FAILURE_COLUMNS)} FROM pulls WHERE error IS NOT NULL "
+            "ORDER BY id DESC LIMIT ?",
+            tuple(FAILURE_COLUMNS.values()),
+            limit,
+        )
+
+    def running(self) -> list[Running]:
+        """What is being simulated, as the writer last said."""
+        query = "SELECT pull, since, worker FROM running ORDER BY since, pull"
+        return [Running(*row) for row in self._table(query, (int, float, str))]
+
+    def correction_rows(self) -> list[Row]:
+        """The corrections as CORRECTION_COLUMNS, in the order in which they were made."""
+        return self._table(
+            f"SELECT {', '.join(CORRECTION_COLUMNS)} FROM corrections ORDER BY id",
+            tuple(CORRECTION_COLUMNS.values()),
+        )
+
+    def log_rows(self) -> list[Row]:
+        """The log as LOG_COLUMNS, in the order in which it was written."""
+        return self._table(
+            f"SELECT {', '.join(LOG_COLUMNS)} FROM log ORDER BY id", tuple(LOG_COLUMNS.values())
+        )
+
+    def copy_to(self, path: Path) -> None:
+        """Write everything that is stored at this moment to a new file."""
+        try:
+            with new_file(path) as draft:
+                connection.copy(self._connection, draft)
+        except FileExistsError:
+            raise StudyFileError(
+                f"{path} exists already, and is not replaced: give another name"
+            ) from None
+        except (OSError, sqlite3.Error) as error:
+            raise StudyFileError(
+                f"{path} cannot be written ({error}): choose another place"
+            ) from None
+
+    def check_pages(self) -> None:
+        """Refuse a file of which a part is missing or was overwritten, wherever it lies."""
+        verdict = " ".join(str(self._rows("PRAGMA quick_check(1)")[0][0]).split())
+        if verdict != "ok":
+            raise StudyFileError(f"{self.path} is damaged ({verdict:.100}): restore it from a copy")
+
+    def state_of_file(self) -> tuple[int, ...]:
+        """Numbers that change whenever anybody may have changed anything."""
+        files = [file for file in (self.path, wal_of(self.path.resolve())) if file.exists()]
+        stats = [file.stat() for file in files]
+        times = [number for stat in stats for number in (stat.st_mtime_ns, stat.st_size)]
+        return (self._number("PRAGMA data_version"), *times)
+
+    def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
+        with self._explained():
+            return self._connection.rows(query, values)
+
+    def _table(self, query: str, kinds: Sequence[type], *values: Any, filled: int = 0) -> list[Row]:
+        """The rows of a query whose columns are of these types, or NULL but for the first so many:
+        SQLite itself takes any.
+        """
+        rows = self._rows(query, values)
+        for place, kind in enumerate(kinds):
+            allowed = {kind} if place < filled else {kind, NoneType}
+            if not set(map(type, map(itemgetter(place), rows))) <= allowed:
+                raise StudyFileError(
+                    f"{self.path} is damaged: there is no {kind.__name__} where one should be; "
+                    "restore it from a copy"
+                )
+        return rows
+
+    def _number(self, query: str, *values: Any) -> int:
+        with self._explained():
+            return int(self._rows(query, values)[0][0])
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say what to do about SQLite's errors, and about values that are not what was written."""
+        try:
+            yield
+        except InputError:
+            raise
+        except sqlite3.Error as error:
+            raise connection.explain(self.path, error) from error
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            raise StudyFileError(
+                f"{self.path} is damaged ({type(error).__name__}: {error!s:.100}): restore it from "
+                "a copy"
+            ) from error
+
+
+def _proof(
+    commitment: bytes,
+    plan: bytes,
+    link: bytes,
+    rewards: bytes | None,
+    limits: bytes | None,
+    closing: bytes | None,
+) -> tuple[bytes, bytes, bytes, Ending | None]:
+    """Return what was stored before a phase, and its ending if it is closed."""
+    ending = None
+    if rewards is not None and limits is not None and closing is not None:
+        ending = Ending(rewards, unpacked(limits), closing)
+    return unpacked(commitment), plan, link, ending

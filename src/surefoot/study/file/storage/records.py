@@ -1,0 +1,110 @@
+"""What a study file holds, as objects: phases, what runs, how many pulls are in which state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from surefoot.arrays import Array, IntArray
+from surefoot.statistics import Phase
+from surefoot.study.file.errors import StudyFileError
+from surefoot.study.toml.input import LARGEST_REWARD
+
+
+class Ending(NamedTuple):
+    """What is stored when a phase is closed.
+
+    Attributes:
+        rewards: the digest of its rewards.
+        limits: by which its evidence was lowered, as canonical bytes.
+        closing: the digest of the chain with it.
+    """
+
+    rewards: bytes
+    limits: bytes
+    closing: bytes
+
+
+@dataclass(frozen=True, eq=False)
+class StoredPhase:
+    """A phase as stored, with what is known of its pulls.
+
+    Attributes:
+        first_pull: the number of its first pull.
+        pairs: (n_pulls,) the pair of each pull, in the order of their numbers.
+        rewards: (n_pulls,) as measured; NaN where there is none yet.
+        batches: into how many batches the pulls of each pair are put, in the order of their
+            numbers; 0: it has none.
+        shared: whether pulls of different pairs share random streams.
+        commitment: what it will be used for, as canonical bytes.
+        plan, link: digests that were stored before its first reward.
+        ending: what was stored when it was closed; None before.
+    """
+
+    index: int
+    first_pull: int
+    pairs: IntArray
+    rewards: Array
+    batches: int = 0
+    shared: bool = False
+    commitment: bytes = b""
+    plan: bytes = b""
+    link: bytes = b""
+    ending: Ending | None = None
+
+    def layout(self, n_pairs: int) -> Phase:
+        """The phase as it was planned."""
+        pairs = self.pairs
+        if len(pairs) and not 0 <= pairs.min() <= pairs.max() < n_pairs:
+            raise StudyFileError(
+                f"the study file is damaged: phase {self.index} pulls pairs {pairs.min()} to "
+                f"{pairs.max()} of {n_pairs}; restore it from a copy"
+            )
+        counts = np.bincount(self.pairs, minlength=n_pairs)
+        return Phase(self.index, counts, self.batches, self.shared)
+
+    @property
+    def complete(self) -> bool:
+        return not np.isnan(self.rewards).any()
+
+    @property
+    def usable(self) -> bool:
+        """Whether every pull has a reward that can be computed with."""
+        return bool((np.abs(self.rewards) < LARGEST_REWARD).all())
+
+
+@dataclass(frozen=True)
+class Running:
+    """A pull that is being simulated.
+
+    Attributes:
+        pull: its number.
+        since: when it began, in seconds since 1970.
+        worker: who simulates it, if that is known.
+    """
+
+    pull: int
+    since: float
+    worker: str | None
+
+
+@dataclass(frozen=True)
+class PullCounts:
+    """How many pulls are in which state.
+
+    Attributes:
+        phase: the index of the last phase; 0 before there is one.
+        phase_pulls, phase_told: its pulls, and those of them with a reward.
+        told, asked, failed: pulls with a reward; handed out to people; given up.
+        lost: pulls that ever lost their worker.
+    """
+
+    phase: int
+    phase_pulls: int
+    phase_told: int
+    told: int
+    asked: int
+    failed: int
+    lost: int

@@ -1,0 +1,202 @@
+"""The study file: what it holds, how it is made, and how a file that is none is told apart.
+
+It is an SQLite database:
+
+- `study`: one row per key, value as JSON: id, name, created, versions, problem, settings,
+  algorithm, options, direction, seed, configuration, state (running, paused or finished), message
+  (why), and result once it is finished; boundary (as numbers), head (digest of the question) and
+  fingerprint (digest of all closed phases).
+- `phases`: one row per phase; pulls are `first_pull` to `first_pull + pulls − 1`; `batches` says
+  into how many the pulls of each pair are put, in the order of their numbers, and `shared` whether
+  pulls of different pairs share random streams. Stored before its first reward: `commitment` (what
+  it will be used for, packed), `plan` (digest of layout and commitment) and `link` (digest of that
+  and all before it). Stored when it ends, all at once: `summary` (JSON), `rewards` (their digest),
+  `limits` (by which evidence was lowered, packed) and `closing` (digest of all up to here).
+- `pulls`: one row per pull, made when its phase begins; `reward` is as measured, before any change
+  of sign.
+- `running`: one row per pull that is being simulated, kept while the study runs.
+- `corrections`: one row per reward that was corrected.
+- `log`: one row for whatever else was changed, such as the budget.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from surefoot.study.file.errors import StudyFileError
+from surefoot.study.file.lock import wal_of
+from surefoot.study.file.storage.connection import Connection
+from surefoot.system.drafts import new_file
+
+APPLICATION = 0x53464F54  # "SFOT": stands in the header of every study file
+FORMAT = 6
+
+TABLES = (
+    "CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    """
+CREATE TABLE phases (
+    phase INTEGER PRIMARY KEY,
+    first_pull INTEGER NOT NULL,
+    pulls INTEGER NOT NULL,
+    batches INTEGER NOT NULL,
+    shared INTEGER NOT NULL,
+    planned REAL NOT NULL,
+    commitment BLOB NOT NULL,
+    plan BLOB NOT NULL,
+    link BLOB NOT NULL,
+    finished REAL,
+    summary TEXT,
+    rewards BLOB,
+    limits BLOB,
+    closing BLOB
+)""",
+    """
+CREATE TABLE pulls (
+    id INTEGER PRIMARY KEY,
+    phase INTEGER NOT NULL,
+    pair INTEGER NOT NULL,
+    state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'asked', 'failed', 'done')),
+    reward REAL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    losses INTEGER NOT NULL DEFAULT 0,
+    started REAL,
+    finished REAL,
+    error TEXT
+)""",
+    "CREATE INDEX pulls_by_finish ON pulls (finished) WHERE finished IS NOT NULL",
+    "CREATE INDEX pulls_with_error ON pulls (id) WHERE error IS NOT NULL",
+    "CREATE INDEX pulls_failed ON pulls (id) WHERE state = 'failed'",
+    "CREATE TABLE running (pull INTEGER PRIMARY KEY, since REAL NOT NULL, worker TEXT)",
+    """
+CREATE TABLE corrections (
+    id INTEGER PRIMARY KEY,
+    pull INTEGER NOT NULL,
+    was REAL NOT NULL,
+    became REAL NOT NULL,
+    time REAL NOT NULL
+)""",
+    "CREATE TABLE log (id INTEGER PRIMARY KEY, time REAL NOT NULL, text TEXT NOT NULL)",
+)
+
+
+def make(path: Path, entries: dict[str, str]) -> None:
+    """Write a new study file whole or not at all; an existing file is never replaced."""
+    if not path.parent.is_dir():
+        raise StudyFileError(
+            f"there is no folder {path.parent}: make it first, or choose another place"
+        )
+    if wal_of(path.resolve()).exists() and not path.exists():
+        raise StudyFileError(
+            f"{wal_of(path)} is left of another study of this name, and SQLite would mix the two: "
+            "put that study back, or remove what is left of it"
+        )
+    try:
+        with new_file(path) as draft:
+            _write(draft, entries)
+    except FileExistsError:
+        raise StudyFileError(
+            f"{path} exists already: open it with Study.open, or choose another name"
+        ) from None
+    except (sqlite3.Error, OSError) as error:
+        raise StudyFileError(
+            f"{path} cannot be written ({error}): choose a local folder with free space"
+        ) from error
+
+
+def _write(path: Path, entries: dict[str, str]) -> None:
+    connection = sqlite3.connect(path)
+    try:
+        connection.executescript(
+            f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT};"
+            + ";".join(TABLES)
+        )
+        with connection:
+            connection.executemany("INSERT INTO study VALUES (?, ?)", entries.items())
+        connection.execute("PRAGMA journal_mode = WAL")
+    finally:
+        connection.close()
+
+
+def check(path: Path, connection: Connection) -> None:
+    """Refuse a file that is no study of this format.
+
+    The file is asked through SQLite and never opened beside it: closing a second handle would drop
+    the locks that other connections of this process hold on it.
+    """
+    application, version = (
+        connection.rows(f"PRAGMA {name}")[0][0] for name in ("application_id", "user_version")
+    )
+    if application != APPLICATION:
+        raise StudyFileError(
+            f"{path} is a database of another program, not a study: give a file made "
+            f"by Study.create"
+        )
+    if version < FORMAT:
+        raise StudyFileError(
+            f"{path} was made by a version of surefoot before 1.0, which was never released: start "
+            "a new study"
+        )
+    if version > FORMAT:
+        raise StudyFileError(
+            f"{path} has format {version}, this version of surefoot knows up to "
+            f"{FORMAT}: install a newer surefoot"
+        )
+    _check_tables(path, connection)
+    _refuse_cut(path, connection.rows("PRAGMA page_size")[0][0])
+
+
+def _refuse_cut(path: Path, page: int) -> None:
+    """Refuse a file that ends within a page, which SQLite would fill with zeros."""
+    log = wal_of(path.resolve())
+    if not (log.exists() and log.stat().st_size) and path.stat().st_size % page:
+        raise StudyFileError(f"{path} is damaged (its last page is cut): restore it from a copy")
+
+
+def refuse_no_database(path: Path) -> None:
+    """Refuse what cannot be a study before SQLite touches it."""
+    if not path.is_file():
+        raise StudyFileError(
+            f"there is no file {path}: make a study with Study.create or `surefoot run study.toml`"
+        )
+    if path.stat().st_size < 512:  # SQLite's smallest page; it would take an empty file for its own
+        raise no_database(path)
+    if not os.access(path, os.R_OK):
+        raise StudyFileError(f"{path} cannot be read: check its permissions")
+
+
+def no_database(path: Path) -> StudyFileError:
+    return StudyFileError(
+        f"{path} is not a study: it is no SQLite database. Give a file made by Study.create"
+    )
+
+
+def _check_tables(path: Path, connection: Connection) -> None:
+    """Refuse tables that are not as `make` made them, and whatever would run code of the file's
+    own: views in the place of tables, triggers, virtual tables.
+    """
+    found = {
+        name: (kind, _normal(sql))
+        for kind, name, sql in connection.rows("SELECT type, name, sql FROM sqlite_master")
+        if sql is not None
+    }
+    wrong = {
+        statement.split()[2]
+        for statement in map(_normal, TABLES)
+        if statement not in {sql for _, sql in found.values()}
+    }
+    wrong |= {
+        name
+        for name, (kind, sql) in found.items()
+        if kind == "trigger" or sql.upper().startswith("CREATE VIRTUAL")
+    }
+    if wrong:
+        raise StudyFileError(
+            f"{path} is damaged, or was not made by surefoot: {', '.join(sorted(wrong))} "
+            "should not be as it is there; restore it from a copy"
+        )
+
+
+def _normal(statement: str) -> str:
+    return " ".join(statement.split())

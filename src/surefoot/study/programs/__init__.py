@@ -1,0 +1,1 @@
+"""Simulators that are programs."""

@@ -1,0 +1,212 @@
+"""Simulators that a configuration names: a command with {name} fields, or a function."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from surefoot.errors import InputError
+from surefoot.problem.categories import written
+from surefoot.problem.problem import RobustProblem
+from surefoot.study.programs.program import run_program
+from surefoot.study.pull import Pull, refuse_reserved
+from surefoot.study.toml.own import imported
+
+FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+OWN_FIELDS = ("arm", "perturbation", "id", "seed")
+NOMINAL = "nominal.{}"
+LARGEST_WHOLE = 2.0**53  # up to here every whole number is a float
+
+
+@dataclass(frozen=True)
+class CommandSimulator:
+    """Runs a program for each pull, without a shell.
+
+    Fields in braces are replaced: {seed}, {id}, {arm}, {perturbation}, and each parameter by its
+    name, written so that reading it back gives the same value; {nominal.name} is the arm's own,
+    as nothing goes wrong. {{ and }} stand for braces.
+
+    Attributes:
+        command: the program and its arguments, each with fields; a single string is split as a
+            shell would, no more.
+        json_field: read the reward from this field (dots lead into nested objects) of a JSON text;
+            None: the last line of the text is the reward.
+        file: read the text from this file, in the working folder, instead of the program's standard
+            output. It belongs to one pull: a file that is there before is removed, and if pulls run
+            at the same time, its name or the folder must have {id} or {seed}.
+        time_limit: seconds after which the program and all it started are killed, and the pull has
+            failed.
+        folder: the working folder, with fields; made if it is not there. A relative `file` is
+            inside it.
+    """
+
+    command: str | Sequence[str]
+    json_field: str | None = None
+    file: str | None = None
+    time_limit: float | None = None
+    folder: str = "."
+
+    def __post_init__(self) -> None:
+        if not self.arguments:
+            raise InputError("the command is empty: give the program and its arguments")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InputError(f"time_limit={self.time_limit!r} must be a number of seconds above 0")
+
+    @property
+    def arguments(self) -> list[str]:
+        return shlex.split(self.command) if isinstance(self.command, str) else list(self.command)
+
+    def check_fields(self, parameter_names: Sequence[str]) -> None:
+        """Refuse fields that no pull will have."""
+        allowed = {*OWN_FIELDS, *parameter_names, *map(NOMINAL.format, parameter_names)}
+        for text in (*self.arguments, self.folder, self.file or ""):
+            for found in FIELD.finditer(text):
+                if found[1] is not None and found[1] not in allowed:
+                    raise InputError(
+                        f"the command has a field {{{found[1]}}}, but a pull has only "
+                        f"{', '.join(sorted(allowed))}: "
+                        "correct it, or write {{ and }} for braces"
+                    )
+
+    def check(self, problem: RobustProblem, *, alone: bool) -> None:
+        """Refuse what would give a pull another's values, result or folder.
+
+        Args:
+            alone: no two pulls are simulated at the same time.
+        """
+        refuse_reserved(problem.parameter_names)
+        self.check_fields(problem.parameter_names)
+        owned = {found[1] for found in FIELD.finditer(f"{self.folder} {self.file}")}
+        if "arm" in owned:
+            for name in problem.arm_names:
+                _part_of_a_name(name)
+        if "perturbation" in owned:
+            for name in problem.perturbation_names:
+                _part_of_a_name(name)
+        # a seed is not enough: pulls that share random numbers have the same one
+        if self.file and not alone and "id" not in owned:
+            raise InputError(
+                f"file = {self.file!r} would be the same for pulls that run at the same time, so "
+                'that one reads the result of another: give each its own, with folder = "runs/{id}"'
+                f' or file = "{{id}}-{Path(self.file).name}", or set max_in_flight = 1'
+            )
+
+    def __call__(self, pull: Pull) -> float:
+        folder = Path(fill_path(self.folder, pull))
+        folder.mkdir(parents=True, exist_ok=True)
+        arguments = [fill(argument, pull) for argument in self.arguments]
+        if self.file is None:
+            text = run_program(arguments, folder, self.time_limit)
+        else:
+            result = folder / fill_path(self.file, pull)
+            result.unlink(missing_ok=True)  # what is there is not of this pull
+            run_program(arguments, folder, self.time_limit)
+            text = _written(result, arguments[0])
+        return (
+            _last_number(text) if self.json_field is None else _json_number(text, self.json_field)
+        )
+
+
+def fill(text: str, pull: Pull) -> str:
+    """The text with its fields replaced."""
+    return _fill(text, pull, _shown)
+
+
+def fill_path(text: str, pull: Pull) -> str:
+    """A path with its fields replaced; no value may lead to another folder."""
+    return _fill(text, pull, _part_of_a_name)
+
+
+def _fill(text: str, pull: Pull, shown: Callable[[object], str]) -> str:
+    values: dict[str, object] = {
+        **{NOMINAL.format(name): value for name, value in (pull.nominal or {}).items()},
+        **pull.parameters,
+        "arm": pull.arm,
+        "perturbation": pull.perturbation,
+        "id": pull.id,
+        "seed": pull.seed,
+    }
+
+    def value(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return found[0][0]
+        if found[1] not in values:
+            raise InputError(
+                f"{text!r} has a field {found[0]}, but a pull has only {', '.join(sorted(values))}"
+            )
+        return shown(values[found[1]])
+
+    return FIELD.sub(value, text)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_WHOLE:
+        return f"{value:.0f}"  # programs that want a whole number refuse "2.0"
+    return written(value) if isinstance(value, str | bool | float) else str(value)
+
+
+def _part_of_a_name(value: object) -> str:
+    text = _shown(value)
+    if "/" in text or "\0" in text or text in ("", ".", ".."):
+        raise InputError(
+            f"{text!r} cannot be part of the name of a folder or file: rename it, or use {{id}}"
+        )
+    return text
+
+
+def _written(result: Path, program: str) -> str:
+    try:
+        return result.read_bytes().decode("utf-8", "replace")
+    except FileNotFoundError:
+        raise RuntimeError(
+            f"{program} ended well, but wrote no {result}: the reward is read from there"
+        ) from None
+
+
+def _last_number(text: str) -> float:
+    lines = text.strip().splitlines()
+    try:
+        return float(lines[-1])
+    except (ValueError, IndexError):
+        said = repr(lines[-1][:80]) if lines else "nothing"
+        raise ValueError(
+            f"the last line of the output must be the reward, but it is {said}"
+        ) from None
+
+
+def _json_number(text: str, field: str) -> float:
+    value = _json_value(text)
+    for key in field.split("."):
+        if not isinstance(value, dict) or key not in value:
+            raise ValueError(f"the JSON output has no field {field!r}: {text.strip()[:80]!r}")
+        value = value[key]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"the JSON field {field!r} is {value!r:.80}, not a number")
+    return float(value)
+
+
+def _json_value(text: str) -> Any:
+    """What the text says as a whole or, below other output, in its last line."""
+    for part in (text, *text.strip().splitlines()[-1:]):
+        with contextlib.suppress(json.JSONDecodeError):
+            return json.loads(part)
+    raise ValueError(
+        f"the output, or its last line, must be JSON, but it ends in {text.strip()[-80:]!r}"
+    )
+
+
+def simulator_from(reference: str, folder: Path) -> Callable[[Pull], float]:
+    """The function that "module:function" names, beside the configuration file too."""
+    found = imported(reference, folder, "simulator")
+    if not callable(found):
+        raise InputError(
+            f"{reference!r} is a {type(found).__name__}, not a function: give a function of a pull"
+        )
+    simulator: Callable[[Pull], float] = found
+    return simulator

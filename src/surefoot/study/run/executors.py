@@ -1,0 +1,258 @@
+"""Where pulls are simulated: processes, threads, here, a cluster, anything with submit()."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+from collections.abc import Callable, Mapping
+from concurrent.futures import (
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+from surefoot.errors import InputError
+from surefoot.study.file.storage import Running
+from surefoot.study.pull import Pull
+from surefoot.study.run.board import Board
+from surefoot.system.processes import ProcessPool, cores
+
+DASK_PATIENCE = "10s"  # with a scheduler that does not answer
+LOST = {
+    "KilledWorker",
+    "CommClosedError",
+    "BrokenExecutor",
+    "BrokenProcessPool",
+    "CancelledError",
+    "FutureCancelledError",
+}
+
+
+def is_loss(error: BaseException) -> bool:
+    """Whether the worker was lost, not the pull: by class name, since Dask may be missing."""
+    names = {cls.__name__ for cls in type(error).__mro__}
+    return bool(names & LOST) or isinstance(
+        error, CancelledError | ConnectionError | EOFError | TimeoutError
+    )
+
+
+def deaths_in(error: BaseException) -> int:
+    """How many workers such a loss has cost: Dask tries on a few before it says so."""
+    return 1 + int(getattr(error, "allowed_failures", 0) or 0)
+
+
+class SerialExecutor(Executor):
+    """Simulates at once, in the caller's own thread."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+class Workers:
+    """An executor that somebody else made and will shut down.
+
+    Attributes:
+        depth: how many chunks to send for each worker when pulls are short: two, so that none waits
+            for the next.
+
+    Args:
+        assumed: how many workers it has, if it does not say.
+    """
+
+    depth = 2
+
+    def __init__(self, executor: Any, assumed: int | None = None) -> None:
+        self._executor, self._assumed = executor, assumed
+
+    @property
+    def size(self) -> int:
+        """How many pulls it can simulate at the same time, as far as we can see."""
+        known = (
+            getattr(self._executor, name, None)
+            for name in ("_max_workers", "max_workers", "num_workers")
+        )
+        return next(
+            (int(size) for size in known if isinstance(size, int)), self._assumed or cores()
+        )
+
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether no two pulls are ever simulated at the same time."""
+        return self.size == 1
+
+    @property
+    def ready(self) -> bool:
+        """Whether pulls can be handed out now."""
+        return True
+
+    @property
+    def trouble(self) -> str | None:
+        """Why nothing comes back, if that is known."""
+        return None
+
+    def refusal(self, error: BaseException | None) -> InputError | None:
+        """Why such an error means that the run must end: a worker that is not fit for it."""
+        return None
+
+    def running(self, flying: Mapping[Any, tuple[list[Pull], float]]) -> list[Running]:
+        """What is being simulated.
+
+        Args:
+            flying: what was handed out, and when.
+        """
+        return [
+            Running(chunk[0].id, since, None)
+            for future, (chunk, since) in flying.items()
+            if not hasattr(future, "running") or future.running()
+        ]
+
+    def submit(
+        self, function: Callable[..., Any], simulator: Callable[[Pull], float], chunk: list[Pull]
+    ) -> Any:
+        return self._executor.submit(function, simulator, chunk)
+
+    def cancel(self, future: Any) -> bool:
+        """Take back what has not begun."""
+        return bool(future.cancel())
+
+    def repair(self) -> None:
+        """Make it work again after a worker was lost, where that is not done by itself."""
+
+    def stop(self, *, wait: bool) -> None:
+        """Leave nothing of ours behind; without `wait`, at once."""
+
+
+class SerialWorkers(Workers):
+    """No workers at all: what comes back is stored before the next pull begins."""
+
+    depth = 1
+
+    def __init__(self) -> None:
+        super().__init__(SerialExecutor())
+
+    @property
+    def size(self) -> int:
+        return 1
+
+
+class OwnThreads(Workers):
+    """Threads for this run."""
+
+    def __init__(self) -> None:
+        super().__init__(ThreadPoolExecutor(cores()))
+
+    def stop(self, *, wait: bool) -> None:
+        self._executor.shutdown(wait=wait, cancel_futures=True)
+
+
+class ProcessWorkers(Workers):
+    """A process pool of somebody else's; a broken one is replaced by one of ours made alike."""
+
+    def __init__(self, pool: ProcessPoolExecutor) -> None:
+        super().__init__(pool)
+        self._ours = False
+
+    def repair(self) -> None:
+        broken: Any = self._executor
+        if broken._broken:
+            self.stop(wait=False)
+            self._executor = ProcessPoolExecutor(
+                broken._max_workers,
+                mp_context=broken._mp_context,
+                initializer=broken._initializer,
+                initargs=broken._initargs,
+            )
+            self._ours = True
+
+    def submit(
+        self, function: Callable[..., Any], simulator: Callable[[Pull], float], chunk: list[Pull]
+    ) -> Any:
+        try:
+            return super().submit(function, simulator, chunk)
+        except BrokenProcessPool:
+            self.repair()
+            return super().submit(function, simulator, chunk)
+
+    def stop(self, *, wait: bool) -> None:
+        if not self._ours:
+            return
+        if not wait:
+            for process in list((self._executor._processes or {}).values()):
+                process.kill()
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+class OwnProcesses(ProcessWorkers):
+    """Processes for this run, which say what they are doing."""
+
+    def __init__(self, size: int | None = None) -> None:
+        self._count = size or cores()
+        super().__init__(self._fresh())
+        self._ours = True
+
+    def running(self, flying: Mapping[Any, tuple[list[Pull], float]]) -> list[Running]:
+        return self._board.running()
+
+    def repair(self) -> None:
+        if self._executor._broken:
+            self.stop(wait=False)
+            self._executor = self._fresh()
+
+    def _fresh(self) -> ProcessPool:
+        self._board = Board(self._count)
+        start = multiprocessing.get_start_method()
+        return ProcessPool(self._count, start, Board.join, (self._board,))
+
+
+def dask_client(address: str) -> Any:
+    """A client of the Dask cluster whose scheduler listens there; the caller closes it."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("a cluster needs Dask: pip install 'surefoot[dask]'") from None
+    # what Dask has to say of a lost connection is said by us, in a sentence
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        options = {"timeout": DASK_PATIENCE, "set_as_default": False}
+        return Client(address, **options)  # type: ignore[no-untyped-call]
+    except Exception as error:  # many kinds, by what is wrong with the address
+        raise InputError(
+            f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`, "
+            "and give the address that it prints, such as tcp://host:8786"
+        ) from None
+
+
+def workers_from(executor: Any, max_in_flight: int | None = None) -> Workers:
+    """The workers that the caller's choice of executor means."""
+    if executor is None or executor == "processes":
+        return OwnProcesses()
+    if isinstance(executor, str):
+        named: dict[str, Callable[[], Workers]] = {"threads": OwnThreads, "serial": SerialWorkers}
+        if executor in named:
+            return named[executor]()
+    if isinstance(executor, int) and not isinstance(executor, bool) and executor > 0:
+        return OwnProcesses(executor)
+    if isinstance(executor, ProcessPoolExecutor):
+        return ProcessWorkers(executor)
+    if isinstance(executor, SerialExecutor):
+        return SerialWorkers()
+    if hasattr(executor, "get_executor") and hasattr(executor, "nthreads"):
+        from surefoot.study.run.cluster import DaskWorkers
+
+        return DaskWorkers(executor)
+    if callable(getattr(executor, "submit", None)):
+        return Workers(executor, max_in_flight)
+    raise InputError(
+        f"executor={executor!r} cannot run pulls: give None, a number of processes, 'threads', "
+        "'serial', an object with submit(), or a Dask client"
+    )

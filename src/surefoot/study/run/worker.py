@@ -1,0 +1,131 @@
+"""What runs where the simulator runs: a chunk of pulls in, a report on each out."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import platform
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+import surefoot
+from surefoot.errors import InputError
+from surefoot.study.programs.called_off import programs_end_with_their_task
+from surefoot.study.pull import Pull, Report
+from surefoot.study.run import board
+from surefoot.study.toml.input import LARGEST_REWARD
+
+OWN_FOLDER = str(Path(__file__).parents[2]) + os.sep  # what happens here is no user's business
+ERROR_LENGTH = 2000
+LONGEST_CHUNK = 1.0  # seconds
+NO_NUMBERS = (str, bytes, bool, NoneType)  # though float() takes some of them
+
+
+def run_chunk(simulator: Callable[[Pull], float], pulls: Sequence[Pull]) -> list[Report]:
+    """Simulate pulls one after the other, the first and as many more as there is time for.
+
+    What the simulator raises becomes a report, so an error of the future itself always means that
+    the worker was lost. Pulls may turn out much slower than those before: then the reports so far
+    are worth more on disk than here.
+    """
+    _leave_interrupts_to_the_driver()
+    end, reports = time.monotonic() + LONGEST_CHUNK, []
+    for pull in pulls:
+        reports.append(_run_one(simulator, pull))
+        if time.monotonic() > end:
+            break
+    return reports
+
+
+class OtherVersions(InputError):
+    """A worker has other software than the driver, so its rewards could be others."""
+
+
+def run_packed(wanted: dict[str, str], simulator: bytes, pulls: bytes) -> list[Report]:
+    """Do the same for what was sent as bytes, on a machine that may have other software.
+
+    Args:
+        wanted: the versions that the driver has.
+    """
+    here = versions()
+    different = [
+        f"{name} {here[name]} instead of {wanted[name]}"
+        for name in wanted
+        if here[name] != wanted[name]
+    ]
+    if different:
+        raise OtherVersions(
+            f"the worker on {platform.node()} has {', '.join(different)}, so its random streams "
+            "may be others: install the same versions on all machines"
+        )
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a module in the folder where the worker was started is found
+    with programs_end_with_their_task():
+        return run_chunk(pickle.loads(simulator), pickle.loads(pulls))
+
+
+def versions() -> dict[str, str]:
+    """What must be the same on all machines, or the same seed could give another reward."""
+    return {
+        "surefoot": surefoot.__version__,
+        "numpy": np.__version__,
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+    }
+
+
+def _run_one(simulator: Callable[[Pull], float], pull: Pull) -> Report:
+    started = time.time()
+    board.begins(pull.id)
+    try:
+        reward, error = as_reward(simulator(pull)), None
+    except Exception as problem:
+        reward, error = None, _describe(problem)
+    finally:
+        board.ends()
+    return Report(pull.id, reward, error, started, time.time())
+
+
+def as_reward(value: Any) -> float:
+    """A finite number, or an error that says what came instead."""
+    try:
+        if type(value) is not float and isinstance(value, NO_NUMBERS):
+            raise TypeError
+        reward = float(value)
+    except (TypeError, ValueError):
+        said = f"the simulator returned {value!r:.80}: it must return one number"
+        raise TypeError(said) from None
+    if not abs(reward) < LARGEST_REWARD:
+        raise ValueError(
+            f"the simulator returned {reward}: a reward must be a finite number of a size below "
+            f"{LARGEST_REWARD:g}"
+        )
+    return reward
+
+
+def _describe(problem: Exception) -> str:
+    """The error in one line, then where it happened, innermost last."""
+    headline = "".join(traceback.format_exception_only(problem)).strip()
+    frames = traceback.extract_tb(problem.__traceback__)
+    theirs = [frame for frame in frames if not frame.filename.startswith(OWN_FOLDER)]
+    lines = [line.rstrip() for line in traceback.format_list(theirs)]
+    text = "\n".join([headline, *lines])[:ERROR_LENGTH]
+    return text.encode("utf-8", "backslashreplace").decode()  # half a character cannot be stored
+
+
+def _leave_interrupts_to_the_driver() -> None:
+    """Ctrl-C in a terminal reaches the workers too; only the driver decides what it means."""
+    if multiprocessing.parent_process() is not None:
+        with contextlib.suppress(
+            ValueError
+        ):  # not the main thread: interrupts do not come here anyway
+            signal.signal(signal.SIGINT, signal.SIG_IGN)

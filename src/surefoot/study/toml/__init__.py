@@ -1,0 +1,1 @@
+"""study.toml: sections, spaces and modules of one's own."""

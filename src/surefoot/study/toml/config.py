@@ -1,0 +1,234 @@
+"""A study as a TOML file, turned into what surefoot works with."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from surefoot.algorithms import Settings
+from surefoot.algorithms.options import default_misfit
+from surefoot.errors import InputError, SurefootWarning
+from surefoot.noise import Noise
+from surefoot.problem.features import Function
+from surefoot.problem.problem import RobustProblem
+from surefoot.problem.tables.numbers import numbers_from_csv, pair_numbers
+from surefoot.study.file.description import Description
+from surefoot.study.programs.command import CommandSimulator, simulator_from
+from surefoot.study.programs.time_limit import TimeLimited
+from surefoot.study.pull import Pull, refuse_reserved
+from surefoot.study.reading import read_config
+from surefoot.study.study import Study
+from surefoot.study.toml.own import imported
+from surefoot.study.toml.sections import Config
+from surefoot.study.toml.space import build_problem
+
+
+class StudyConfig:
+    """A configuration file and what it describes.
+
+    Attributes:
+        path: the TOML file; paths in it are relative to its folder.
+        settings: what every run is asked for.
+        file: the study file that belongs to it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.values = read_config(path)
+        self._import()
+        self.file = path.parent / (self.values.file or f"{path.stem}.db")
+        self.settings = _settings(self.values, self._noise())
+        _warn_of_confidence(self.values.delta)
+
+    def problem(self) -> RobustProblem:
+        values = self.values
+        problem = build_problem(
+            values.arms,
+            values.perturbations,
+            values.environment,
+            self._features(),
+            self.path.parent,
+        )
+        refuse_reserved(problem.parameter_names)
+        return problem
+
+    def _import(self) -> None:
+        """Import the modules of what the user wrote, as "module:name": only a configuration that is
+        read on purpose may do so, never a study file.
+        """
+        values = self.values
+        own = {"guide": values.guide, "algorithm": values.algorithm.name}
+        for what, name in own.items():
+            if name is not None and ":" in name:
+                imported(name, self.path.parent, what)
+
+    def _features(self) -> str | Function:
+        """The name of a feature map, or the user's own function."""
+        given = self.values.features
+        if ":" not in given:
+            return given
+        found: Function = imported(given, self.path.parent, "features")
+        if not callable(found):
+            raise InputError(
+                f"{self.path}: features = {given!r} is a {type(found).__name__}, not a function of "
+                "(n_pairs, n_parameters) numbers"
+            )
+        return found
+
+    def _noise(self) -> Noise:
+        section = self.values.noise
+        named = section.scales_by_name
+        if named is None:
+            self._refuse_scales_by_position()
+            return section.build(None)
+        if isinstance(named, str):
+            scales = numbers_from_csv(self.problem(), self.path.parent / named, "scale")
+        else:
+            scales = pair_numbers(self.problem(), named, "noise.scale")
+        return section.build(scales)
+
+    def _refuse_scales_by_position(self) -> None:
+        """A list of scales would change its meaning with the order of arms or perturbations."""
+        if isinstance(self.values.noise.says.get("scale"), list):
+            raise InputError(
+                f"{self.path}: noise.scale is a list: give scales by name, such as "
+                'scale = { "arm / perturbation" = 2.0, others = 1.0 }, or the path of a CSV'
+            )
+
+    def simulator(self, problem: RobustProblem) -> Callable[[Pull], float]:
+        """The simulator, ready to be called."""
+        section = self.values.simulator
+        if section is None:
+            raise InputError(
+                f"{self.path}: there is no [simulator]: give one, or work by hand with `surefoot "
+                "ask` and `surefoot tell`"
+            )
+        if section.python is not None:
+            function = simulator_from(section.python, self.path.parent)
+            limit = section.time_limit
+            return function if limit is None else TimeLimited(function, limit)
+        command = CommandSimulator(
+            section.command or [],
+            section.json_field,
+            section.file,
+            section.time_limit,
+            str(self.path.parent.absolute() / section.folder),
+        )
+        command.check_fields(problem.parameter_names)
+        return command
+
+    def open_study(self) -> Study:
+        """Create the study, or go on with it."""
+        if not self.file.exists():
+            return self._create()
+        own = ":" in self.values.algorithm.name
+        study = Study.open(self.file, algorithm=self.values.algorithm.build() if own else None)
+        try:
+            self._refuse_changes(study)
+            self._change(study)
+        except BaseException:
+            study.close()
+            raise
+        return study
+
+    def _change(self, study: Study) -> None:
+        """Go on with what may change: the budget, and of the rest what the file says."""
+        values, settings = self.values, study.description.settings
+        named = {"guide", "parallel"} & values.model_fields_set
+        changed = {
+            key: getattr(values, key)
+            for key in ("budget", *sorted(named))
+            if getattr(values, key) != getattr(settings, key)
+        }
+        if changed:
+            study.change(**changed)
+
+    def description(self) -> Description:
+        """What a new study would be asked; nothing is stored."""
+        values = self.values
+        return Description.fresh(
+            values.name or self.file.stem,
+            self.problem(),
+            self.settings,
+            values.algorithm.build(),
+            direction=values.direction,
+            seed=values.seed,
+            on_identical=values.on_identical,
+        )
+
+    def _create(self) -> Study:
+        return Study.begin(
+            self.file,
+            self.description(),
+            self.values.algorithm.build(),
+            {"file": str(self.path), "text": self.path.read_text(encoding="utf-8")},
+        )
+
+    def _refuse_changes(self, study: Study) -> None:
+        """What a study is asked cannot change half-way: its guarantee is for one question.
+
+        What the file leaves unsaid is as the study has it: versions differ in what they then do.
+        """
+        asked, values = study.description, self.values
+        algorithm = values.algorithm.build()
+        same = algorithm.name == asked.algorithm
+        options = asked.options_of(type(algorithm)) if same else asked.options
+        now: dict[str, Any] = {
+            "arms, perturbations or features": self.problem().to_dict(),
+            "noise": self.settings.noise.to_dict(),
+            "algorithm": [algorithm.name, values.algorithm.options_beside(options)],
+            "direction": values.direction,
+        }
+        then: dict[str, Any] = {
+            "arms, perturbations or features": asked.problem.to_dict(),
+            "noise": asked.settings.noise.to_dict(),
+            "algorithm": [asked.algorithm, options],
+            "direction": asked.direction,
+        }
+        for key in ("delta", "tolerance", "confidence", "on_misfit"):
+            now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
+        if "noise" not in values.model_fields_set:
+            del now["noise"]
+        for key in ("misfit", "common_random_numbers", "objective"):
+            if key in values.model_fields_set:
+                now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
+        for key in ("on_identical", "seed"):
+            if key in values.model_fields_set:
+                now[key], then[key] = getattr(values, key), getattr(asked, key)
+        changed = [key for key in now if now[key] != then[key]]
+        if changed:
+            raise InputError(
+                f"{self.path} asks another question than {self.file} was made for: "
+                f"{', '.join(changed)} changed. "
+                "Change it back to go on; for a new study write another file into it, such as "
+                f'file = "{self.file.stem}-2.db"'
+            )
+
+
+def _settings(values: Config, noise: Noise) -> Settings:
+    return Settings(
+        delta=values.delta,
+        noise=noise,
+        confidence=values.confidence,
+        tolerance=values.tolerance,
+        budget=values.budget,
+        on_misfit=values.on_misfit,
+        misfit=default_misfit(values.algorithm.build()) if values.misfit is None else values.misfit,
+        guide=values.guide,
+        common_random_numbers=values.common_random_numbers,
+        objective=values.objective,
+        parallel=values.parallel,
+    )
+
+
+def _warn_of_confidence(delta: float) -> None:
+    """Whoever writes a confidence where its error belongs is told so."""
+    if delta > 0.5:
+        warnings.warn(
+            f"delta = {delta:g} asks for {100 * (1 - delta):.3g} % confidence; for "
+            f"{100 * delta:.3g} % write delta = {1 - delta:.3g}",
+            SurefootWarning,
+            stacklevel=2,
+        )

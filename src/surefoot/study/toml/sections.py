@@ -1,0 +1,192 @@
+"""The sections of a configuration: what each may say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    model_validator,
+)
+
+from surefoot.algorithms import ALGORITHMS, Algorithm, algorithm_from
+from surefoot.algorithms.options import built
+from surefoot.algorithms.settings import usable_delta
+from surefoot.arrays import Array
+from surefoot.errors import InputError
+from surefoot.noise import NOISE_MODELS, Noise
+from surefoot.problem.features import MAPS
+from surefoot.problem.literals import exact_number
+from surefoot.study.toml.own import looked_up
+from surefoot.study.toml.space import Arms, Entry, Number, Perturbations, Section, Whole
+
+
+def _path(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("a path cannot hold a NUL character")
+    return text
+
+
+def _single(given: Any) -> Any:
+    if isinstance(given, list | dict):
+        raise ValueError(
+            "environment holds one value of each parameter that no arm chooses, as it is if "
+            "nothing goes wrong; what may happen instead goes into [perturbations]"
+        )
+    return given
+
+
+def _shared(given: Any) -> Any:
+    if not isinstance(given, bool) and given != "auto":
+        raise ValueError('it should be true, false or "auto"')
+    return given
+
+
+def _misfit(given: Any) -> float:
+    return math.inf if given == math.inf else exact_number(given)
+
+
+def _one_of(names: Iterable[str]) -> Callable[[Any], str]:
+    """Allow these names, and "module:attribute" for something of the user's own."""
+
+    def allowed(given: Any) -> str:
+        if not isinstance(given, str) or (given not in names and ":" not in given):
+            raise ValueError(
+                f'it should be one of {", ".join(map(repr, names))}, or "module:name" for your own'
+            )
+        return given
+
+    return allowed
+
+
+Positive = Annotated[Number, Field(gt=0)]
+PathText = Annotated[str, AfterValidator(_path)]
+NO_SCALES: Array = np.ones(1)  # stands for those that are given by name until there is a problem
+
+
+class NoiseSection(Section):
+    """What is known about the noise."""
+
+    model_config = ConfigDict(extra="allow")
+    kind: Literal[tuple(NOISE_MODELS)]  # type: ignore[valid-type]
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        self.build(NO_SCALES if self.scales_by_name else None)
+        return self
+
+    @property
+    def says(self) -> dict[str, Any]:
+        """What it says but for the kind."""
+        return self.model_extra or {}
+
+    @property
+    def scales_by_name(self) -> Mapping[str, Any] | str | None:
+        """Scales by the names of pairs, or the table that holds them; None: nothing of the sort."""
+        scale = self.says.get("scale")
+        return scale if isinstance(scale, dict | str) else None
+
+    def build(self, scales: Array | None) -> Noise:
+        """The noise.
+
+        Args:
+            scales: (n_pairs,) those that were given by name.
+        """
+        options = self.says if scales is None else self.says | {"scale": scales}
+        return NOISE_MODELS[self.kind].from_options(options)
+
+
+class AlgorithmSection(Section):
+    """Which algorithm, and its own options."""
+
+    model_config = ConfigDict(extra="allow")
+    name: Annotated[str, PlainValidator(_one_of(ALGORITHMS))] = "prime"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_alone(cls, given: Any) -> Any:
+        return {"name": given} if isinstance(given, str) else given
+
+    def build(self) -> Algorithm:
+        """The algorithm; the module of one of the user's own must have been imported."""
+        options = self.model_extra or {}
+        if ":" not in self.name:
+            return algorithm_from(self.name, **options)
+        found = looked_up(self.name, "algorithm")
+        if not isinstance(found, type) or not issubclass(found, Algorithm):
+            raise InputError(f"algorithm = {self.name!r} is no subclass of surefoot.Algorithm")
+        return built(found, options)
+
+    def options_beside(self, stored: dict[str, Any]) -> dict[str, Any]:
+        """The options that this section asks for, where a study holds those given. Constants of a
+        tuning that it does not name are the study's own: another version may have better ones.
+        """
+        options, named = self.build().options(), (self.model_extra or {}).get("tuning", {})
+        own = stored.get("tuning", {})
+        return options | ({"tuning": own | named} if "tuning" in options else {})
+
+
+class SimulatorSection(Section):
+    """A Python function or any program."""
+
+    python: str | None = None
+    command: str | list[str] | None = None
+    json_field: str | None = None
+    file: PathText | None = None
+    time_limit: Positive | None = None
+    folder: PathText = "."
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.python is None) == (self.command is None):
+            raise ValueError("needs exactly one of python and command")
+        extras = [k for k in ("json_field", "file") if getattr(self, k) is not None]
+        if self.python is not None and extras:
+            raise ValueError(
+                f"has {extras[0]}, which is for a command: a Python function returns its reward"
+            )
+        return self
+
+
+class RunSection(Section):
+    """How to run it; may be changed between runs."""
+
+    processes: Annotated[Whole, Field(ge=1)] | None = None
+    retries: Annotated[Whole, Field(ge=0)] = 2
+    max_in_flight: Annotated[Whole, Field(ge=1)] | None = None
+    dask: str | None = None
+
+
+class Config(Section):
+    """The whole file."""
+
+    name: str | None = None
+    file: PathText | None = None
+    direction: Literal["maximize", "minimize"] = "maximize"
+    features: Annotated[str, PlainValidator(_one_of(MAPS))] = "linear"
+    delta: Annotated[float, PlainValidator(usable_delta)]
+    tolerance: Annotated[Number, Field(ge=0)] = 0.0
+    budget: Annotated[Whole, Field(ge=0)] | None = None
+    confidence: Literal["valid", "paper"] = "valid"
+    on_misfit: Literal["reject", "ignore"] = "reject"
+    misfit: Annotated[float, BeforeValidator(_misfit), Field(ge=0)] | None = None
+    on_identical: Literal["refuse", "accept"] = "refuse"
+    seed: Annotated[Whole, Field(ge=0)] | None = None
+    noise: NoiseSection = NoiseSection(kind="gaussian")
+    guide: str | None = None
+    common_random_numbers: Annotated[bool | Literal["auto"], PlainValidator(_shared)] = False
+    objective: Literal["certify", "guess"] = "certify"
+    parallel: Annotated[Whole, Field(ge=1)] = 1
+    arms: Arms
+    perturbations: Perturbations = Perturbations()
+    environment: dict[str, Annotated[Entry, BeforeValidator(_single)]] = Field(default_factory=dict)
+    algorithm: AlgorithmSection = AlgorithmSection()
+    simulator: SimulatorSection | None = None
+    run: RunSection = RunSection()

@@ -1,0 +1,1 @@
+"""Processes, interrupts, progress, files that are whole or not there."""

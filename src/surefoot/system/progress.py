@@ -1,0 +1,267 @@
+"""How far a study or an experiment is: a bar in a terminal, lines in a log, or nothing."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
+
+from surefoot.system.display import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A study at one moment.
+
+    Attributes:
+        told: rewards stored, of all phases.
+        phase: the index of the phase being pulled.
+        phase_pulls, phase_told: its pulls, and how many have their reward.
+        in_flight: pulls handed out.
+        survivors: arms that are still possible.
+        leader: the best guess; None before the first phase is complete.
+        expected_left: pulls still needed if the estimates are right; None while nothing is known.
+        pulls_per_second: in this run, over all workers; None at its beginning.
+        trouble: the last loss or failure, if any.
+        near_tie: whether a tolerance would save most of what is left.
+    """
+
+    told: int
+    phase: int
+    phase_pulls: int
+    phase_told: int
+    in_flight: int
+    survivors: int
+    leader: str | None
+    expected_left: float | None
+    pulls_per_second: float | None
+    trouble: str | None = None
+    near_tie: bool = False
+
+    @property
+    def seconds_left(self) -> float | None:
+        if self.expected_left is None or not self.pulls_per_second:
+            return None
+        return self.expected_left / self.pulls_per_second
+
+    def __str__(self) -> str:
+        return f"{self.title}, {self.count}, {self.known}"
+
+    @property
+    def title(self) -> str:
+        return f"{self.told} pulls"
+
+    @property
+    def share(self) -> float:
+        """Of the whole study, by the forecast; 0 while there is none."""
+        return 0.0 if self.expected_left is None else share_done(self.told, self.expected_left)
+
+    @property
+    def count(self) -> str:
+        return f"phase {self.phase}: {self.phase_told}/{self.phase_pulls}"
+
+    @property
+    def words(self) -> str:
+        return self.known
+
+    @property
+    def known(self) -> str:
+        """What is known of the answer, of what is left, and of trouble, in words."""
+        parts = [f"{self.survivors} arms possible"]
+        if self.leader is not None:
+            parts.append(f"leading: {printable(self.leader)}")
+        if self.expected_left is not None:
+            parts.append(f"about {_rounded(self.expected_left):,} pulls left")
+        if self.seconds_left is not None:
+            parts.append(f"{duration(self.seconds_left)} left")
+        if self.near_tie:
+            parts.append("the best are nearly level (see `surefoot status`)")
+        if self.trouble:
+            parts.append(printable(self.trouble))
+        return ", ".join(parts)
+
+
+def _rounded(pulls: float) -> int:
+    """To two digits: a forecast knows no more."""
+    return int(float(f"{pulls:.2g}"))
+
+
+@dataclass(frozen=True)
+class JobsSnapshot:
+    """The jobs of an experiment at one moment.
+
+    Attributes:
+        title: what is being done.
+        work, done: of all jobs and of the finished ones, in the unit of their weights.
+        seconds_left: None while nothing is known.
+    """
+
+    title: str
+    work: float
+    done: float
+    seconds_left: float | None
+
+    def __str__(self) -> str:
+        return f"{self.title}: {', '.join(part for part in (self.count, self.words) if part)}"
+
+    @property
+    def share(self) -> float:
+        return self.done / self.work
+
+    @property
+    def count(self) -> str:
+        return f"{100 * self.share:.0f} %"
+
+    @property
+    def words(self) -> str:
+        left = self.seconds_left
+        return "" if left is None or self.done >= self.work else f"{duration(left)} left"
+
+
+class Shown(Protocol):
+    """What the displays here show of a snapshot; as a string it is a line of a log."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def share(self) -> float: ...
+
+    @property
+    def count(self) -> str: ...
+
+    @property
+    def words(self) -> str: ...
+
+
+class Progress(Protocol):
+    """Anything that wants to know how far a study is, a few times a second, in its thread."""
+
+    def update(self, snapshot: Snapshot) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class JobProgress(Protocol):
+    """Anything that wants to know how far an experiment is: `update` after each job, `close` after
+    the last; then the next experiment may begin.
+    """
+
+    def update(self, snapshot: JobsSnapshot) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Forward:
+    """A share of work done that never falls: forecasts change, and a bar should not go back."""
+
+    def __init__(self) -> None:
+        self._furthest = 0.0
+
+    def at(self, share: float) -> float:
+        """The furthest that it has been."""
+        self._furthest = max(self._furthest, share)
+        return self._furthest
+
+
+def share_done(done: float, left: float) -> float:
+    """The share of the work that is done; less than all of it, since nobody has said so."""
+    return min(done / max(done + left, 1.0), 0.99)
+
+
+class NoProgress:
+    """Says nothing."""
+
+    def update(self, snapshot: Shown) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class LineProgress:
+    """A line now and then, for logs.
+
+    Args:
+        every: seconds between lines.
+    """
+
+    def __init__(self, stream: TextIO | None = None, every: float = 30.0) -> None:
+        self._stream, self._every = stream or sys.stderr, every
+        self._next, self._last, self._written = time.monotonic() + min(every, 2.0), "", ""
+
+    def update(self, snapshot: Shown) -> None:
+        self._last = str(snapshot)
+        if time.monotonic() >= self._next:
+            self._write()
+
+    def close(self) -> None:
+        if self._last != self._written:
+            self._write()
+
+    def _write(self) -> None:
+        print(self._last, file=self._stream, flush=True)
+        self._written, self._next = self._last, time.monotonic() + self._every
+
+
+class BarProgress:
+    """A bar for the study or the jobs, which never goes back, and what is known so far, in a
+    terminal.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as RichProgress
+        from rich.table import Column
+
+        whole = Column(no_wrap=True)
+        # what does not fit is cut off here, not elsewhere
+        rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
+        columns = (
+            TextColumn("{task.description}", table_column=whole, markup=False),
+            BarColumn(bar_width=12),
+            TextColumn("{task.fields[count]}", table_column=whole, markup=False),
+            TextColumn("{task.fields[words]}", table_column=rest, markup=False),
+        )
+        self._bar = RichProgress(*columns, console=console, transient=True, expand=True)
+        self._task: Any = None
+        self._forward = Forward()
+
+    def update(self, snapshot: Shown) -> None:
+        if self._task is None:
+            self._bar.start()
+            self._task = self._bar.add_task("", total=1.0, count="", words="")
+        self._bar.update(
+            self._task,
+            description=snapshot.title,
+            completed=self._forward.at(snapshot.share),
+            count=snapshot.count,
+            words=snapshot.words,
+        )
+
+    def close(self) -> None:
+        self._bar.stop()
+        if self._task is not None:
+            self._bar.remove_task(self._task)
+            self._task, self._forward = None, Forward()
+
+
+def progress_for(stream: TextIO) -> BarProgress | LineProgress:
+    """A bar if somebody is looking, lines if not."""
+    if stream.isatty():
+        from rich.console import Console
+
+        return BarProgress(Console(file=stream))
+    return LineProgress(stream)
+
+
+def duration(seconds: float) -> str:
+    """In words that fit: 42 s, 12 min, 3.5 h, 2.1 days."""
+    for size, unit in ((86400.0, "days"), (3600.0, "h")):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds / 60:.0f} min" if seconds >= 60 else f"{seconds:.0f} s"

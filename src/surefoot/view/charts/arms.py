@@ -1,0 +1,166 @@
+"""The robust value of each arm with simultaneous intervals, the worst perturbation marked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from surefoot.algorithms import Result
+from surefoot.view.charts.drawing import Drawing, layered, table
+from surefoot.view.charts.frames import measured
+from surefoot.view.charts.labels import telling
+from surefoot.view.charts.theme import BLUE, GREY, ORANGE
+
+MOST_ROWS = 40  # arms; more are drawn side by side, without their names
+MOST_LABELS = 20
+LABEL = 60  # pixels that the name of a perturbation takes, about
+KINDS = ["leader", "still possible", "eliminated"]
+COLOURS, MARKS = [ORANGE, BLUE, GREY], ["diamond", "circle", "cross"]
+
+
+def arms_frame(result: Result, sign: int = 1) -> pd.DataFrame:
+    """One row an arm, the best first.
+
+    Args:
+        sign: −1 for a study that minimises: values are then those of the costs as measured.
+    """
+    problem = result.problem
+    names, worst = problem.arm_names, _worst_pairs(result)
+    ends = np.sort([sign * result.lower, sign * result.upper], axis=0)
+    kinds = np.where(np.isin(np.arange(problem.n_arms), result.candidates), KINDS[1], KINDS[2])
+    if result.samples or result.certified:
+        kinds[result.arm] = KINDS[0]
+    frame = pd.DataFrame(
+        {
+            "arm": names,
+            "label": telling([(name,) for name in names]),
+            "value": sign * result.values,
+            "low": ends[0],
+            "high": ends[1],
+            "kind": kinds,
+            "worst": [problem.perturbation_names[pair] for pair in worst],
+            "pulls": np.add.reduceat(result.counts, problem.offsets[:-1]),
+        }
+    )
+    if not result.samples:
+        frame[["value", "low", "high"]] = np.nan
+    order = np.lexsort((-sign * frame["value"].to_numpy(), np.arange(problem.n_arms) != result.arm))
+    return frame.iloc[order].reset_index(drop=True).assign(rank=np.arange(1, problem.n_arms + 1))
+
+
+def arms_chart(
+    result: Result, sign: int = 1, title: str = "Worst case of each arm"
+) -> alt.LayerChart:
+    """Estimated robust values; bars hold for all arms and looks at once with probability 1 − δ.
+
+    Up to 40 arms have a row each, with the name of the worst perturbation at its mark and a tick
+    for each of the others; more stand side by side in order of their value.
+    """
+    return arms_drawing(result, sign, title).chart()
+
+
+def arms_drawing(result: Result, sign: int = 1, title: str = "Worst case of each arm") -> Drawing:
+    """`arms_chart` before it is drawn."""
+    frame = arms_frame(result, sign)
+    worst = "lowest" if sign > 0 else "highest"
+    subtitle = (
+        f"estimate and simultaneous {100 * (1 - result.settings.delta):g} % interval of "
+        f"the {worst} mean {measured(sign)}"
+    )
+    if not np.isfinite(frame[["low", "high"]].to_numpy()).all() and result.samples:
+        subtitle += "; a line to the edge has no end on that side"
+        frame = _to_the_edge(frame)
+    axis = f"{measured(sign)} under the arm's worst perturbation"
+    if len(frame) > MOST_ROWS:
+        tables = {"arms": frame, "leader": frame.head(1)}
+        return Drawing(_columns, (axis,), tables, title, subtitle)
+    tables = {"arms": frame, "pairs": _pair_ticks(result, sign)}
+    rows = {"$labels": frame["label"].tolist()}
+    return Drawing(_rows, (len(frame) <= MOST_LABELS, axis), tables, title, subtitle, rows)
+
+
+def _to_the_edge(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same with infinite ends of intervals at the edge of what is drawn."""
+    drawn = frame[["low", "value", "high"]].to_numpy(dtype=np.float64)
+    finite = drawn[np.isfinite(drawn)]
+    ends = frame[["low", "high"]].clip(finite.min(), finite.max())
+    return frame.assign(low=ends["low"], high=ends["high"])
+
+
+def _rows(labelled: bool, axis: str) -> alt.LayerChart:
+    arm = alt.Y("label:N", sort=["$labels"], title=None)
+    room = alt.Scale(zero=False, padding=LABEL / 2 if labelled else 0)
+    value = alt.X("value:Q", title=axis, scale=room)
+    base = table("arms").encode(y=arm, color=_colour())
+    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=axis), x2="high:Q")
+    others = table("pairs").mark_tick(color=GREY, opacity=0.6, thickness=1, height=8)
+    others = others.encode(y=arm, x=value, tooltip=["arm:N", "perturbation:N", _number("value")])
+    labels = base.mark_text(dy=-9, fontSize=10, align="center").encode(
+        x=value, text="worst:N", color=alt.value(GREY)
+    )
+    layers = [bars, others, _points(base.encode(x=value)), *([labels] if labelled else [])]
+    return layered(*layers, height=alt.Step(24 if labelled else 18))
+
+
+def _columns(axis: str) -> alt.LayerChart:
+    base = table("arms").encode(
+        x=alt.X(
+            "rank:Q", title="arms, the best worst case first", axis=alt.Axis(format="d", grid=False)
+        ),
+        color=_colour(),
+    )
+    bars = base.mark_rule(strokeWidth=1, opacity=0.55).encode(
+        y=alt.Y("low:Q", title=axis), y2="high:Q"
+    )
+    points = _points(base.encode(y=alt.Y("value:Q", scale=alt.Scale(zero=False))), size=22)
+    leader = table("leader").mark_text(align="left", dx=8, dy=-6, fontWeight="bold")
+    return layered(bars, points, leader.encode(x="rank:Q", y="value:Q", text="arm:N"), height=300)
+
+
+def _points(base: Any, size: int = 70) -> Any:
+    tooltip = ["arm:N", _number("value"), _number("low"), _number("high")]
+    tooltip += [
+        alt.Tooltip("worst:N", title="worst perturbation"),
+        "pulls:Q",
+        alt.Tooltip("kind:N", title="state"),
+    ]
+    marks = alt.Shape("kind:N", scale=alt.Scale(domain=KINDS, range=MARKS), legend=_legend())
+    return base.mark_point(filled=True, size=size, opacity=1).encode(shape=marks, tooltip=tooltip)
+
+
+def _pair_ticks(result: Result, sign: int) -> pd.DataFrame:
+    """The pairs that are not the worst of their arm."""
+    problem = result.problem
+    other = (
+        np.setdiff1d(np.arange(problem.n_pairs), _worst_pairs(result))
+        if result.samples
+        else np.arange(0)
+    )
+    labels = telling([(name,) for name in problem.arm_names])
+    return pd.DataFrame(
+        {
+            "arm": [problem.arm_names[a] for a in problem.arm_of_pair[other]],
+            "label": [labels[a] for a in problem.arm_of_pair[other]],
+            "perturbation": [problem.perturbation_names[pair] for pair in other],
+            "value": sign * result.pair_means[other],
+        }
+    )
+
+
+def _worst_pairs(result: Result) -> list[int]:
+    return list(map(int, result.problem.worst_pairs_of(result.pair_means)))
+
+
+def _colour() -> alt.Color:
+    return alt.Color("kind:N", scale=alt.Scale(domain=KINDS, range=COLOURS), legend=_legend())
+
+
+def _legend() -> alt.Legend:
+    return alt.Legend(title=None, orient="bottom")
+
+
+def _number(field: str) -> alt.Tooltip:
+    return alt.Tooltip(f"{field}:Q", format=".4g")

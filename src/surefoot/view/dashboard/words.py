@@ -1,0 +1,126 @@
+"""What a page says of a study: every number as text, by the name of the place it stands in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from surefoot.study.file.storage import Running
+from surefoot.system.progress import duration, share_done
+from surefoot.view.charts import arms_frame
+from surefoot.view.charts.pace import pace_drawing
+from surefoot.view.dashboard.watch import Snapshot, Watch
+from surefoot.view.report.drawings import configurations, drawings
+from surefoot.view.report.facts import arm_rows, certificate, number
+
+LONGEST = 3  # pulls that are named
+HINTS = {
+    "running": "",
+    "interrupted": "It was interrupted, and nothing is lost: run the study again to go on.",
+    "waiting": "No reward has come yet. This page shows more as soon as one does.",
+    "paused": "",
+    "finished": "",
+    "missing": "When the file comes back, this page goes on by itself.",
+    "broken": "",
+}
+
+
+def fields(snapshot: Snapshot) -> dict[str, Any]:
+    """The texts of a page that change while a study runs; `done` is a share, `version` tells when
+    to redraw.
+    """
+    said: dict[str, Any] = {
+        "state": snapshot.state,
+        "name": snapshot.name,
+        "version": snapshot.version,
+    }
+    said |= {"told": "–", "left": "–", "seen": snapshot.status is not None}
+    said |= {
+        "hint": HINTS[snapshot.state],
+        "message": snapshot.trouble or "",
+        "sentence": "",
+        "mind": "",
+        "longest": "",
+        "certified": False,
+        "done": None,
+    }
+    return said if snapshot.status is None else said | _numbers(snapshot)
+
+
+def _numbers(snapshot: Snapshot) -> dict[str, Any]:
+    status = snapshot.status
+    assert status is not None
+    left = None if status.state == "finished" else status.expected_left
+    paused = status.message if status.state == "paused" else None
+    return {
+        "message": paused or snapshot.trouble or "",
+        "sentence": status.sentence or "There is no answer before the first phase is complete.",
+        "mind": status.edge or status.near_tie or "",
+        "certified": status.certified,
+        "leader": status.leader or "–",
+        "survivors": f"{number(status.survivors)} of {number(snapshot.n_arms)}",
+        "told": number(status.told),
+        "phase": number(status.phase),
+        "phase_progress": f"{number(status.phase_told)} of {number(status.phase_pulls)} pulls",
+        "rate": number(status.pulls_per_minute, 3) if snapshot.state == "running" else "–",
+        "left": "none" if status.state == "finished" else number(left and round(left), 3),
+        "time_left": _time_left(snapshot, left),
+        "failed": number(status.failed),
+        "lost": number(status.lost),
+        "writer": status.writer or "nobody",
+        "running": number(len(status.running)),
+        "longest": _longest(status.running),
+        "done": _share(status.told, left, status.state),
+    }
+
+
+def _time_left(snapshot: Snapshot, left: float | None) -> str:
+    rate = snapshot.status.pulls_per_minute if snapshot.status else None
+    if snapshot.state != "running" or not rate or left is None:
+        return ""
+    return f"about {duration(60 * left / rate)} at this pace"
+
+
+def _longest(running: Sequence[Running]) -> str:
+    """The pulls that began first, since when and where: a hung one stands out."""
+    named = "; ".join(
+        f"pull {now.pull} since {_clock(now.since)} on {now.worker or 'a worker that is not known'}"
+        for now in running[:LONGEST]
+    )
+    return f"Running longest: {named}." if named else ""
+
+
+def _clock(seconds: float) -> str:
+    """A time of day; a damaged file may hold one that no clock ever shows."""
+    try:
+        return time.strftime("%d %b %H:%M:%S", time.localtime(seconds))
+    except (OverflowError, ValueError, OSError):
+        return "a time that is not known"
+
+
+def _share(told: int, left: float | None, state: str) -> float | None:
+    if state == "finished":
+        return 1.0
+    return None if left is None else share_done(told, left)
+
+
+def details(watch: Watch, snapshot: Snapshot) -> dict[str, Any]:
+    """What is drawn and listed below the numbers."""
+    failures, pace = watch.failures(), watch.pace()
+    charts = drawings(snapshot.result, snapshot.sign) if snapshot.result else {}
+    if pace is not None and not pace.empty:
+        charts["pace"] = pace_drawing(pace)
+    return {
+        "version": snapshot.version,
+        "configs": configurations(),
+        "charts": {name: drawing.spec() for name, drawing in charts.items()},
+        "arms": []
+        if snapshot.result is None
+        else arm_rows(arms_frame(snapshot.result, snapshot.sign)),
+        "certificate": []
+        if snapshot.result is None
+        else [asdict(fact) for fact in certificate(snapshot.result)],
+        "failures": [] if failures is None else failures.astype(object).to_dict("records"),
+    }

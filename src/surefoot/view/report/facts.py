@@ -1,0 +1,232 @@
+"""What a page says in words and numbers: the certificate, the arms, and the settings."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from surefoot.algorithms import Result, StopReason, algorithm_from
+from surefoot.algorithms.settings import Settings
+from surefoot.errors import InputError
+from surefoot.view.charts import evidence_frame
+
+if TYPE_CHECKING:
+    from surefoot.design.hardness import Complexity
+    from surefoot.study import StudyReader
+    from surefoot.study.file.description import Description
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of a table: what it is, its value, and what that means."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number for people; a dash where there is none."""
+    if value is None or np.isnan(value):
+        return "–"
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    text = f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.{digits}g}"
+    return text.replace("-", "−")
+
+
+def certificate(result: Result, hardness: Complexity | None = None) -> list[Fact]:
+    """Everything the answer rests on."""
+    settings = result.settings
+    facts = [
+        Fact("certified", "yes" if result.certified else "no", result.reason.value),
+        *([] if result.reason.never_certifies else _promise(result)),
+        Fact("algorithm", result.algorithm),
+        Fact("pulls", number(result.samples), f"in {len(result.history)} phases"),
+        *_decision(result),
+    ]
+    if hardness is not None:
+        bound = hardness.lower_bound(settings.delta)
+        facts.append(
+            Fact(
+                "lower bound",
+                number(bound),
+                "pulls that any algorithm needs on average, by the estimate",
+            )
+        )
+    if settings.tolerance:
+        facts.append(
+            Fact(
+                "tolerance",
+                f"{settings.tolerance:g}",
+                "an arm this close to the best is good enough",
+            )
+        )
+    return [*facts, _checks(result), *_assumptions(result)]
+
+
+def _promise(result: Result) -> list[Fact]:
+    """At which level, and by whose rules."""
+    settings = result.settings
+    valid = settings.confidence == "valid"
+    return [
+        Fact(
+            "confidence" if result.certified else "confidence asked for",
+            f"{100 * (1 - settings.delta):g} %",
+            f"the chance of a wrong certificate, δ, is at most {settings.delta:g}, if what is "
+            "assumed below holds",
+        ),
+        Fact(
+            "policy",
+            settings.confidence,
+            "what the proofs need" if valid else "the paper's rules, not proved",
+        ),
+    ]
+
+
+def _assumptions(result: Result) -> list[Fact]:
+    """What the answer assumes, the most important first."""
+    settings = result.settings
+    shared = settings.common_random_numbers is not False
+    linear = "means are linear in the features"
+    if settings.misfit > 0:
+        linear += f" to within {settings.misfit:g}"
+    assumed = [
+        "pulls are independent" + (", but for streams shared on purpose" if shared else ""),
+        linear
+        if settings.modelled
+        else "nothing about how means depend on parameters: pulled pairs are compared directly",
+        settings.noise.assumption,
+    ]
+    facts = [Fact(f"assumes, {i}.", text) for i, text in enumerate(assumed, start=1)]
+    return facts if result.shape is None else [*facts, Fact("differences", result.shape)]
+
+
+def _decision(result: Result) -> list[Fact]:
+    """The look that counts most: the last one at the runner-up."""
+    frame = evidence_frame(result, rivals=1)
+    if frame.empty:
+        return []
+    last = frame.iloc[-1]
+    state = "eliminated" if last["eliminated"] else "not eliminated"
+    note = f"against {last['arm']}, the runner-up, at {number(last['pulls'])} pulls: {state}"
+    return [
+        Fact("evidence", number(last["evidence"]), note),
+        Fact("boundary", number(last["boundary"]), "what the evidence against an arm has to reach"),
+    ]
+
+
+def _checks(result: Result) -> Fact:
+    """What the rewards say about what was assumed; no warning where no model was."""
+    note = "passing proves nothing; failing is a warning to heed" if result.model_is_trusted else ""
+    return Fact("checks", result.checks, note)
+
+
+def _trust(settings: Settings) -> str:
+    """Say what the misfit means."""
+    if not settings.modelled:
+        return "no model: pairs are compared directly"
+    return "how far means may be from a linear function of the features"
+
+
+def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fact]:
+    """All that is needed to do the same again."""
+    problem, settings = result.problem, result.settings
+    features = f"{problem.feature_kind} features: {_names(problem.feature_names)}"
+    facts = [
+        Fact("arms", number(problem.n_arms)),
+        Fact("pairs", number(problem.n_pairs), "an arm under one of its perturbations"),
+        Fact("dimension", number(problem.dimension), features),
+        Fact("noise", settings.noise.assumption),
+        Fact("delta", f"{settings.delta:g}"),
+        Fact("confidence", settings.confidence),
+        Fact("misfit", f"{settings.misfit:g}", _trust(settings)),
+        Fact("objective", settings.objective),
+        Fact("common_random_numbers", str(settings.common_random_numbers).lower()),
+        Fact("tolerance", f"{settings.tolerance:g}"),
+        Fact("budget", "none" if settings.budget is None else number(settings.budget)),
+        Fact("on_misfit", settings.on_misfit),
+        Fact("algorithm", result.algorithm),
+    ]
+    return facts + (_study_facts(reader) if reader else [])
+
+
+def _names(names: list[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _study_facts(reader: StudyReader) -> list[Fact]:
+    described = reader.description
+    return [
+        Fact("options", _options(described), "where they differ from the defaults"),
+        Fact("direction", described.direction),
+        Fact("seed", str(described.seed)),
+        Fact("study", described.id, "its identifier"),
+        Fact(
+            "made with",
+            ", ".join(f"{name} {version}" for name, version in described.versions.items()),
+        ),
+    ]
+
+
+def _options(described: Description) -> str:
+    """The options that differ from the defaults; all of them if the algorithm is not known here."""
+    try:
+        defaults = algorithm_from(described.algorithm).options()
+    except InputError:
+        defaults = {}
+    differing = _differing(described.options, defaults)
+    return json.dumps(differing) if differing else "none differ"
+
+
+def _differing(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """The entries that are not the default ones; of nested entries the same."""
+    differing: dict[str, Any] = {}
+    for name, value in given.items():
+        default = defaults.get(name)
+        if value == default:
+            continue
+        if isinstance(value, dict) and isinstance(default, dict):
+            differing[name] = _differing(value, default)
+        else:
+            differing[name] = value
+    return differing
+
+
+def correction_facts(reader: StudyReader) -> list[Fact]:
+    """What was told wrongly and then corrected."""
+    return [
+        Fact(f"pull {row['pull']}", f"{row['became']:g}", f"was told as {row['was']:g}")
+        for row in reader.corrections().to_dict("records")
+    ]
+
+
+def state_words(state: str, certified: bool, reason: StopReason) -> str:
+    """The state in two or three words."""
+    if state == "finished":
+        return (
+            "finished, certified"
+            if certified
+            else f"finished, not certified ({reason.name.lower()})"
+        )
+    return state
+
+
+def arm_rows(frame: Any) -> list[dict[str, str]]:
+    """The rows of `charts.arms_frame` as they are printed."""
+    return [
+        {
+            "rank": str(row["rank"]),
+            "arm": row["arm"],
+            "value": number(row["value"]),
+            "low": number(row["low"]),
+            "high": number(row["high"]),
+            "worst": row["worst"] if row["pulls"] or not np.isnan(row["value"]) else "–",
+            "pulls": number(row["pulls"]),
+            "kind": row["kind"],
+        }
+        for row in frame.to_dict("records")
+    ]
