@@ -78,7 +78,9 @@ def package(tmp_path):
     for name, text in SMALL.items():
         (folder / name).write_text(text)
     (folder / "__init__.py").touch()
-    shutil.copy(PACKAGE / "compiled.py", folder)
+    (folder / "system").mkdir()
+    (folder / "system" / "__init__.py").touch()
+    shutil.copy(PACKAGE / "system" / "compiled.py", folder / "system")
     return folder
 
 

@@ -12,7 +12,8 @@ import pytest
 
 import surefoot as sf
 from surefoot import cli
-from surefoot.study import StudyReader, follower
+from surefoot.study import StudyReader
+from surefoot.study.file import follower
 from surefoot.study.file.proof.check import Check
 from surefoot.view.report import study_page
 from tests.study.test_follower import create, linear

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.study import StudyFileError, StudyLocked, lock
+from surefoot.study import StudyFileError, StudyLocked
+from surefoot.study.file import lock
 from surefoot.study.file.lock import WriterLock, writer_of
 from tests.study.toys import linear, open_toy, read_toy, toy_study
 
