@@ -24,7 +24,7 @@ from surefoot.design import (
     robust_xy,
     xy_optimal,
 )
-from surefoot.problem.groups import smallest_of
+from surefoot.problem.grouping import smallest_of
 
 Instance = tuple[Array, IntArray, Array]
 PERTURBATIONS = 5

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from surefoot.errors import InputError
-from surefoot.problem.literals import number_from_text
+from surefoot.problem.coding import number_from_text
 from surefoot.problem.problem import RobustProblem
-from surefoot.problem.tables.fields import read_fields
+from surefoot.problem.tables import read_fields
 from surefoot.study.toml.space import Arms, Perturbations, build_problem
 
 Direction = Literal["minimize", "maximize"]

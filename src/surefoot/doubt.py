@@ -19,7 +19,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.certify import Claims
 from surefoot.certify.contrast import Contrasts
 from surefoot.certify.score import ROUNDING, normal_scores
-from surefoot.problem.groups import members_of
+from surefoot.problem.grouping import members_of
 from surefoot.statistics import Counts, Outcome, Phase
 
 CLEAR = 2.0  # a skewness below this many standard errors of itself may be chance

@@ -9,7 +9,7 @@ import numpy as np
 from surefoot.algorithms.fitting import information
 from surefoot.arrays import Array, IntArray
 from surefoot.design.whitening import whiten
-from surefoot.problem.groups import largest_of, members_of, smallest_of
+from surefoot.problem.grouping import largest_of, members_of, smallest_of
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts
 

@@ -11,7 +11,7 @@ from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.verdict import SYMMETRIC, Later, ModelCheck, PhaseRecord, said_of_skewness
 from surefoot.arrays import Array, IntArray
-from surefoot.problem.categories import Value
+from surefoot.problem.coding import Value
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts
 

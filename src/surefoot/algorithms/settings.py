@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from surefoot.errors import InputError
 from surefoot.noise import USAGE, Noise
-from surefoot.problem.literals import exact_number, probability
+from surefoot.problem.coding import exact_number, probability
 
 SMALLEST_DELTA = 1e-12  # a quadrature that misses 1e-17 of a walk still resolves what looks spend
 LARGEST_SCALE = 1e75  # fourth powers and their inverses are finite

@@ -54,7 +54,7 @@ def _say_why_none(study: Study) -> None:
 
 
 def _write_csv(study: Study, pulls: list[Pull]) -> None:
-    from surefoot.problem.categories import written
+    from surefoot.problem.coding import written
     from surefoot.system.display import cell
 
     names = study.problem.parameter_names
@@ -70,7 +70,7 @@ def _write_csv(study: Study, pulls: list[Pull]) -> None:
 def _print_table(study: Study, pulls: list[Pull]) -> None:
     from rich.table import Table
 
-    from surefoot.problem.categories import written
+    from surefoot.problem.coding import written
 
     table = Table("pull", "arm", "perturbation", *study.problem.parameter_names, "seed")
     for pull in pulls:

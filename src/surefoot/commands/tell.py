@@ -61,7 +61,7 @@ def _correct(study: Study, rewards: Rewards, identifier: str | None) -> None:
 def _read(path: Path) -> list[Row]:
     """The rows that have a reward."""
     from surefoot.errors import InputError
-    from surefoot.problem.tables.fields import read_fields
+    from surefoot.problem.tables import read_fields
 
     columns, fields = read_fields(path)
     if not {"pull", "reward"} <= set(columns):
@@ -101,7 +101,7 @@ def _refuse_shifted(study: Study, path: Path, rows: list[Row]) -> None:
 
 def _reward(path: Path, row: dict[str, str]) -> tuple[int, float]:
     from surefoot.errors import InputError
-    from surefoot.problem.literals import number_from_text
+    from surefoot.problem.coding import number_from_text
 
     try:
         pull, reward = number_from_text(row["pull"]), number_from_text(row["reward"])

@@ -16,7 +16,7 @@ from surefoot.design.types import Design
 from surefoot.design.whitening import whiten
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian
-from surefoot.problem.literals import probability
+from surefoot.problem.coding import probability
 from surefoot.problem.problem import RobustProblem
 
 if TYPE_CHECKING:

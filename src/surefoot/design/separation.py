@@ -16,7 +16,7 @@ from surefoot.design.solver.working_set import solve_certified
 from surefoot.design.types import Design
 from surefoot.design.whitening import whiten
 from surefoot.errors import InputError
-from surefoot.problem.groups import smallest_of
+from surefoot.problem.grouping import smallest_of
 
 
 def exact_separation(

@@ -5,20 +5,24 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from surefoot.arrays import Array
+from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
-from surefoot.problem.categories import Categories, Coding, Value
+from surefoot.problem.coding import Categories, Coding, Value
 from surefoot.problem.features import FeatureMap, Function, feature_map, map_from_file
 from surefoot.problem.grouping import (
+    Groups,
     Labels,
     Names,
     arm_numbers,
+    basis_of,
     box_corners,
+    finite,
     grouped_by_arm,
     joined,
     matrix,
@@ -28,14 +32,124 @@ from surefoot.problem.grouping import (
     refuse_twin_arms,
     require_memory,
 )
-from surefoot.problem.linear_rewards import LinearRewards
-from surefoot.problem.portable import Portable, from_json
-from surefoot.problem.span import basis_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+
+
+class LinearRewards(Groups):
+    """Pairs whose mean rewards are linear in their features.
+
+    Attributes:
+        features: (n_pairs, n_features).
+        pairs: (n_pairs, dimension) the features in a basis of their span, so of full column rank.
+    """
+
+    features: Array
+    pairs: Array
+
+    @property
+    def dimension(self) -> int:
+        """The rank of the features: how many numbers have to be learnt."""
+        return int(self.pairs.shape[1])
+
+    def pair_means(self, theta: ArrayLike) -> Array:
+        """(n_pairs,) mean rewards under θ, given for the features or for their reduced basis."""
+        parameter = finite(theta, "theta")
+        if parameter.shape == (self.features.shape[1],):
+            return np.asarray(self.features @ parameter)
+        if parameter.shape == (self.dimension,):
+            return np.asarray(self.pairs @ parameter)
+        raise InputError(
+            f"theta has shape {parameter.shape}, but the features have {self.features.shape[1]} "
+            f"columns (rank {self.dimension}): give one number per column"
+        )
+
+    def robust_values(self, theta: ArrayLike) -> Array:
+        """(n_arms,) each arm's mean reward under its worst perturbation."""
+        return self.worst_of(self.pair_means(theta))
+
+    def worst_pairs(self, theta: ArrayLike) -> IntArray:
+        """(n_arms,) the pair at which each arm is worst under θ."""
+        return self.worst_pairs_of(self.pair_means(theta))
+
+    def best_arm(self, theta: ArrayLike) -> int:
+        """The arm whose worst case is best under θ; the first of several."""
+        return int(np.argmax(self.robust_values(theta)))
+
+    def robust_gaps(self, theta: ArrayLike) -> Array:
+        """(n_arms,) how far each robust value is below the best; for the best, above the second."""
+        values = self.robust_values(theta)
+        best = int(np.argmax(values))
+        gaps = np.asarray(values[best] - values)
+        gaps[best] = np.delete(gaps, best).min() if self.n_arms > 1 else np.inf
+        return gaps
+
+    def reduced(self, theta: ArrayLike) -> Array:
+        """(dimension,) the θ of the reduced basis with the same mean rewards."""
+        solution, *_ = np.linalg.lstsq(self.pairs, self.pair_means(theta), rcond=None)
+        return np.asarray(solution)
+
+
+WRITE_IT = "write it with to_dict() or to_json()"
+
+
+@dataclass(frozen=True)
+class Portable:
+    """All that a problem is rebuilt from.
+
+    Attributes:
+        parameters: (n_pairs, n_parameters), grouped by arm.
+        arm: (n_pairs,) the arm that owns each pair.
+        features: what `features.map_from_file` takes.
+        arms: (n_arms, n_parameters) the arms as nothing goes wrong, where they are known.
+    """
+
+    parameters: Array
+    arm: IntArray
+    features: Any
+    labels: Labels
+    arms: Any
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Portable:
+        """What `RobustProblem.to_dict` described; anything else is refused."""
+        try:
+            parameters, features = matrix(data["parameters"], "parameters"), data["features"]
+            sizes = np.diff(data["offsets"])
+            labels = Labels(
+                data["arm_names"],
+                data["perturbation_names"],
+                data["parameter_names"],
+                data.get("categories"),  # left out where all parameters are numbers
+            )
+        except KeyError as missing:
+            raise InputError(f"a problem needs the entry {missing}: {WRITE_IT}") from None
+        if sizes.sum() != len(parameters) or not (sizes >= 1).all():
+            raise InputError(
+                f"offsets {data['offsets']!r:.80} do not divide {len(parameters)} pairs among the "
+                f"arms: {WRITE_IT}"
+            )
+        owners = np.repeat(np.arange(len(sizes)), sizes)
+        return cls(parameters, owners, features, labels, data.get("arms"))
+
+
+def from_json(text: str) -> dict[str, Any]:
+    """The object that a JSON text holds."""
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"this is not JSON ({error}): give the text that to_json() wrote"
+        ) from None
+    if not isinstance(data, dict):
+        raise InputError(
+            f"this JSON holds a {type(data).__name__}: give the object that to_json() wrote"
+        )
+    return data
+
 
 INNER = 1  # values between the ends, without which every value is at one
 
@@ -129,9 +243,9 @@ class RobustProblem(LinearRewards):
                 arm alone. None: nothing goes wrong.
             environment: parameters that no arm chooses, as they are if nothing goes wrong.
         """
-        from surefoot.problem.tables import lists
+        from surefoot.problem.tables import problem_from_lists
 
-        return lists.problem_from_lists(arms, perturbations, environment or {}, features)
+        return problem_from_lists(arms, perturbations, environment or {}, features)
 
     @classmethod
     def from_boxes(
@@ -232,18 +346,18 @@ class RobustProblem(LinearRewards):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per pair: arm, perturbation, parameters."""
-        from surefoot.problem.tables import frames
+        from surefoot.problem.tables import problem_to_frame
 
-        return frames.problem_to_frame(self)
+        return problem_to_frame(self)
 
     @classmethod
     def from_frame(
         cls, frame: pd.DataFrame, *, features: str | Function = "given"
     ) -> RobustProblem:
         """A problem from a table: columns `arm`, optionally `perturbation`, one per parameter."""
-        from surefoot.problem.tables import frames
+        from surefoot.problem.tables import problem_from_frame
 
-        return frames.problem_from_frame(frame, features)
+        return problem_from_frame(frame, features)
 
     def to_csv(self, path: str | Path) -> None:
         """Write `to_frame()` as CSV, exact to the last bit."""
@@ -252,9 +366,9 @@ class RobustProblem(LinearRewards):
     @classmethod
     def from_csv(cls, path: str | Path, *, features: str | Function = "given") -> RobustProblem:
         """Read what `to_csv` wrote, or any table that `from_frame` takes."""
-        from surefoot.problem.tables import frames
+        from surefoot.problem.tables import read_csv
 
-        return cls.from_frame(frames.read_csv(path), features=features)
+        return cls.from_frame(read_csv(path), features=features)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything needed to rebuild the problem to the bit, as plain lists for JSON."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from surefoot.arrays import Array
 from surefoot.errors import InputError
-from surefoot.problem.categories import Value
+from surefoot.problem.coding import Value
 from surefoot.problem.problem import RobustProblem
 
 # the second number of a key: (number,) alone is a pull's own stream, (phase, 1) the order of pulls

@@ -12,7 +12,7 @@ from surefoot.arrays import Array
 from surefoot.certify import Boundary
 from surefoot.errors import InputError
 from surefoot.noise import NOISE_MODELS
-from surefoot.problem.literals import exact_number
+from surefoot.problem.coding import exact_number
 from surefoot.problem.problem import RobustProblem
 
 

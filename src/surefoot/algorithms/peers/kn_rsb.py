@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from surefoot.algorithms.peers.base import Peer, positive, whole
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array, IntArray
-from surefoot.problem.groups import members_of
+from surefoot.problem.grouping import members_of
 from surefoot.statistics import Counts, Outcome
 from surefoot.system.compiled import kernel
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from surefoot.arrays import Array, IntArray
 from surefoot.design.solver.small_problem import Blocks
 from surefoot.errors import InputError
-from surefoot.problem.groups import members_of
+from surefoot.problem.grouping import members_of
 from surefoot.system.compiled import kernel
 
 CHUNK_ENTRIES = 4_000_000

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from surefoot.arrays import Array, IntArray
 from surefoot.design.solver.comparison import Comparison, squared_lengths
 from surefoot.design.solver.small_problem import Blocks
-from surefoot.problem.groups import largest_of, places_of_smallest, smallest_of
+from surefoot.problem.grouping import largest_of, places_of_smallest, smallest_of
 
 HULL_CHUNK = 512
 EVERY_BLOCK = 1 << 60

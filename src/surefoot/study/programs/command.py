@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InputError
-from surefoot.problem.categories import written
+from surefoot.problem.coding import written
 from surefoot.problem.problem import RobustProblem
 from surefoot.study.programs.program import run_program
 from surefoot.study.pull import Pull, refuse_reserved

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from surefoot.algorithms import Result
 from surefoot.errors import InputError
-from surefoot.problem.categories import written
+from surefoot.problem.coding import written
 from surefoot.study.file.errors import StudyInterrupted, StudyPaused
 from surefoot.study.ledger import Ledger
 from surefoot.study.pull import Pull, Report

@@ -13,7 +13,7 @@ from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Noise
 from surefoot.problem.features import Function
 from surefoot.problem.problem import RobustProblem
-from surefoot.problem.tables.numbers import numbers_from_csv, pair_numbers
+from surefoot.problem.tables import numbers_from_csv, pair_numbers
 from surefoot.study.file.description import Description
 from surefoot.study.programs.command import CommandSimulator, simulator_from
 from surefoot.study.programs.time_limit import TimeLimited

@@ -22,8 +22,8 @@ from surefoot.algorithms.settings import usable_delta
 from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.noise import NOISE_MODELS, Noise
+from surefoot.problem.coding import exact_number
 from surefoot.problem.features import MAPS
-from surefoot.problem.literals import exact_number
 from surefoot.study.toml.own import looked_up
 from surefoot.study.toml.space import Arms, Entry, Number, Perturbations, Section, Whole
 

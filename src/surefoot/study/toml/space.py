@@ -19,14 +19,19 @@ from pydantic import (
 )
 
 from surefoot.errors import InputError
-from surefoot.problem.categories import Value, typed, written
+from surefoot.problem.coding import Value, exact_number, typed, written
 from surefoot.problem.features import Function
-from surefoot.problem.literals import exact_number
 from surefoot.problem.problem import RobustProblem
-from surefoot.problem.tables.fields import read_fields
-from surefoot.problem.tables.labels import NO_PARAMETERS
-from surefoot.problem.tables.lists import problem_from_rows, require_size
-from surefoot.problem.tables.offsets import Row, corners, read_offset, rows_from
+from surefoot.problem.tables import (
+    NO_PARAMETERS,
+    Row,
+    corners,
+    problem_from_rows,
+    read_fields,
+    read_offset,
+    require_size,
+    rows_from,
+)
 
 FIELD = re.compile(r"\{([^{}]*)\}")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.arrays import Array, IntArray
 from surefoot.guides import Guess
-from surefoot.problem.groups import smallest_of
+from surefoot.problem.grouping import smallest_of
 
 MOST_NUMBERS = 4_000_000  # drawn at once
 

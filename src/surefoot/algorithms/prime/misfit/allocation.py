@@ -20,7 +20,7 @@ from surefoot.algorithms.prime.outlook import Outlook, Standing
 from surefoot.algorithms.prime.schedule import Look
 from surefoot.algorithms.prime.tuning import Tuning
 from surefoot.arrays import Array, IntArray
-from surefoot.problem.groups import places_of_smallest
+from surefoot.problem.grouping import places_of_smallest
 
 LEAST = 1e-9
 

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.problem import grouping
+from surefoot.problem.grouping import (
+    Groups,
+    basis_of,
+    largest_of,
+    members_of,
+    places_of_smallest,
+    smallest_of,
+)
 from surefoot.problem.problem import RobustProblem
 
 ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
@@ -167,3 +177,74 @@ def test_names() -> None:
         RobustProblem(ARMS, PERTURBATIONS, perturbation_names=[["a", "b"], ["c"], ["d", "e"]])
     with pytest.raises(InputError, match="1 perturbation names were given for 3 pairs"):
         RobustProblem.from_pairs(ARMS, [0, 1, 2], perturbation_names=["a"])
+
+
+def grouped(sizes: list[int]) -> Groups:
+    groups = Groups()
+    groups.offsets = np.concatenate([[0], np.cumsum(sizes)])
+    return groups
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=6), st.data())
+def test_the_worst_of_each_arm_is_its_smallest_and_the_first_of_equals(
+    sizes: list[int], data: st.DataObject
+) -> None:
+    groups = grouped(sizes)
+    values = np.array(
+        data.draw(st.lists(st.integers(0, 3), min_size=groups.n_pairs, max_size=groups.n_pairs))
+    )
+    own = np.split(values, groups.offsets[1:-1])
+    first = [int(start + np.argmin(part)) for start, part in zip(groups.offsets, own, strict=False)]
+    assert groups.worst_of(values).tolist() == [part.min() for part in own]
+    assert groups.worst_pairs_of(values).tolist() == first
+    assert [groups.worst_pair(arm, values) for arm in range(groups.n_arms)] == first
+
+
+def test_each_pair_knows_its_arm() -> None:
+    groups = grouped([2, 1, 3])
+    assert (groups.n_arms, groups.n_pairs) == (3, 6)
+    assert groups.arm_of_pair.tolist() == [0, 0, 1, 2, 2, 2]
+    assert groups.pairs_of(2) == slice(3, 6)
+
+
+def test_groups_are_taken_along_either_axis() -> None:
+    offsets, values = np.array([0, 2, 5]), np.arange(15.0).reshape(3, 5) % 4
+    parts = np.split(values, offsets[1:-1], axis=1)
+    assert np.array_equal(smallest_of(values, offsets).T, [part.min(axis=1) for part in parts])
+    assert np.array_equal(largest_of(values, offsets).T, [part.max(axis=1) for part in parts])
+    assert np.array_equal(smallest_of(values.T, offsets, axis=0), smallest_of(values, offsets).T)
+
+
+def test_where_nothing_is_smallest_the_first_place_stands_for_it() -> None:
+    values = np.array([np.nan, 1.0, 3.0, 2.0])
+    assert places_of_smallest(values, np.array([0, 2, 4])).tolist() == [0, 3]
+
+
+def test_the_members_of_some_groups_in_the_order_of_the_groups() -> None:
+    members, starts = members_of(np.array([2, 0]), np.array([0, 2, 3, 6]))
+    assert members.tolist() == [3, 4, 5, 0, 1]
+    assert starts.tolist() == [0, 3, 5]
+
+
+def test_a_redundant_column_goes_and_every_mean_stays() -> None:
+    generator = np.random.default_rng(0)
+    features = generator.standard_normal((6, 2)) @ generator.standard_normal((2, 4))
+    basis = basis_of(features)
+    assert basis.shape == (4, 2)
+    theta = generator.standard_normal(4)
+    reduced, *_ = np.linalg.lstsq(features @ basis, features @ theta, rcond=None)
+    assert features @ basis @ reduced == pytest.approx(features @ theta)
+
+
+def test_full_rank_keeps_its_coordinates() -> None:
+    assert basis_of(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist() == np.eye(2).tolist()
+
+
+def test_units_do_not_change_the_rank() -> None:
+    features = np.random.default_rng(0).standard_normal((6, 3)) * np.array([1e8, 1.0, 1e-8])
+    assert basis_of(features).shape == (3, 3)
+
+
+def test_all_zero_features_are_refused() -> None:
+    with pytest.raises(InputError, match=r"all pairs are zero.*nothing to find"):
+        basis_of(np.zeros((2, 2)))

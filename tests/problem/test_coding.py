@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.problem.categories import Coding, Reader, typed, written
+from surefoot.problem.coding import Coding, Reader, typed, written
 from surefoot.problem.problem import RobustProblem
 
 NAMES = ["model", "depth", "scaled"]

@@ -1,1 +1,0 @@
-"""Problems as tables: pandas frames, CSV files, and lists of named values."""
