@@ -1,5 +1,7 @@
 """Errors and warnings that say what was given, what is needed and how to mend it."""
 
+from __future__ import annotations
+
 
 class InputError(ValueError):
     """The caller's input cannot be used; the message says how to mend it. Nothing was changed."""
@@ -7,3 +9,28 @@ class InputError(ValueError):
 
 class SurefootWarning(UserWarning):
     """Something was adjusted or looks unintended; the answer still stands."""
+
+
+class StudyFileError(InputError):
+    """The file cannot be used as a study, or not for this purpose. It was left as it was."""
+
+
+class StudyLocked(StudyFileError):
+    """Another process is writing to this study."""
+
+
+class StudyPaused(RuntimeError):
+    """A pull failed more often than allowed; all else is stored, and running again goes on.
+
+    Attributes:
+        pull: the number of the pull that failed.
+        error: what the simulator said.
+    """
+
+    def __init__(self, message: str, pull: int, error: str) -> None:
+        super().__init__(message)
+        self.pull, self.error = pull, error
+
+
+class StudyInterrupted(KeyboardInterrupt):
+    """The run was stopped by the user; the study is in order and can be resumed."""

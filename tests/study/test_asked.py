@@ -16,8 +16,7 @@ from surefoot.commands import export
 from surefoot.errors import InputError
 from surefoot.guides import Guess, Guide, Seen
 from surefoot.study import Pull, Study, StudyPaused, StudyReader
-from surefoot.study.asked import settings_from_dict, settings_to_dict
-from surefoot.study.file.description import Description
+from surefoot.study.file.description import Description, settings_from_dict, settings_to_dict
 from tests.study.toys import THETA, toy_problem
 
 

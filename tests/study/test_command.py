@@ -15,7 +15,7 @@ import pytest
 from surefoot import Gaussian, RobustProblem, Study
 from surefoot.errors import InputError
 from surefoot.study import Pull
-from surefoot.study.programs.command import CommandSimulator, fill, simulator_from
+from surefoot.study.programs.simulators import CommandSimulator, fill, simulator_from
 from surefoot.study.toml.config import StudyConfig
 from tests.study.toys import rewards_of, toy_study
 

@@ -34,7 +34,7 @@ DRIVER = """
 import sys
 from pathlib import Path
 from surefoot.study import StudyInterrupted
-from surefoot.study.programs.command import CommandSimulator
+from surefoot.study.programs.simulators import CommandSimulator
 from tests.study import toys
 family = sys.argv[2]
 mark = str(Path(sys.argv[1]).with_name("family-{id}"))

@@ -16,7 +16,7 @@ import pytest
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian
 from surefoot.study import Pull, Study, StudyPaused
-from surefoot.study.programs.time_limit import TimeLimited
+from surefoot.study.programs.simulators import TimeLimited
 from tests.study.toys import toy_problem
 
 PULL = Pull(0, "abc", 0, 0, "arm", "none", {"a": 1.0}, np.zeros(1), 5)

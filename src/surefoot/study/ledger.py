@@ -12,12 +12,11 @@ from surefoot.algorithms import Algorithm, Result
 from surefoot.errors import InputError
 from surefoot.study.before.forecast import expected_left, is_near_tie, left_now
 from surefoot.study.file.description import Description, versions_here
-from surefoot.study.file.notes import Note
+from surefoot.study.file.notes import Note, Standing, State
 from surefoot.study.file.storage import Running, StoredPhase, WriteStorage
 from surefoot.study.phase import OpenPhase
 from surefoot.study.pull import Pull, PullFactory, Report
 from surefoot.study.run.run import Run, refuse_another_plan
-from surefoot.study.standing import Standing, State
 from surefoot.system.progress import Snapshot
 
 CHANGEABLE = {"budget", "guide", "parallel"}

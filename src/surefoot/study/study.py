@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from surefoot.algorithms import Algorithm, Result, Settings, algorithm_from
 from surefoot.algorithms.options import default_misfit
+from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Noise
 from surefoot.problem.problem import RobustProblem
 from surefoot.study.file.description import Description, Direction, OnIdentical
+from surefoot.study.file.notes import Standing, State
 from surefoot.study.file.storage import WriteStorage, schema
+from surefoot.study.input import finite_reward, pull_count, pull_number
 from surefoot.study.ledger import Ledger
-from surefoot.study.pull import Pull, refuse_reserved
-from surefoot.study.standing import Standing, State
-from surefoot.study.told import Told
-from surefoot.study.toml.input import pull_count
+from surefoot.study.pull import Pull, Report, refuse_reserved
 from surefoot.system.progress import Progress
 
 
@@ -31,7 +32,7 @@ class Study:
     """
 
     def __init__(self, ledger: Ledger) -> None:
-        self._ledger, self._told = ledger, Told(ledger)
+        self._ledger = ledger
 
     @classmethod
     def create(
@@ -219,7 +220,16 @@ class Study:
         self, rewards: Iterable[tuple[int | Pull, float]], *, study: str | None = None
     ) -> int:
         """Store several rewards in one write, all or none; gives how many were new."""
-        return self._told.store(rewards, study)
+        now, ledger = time.time(), self._ledger
+        with ledger.mutex:
+            checked = self._checked(rewards, study)
+            new = self._without_repeats(
+                [Report(number, reward, None, None, now) for number, reward in checked]
+            )
+            ledger.record(new)
+            if new:
+                ledger.resume()
+        return len(new)
 
     def correct(self, pull: int | Pull, reward: float) -> None:
         """Replace a reward that was told wrongly, before its phase ends; what it was is kept."""
@@ -229,7 +239,8 @@ class Study:
         self, rewards: Iterable[tuple[int | Pull, float]], *, study: str | None = None
     ) -> None:
         """Replace several rewards in one write, all of them or, if one is refused, none."""
-        self._told.replace(rewards, study)
+        with self._ledger.mutex:
+            self._ledger.correct(dict(self._checked(rewards, study)))
 
     def run(
         self,
@@ -286,6 +297,46 @@ class Study:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _checked(
+        self, rewards: Iterable[tuple[int | Pull, Any]], study: str | None
+    ) -> list[tuple[int, float]]:
+        """Pulls that this study asked for, with rewards that they may have had."""
+        self._refuse_another(study)
+        known = [(self._number(pull, study), given) for pull, given in rewards]
+        checked = [(number, finite_reward(number, given)) for number, given in known]
+        for number, reward in checked:
+            self._ledger.description.refuse_impossible(number, reward)
+        return checked
+
+    def _number(self, pull: int | Pull, study: str | None) -> int:
+        if not isinstance(pull, Pull):
+            return pull_number(pull, self._ledger.asked)
+        if study is None:
+            self._refuse_another(pull.study)
+        return pull_number(pull.id, self._ledger.asked)
+
+    def _refuse_another(self, study: str | None) -> None:
+        own = self._ledger.description.id
+        if study is not None and study != own:
+            raise InputError(
+                f"this reward belongs to study {study!r:.60}, but {self._ledger.storage.path} "
+                f"is study {own!r}"
+            )
+
+    def _without_repeats(self, reports: list[Report]) -> list[Report]:
+        new: dict[int, Report] = {}
+        for report in reports:
+            if report.id in new or not self._ledger.needs(report.id):
+                warnings.warn(
+                    f"pull {report.id} has its reward already: the first one counts, "
+                    f"{report.reward!r} is ignored",
+                    SurefootWarning,
+                    stacklevel=4,  # whoever called Study.tell
+                )
+            else:
+                new[report.id] = report
+        return list(new.values())
 
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r}, {self.state}, {self.told} rewards)\n{self.result!r}"

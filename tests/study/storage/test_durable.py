@@ -10,7 +10,7 @@ import pytest
 
 from surefoot.errors import SurefootWarning
 from surefoot.study import StudyFileError
-from surefoot.study.file.storage import ReadStorage, durable
+from surefoot.study.file.storage import ReadStorage, writing
 from tests.study.toys import linear, open_toy, read_toy, rewards_of, toy_study
 
 
@@ -39,7 +39,7 @@ def read_after_creation(path: Path):  # type: ignore[no-untyped-def]
 
 
 def test_a_reader_that_never_stops_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(durable, "LAST_PATIENCE", 0.1)
+    monkeypatch.setattr(writing, "LAST_PATIENCE", 0.1)
     study = toy_study(path)
     reader = sqlite3.connect(path)
     reading = reader.execute("SELECT * FROM pulls")

@@ -219,7 +219,7 @@ def test_a_reader_does_not_hold_up_the_writer(path: Path, monkeypatch: pytest.Mo
     """With a reader in the middle of reading, the WAL is not shortened, and writing goes on at
     once.
     """
-    monkeypatch.setattr("surefoot.study.file.storage.durable.WAL_LIMIT", 0)
+    monkeypatch.setattr("surefoot.study.file.storage.writing.WAL_LIMIT", 0)
     wal = path.with_name("toy.db-wal")
     with toy_study(path) as study:
         study.tell(0, 1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -11,16 +12,16 @@ from typing import Any, Literal, get_args
 from surefoot.algorithms import Algorithm, Settings, stored_algorithm
 from surefoot.algorithms.planner import Planner
 from surefoot.certify import Boundary
-from surefoot.errors import InputError
+from surefoot.errors import InputError, StudyFileError
+from surefoot.guides import GUIDES
+from surefoot.noise import noise_from_dict
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Outcome
-from surefoot.study.asked import settings_from_dict, settings_to_dict, with_guide
-from surefoot.study.file.errors import StudyFileError
 from surefoot.study.file.proof.boundary import boundary_from_dict, boundary_to_dict
 from surefoot.study.file.proof.chain import head_of, order_of, rewards_of
 from surefoot.study.file.proof.check import Sealed
 from surefoot.study.file.storage import StoredPhase
-from surefoot.study.toml.input import whole_seed
+from surefoot.study.input import looked_up, whole_seed
 
 Direction = Literal["maximize", "minimize"]
 OnIdentical = Literal["refuse", "accept"]
@@ -31,6 +32,7 @@ ASKED = (
 )
 # what comes of values that are not what was written
 UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError)
+NO_MODEL = "inf"  # an infinite misfit in a file: JSON has no such number
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,3 +257,43 @@ def _boundary_of(run: Algorithm) -> Boundary | None:
     if isinstance(run, Planner) and hasattr(run, "certifier"):
         return run.certifier.walks.boundary
     return None
+
+
+def settings_to_dict(settings: Settings) -> dict[str, Any]:
+    """Return settings as plain values that JSON knows: ∞ as text."""
+    plain = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    return plain | {
+        "noise": settings.noise.to_dict(),
+        "misfit": settings.misfit if settings.modelled else NO_MODEL,
+        "guide": _guide_to_store(settings.guide),
+    }
+
+
+def settings_from_dict(stored: dict[str, Any]) -> Settings:
+    """Rebuild what `settings_to_dict` wrote."""
+    misfit = math.inf if stored["misfit"] == NO_MODEL else stored["misfit"]
+    return Settings(
+        **(dict(stored) | {"noise": noise_from_dict(stored["noise"]), "misfit": misfit})
+    )
+
+
+def with_guide(settings: Settings) -> Settings:
+    """Return the settings with the guide itself in the place of its name."""
+    return replace(settings, guide=_guide_from(_guide_to_store(settings.guide)))
+
+
+def _guide_to_store(guide: Any) -> str | None:
+    if guide is None or (isinstance(guide, str) and (guide in GUIDES or ":" in guide)):
+        return guide
+    raise InputError(
+        f"guide={guide!r:.80} cannot be kept in a study file: give the name of one "
+        f'({", ".join(map(repr, GUIDES))}), or where to find your own, as "module:attribute"'
+    )
+
+
+def _guide_from(guide: str | None) -> Any:
+    """Return what "module:attribute" names, and other names as they are."""
+    if guide is None or ":" not in guide:
+        return guide
+    found = looked_up(guide, "guide")
+    return found() if isinstance(found, type) else found

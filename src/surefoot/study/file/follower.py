@@ -12,18 +12,18 @@ from itertools import islice
 
 import numpy as np
 
-from surefoot.algorithms import PhaseRecord, Result, StopReason, Tally, Verdict
+from surefoot.algorithms import Algorithm, PhaseRecord, Result, StopReason, Tally, Verdict
 from surefoot.algorithms.planner import certifier_for, in_one_unit
 from surefoot.certify import Certifier
-from surefoot.errors import InputError
+from surefoot.errors import InputError, StudyFileError
 from surefoot.statistics import Outcome
 from surefoot.study.before.replicates import Replicates
 from surefoot.study.file.description import Description
-from surefoot.study.file.errors import StudyFileError
 from surefoot.study.file.notes import Note
 from surefoot.study.file.proof.chain import ChainBroken, digest
 from surefoot.study.file.proof.check import Check
 from surefoot.study.file.storage import ReadStorage, StoredPhase
+from surefoot.study.run.run import Run
 
 
 class Follower:
@@ -182,3 +182,64 @@ def digest_of(stored: StoredPhase) -> bytes:
     """Return a digest of all that was read of a phase."""
     proof = (stored.commitment, stored.plan, stored.link, *(stored.ending or ()))
     return digest("seen", stored.pairs.tobytes(), stored.rewards.tobytes(), *proof)
+
+
+class Feeder:
+    """Feeds the algorithm as a study grows: so answers without a kernel are checked.
+
+    It begins anew if anything was changed in phases that were read. Whoever can write to the file
+    can write a note into it, so a note alone is no certificate.
+    """
+
+    def __init__(
+        self, description: Description, storage: ReadStorage, algorithm: Algorithm | None
+    ) -> None:
+        self._description, self._storage, self._algorithm = description, storage, algorithm
+        self._state: tuple[int, ...] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._run: Run | None = None
+        self._seen: list[bytes] = []
+        self._broken: InputError | None = None
+
+    def run(self) -> Run:
+        """The algorithm after the last closed phase; an error says what does not fit."""
+        state = self._storage.state_of_file()
+        if state != self._state:
+            self._refresh()
+            self._state = state
+        if self._run is None or self._broken is not None:
+            raise self._broken or InputError("nothing was read")
+        return self._run
+
+    def confirmed(self, note: Note) -> Result | None:
+        """The result that the rewards give, if it is the one that was noted."""
+        try:
+            result = self.run().result
+        except InputError:
+            return None
+        return result if _same(Note.of(result), note) else None
+
+    def _refresh(self) -> None:
+        """Take what came since the last look."""
+        try:
+            kept = islice(self._storage.phases(), len(self._seen))
+            if self._broken is not None or [digest_of(phase) for phase in kept] != self._seen:
+                self._begin()
+            run = self._run = self._run or Run(self._description, self._algorithm)
+            for stored in self._storage.phases(since=len(self._seen)):
+                run.feed([stored])
+                if stored.ending is not None:
+                    self._seen.append(digest_of(stored))
+            run.next_phase()  # finds out whether the run is over
+        except InputError as error:
+            self._broken = error
+
+
+def _same(one: Note, other: Note) -> bool:
+    """Whether two notes claim the same; evidence may differ in its last digits between machines."""
+    return all(
+        getattr(one, key) == getattr(other, key)
+        for key in ("samples", "arm", "certified", "reason", "sentence", "candidates")
+    )

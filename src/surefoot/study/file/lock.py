@@ -9,7 +9,7 @@ import time
 import weakref
 from pathlib import Path
 
-from surefoot.study.file.errors import StudyLocked
+from surefoot.errors import StudyLocked
 
 try:
     import fcntl

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from surefoot.algorithms import Algorithm, Result, Settings, StopReason
+from surefoot.errors import StudyFileError
 from surefoot.problem.problem import RobustProblem
 from surefoot.study.before.forecast import NEAR_TIE, is_near_tie, left_now
-from surefoot.study.fed import Fed
 from surefoot.study.file.description import Description
-from surefoot.study.file.errors import StudyFileError
-from surefoot.study.file.follower import Follower
+from surefoot.study.file.follower import Feeder, Follower
 from surefoot.study.file.lock import writer_of
-from surefoot.study.file.notes import Note
+from surefoot.study.file.notes import Note, Standing, State
 from surefoot.study.file.proof.chain import Chain, ChainBroken, order_of
 from surefoot.study.file.proof.check import Sealed, follow_plan
 from surefoot.study.file.storage import ReadStorage, Running
@@ -28,7 +27,6 @@ from surefoot.study.file.storage.reading import (
     PHASE_COLUMNS,
     PULL_COLUMNS,
 )
-from surefoot.study.standing import Standing, State
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +92,7 @@ class StudyReader:
         standing = Standing.from_entries(entries)
         self.created, self.configuration = standing.created, standing.configuration
         self.how_to_go_on = standing.how_to_go_on
-        self._fed = Fed(self.description, self._storage, algorithm)
+        self._feeder = Feeder(self.description, self._storage, algorithm)
         self._follower = Follower(self.description, self._storage)
 
     @property
@@ -127,7 +125,7 @@ class StudyReader:
         """The answer after the last closed phase, by feeding what came since the last look."""
         if self.description.boundary is not None:
             return self.recorded
-        return self._fed.run().result
+        return self._feeder.run().result
 
     @property
     def recorded(self) -> Result:
@@ -144,7 +142,7 @@ class StudyReader:
                 self._follower.refresh()
             found = self._follower.result()
             return self.result if found is None else found
-        return self._fed.confirmed(note) or self._unconfirmed(note)
+        return self._feeder.confirmed(note) or self._unconfirmed(note)
 
     @property
     def over(self) -> bool:
@@ -164,7 +162,7 @@ class StudyReader:
         before = None
         while True:
             has_kernel = self.description.boundary is not None
-            chain = self._checked_by_kernel() if has_kernel else self._fed.run().chain
+            chain = self._checked_by_kernel() if has_kernel else self._feeder.run().chain
             stored = self._storage.entries("fingerprint").get("fingerprint")
             if stored == chain.fingerprint:
                 return chain

@@ -13,11 +13,10 @@ import numpy as np
 
 from surefoot.algorithms import Algorithm, Result, StopReason
 from surefoot.algorithms.verdict import PhaseRecord
-from surefoot.errors import InputError
+from surefoot.errors import InputError, StudyFileError
 from surefoot.statistics import Phase
 from surefoot.study.before.replicates import Replicates
 from surefoot.study.file.description import Description
-from surefoot.study.file.errors import StudyFileError
 from surefoot.study.file.proof.chain import (
     Chain,
     Closing,
@@ -35,8 +34,8 @@ from surefoot.study.file.proof.encoding import (
     limits_bytes,
 )
 from surefoot.study.file.storage import Ending, StoredPhase
+from surefoot.study.input import LARGEST_REWARD
 from surefoot.study.phase import OpenPhase, shuffled
-from surefoot.study.toml.input import LARGEST_REWARD
 
 
 class Run:

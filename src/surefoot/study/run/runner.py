@@ -12,9 +12,8 @@ from queue import Empty, SimpleQueue
 from typing import Any, Self
 
 from surefoot.algorithms import Result
-from surefoot.errors import InputError
+from surefoot.errors import InputError, StudyInterrupted, StudyPaused
 from surefoot.problem.coding import written
-from surefoot.study.file.errors import StudyInterrupted, StudyPaused
 from surefoot.study.ledger import Ledger
 from surefoot.study.pull import Pull, Report
 from surefoot.study.run.executors import deaths_in, is_loss, workers_from

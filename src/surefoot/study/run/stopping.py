@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-from surefoot.study.file.errors import StudyInterrupted
+from surefoot.errors import StudyInterrupted
 
 LEFT = "stopped without waiting; what was running will be pulled again"
 

@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable
 
-from surefoot.study.file.errors import StudyFileError
+from surefoot.errors import StudyFileError
 from surefoot.study.file.storage import Running
 from surefoot.study.ledger import Ledger
 from surefoot.system.progress import Progress, duration

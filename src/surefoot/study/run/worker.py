@@ -20,10 +20,10 @@ import numpy as np
 
 import surefoot
 from surefoot.errors import InputError
-from surefoot.study.programs.called_off import programs_end_with_their_task
+from surefoot.study.input import LARGEST_REWARD
+from surefoot.study.programs.program import programs_end_with_their_task
 from surefoot.study.pull import Pull, Report
 from surefoot.study.run import board
-from surefoot.study.toml.input import LARGEST_REWARD
 
 OWN_FOLDER = str(Path(__file__).parents[2]) + os.sep  # what happens here is no user's business
 ERROR_LENGTH = 2000

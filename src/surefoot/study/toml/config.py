@@ -15,13 +15,11 @@ from surefoot.problem.features import Function
 from surefoot.problem.problem import RobustProblem
 from surefoot.problem.tables import numbers_from_csv, pair_numbers
 from surefoot.study.file.description import Description
-from surefoot.study.programs.command import CommandSimulator, simulator_from
-from surefoot.study.programs.time_limit import TimeLimited
+from surefoot.study.input import imported
+from surefoot.study.programs.simulators import CommandSimulator, TimeLimited, simulator_from
 from surefoot.study.pull import Pull, refuse_reserved
-from surefoot.study.reading import read_config
 from surefoot.study.study import Study
-from surefoot.study.toml.own import imported
-from surefoot.study.toml.sections import Config
+from surefoot.study.toml.sections import Config, read_config
 from surefoot.study.toml.space import build_problem
 
 

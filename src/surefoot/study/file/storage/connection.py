@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from surefoot.study.file.errors import StudyFileError
+from surefoot.errors import StudyFileError
 from surefoot.study.file.lock import wal_of
 
 PATIENCE = 30  # seconds, with other programs that hold the database

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.errors import InputError
-from surefoot.study.file.errors import StudyFileError
+from surefoot.errors import InputError, StudyFileError
 from surefoot.study.file.lock import wal_of
 from surefoot.study.file.proof.encoding import unpacked
 from surefoot.study.file.storage import connection, schema

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
+from surefoot.errors import StudyFileError
 from surefoot.statistics import Phase
-from surefoot.study.file.errors import StudyFileError
-from surefoot.study.toml.input import LARGEST_REWARD
+from surefoot.study.input import LARGEST_REWARD
 
 
 class Ending(NamedTuple):

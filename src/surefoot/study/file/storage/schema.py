@@ -25,7 +25,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from surefoot.study.file.errors import StudyFileError
+from surefoot.errors import StudyFileError
 from surefoot.study.file.lock import wal_of
 from surefoot.study.file.storage.connection import Connection
 from surefoot.system.drafts import new_file
