@@ -20,10 +20,9 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.table import Row, seconds
-from surefoot.paper.bolus.methods import PRIME_SHARED, Question, run_method
-from surefoot.paper.bolus.noise import run_pilot
+from surefoot.paper.bolus.methods import PRIME_SHARED, Question, run_method, run_pilot
+from surefoot.paper.bolus.patient import find_truth
 from surefoot.paper.bolus.problem import Dosing, day_rewards, make_dosing, stream
-from surefoot.paper.bolus.truth import find_truth
 from surefoot.paper.glucose import all_patients
 from surefoot.system.processes import ProcessPool
 

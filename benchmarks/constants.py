@@ -26,8 +26,7 @@ from surefoot.algorithms.prime import Prime, Tuning
 from surefoot.arrays import Array
 from surefoot.experiments.instances import Instance, classic, irrelevant_dimensions, unit_sphere
 from surefoot.noise import Bounded, Gaussian
-from surefoot.paper.peers.configurations import KINDS, Kind, equal_scales, mean_rewards
-from surefoot.paper.peers.contest import Run
+from surefoot.paper.peers import KINDS, Kind, Run, equal_scales, mean_rewards
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import Family, TableSimulator, identify
 

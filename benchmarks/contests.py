@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from surefoot.arrays import Array
-from surefoot.paper.peers.contest import Contender, Run, Work
+from surefoot.paper.peers import Contender, Run, Work
 from surefoot.system.processes import ProcessPool
 
 PROCESSES = int(os.environ.get("SUREFOOT_BENCH_PROCESSES", "2"))

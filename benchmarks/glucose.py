@@ -28,8 +28,8 @@ from surefoot.paper.glucose import (
     lane_seeds,
     simulate,
 )
+from surefoot.paper.glucose.lanes import insulin_responses, responses
 from surefoot.paper.glucose.metrics import STATISTICS
-from surefoot.paper.glucose.responses import insulin_responses, responses
 
 PATIENT = "adult#001"
 DAYS = ("low", "high")

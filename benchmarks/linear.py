@@ -12,7 +12,7 @@ from benchmarks.table import Row
 from surefoot.algorithms import Algorithm
 from surefoot.experiments.instances import Instance, classic, on_sphere
 from surefoot.noise import Gaussian
-from surefoot.paper.peers.contest import Run
+from surefoot.paper.peers import Run
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, identify
 

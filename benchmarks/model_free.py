@@ -25,7 +25,7 @@ from scipy import stats
 from benchmarks.table import Row
 from surefoot.algorithms.peers.kn_rsb import KnRsb
 from surefoot.noise import Bounded, Gaussian
-from surefoot.paper.peers.configurations import (
+from surefoot.paper.peers import (
     Kind,
     equal_scales,
     mean_rewards,

@@ -17,17 +17,20 @@ from benchmarks.linear import linear_rows
 from benchmarks.table import Row
 from surefoot.algorithms.peers import ArOcba, Equal, KnRsb, MKlLucb, MLucb, MRacing, ROcba
 from surefoot.noise import Bounded
-from surefoot.paper.peers.configurations import (
+from surefoot.paper.peers import (
+    CONTENDERS,
     KINDS,
+    PRIME,
+    TOLERANCE,
     ZONE,
+    Contender,
+    Contest,
     Kind,
     equal_scales,
     falling_scales,
     mean_rewards,
     unequal_scales,
 )
-from surefoot.paper.peers.contest import Contender, Contest
-from surefoot.paper.peers.experiment import CONTENDERS, PRIME, TOLERANCE
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "1000"))
 CHOSEN = os.environ.get("SUREFOOT_BENCH_PEERS", "zone,streams,games,linear,budget").split(",")

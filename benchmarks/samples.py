@@ -34,7 +34,7 @@ from surefoot.experiments.instances import (
     unit_sphere,
 )
 from surefoot.noise import Gaussian
-from surefoot.paper.figure1.contenders import CONTENDERS, DELTA
+from surefoot.paper.figure1 import CONTENDERS, DELTA
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, identify
 from surefoot.system.processes import ONE_THREAD

@@ -18,7 +18,7 @@ from benchmarks.table import Row
 from surefoot.algorithms.peers import Equal, KnRsb, TwoStageRsb
 from surefoot.arrays import Array
 from surefoot.noise import Gaussian
-from surefoot.paper.peers.contest import Contender, tabular
+from surefoot.paper.peers import Contender, tabular
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Outcome, Phase, places_in_batches
 

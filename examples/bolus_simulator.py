@@ -17,7 +17,7 @@ import pandas as pd
 from surefoot.paper.bolus.problem import make_dosing
 from surefoot.paper.glucose import Calculator, diet, lane_seeds
 from surefoot.paper.glucose import simulate as simulate_days
-from surefoot.paper.glucose.calculator import CARB_RULE, CORRECTION_RULE
+from surefoot.paper.glucose.day import CARB_RULE, CORRECTION_RULE
 from surefoot.study import Pull
 
 PATIENT = "adult#001"

@@ -15,9 +15,8 @@ import pandas as pd
 import pytest
 
 from surefoot import cli
-from surefoot.experiments.session import runner
-from surefoot.experiments.session.journal import Journal
-from surefoot.experiments.session.runner import Session
+from surefoot.experiments import session as runner
+from surefoot.experiments.session import Journal, Session
 from surefoot.paper import glucose
 from surefoot.paper.bolus.problem import DISCLAIMER
 from tests.experiments.bolus.test_experiment import here

@@ -41,7 +41,7 @@ print(None if stats is None else stats.cache_path)
 """
 REAL = """
 import numpy as np
-from surefoot.paper.glucose.closed_loop import ClosedLoop, Seen, bolus_rate
+from surefoot.paper.glucose.model import ClosedLoop, Seen, bolus_rate
 settings, nothing = np.array([[20.0, 50.0, 120.0, 150.0]]), np.zeros((1, 1))
 loop = ClosedLoop(
     settings, np.empty((1, 1, 0)), np.array([39.0, 600.0]), 3, nothing, nothing, nothing)

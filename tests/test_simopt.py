@@ -7,7 +7,7 @@ import pytest
 from benchmarks.simopt import Drawn, Replicated
 from benchmarks.simopt_models import MODELS, ROWS, Model, simulated, stream
 
-from surefoot.paper.peers.contest import Contender
+from surefoot.paper.peers import Contender
 from surefoot.statistics import Phase
 
 IDS = [model.name for model in MODELS]

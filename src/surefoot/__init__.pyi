@@ -32,7 +32,7 @@ from .experiments.comparison import compare as compare
 from .experiments.macroreplication import EstimatedSimulator as EstimatedSimulator
 from .experiments.macroreplication import Macroreplications as Macroreplications
 from .experiments.macroreplication import macroreplicate as macroreplicate
-from .experiments.session.runner import Session as Session
+from .experiments.session import Session as Session
 from .guides import Guide as Guide
 from .noise import Bounded as Bounded
 from .noise import Gaussian as Gaussian

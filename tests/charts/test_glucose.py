@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from surefoot import InputError
-from surefoot.paper.bolus.curves import glucose_curves
+from surefoot.paper.bolus.charts import glucose_curves
 
 
 def curves(count):

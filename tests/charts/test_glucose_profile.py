@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from surefoot import InputError
-from surefoot.paper.bolus.profile import (
+from surefoot.paper.bolus.charts import (
     QUANTILES,
     axis_top,
     glucose_profile,

@@ -10,10 +10,9 @@ import pytest
 
 import surefoot as sf
 from surefoot.algorithms.peers import KnRsb
-from surefoot.experiments.instances import Instance, classic, random_robust
-from surefoot.experiments.peer_instances import slippage
-from surefoot.experiments.session import journal
-from surefoot.experiments.session.runner import Interrupted
+from surefoot.experiments import session as journal
+from surefoot.experiments.instances import Instance, classic, random_robust, slippage
+from surefoot.experiments.session import Interrupted
 from surefoot.system.progress import JobProgress, JobsSnapshot, NoProgress
 
 INSTANCES = {"random/4": random_robust(4, 3, 3, gap=0.5), "classic": classic(3, 0.5)}

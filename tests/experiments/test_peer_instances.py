@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot import InputError
-from surefoot.experiments import peer_instances as peers
+from surefoot.experiments import instances as peers
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ import pytest
 
 from surefoot import cli
 from surefoot.experiments import EXPERIMENTS, GROUPS
-from surefoot.experiments.session.runner import Interrupted, Session, Stopped
-from surefoot.paper.figure1 import synthetic
+from surefoot.experiments.session import Interrupted, Session, Stopped
+from surefoot.paper import figure1 as synthetic
 
 
 def surefoot(*arguments: str, code: int = 0) -> None:

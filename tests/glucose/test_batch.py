@@ -7,7 +7,7 @@ import pytest
 
 from surefoot.errors import InputError
 from surefoot.paper.glucose import Calculator, Scenario, diet, find_sensor, lane_seeds
-from surefoot.paper.glucose.batch import make_batch, seed_words
+from surefoot.paper.glucose.simulate import make_batch, seed_words
 
 CALCULATOR, DEXCOM = Calculator(10.0, 40.0), find_sensor("Dexcom")
 

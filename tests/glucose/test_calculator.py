@@ -8,7 +8,7 @@ from simglucose.actuator.pump import InsulinPump
 
 from surefoot.errors import InputError
 from surefoot.paper.glucose import Calculator, find_patient
-from surefoot.paper.glucose.calculator import bolus_units, pump_rate
+from surefoot.paper.glucose.day import bolus_units, pump_rate
 
 
 @pytest.mark.parametrize(

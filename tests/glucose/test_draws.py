@@ -9,7 +9,7 @@ from simglucose.sensor.cgm import CGMSensor
 from simglucose.sensor.noise_gen import CGMNoise
 
 from surefoot.paper.glucose import find_sensor
-from surefoot.paper.glucose.draws import fill_normals, sensor_errors
+from surefoot.paper.glucose.sensor import fill_normals, sensor_errors
 
 
 def draw(words, count):

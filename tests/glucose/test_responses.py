@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from surefoot.paper.glucose import Scenario, find_patient
-from surefoot.paper.glucose.calculator import pump_rate
+from surefoot.paper.glucose.day import pump_rate
+from surefoot.paper.glucose.lanes import POINTS, boluses, responses
 from surefoot.paper.glucose.model import advance_minute, fresh_patient
-from surefoot.paper.glucose.responses import POINTS, boluses, responses
 from tests.glucose.cases import ODD_MEALS
 
 

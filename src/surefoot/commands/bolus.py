@@ -14,9 +14,8 @@ import typer
 from surefoot.commands.sessions import running
 
 if TYPE_CHECKING:
-    from surefoot.experiments.session.runner import Session
-    from surefoot.paper.bolus.patient import Plan
-    from surefoot.paper.bolus.records import PatientRecord
+    from surefoot.experiments.session import Session
+    from surefoot.paper.bolus.patient import PatientRecord, Plan
 
 
 def command(
@@ -58,9 +57,8 @@ def command(
     """Find a robust setting of the bolus calculator. Research on virtual patients, not medical
     advice.
     """
-    from surefoot.experiments.session.runner import Session
-    from surefoot.paper.bolus.advice import METHOD
-    from surefoot.paper.bolus.cohort import cohort
+    from surefoot.experiments.session import Session
+    from surefoot.paper.bolus.advice import METHOD, cohort
     from surefoot.paper.bolus.patient import Plan
     from surefoot.system.progress import NoProgress, progress_for
 
@@ -90,7 +88,7 @@ def command(
 def _groups(patient: str | None, everyone: bool, group: str | None) -> tuple[str, ...]:
     """Whose turn it is; none of the groups where one patient is named."""
     from surefoot.errors import InputError
-    from surefoot.paper.bolus.experiment import GROUPS
+    from surefoot.paper.bolus.tables import GROUPS
     from surefoot.paper.glucose import find_patient
 
     if patient is not None:
@@ -115,10 +113,9 @@ def _question(delta: float, tolerance: float, budget: int) -> Any:
 
 
 def _one_patient(session: Session, plan: Plan, name: str) -> None:
-    from surefoot.experiments.session.progress import Meter
-    from surefoot.paper.bolus.advice import advise
+    from surefoot.experiments.session import Meter
+    from surefoot.paper.bolus.advice import advise, write_report
     from surefoot.paper.bolus.patient import STEPS
-    from surefoot.paper.bolus.report import write_report
     from surefoot.paper.glucose import find_patient
 
     chosen = find_patient(name).name
@@ -133,9 +130,9 @@ def _one_patient(session: Session, plan: Plan, name: str) -> None:
 def _show(record: PatientRecord, plan: Plan) -> None:
     from rich.table import Table
 
-    from surefoot.experiments.session.output import console_for_output
+    from surefoot.experiments.session import console_for_output
+    from surefoot.paper.bolus.advice import HEADS, Recommendation, fine_print, table_rows
     from surefoot.paper.bolus.problem import DISCLAIMER
-    from surefoot.paper.bolus.report import HEADS, Recommendation, fine_print, table_rows
 
     console = console_for_output()
     found = Recommendation.of(record)

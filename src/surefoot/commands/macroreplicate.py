@@ -42,7 +42,7 @@ def command(
 ) -> None:
     """Run the whole study many times; say how often it is right and what it takes."""
     from surefoot.experiments.macroreplication import macroreplicate
-    from surefoot.experiments.session.runner import Session
+    from surefoot.experiments.session import Session
     from surefoot.study.toml.config import StudyConfig
     from surefoot.system.display import printable
     from surefoot.system.progress import NoProgress, progress_for

@@ -33,7 +33,7 @@ def command(
 ) -> None:
     """Run an experiment of the paper, or one with peers; the same command goes on if stopped."""
     names = _chosen(experiment)
-    from surefoot.experiments.session.runner import Session
+    from surefoot.experiments.session import Session
     from surefoot.system.progress import NoProgress, progress_for
 
     session = Session(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from surefoot.experiments.session.runner import Session
+    from surefoot.experiments.session import Session
 
 STOPPED, INTERRUPTED = 1, 130
 
@@ -19,7 +19,7 @@ STOPPED, INTERRUPTED = 1, 130
 @contextlib.contextmanager
 def running(session: Session) -> Iterator[None]:
     """Work within the session; what stops it early becomes a message and an exit code."""
-    from surefoot.experiments.session.runner import Interrupted, Stopped
+    from surefoot.experiments.session import Interrupted, Stopped
 
     try:
         with session:

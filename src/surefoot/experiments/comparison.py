@@ -14,7 +14,7 @@ import numpy as np
 from surefoot.algorithms import Algorithm, Settings, algorithm_from
 from surefoot.errors import InputError
 from surefoot.experiments.instances import Instance
-from surefoot.experiments.session.runner import Job, Session, opened
+from surefoot.experiments.session import Job, Session, opened
 from surefoot.noise import Gaussian
 from surefoot.proportions import Proportion
 from surefoot.simulate import LinearSimulator
@@ -85,7 +85,7 @@ def compare(
             Settings of its own follow in a tuple: `{"RAGE": ("robust-rage", {"confidence":
             "paper"})}`.
         instances: by label, each a problem and its true θ; see `surefoot.experiments.instances` and
-            `surefoot.experiments.peer_instances`.
+            `surefoot.experiments.instances`.
         runs: of each; 20 by default, or as many as a session says.
         session: seed, processes, progress, and the folder in which what is finished is kept until
             all is: the same call goes on with the rest.

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from surefoot.experiments import EXPERIMENTS
-from surefoot.experiments.session.runner import Job, Session
+from surefoot.experiments.session import Job, Session
 from surefoot.paper import glucose
-from surefoot.paper.bolus import experiment as bolus
+from surefoot.paper.bolus import tables as bolus
 from surefoot.paper.bolus.methods import Question
 from surefoot.paper.bolus.patient import Plan, study_patient
 from surefoot.paper.bolus.problem import DISCLAIMER
@@ -35,7 +35,7 @@ def here(
 
 
 def test_the_experiment_is_registered() -> None:
-    assert EXPERIMENTS["bolus"] == "surefoot.paper.bolus.experiment:bolus"
+    assert EXPERIMENTS["bolus"] == "surefoot.paper.bolus.tables:bolus"
 
 
 def test_two_patients_from_jobs_to_files(

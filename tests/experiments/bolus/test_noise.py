@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from surefoot.paper.bolus.noise import ERROR, LEAST_SCALE, run_pilot, scales_from
+from surefoot.paper.bolus.methods import ERROR, LEAST_SCALE, run_pilot, scales_from
 from surefoot.paper.bolus.problem import day_rewards, make_dosing
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.paper.bolus.evaluation import CASES, METRICS, PLANS
 from surefoot.paper.bolus.methods import (
     CALCULATOR,
     LABELS,
@@ -18,10 +17,19 @@ from surefoot.paper.bolus.methods import (
     WORST_OF_ALL,
     Question,
 )
-from surefoot.paper.bolus.patient import STEPS, Plan, linear_choice, study_patient
+from surefoot.paper.bolus.patient import (
+    CASES,
+    METRICS,
+    PLANS,
+    STEPS,
+    FiveDays,
+    PatientRecord,
+    Plan,
+    Truth,
+    linear_choice,
+    study_patient,
+)
 from surefoot.paper.bolus.problem import make_dosing, stream
-from surefoot.paper.bolus.records import FiveDays, PatientRecord
-from surefoot.paper.bolus.truth import Truth
 from surefoot.paper.glucose import STATISTICS, Calculator, lane_seeds, simulate
 
 PLAN = Plan(seed=2, runs=3, runs_a_choice=2, arms=3, perturbations=2, question=Question(budget=400))

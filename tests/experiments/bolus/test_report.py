@@ -7,19 +7,18 @@ from typing import Any
 
 import pytest
 
-from surefoot.paper.bolus.advice import METHOD
-from surefoot.paper.bolus.evaluation import CASES
+from surefoot.paper.bolus.advice import METHOD, Recommendation, fine_print
 from surefoot.paper.bolus.methods import Question
-from surefoot.paper.bolus.patient import Plan
-from surefoot.paper.bolus.records import (
+from surefoot.paper.bolus.patient import (
+    CASES,
     ArmFacts,
     Choice,
     FiveDays,
     PatientFacts,
     PatientRecord,
     PilotFacts,
+    Plan,
 )
-from surefoot.paper.bolus.report import Recommendation, fine_print
 
 ARM = ArmFacts("adult#001", 0, "TDI 45.00", 11.111, 40.0, 10.0, 35.0, -8.0, 300)
 CHOICE = Choice(

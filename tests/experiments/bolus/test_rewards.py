@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.paper.bolus.problem import DAYS, day_rewards, make_dosing
-from surefoot.paper.bolus.rewards import REWARDS, find_reward
+from surefoot.paper.bolus.problem import DAYS, REWARDS, day_rewards, find_reward, make_dosing
 from surefoot.paper.glucose import STATISTICS, Calculator, diet, lane_seeds, simulate
 
 NAME, PAIR = "child#008", 7

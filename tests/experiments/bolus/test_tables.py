@@ -7,16 +7,15 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from surefoot.experiments.session.publication import Claim
-from surefoot.paper.bolus.evaluation import CASES
-from surefoot.paper.bolus.experiment import method_table
-from surefoot.paper.bolus.markdown import markdown
+from surefoot.experiments.publication import Claim
 from surefoot.paper.bolus.methods import CALCULATOR, LABELS, METHODS
-from surefoot.paper.bolus.records import FiveDays, PatientRecord
+from surefoot.paper.bolus.patient import CASES, FiveDays, PatientRecord
 from surefoot.paper.bolus.tables import (
     PAPER,
     Tables,
+    markdown,
     method_summary,
+    method_table,
     outcome_summary,
     paper_claims,
     patient_summary,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from surefoot.arrays import Array
-from surefoot.paper.bolus import truth
+from surefoot.paper.bolus import patient as bolus
+from surefoot.paper.bolus.patient import find_truth
 from surefoot.paper.bolus.problem import Dosing, make_dosing
-from surefoot.paper.bolus.truth import find_truth
 
 DOSING = make_dosing("adult#001", n_arms=5, n_perturbations=2)
 SOURCE = np.random.SeedSequence(0)
@@ -23,7 +23,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> dict[str, Array]:
         noise = np.random.default_rng(source).normal(scale=np.sqrt(0.5), size=(2, len(pairs)))
         return chosen["means"][pairs] / 2 + noise
 
-    monkeypatch.setattr(truth, "day_rewards", days)
+    monkeypatch.setattr(bolus, "day_rewards", days)
     return chosen
 
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from surefoot.paper.figure1.claims import irrelevant_dimensions_claims, shared_claims
+from surefoot.paper.figure1 import irrelevant_dimensions_claims, shared_claims
 
 SIZES = (5, 10, 20)
 

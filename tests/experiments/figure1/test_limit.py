@@ -2,7 +2,7 @@ import pytest
 
 from surefoot import complexity
 from surefoot.experiments import instances
-from surefoot.paper.figure1.limit import TOLERANCE, lower_bound
+from surefoot.paper.figure1 import TOLERANCE, lower_bound
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from surefoot.experiments.session.runner import Session
-from surefoot.paper.figure1.contenders import CONTENDERS
-from surefoot.paper.figure1.synthetic import (
+from surefoot.experiments.session import Session
+from surefoot.paper.figure1 import (
+    CONTENDERS,
     IRRELEVANT,
     SPHERE,
     Experiment,

@@ -9,12 +9,14 @@ import pytest
 
 from surefoot.design.for_problems import g_weights
 from surefoot.experiments.instances import classic
-from surefoot.experiments.session.runner import Session
-from surefoot.paper.figure1 import why_rage
-from surefoot.paper.figure1.synthetic import SPHERE
-from surefoot.paper.figure1.variants import Keeping, Looking, Recording
-from surefoot.paper.figure1.why_rage import (
+from surefoot.experiments.session import Session
+from surefoot.paper import why_rage
+from surefoot.paper.figure1 import SPHERE
+from surefoot.paper.why_rage import (
     Diagnosis,
+    Keeping,
+    Looking,
+    Recording,
     _finished,
     _hardness,
     diagnose,

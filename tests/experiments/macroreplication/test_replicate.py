@@ -12,8 +12,9 @@ import pytest
 
 from surefoot import EstimatedSimulator, Gaussian, InputError, RobustProblem, Session, Settings
 from surefoot.algorithms import Result, algorithm_from
-from surefoot.experiments.macroreplication import macroreplicate, replicate
-from surefoot.experiments.session import runner
+from surefoot.experiments import macroreplication as replicate
+from surefoot.experiments import session as runner
+from surefoot.experiments.macroreplication import macroreplicate
 from surefoot.study.file.description import Description
 from tests.waiting import wait_for
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot import Gaussian, Macroreplications, RobustProblem, Settings
-from surefoot.experiments.macroreplication.truth import true_means
+from surefoot.experiments.macroreplication import true_means
 
 PROBLEM = RobustProblem.from_pairs(np.eye(3), [0, 1, 2], arm_names=["a", "b", "c"])
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from surefoot import Gaussian, InputError, RobustProblem, Settings
-from surefoot.experiments.macroreplication.truth import pooled, true_means
+from surefoot.experiments.macroreplication import pooled, true_means
 
 PROBLEM = RobustProblem.from_pairs(np.eye(6), [0, 0, 1, 1, 2, 2], arm_names=["a", "b", "c"])
 PAIRS = Settings(delta=0.1, noise=Gaussian(), misfit=math.inf)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.paper.peers.configurations import (
+from surefoot.paper.peers import (
     KINDS,
     ZONE,
     Kind,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.algorithms.peers import KnRsb
-from surefoot.paper.peers.contest import Contender, Contest, tabular
+from surefoot.paper.peers import Contender, Contest, tabular
 
 
 def test_all_contenders_see_the_same_noise() -> None:

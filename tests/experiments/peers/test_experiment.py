@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from surefoot.experiments.session.runner import Session
-from surefoot.paper.peers import experiment
-from surefoot.paper.peers.experiment import (
+from surefoot.experiments.session import Session
+from surefoot.paper import peers as experiment
+from surefoot.paper.peers import (
     BOUND,
     CONTENDERS,
     NUMBER,

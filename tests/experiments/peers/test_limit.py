@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot.design.hardness import binary_divergence
-from surefoot.paper.peers.contest import Contest
-from surefoot.paper.peers.limit import lower_bound
+from surefoot.paper.peers import Contest, lower_bound
 
 
 def test_two_arms_without_perturbations_are_a_textbook_case() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.experiments.session import journal as journals
-from surefoot.experiments.session.journal import Journal
+from surefoot.experiments import session as journals
+from surefoot.experiments.session import Journal
 
 
 def reopened(journal: Journal, out: Path) -> Journal:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.experiments.session.output import Folder, markdown_table, short
+from surefoot.experiments.session import Folder, markdown_table, short
 from surefoot.system.interrupts import SENTENCE
 
 
@@ -39,7 +39,7 @@ def test_an_interrupt_in_the_middle_leaves_what_was_there_before(tmp_path: Path)
     program = (
         "import signal\n"
         "from pathlib import Path\n"
-        "from surefoot.experiments.session.output import Folder\n"
+        "from surefoot.experiments.session import Folder\n"
         "from surefoot.system.interrupts import end_this_process\n"
         "end_this_process()\n"
         f"with Folder(Path({str(tmp_path)!r})).staged() as stage:\n"

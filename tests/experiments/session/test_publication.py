@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from surefoot.experiments.session.publication import Claim, Publication, claim_facts, publish
-from surefoot.experiments.session.runner import Session
+from surefoot.experiments.publication import Claim, Publication, claim_facts, publish
+from surefoot.experiments.session import Session
 
 FRAME = pd.DataFrame(
     {"samples": np.array([1, 2**52]), "correct": [True, False], "label": ["a, b", "c"]}

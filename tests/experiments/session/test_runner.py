@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.experiments.session import journal
-from surefoot.experiments.session.journal import FOLDER
-from surefoot.experiments.session.runner import Job, Session, Stopped
+from surefoot.experiments import session as sessions
+from surefoot.experiments.session import FOLDER, Job, Session, Stopped
 from surefoot.system.progress import JobsSnapshot
 from tests.experiments.session import toy_jobs
 from tests.study.cluster import Cluster
@@ -26,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(autouse=True)
 def _code_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Saving a source file while the tests run must not look like another program."""
-    monkeypatch.setattr(journal, "code_digest", lambda: "the same")
+    monkeypatch.setattr(sessions, "code_digest", lambda: "the same")
 
 
 def jobs(count: int, *arguments: Any) -> list[Job]:
@@ -123,11 +122,11 @@ def test_an_interrupt_keeps_what_is_finished(
         "import sys\n"
         "from pathlib import Path\n"
         "from surefoot.system import interrupts\n"
-        "from surefoot.experiments.session import journal\n"
-        "from surefoot.experiments.session.runner import Interrupted, Session\n"
+        "from surefoot.experiments import session\n"
+        "from surefoot.experiments.session import Interrupted, Session\n"
         "from tests.experiments.session import toy_jobs\n"
         "from tests.experiments.session.test_runner import jobs\n"
-        "journal.code_digest = lambda: 'the same'\n"
+        "session.code_digest = lambda: 'the same'\n"
         "if __name__ == '__main__':\n"
         f"    {begin}\n"
         "    try:\n"

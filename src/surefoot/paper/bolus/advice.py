@@ -1,13 +1,39 @@
-"""What a person is told about one patient: the certified setting, and how days look with it."""
+"""The recommendation for a person: one patient's page, or one page for many patients."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from surefoot.paper.bolus.evaluation import CASES, daily_profile
-from surefoot.paper.bolus.methods import PRIME_SHARED
-from surefoot.paper.bolus.patient import Findings, Plan, find, record_of
-from surefoot.paper.bolus.records import Advice, Profile
+import pandas as pd
+
+from surefoot.experiments.session import console_for_output
+from surefoot.paper.bolus.methods import CALCULATOR, PRIME_SHARED
+from surefoot.paper.bolus.patient import (
+    CASES,
+    METRIC_TITLES,
+    METRICS,
+    Advice,
+    ArmFacts,
+    Choice,
+    Findings,
+    PatientRecord,
+    Plan,
+    Profile,
+    daily_profile,
+    find,
+    record_of,
+)
+from surefoot.paper.bolus.problem import DISCLAIMER, find_reward
+from surefoot.paper.bolus.tables import patient_jobs
+from surefoot.view.report.drawings import DESCRIPTIONS
+from surefoot.view.report.page import environment, standalone
+
+if TYPE_CHECKING:
+    from surefoot.experiments.session import Session
+    from surefoot.view.charts.drawing import Drawing
 
 SETTINGS = ("standard calculator", "recommended")
 ENDS = {CASES[0]: "as set", CASES[1]: "worst error"}
@@ -43,3 +69,326 @@ def _charts(found: Findings) -> dict[str, object]:
     if not evidence.tables["evidence"].empty:
         charts["evidence"] = evidence
     return {name: chart.spec() for name, chart in charts.items()}
+
+
+STYLE = Path(__file__).parent / "templates" / "patient.css"
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What the record of a patient recommends.
+
+    Attributes:
+        chosen: the first choice of PRIME.
+        setting, baseline: the arm that it chose, and the standard calculator's.
+        outcomes: mean 5-day metrics, by (method, case).
+    """
+
+    name: str
+    chosen: Choice
+    setting: ArmFacts
+    baseline: ArmFacts
+    outcomes: dict[tuple[str, str], dict[str, float]]
+
+    @classmethod
+    def of(cls, record: PatientRecord) -> Recommendation:
+        chosen = next(row for row in record.choices if row.method == METHOD.label)
+        frame = pd.DataFrame([asdict(row) for row in record.outcomes])
+        means = frame.groupby(["method", "case"], sort=False)[list(METRICS)].mean()
+        outcomes = {
+            key: dict(zip(METRICS, row, strict=True))
+            for key, row in zip(means.index, means.to_numpy(), strict=True)
+        }
+        arms = record.arms
+        baseline = arms[len(arms) // 2]
+        return cls(record.patient.patient, chosen, arms[chosen.arm], baseline, outcomes)
+
+    def sentence(self, plan: Plan) -> str:
+        """The answer for a person."""
+        setting, chosen, question = self.setting, self.chosen, plan.question
+        factors = (
+            f"CarbF {setting.carb_factor:.2f} g/U and CorrF "
+            f"{setting.correction_factor:.2f} mg/dL per U"
+        )
+        pulls = f"{chosen.samples:,} pulls of two simulated days each"
+        if chosen.certified:
+            near = (
+                f", to within {question.tolerance:g},"
+                if chosen.reason == "WITHIN_TOLERANCE"
+                else ""
+            )
+            sure = f"with {100 * (1 - question.delta):g} % confidence after {pulls}"
+            return (
+                f"{setting.name} U/day: {factors} have the best worst case{near} of "
+                f"the settings tried, {sure}."
+            )
+        left = f"{chosen.candidates} settings are still possible after {pulls}"
+        remedy = "a higher budget or a tolerance can decide"
+        return (
+            f"{setting.name} U/day: {factors} are the best guess, not certified: {left}; {remedy}."
+        )
+
+    @property
+    def confidence(self) -> str:
+        """How sure the data made the method, rounded down; it is never quite sure."""
+        attained = self.chosen.attained or 0.0
+        return f"{min(int(1000 * attained + 1e-9), 999) / 10:g} %"
+
+
+HEADS = ("setting", "CarbF", "CorrF", "worst reward", *METRIC_TITLES.values())
+
+
+def table_rows(found: Recommendation) -> list[tuple[str, ...]]:
+    """The recommended setting and the calculator's, as set and under the worst error: for the page
+    and the terminal.
+    """
+    methods = ((CALCULATOR, found.baseline), (METHOD.label, found.setting))
+    rows = []
+    for label, (method, arm) in zip(SETTINGS, methods, strict=True):
+        as_set = (f"{arm.carb_factor:.2f}", f"{arm.correction_factor:.2f}", "")
+        worst = (
+            f"{arm.worst_carb_factor:.2f}",
+            f"{arm.worst_correction_factor:.2f}",
+            _reward(arm.value),
+        )
+        for case, cells in zip(CASES, (as_set, worst), strict=True):
+            metrics = (f"{found.outcomes[method, case][metric]:.2f}" for metric in METRICS)
+            rows.append((f"{label}, {ENDS[case]}", *cells, *metrics))
+    return rows
+
+
+def _reward(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
+
+
+def fine_print(record: PatientRecord, plan: Plan) -> list[str]:
+    """What the certificate rests on, and what exhaustive simulation says."""
+    patient, noise = record.patient, find_reward(plan.reward).noise
+    found = Recommendation.of(record)
+    tie = (
+        f"tied between arms {', '.join(map(str, patient.tied))}"
+        if len(patient.tied) > 1
+        else "clear"
+    )
+    right = "the recommended one" if found.chosen.found else f"not arm {found.chosen.arm}"
+    return [
+        f"Assumed: {noise.assumption}. Settings are compared directly, on the same sensor noise: "
+        "no model, no noise level, no pilot beside the pulls counted here.",
+        f"Truth, by {patient.truth_samples:,} pulls that the choice did not see: the best setting "
+        f"is arm {patient.best} ({tie}), {right}.",
+    ]
+
+
+def write_report(advice: Advice, stage: Path, plan: Plan, command: str) -> str:
+    """Write the page, the profiles as a chart (PNG, SVG, HTML) and as a table; gives the page's
+    file name.
+    """
+    from surefoot.paper.bolus.charts import side_by_side
+    from surefoot.view.charts import save
+
+    found = Recommendation.of(advice.record)
+    stem = found.name.replace("#", "-")
+    frames = {name: pd.DataFrame(profile) for name, profile in advice.profiles.items()}
+    drawn = profile_drawings({name.capitalize(): frame for name, frame in frames.items()})
+    save(side_by_side(list(drawn.values()), f"{found.name}, virtual"), stage / f"{stem}-profiles")
+    whole = pd.concat([frame.assign(setting=name) for name, frame in frames.items()])
+    whole.to_csv(stage / f"{stem}-profiles.csv", index=False, lineterminator="\n")
+    page = stage / f"{stem}.html"
+    profiles = {_slug(name): drawing.spec() for name, drawing in drawn.items()}
+    page.write_text(_page(advice, found, profiles, plan, command), encoding="utf-8")
+    return page.name
+
+
+def profile_drawings(frames: dict[str, pd.DataFrame]) -> dict[str, Drawing]:
+    """Profiles on one scale, by name."""
+    from surefoot.paper.bolus.charts import axis_top, profile_drawing
+
+    top = axis_top(list(frames.values()))
+    return {name: profile_drawing(frame, name, top) for name, frame in frames.items()}
+
+
+def _slug(name: str) -> str:
+    return name.lower().replace(", ", "-").replace(" ", "-")
+
+
+def _page(
+    advice: Advice,
+    found: Recommendation,
+    profiles: dict[str, Any],
+    plan: Plan,
+    command: str,
+) -> str:
+    record, reward = advice.record, find_reward(plan.reward)
+    return rendered(
+        "patient.html",
+        profiles | advice.charts,
+        name=found.name,
+        disclaimer=DISCLAIMER,
+        certified=found.chosen.certified,
+        sentence=found.sentence(plan),
+        confidence=found.confidence,
+        reward=reward.title,
+        profiles={name: f"Ambulatory glucose profile: {name}" for name in profiles},
+        charts={name: DESCRIPTIONS[name] for name in advice.charts},
+        tables=[_outcome_table(found, record), _arm_table(found, record)],
+        fine_print=fine_print(record, plan),
+        command=command,
+    )
+
+
+def rendered(template: str, specs: dict[str, Any], **values: Any) -> str:
+    """A page of its own with these charts in it."""
+    page = environment("surefoot.paper.bolus").get_template(template)
+    return standalone(page, specs, values, STYLE.read_text(encoding="utf-8"))
+
+
+def _outcome_table(found: Recommendation, record: PatientRecord) -> dict[str, Any]:
+    runs = 1 + max(row.run for row in record.outcomes)
+    rows = [
+        {"cells": cells, "chosen": cells[0].startswith(SETTINGS[1])} for cells in table_rows(found)
+    ]
+    return {"caption": f"Means of {runs} five-day simulations", "heads": HEADS, "rows": rows}
+
+
+def _arm_table(found: Recommendation, record: PatientRecord) -> dict[str, Any]:
+    rows = [
+        {
+            "cells": (
+                row.name,
+                str(row.arm),
+                f"{row.carb_factor:.2f}",
+                f"{row.correction_factor:.2f}",
+                _reward(row.value),
+            ),
+            "chosen": row.arm == found.chosen.arm,
+        }
+        for row in record.arms
+    ]
+    heads = ("setting", "arm", "CarbF", "CorrF", "true worst reward")
+    return {"caption": "All settings, by exhaustive simulation", "heads": heads, "rows": rows}
+
+
+NAME = "bolus-cohort"
+COHORT_HEADS = (
+    "patient",
+    "setting",
+    "CarbF",
+    "CorrF",
+    "pulls",
+    "certified",
+    "attained",
+    "right",
+    "% in range, worst error",
+    "calculator's",
+)
+
+
+def cohort(session: Session, plan: Plan, groups: Sequence[str]) -> None:
+    """Advise all patients of these groups; what is finished is kept, so that it can go on."""
+    advices = advise_all(session, plan, groups)
+    with session.folder.staged() as stage:
+        page = write_cohort(advices, stage, plan, session.command)
+    rows = cohort_rows(advices)
+    console = console_for_output()
+    console.print(_table(rows))
+    console.print(summary(rows), highlight=False)
+    print(f"report: {session.out / page}")
+
+
+def advise_all(session: Session, plan: Plan, groups: Sequence[str]) -> list[Advice]:
+    """One advice per patient, by as many processes as the session has."""
+    found = session.map(
+        NAME, advise_job, patient_jobs(plan, groups), identity={"plan": asdict(plan)}
+    )
+    return [Advice.from_json(values) for values in found]
+
+
+def advise_job(name: str, plan: Plan) -> Advice:
+    """One patient, in a worker."""
+
+    return advise(name, plan)
+
+
+def cohort_rows(advices: Sequence[Advice]) -> list[dict[str, Any]]:
+    """What the table of the cohort says, one row per patient."""
+    rows = []
+    for advice in advices:
+        found = Recommendation.of(advice.record)
+        rows.append(
+            {
+                "patient": found.name,
+                "setting": found.setting.name,
+                "carb_factor": found.setting.carb_factor,
+                "correction_factor": found.setting.correction_factor,
+                "pulls": found.chosen.samples,
+                "certified": found.chosen.certified,
+                "attained": found.confidence,
+                "right": found.chosen.found,
+                "in_range": found.outcomes[METHOD.label, CASES[1]]["within"],
+                "calculator_in_range": found.outcomes[CALCULATOR, CASES[1]]["within"],
+            }
+        )
+    return rows
+
+
+def summary(rows: Sequence[dict[str, Any]]) -> str:
+    """The cohort in one sentence."""
+    n = len(rows)
+    certified, right = (sum(row[name] for row in rows) for name in ("certified", "right"))
+    pulls = sum(row["pulls"] for row in rows) / n
+    return (
+        f"{n} virtual patients: {certified} certified, {right} as exhaustive simulation says, "
+        f"{pulls:,.0f} pulls on average. {DISCLAIMER}"
+    )
+
+
+def write_cohort(advices: Sequence[Advice], stage: Path, plan: Plan, command: str) -> str:
+    """Write everybody's page, the table, and the page of all; gives its file name."""
+    pages = [write_report(advice, stage, plan, command) for advice in advices]
+    rows = cohort_rows(advices)
+    pd.DataFrame(rows).to_csv(stage / f"{NAME}.csv", index=False, lineterminator="\n")
+    worst = {
+        row["patient"]: pd.DataFrame(list(advice.profiles.values())[-1])
+        for row, advice in zip(rows, advices, strict=True)
+    }
+    drawn = profile_drawings(worst)
+    specs = {f"p{number}": drawing.spec() for number, drawing in enumerate(drawn.values())}
+    page = stage / f"{NAME}.html"
+    text = rendered(
+        "cohort.html",
+        specs,
+        sentence=summary(rows),
+        heads=COHORT_HEADS,
+        rows=[(_cells(row), link) for row, link in zip(rows, pages, strict=True)],
+        figures={
+            chart: f"Glucose profile of {row['patient']}, recommended, worst error"
+            for chart, row in zip(specs, rows, strict=True)
+        },
+        command=command,
+    )
+    page.write_text(text, encoding="utf-8")
+    return page.name
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        row["patient"],
+        row["setting"],
+        f"{row['carb_factor']:.2f}",
+        f"{row['correction_factor']:.2f}",
+        f"{row['pulls']:,}",
+        "yes" if row["certified"] else "no",
+        row["attained"],
+        "yes" if row["right"] else "no",
+        f"{row['in_range']:.1f}",
+        f"{row['calculator_in_range']:.1f}",
+    )
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Any:
+    from rich.table import Table
+
+    table = Table(*COHORT_HEADS)
+    for row in rows:
+        table.add_row(*_cells(row))
+    return table

@@ -1,35 +1,320 @@
-"""Everything about one patient: the choices of every method, the truth and five-day outcomes."""
+"""One patient: the choices of every method, the true best setting, and five-day outcomes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from scipy import special
 
 from surefoot.algorithms import Result
+from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
-from surefoot.paper.bolus.evaluation import CASES, Setting, evaluate
 from surefoot.paper.bolus.methods import (
     CALCULATOR,
     METHODS,
     WORST_OF_ALL,
     Method,
+    Pilot,
     Question,
     choose,
+    run_pilot,
 )
-from surefoot.paper.bolus.noise import Pilot, run_pilot
-from surefoot.paper.bolus.problem import Dosing, make_dosing, require_sizes, stream
-from surefoot.paper.bolus.records import (
-    ArmFacts,
-    Choice,
-    FiveDays,
-    PatientFacts,
-    PatientRecord,
-    PilotFacts,
+from surefoot.paper.bolus.problem import (
+    RISK,
+    Dosing,
+    branch,
+    day_rewards,
+    find_reward,
+    make_dosing,
+    require_sizes,
+    stream,
 )
-from surefoot.paper.bolus.rewards import RISK, find_reward
-from surefoot.paper.bolus.truth import Truth, find_truth
+from surefoot.paper.glucose import Calculator, diet, lane_seeds, simulate
+from surefoot.paper.glucose.metrics import HIGH, LOW, Statistic
+
+Profile = dict[str, list[float]]  # "hour", and BG by `evaluation.QUANTILES`
+
+
+@dataclass(frozen=True)
+class PilotFacts:
+    """What a pilot said about the noise, for methods that need scales.
+
+    Attributes:
+        samples: its pulls.
+        scale_low, scale_high: the smallest and the largest scale that methods are told.
+        covering: the share of pairs whose scale is no smaller than the true standard deviation.
+    """
+
+    samples: int
+    scale_low: float
+    scale_high: float
+    covering: float
+
+
+@dataclass(frozen=True)
+class PatientFacts:
+    """Noise and truth of a patient.
+
+    Attributes:
+        tdi: total daily insulin, in units.
+        deviation_low, deviation_median, deviation_high: true standard deviations of the pairs.
+        best, tied: the best arm, and all that may be the best one.
+        best_value: its worst-case reward.
+        truth_samples: pulls of the exhaustive simulation.
+        linear_best, linear_regret: what the linear model prefers, and what that costs.
+    """
+
+    patient: str
+    tdi: float
+    deviation_low: float
+    deviation_median: float
+    deviation_high: float
+    best: int
+    tied: list[int]
+    best_value: float
+    truth_samples: int
+    linear_best: int
+    linear_regret: float
+
+
+@dataclass(frozen=True)
+class ArmFacts:
+    """A setting: its factors as set and under its worst error, and its true worst-case reward."""
+
+    patient: str
+    arm: int
+    name: str
+    carb_factor: float
+    correction_factor: float
+    worst_carb_factor: float
+    worst_correction_factor: float
+    value: float
+    replicates: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a method chose at one of its attempts, held against the truth.
+
+    Attributes:
+        samples: all pulls that it took, those of a pilot for the noise scales included.
+        pilot: how many of them were the pilot's.
+        attained: how sure the method was in the end that the arm is best; None if it cannot say.
+    """
+
+    patient: str
+    method: str
+    policy: str
+    choice: int
+    arm: int
+    samples: int
+    pilot: int
+    certified: bool
+    attained: float | None
+    reason: str
+    candidates: int
+    lack_of_fit: float | None
+    model_rejected: bool
+    found: bool
+    regret: float
+
+
+@dataclass(frozen=True)
+class FiveDays:
+    """One five-day simulation of a chosen setting, in the metrics of the paper's tables."""
+
+    patient: str
+    method: str
+    case: str
+    run: int
+    arm: int
+    risk: float
+    below: float
+    above: float
+    within: float
+
+
+@dataclass(frozen=True)
+class PatientRecord:
+    """Everything about one patient; no pilot where no method needed its scales."""
+
+    patient: PatientFacts
+    pilot: PilotFacts | None
+    arms: list[ArmFacts]
+    choices: list[Choice]
+    outcomes: list[FiveDays]
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> PatientRecord:
+        """Make it again from what JSON made of it."""
+        pilot = values["pilot"]
+        return cls(
+            PatientFacts(**values["patient"]),
+            None if pilot is None else PilotFacts(**pilot),
+            [ArmFacts(**row) for row in values["arms"]],
+            [Choice(**row) for row in values["choices"]],
+            [FiveDays(**row) for row in values["outcomes"]],
+        )
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A patient's record, and what a page about it shows.
+
+    Attributes:
+        profiles: ambulatory glucose profiles by the name of the setting and the case.
+        charts: Vega-Lite specifications by name.
+    """
+
+    record: PatientRecord
+    profiles: dict[str, Profile]
+    charts: dict[str, Any]
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Advice:
+        """Make it again from what JSON made of it."""
+        record = PatientRecord.from_json(values["record"])
+        return cls(record, values["profiles"], values["charts"])
+
+
+REPLICATES = (300, 1500, 6000)  # of every pair; then of those that can still matter
+ERROR = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What exhaustive simulation says.
+
+    Attributes:
+        means: (n_pairs,) mean rewards.
+        deviations: (n_pairs,) standard deviations of single rewards.
+        replicates: (n_pairs,) simulated pulls.
+        values: (n_arms,) mean reward of each arm's worst pair.
+        worst_pairs: (n_arms,) where it is worst.
+        best: the arm of the highest value.
+        tied: the arms that may still be the best one, with 95 % confidence (normal approximation,
+            all pairs and looks at once); `best` alone where the winner is clear.
+    """
+
+    means: Array
+    deviations: Array
+    replicates: IntArray
+    values: Array
+    worst_pairs: IntArray
+    best: int
+    tied: IntArray
+
+    def regret(self, arm: int) -> float:
+        """How much worse the arm's worst case is than the best arm's."""
+        return float(self.values[self.best] - self.values[arm])
+
+
+def find_truth(
+    dosing: Dosing, source: np.random.SeedSequence, replicates: tuple[int, ...] = REPLICATES
+) -> Truth:
+    """Simulate all pairs; then, more and more often, those pairs of the arms in contention that may
+    be the worst.
+    """
+    problem = dosing.linear
+    rewards = [np.empty(0) for _ in range(problem.n_pairs)]
+    width = float(-special.ndtri(ERROR / (2 * problem.n_pairs * len(replicates))))
+    chosen = np.arange(problem.n_pairs)
+    for stage, total in enumerate(replicates):
+        _extend(dosing, rewards, chosen, total, branch(source, stage))
+        means = np.array([values.mean() for values in rewards])
+        deviations = np.array([values.std(ddof=1) for values in rewards])
+        counts = np.array([len(values) for values in rewards])
+        margin = width * deviations / np.sqrt(counts)
+        floors, ceilings = problem.worst_of(means - margin), problem.worst_of(means + margin)
+        # as good as the arm that is surely good, perhaps
+        tied = np.flatnonzero(ceilings >= floors.max())
+        if len(tied) == 1:
+            break
+        may_be_worst = means - margin <= ceilings[problem.arm_of_pair]
+        chosen = np.flatnonzero(np.isin(problem.arm_of_pair, tied) & may_be_worst)
+    values = problem.worst_of(means)
+    worst = problem.worst_pairs_of(means)
+    return Truth(means, deviations, counts, values, worst, int(np.argmax(values)), tied)
+
+
+def _extend(
+    dosing: Dosing,
+    rewards: list[Array],
+    chosen: IntArray,
+    total: int,
+    source: np.random.SeedSequence,
+) -> None:
+    """Simulate the chosen pairs until each has `total` rewards."""
+    missing = np.array([max(total - len(rewards[pair]), 0) for pair in chosen])
+    pairs = np.repeat(chosen, missing)
+    fresh = day_rewards(dosing, pairs, source).sum(axis=0)
+    for pair, values in zip(chosen.tolist(), np.split(fresh, np.cumsum(missing)[:-1]), strict=True):
+        rewards[pair] = np.concatenate([rewards[pair], values])
+
+
+PLANS = (diet("low", "high", "low", "high", "low"), diet("high", "low", "high", "low", "high"))
+Setting = tuple[float, float]  # CarbF, CorrF
+METRIC_TITLES = {
+    "risk": "risk index",
+    "below": f"% below {LOW:g}",
+    "above": f"% above {HIGH:g}",
+    "within": f"% in {LOW:g}–{HIGH:g}",
+}
+METRICS = tuple(METRIC_TITLES)
+CASES = ("as found", "worst case")
+DAYS_A_RUN = 5
+BINS_AN_HOUR = 4
+QUANTILES = {"p5": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
+
+
+def evaluate(
+    dosing: Dosing, settings: Sequence[Setting], runs: Sequence[int], seed: int
+) -> list[dict[str, Any]]:
+    """Metrics of one 5-day simulation for each setting and its run.
+
+    Equal runs meet the same meals and the same sensor noise, so equal settings give equal figures.
+    Even runs begin with a low-carb day, odd ones with a high-carb day: over all runs both are
+    equally frequent.
+    """
+    carb, correction = np.array(settings).T
+    number = np.array(runs)
+    plans = np.array(PLANS, dtype=object)[number % 2]
+    noise = lane_seeds(stream(seed, dosing.patient, "evaluation"), int(number.max()) + 1)[number]
+    names: list[Statistic] = ["time_below", "time_above", "time_in_range", "lbgi", "hbgi"]
+    calculators = Calculator(carb, correction)
+    found = simulate(dosing.patient, calculators, plans, noise, statistics=names)
+    columns = [
+        found.risk_index,
+        100 * found["time_below"],
+        100 * found["time_above"],
+        100 * found["time_in_range"],
+    ]
+    return [dict(zip(METRICS, row, strict=True)) for row in np.stack(columns, axis=1).tolist()]
+
+
+def daily_profile(dosing: Dosing, setting: Setting, runs: int, seed: int) -> Profile:
+    """How BG is spread over many simulated days, by the time of day: the ambulatory glucose
+    profile.
+
+    Runs last five days, low- and high-carb days in turn, and settings that are compared meet the
+    same sensor noise. The first day does not count: it begins in one state for all.
+    """
+    noise = lane_seeds(stream(seed, dosing.patient, "profiles"), runs)
+    plans = np.array(PLANS, dtype=object)[np.arange(runs) % 2]
+    bg = simulate(dosing.patient, Calculator(*setting), plans, noise).bg[:, 1:]
+    bins = 24 * BINS_AN_HOUR
+    days = bg.reshape(runs, DAYS_A_RUN, bins, -1)[:, 1:]
+    by_time = days.transpose(2, 0, 1, 3).reshape(bins, -1)
+    ends = np.quantile(by_time, list(QUANTILES.values()), axis=1)
+    hours = (np.arange(bins) + 0.5) / BINS_AN_HOUR
+    return {
+        "hour": hours.tolist(),
+        **{name: np.round(row, 1).tolist() for name, row in zip(QUANTILES, ends, strict=True)},
+    }
+
 
 STEPS = ("choices", "truth", "outcomes")
 

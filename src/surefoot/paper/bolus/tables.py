@@ -1,18 +1,16 @@
-"""The tables of the dosing experiment: outcomes beside the paper's, and the methods beside the
-truth.
-"""
+"""The paper's Tables 1 and 2 for 30 virtual patients, beside the paper's figures and the truth."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
 
-from surefoot.experiments.session.publication import Claim
-from surefoot.paper.bolus.evaluation import CASES, METRICS
+from surefoot.experiments.publication import Claim, Publication, claim_facts, publish
+from surefoot.experiments.session import Job, Session, console_for_output, markdown_table
 from surefoot.paper.bolus.methods import (
     CALCULATOR,
     LABELS,
@@ -22,7 +20,18 @@ from surefoot.paper.bolus.methods import (
     WORST_OF_ALL,
     Method,
 )
-from surefoot.paper.bolus.records import ArmFacts, Choice, FiveDays, PatientRecord
+from surefoot.paper.bolus.patient import (
+    CASES,
+    METRICS,
+    ArmFacts,
+    Choice,
+    FiveDays,
+    PatientRecord,
+    Plan,
+    study_patient,
+)
+from surefoot.paper.bolus.problem import DISCLAIMER
+from surefoot.paper.glucose import all_patients
 from surefoot.paper.glucose.metrics import HIGH, LOW
 
 # Mean and standard deviation of risk index, % below 70, % above 180 and % within, as the paper's
@@ -205,3 +214,189 @@ def paper_claims(summary: pd.DataFrame) -> Iterator[Claim]:
 
 def _distinct(arms: pd.Series[int]) -> str:
     return " ".join(map(str, sorted(set(arms))))
+
+
+def markdown(
+    outcomes: pd.DataFrame, methods: pd.DataFrame, truth: str, claims: Iterable[Claim]
+) -> str:
+    """Table 1, Table 2, the methods against the truth, and the paper's conclusions."""
+    parts = []
+    for number, (case, rows) in enumerate(outcomes.groupby("case", sort=False), 1):
+        parts.append(
+            f"**Table {number}, {case}** (mean ± standard deviation over patients and runs)"
+        )
+        parts.append(_outcomes(rows))
+    parts += [
+        "**Against the truth**",
+        _methods(methods),
+        truth,
+        "**The paper's conclusions, in our figures**",
+    ]
+    parts.append("\n".join(f"- {c.verdict}: {c.text} ({c.numbers})" for c in claims))
+    return "\n\n".join(parts) + "\n"
+
+
+def _outcomes(rows: pd.DataFrame) -> str:
+    lines: list[tuple[str, ...]] = [("method", "", *COLUMNS.values())]
+    for row in rows.to_dict("records"):
+        for source, prefix in (("ours", ""), ("paper", "paper_")):
+            if row[f"{prefix}risk"] == row[f"{prefix}risk"]:
+                cells = (
+                    f"{row[f'{prefix}{m}']:.2f} ± {row[f'{prefix}{m}_sd']:.2f}" for m in METRICS
+                )
+                lines.append((str(row["method"]), source, *cells))
+    return markdown_table(lines)
+
+
+def _methods(methods: pd.DataFrame) -> str:
+    lines: list[tuple[str, ...]] = [
+        (
+            "method",
+            "rules",
+            "mean pulls, all",
+            "of these, pilot",
+            "median, all",
+            *SHARES.values(),
+            "mean regret",
+            "most",
+        )
+    ]
+    for row in methods.to_dict("records"):
+        pulls = (f"{row[name]:,.0f}" for name in ("samples", "pilot", "samples_median"))
+        shares = (share(row[column]) for column in SHARES)
+        regrets = (f"{row['regret']:.2f}", f"{row['regret_most']:.2f}")
+        lines.append((str(row["method"]), str(row["rules"]), *pulls, *shares, *regrets))
+    return markdown_table(lines)
+
+
+NAME = "bolus"
+GROUPS = ("adult", "adolescent", "child")
+
+
+def bolus(session: Session) -> None:
+    """Tune the bolus calculator of every patient by every method, and hold the choices against the
+    truth.
+    """
+    records = patient_records(session, Plan(seed=session.seed, runs=session.runs))
+    write_and_show(session, records)
+
+
+def patient_records(session: Session, plan: Plan) -> list[PatientRecord]:
+    """One record per patient, in the order of the paper's table of patients."""
+    results = session.map(NAME, study_job, patient_jobs(plan), identity={"plan": asdict(plan)})
+    return [PatientRecord.from_json(result) for result in results]
+
+
+def patient_jobs(plan: Plan, groups: Sequence[str] = GROUPS) -> list[Job]:
+    """One job per patient of these groups: adults, adolescents, children."""
+    return [
+        Job(patient.name, (patient.name, plan))
+        for group in groups
+        for patient in all_patients()
+        if patient.group == group
+    ]
+
+
+def study_job(name: str, plan: Plan) -> PatientRecord:
+    """One patient, in a worker."""
+    return study_patient(name, plan)
+
+
+def write_and_show(session: Session, records: list[PatientRecord]) -> None:
+    """Tables as CSV and Parquet, figures, their origin; then the tables on the screen."""
+    from surefoot.paper.bolus.charts import outcomes_chart, regret_chart
+
+    tables = Tables.of(records)
+    outcomes, methods = outcome_summary(tables.outcomes), method_summary(tables.choices)
+    claims = list(paper_claims(outcomes))
+    publication = Publication(
+        NAME,
+        tables={
+            "": outcomes,
+            "-methods": methods,
+            "-patients": patient_summary(tables),
+            "-choices": tables.choices,
+            "-simulations": tables.outcomes,
+            "-arms": tables.arms,
+        },
+        charts={"": outcomes_chart(outcomes), "-regret": regret_chart(tables.choices)},
+        texts={"-summary.md": markdown(outcomes, methods, _truth_sentence(tables), claims)},
+        facts={**claim_facts(claims), "note": DISCLAIMER},
+    )
+    publish(session, publication)
+    _show(session, tables, outcomes, methods, claims)
+
+
+def _show(
+    session: Session,
+    tables: Tables,
+    outcomes: pd.DataFrame,
+    methods: pd.DataFrame,
+    claims: list[Claim],
+) -> None:
+
+    console = console_for_output()
+    for number, (case, group) in enumerate(outcomes.groupby("case", sort=False), 1):
+        title = (
+            f"Table {number}, {case}: {len(tables.patients)} patients × {session.runs} "
+            f"five-day simulations"
+        )
+        console.print(_outcome_table(f"{title} (the paper's beneath)", group))
+    console.print(method_table(methods))
+    console.print(_truth_sentence(tables), highlight=False)
+    console.print("The paper's conclusions, in our figures:")
+    for claim in claims:
+        console.print(claim.markup, highlight=False)
+    console.print(f"written to {session.out}/{NAME}*. {DISCLAIMER}", highlight=False)
+
+
+def _outcome_table(title: str, rows: pd.DataFrame) -> Any:
+    from rich.table import Table
+
+    table = Table("method", *COLUMNS.values(), title=title, title_justify="left")
+    for row in rows.to_dict("records"):
+        table.add_row(
+            str(row["method"]), *(f"{row[m]:.2f} ± {row[f'{m}_sd']:.2f}" for m in COLUMNS)
+        )
+        if row["paper_risk"] == row["paper_risk"]:
+            figures = (
+                f"[dim]{row[f'paper_{m}']:.2f} ± {row[f'paper_{m}_sd']:.2f}[/]" for m in COLUMNS
+            )
+            table.add_row("[dim]  paper[/]", *figures)
+    return table
+
+
+def method_table(methods: pd.DataFrame) -> Any:
+    """How the methods fared against the truth, for a terminal."""
+    from rich.table import Table
+
+    names = ("method", "rules", "pulls, all", "pilot", *SHARES.values(), "regret")
+    table = Table(
+        *names,
+        title="Against the truth (regret in worst-case reward: mean, most)",
+        title_justify="left",
+    )
+    for row in methods.to_dict("records"):
+        shares = (share(row[column]) for column in SHARES)
+        regret = f"{row['regret']:.2f}, {row['regret_most']:.2f}"
+        pulls = (f"{row[name]:,.0f}" for name in ("samples", "pilot"))
+        table.add_row(str(row["method"]), str(row["rules"]), *pulls, *shares, regret)
+    return table
+
+
+def _truth_sentence(tables: Tables) -> str:
+    patients = tables.patients
+    ties = patients[patients["tied"].str.contains(" ")]
+    named = ", ".join(f"{row.patient} (arms {row.tied})" for row in ties.itertuples())
+    misled = int((patients["linear_regret"] > 0).sum())
+    covering = 100 * patients["pilot_covering"]
+    tie = "" if ties.empty else f", tied for {named}"
+    clear = (
+        f"the best arm is clear for {len(patients) - len(ties)} of {len(patients)} patients{tie}"
+    )
+    return (
+        f"Truth: {patients['truth_samples'].sum():,} pulls; {clear}. "
+        f"A linear model fitted to the true means prefers another arm for {misled} patients. "
+        f"The pilot's scales cover {covering.mean():.0f} % of the pairs' standard deviations "
+        f"(fewest for a patient: {covering.min():.0f} %)."
+    )

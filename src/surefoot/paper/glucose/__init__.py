@@ -16,16 +16,17 @@ metrics:
     statistics=STATISTICS) evaluation["time_in_range"].mean(), evaluation.risk_index.mean()
 """
 
-from surefoot.paper.glucose.batch import lane_seeds
-from surefoot.paper.glucose.calculator import Calculator
-from surefoot.paper.glucose.controller import Action, Observation, simulate_controller
-from surefoot.paper.glucose.histories import Histories, Statistics
-from surefoot.paper.glucose.meals import Diet, Scenario, diet
-from surefoot.paper.glucose.metrics import STATISTICS, magni_risk, score
-from surefoot.paper.glucose.patient_table import patient_table
+from surefoot.paper.glucose.day import Calculator, Diet, Scenario, diet, patient_table
+from surefoot.paper.glucose.metrics import STATISTICS, Histories, Statistics, magni_risk, score
 from surefoot.paper.glucose.patients import Patient, all_patients, find_patient
 from surefoot.paper.glucose.sensor import Sensor, all_sensors, find_sensor
-from surefoot.paper.glucose.simulate import simulate
+from surefoot.paper.glucose.simulate import (
+    Action,
+    Observation,
+    lane_seeds,
+    simulate,
+    simulate_controller,
+)
 
 __all__ = [
     "STATISTICS",

@@ -1,16 +1,4 @@
-"""The UVA/Padova model of type 1 diabetes: 13 states, written to be read.
-
-The model is the one of simglucose 0.2.11 (Dalla Man et al. 2007; Kovatchev et al. 2009), minute by
-minute with constant inputs within the minute. The states, in order:
-
-     0  food in the stomach, solid (mg)          7  insulin, first delay (pmol/L)
-     1  food in the stomach, liquid (mg)         8  insulin, second delay: acts on production
-     (pmol/L) 2  glucose in the intestine (mg)            9  insulin in the liver (pmol/kg) 3
-     glucose in plasma (mg/kg)               10  insulin under the skin, first depot (pmol/kg) 4
-     glucose in tissue (mg/kg)               11  insulin under the skin, second depot (pmol/kg) 5
-     insulin in plasma (pmol/kg)             12  glucose under the skin (mg/kg): what "BG" means 6
-     insulin action on utilisation (pmol/L)
-"""
+"""The 13-state model of a patient, and the plain closed loop through it."""
 
 from __future__ import annotations
 
@@ -20,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surefoot.arrays import Array
-from surefoot.paper.glucose.meals import EATING_RATE
+from surefoot.arrays import Array, IntArray
+from surefoot.paper.glucose.day import EATING_RATE, bolus_units, pump_rate
 from surefoot.paper.glucose.patients import UNITS_TO_PMOL, Physiology
 from surefoot.system.compiled import kernel
 
@@ -180,3 +168,134 @@ def fresh_patient(initial_state: Sequence[float]) -> Body:
     meal = np.zeros(4)
     meal[LAST_STOMACH] = state[0] + state[1]
     return Body(state, meal, np.empty((5, N_STATES)))
+
+
+class ClosedLoop(NamedTuple):
+    """Lanes of one patient and one scenario: what a kernel reads and, in the last three arrays,
+    what it writes.
+
+    Attributes:
+        settings: Carb factor, correction factor, target and threshold of each lane, (n_lanes, 4).
+        errors: Sensor errors at the two ends of each meal's window, (n_lanes, n_boluses, 2), or (…,
+            0) for a calculator that sees the truth.
+        limits: Lowest and highest value the sensor shows, (2,).
+        window: Minutes between samples.
+        bg: The initial BG, then the mean of each window, mg/dL, (n_lanes, n_samples).
+        instant: BG at each sample's minute, mg/dL, (n_lanes, n_samples).
+        rates: Rate of each bolus, U/min, (n_lanes, n_boluses).
+    """
+
+    settings: Array
+    errors: Array
+    limits: Array
+    window: int
+    bg: Array
+    instant: Array
+    rates: Array
+
+
+class Seen(NamedTuple):
+    """BG during the window of a meal, mg/dL.
+
+    Attributes:
+        before: When it began.
+        now: At its end.
+        mean: Over its minutes: what a calculator without a sensor sees.
+    """
+
+    before: float
+    now: float
+    mean: float
+
+
+@kernel
+def bolus_rate(loop: ClosedLoop, lane: int, bolus: int, grams: float, seen: Seen) -> float:
+    """The pump's rate (U/min) for one lane's bolus.
+
+    Args:
+        loop: All lanes.
+        lane: Which of them.
+        bolus: Which of its boluses.
+        grams: The meal.
+        seen: BG in the window of the meal.
+    """
+    errors, limits, setting, window = (
+        loop.errors[lane, bolus],
+        loop.limits,
+        loop.settings[lane],
+        loop.window,
+    )
+    reading = seen.mean
+    if errors.size > 0:
+        held = min(max(seen.before + errors[0], limits[0]), limits[1])
+        fresh = min(max(seen.now + errors[1], limits[0]), limits[1])
+        reading = ((window - 1) * held + fresh) / window
+    units = bolus_units(grams, reading, setting[0], setting[1], setting[2], setting[3])
+    return float(pump_rate(units / window))
+
+
+class Meals(NamedTuple):
+    """What one patient eats.
+
+    Attributes:
+        announced: Grams that begin at each minute, (horizon,).
+        windows: The window during which each bolus runs, (n_boluses,).
+        grams: What each bolus is for, (n_boluses,).
+    """
+
+    announced: Array
+    windows: IntArray
+    grams: Array
+
+
+@kernel
+def advance_window(body: Body, announced: Array, insulin: float, p: Physiology) -> float:
+    """Advance by a window of minutes under one action; gives the mean BG over its minutes, mg/dL.
+
+    Args:
+        body: The patient; updated.
+        announced: Grams that begin at each minute of the window.
+        insulin: Infusion of the pump, U/min.
+        p: The patient's parameters.
+    """
+    mean = 0.0
+    for grams in announced:
+        advance_minute(body, grams, insulin, p)
+        mean += body.state[12] / p.Vg / announced.size
+    return mean
+
+
+@kernel
+def run_states(p: Physiology, initial: Array, basal: float, meals: Meals, loop: ClosedLoop) -> None:
+    """Simulate every lane of one patient and scenario.
+
+    Args:
+        p: The patient's parameters.
+        initial: The 13 states at minute 0.
+        basal: Basal infusion, U/min.
+        meals: What is eaten, and the boluses for it.
+        loop: The lanes; their results are written.
+    """
+    bg, instant, window = loop.bg, loop.instant, loop.window
+    work, meal, basal = np.empty((5, N_STATES)), np.empty(4), pump_rate(basal)
+    windows, grams = meals.windows, meals.grams
+    for lane in range(bg.shape[0]):
+        x = initial.copy()
+        body = Body(x, meal, work)
+        meal[:] = 0.0
+        meal[LAST_STOMACH] = x[0] + x[1]
+        before = now = mean = x[12] / p.Vg
+        bg[lane, 0] = instant[lane, 0] = now
+        bolus = 0
+        for step in range(bg.shape[1] - 1):
+            insulin = basal
+            if bolus < windows.size and windows[bolus] == step:
+                seen = Seen(before, now, mean)
+                loop.rates[lane, bolus] = bolus_rate(loop, lane, bolus, grams[bolus], seen)
+                insulin += loop.rates[lane, bolus]
+                bolus += 1
+            before = now
+            announced = meals.announced[step * window : (step + 1) * window]
+            mean = advance_window(body, announced, insulin, p)
+            now = x[12] / p.Vg
+            bg[lane, step + 1], instant[lane, step + 1] = mean, now

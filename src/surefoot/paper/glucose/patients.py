@@ -1,6 +1,4 @@
-"""The 30 virtual patients of the UVA/Padova model: their figures, their needs, and how to name
-them.
-"""
+"""Virtual patients: their parameters, from the shipped figures."""
 
 from __future__ import annotations
 

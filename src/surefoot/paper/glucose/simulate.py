@@ -1,31 +1,214 @@
-"""simulate(): patients × calculators × meals × seeds, in lanes; whole histories or only
-statistics.
-"""
+"""Simulate a batch of lanes with the bolus calculator, or one patient with any controller."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal, get_args, overload
+from typing import Any, Literal, NamedTuple, get_args, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
-from surefoot.paper.glucose.batch import Batch, Group, Scenarios, Seeds, make_batch
-from surefoot.paper.glucose.calculator import Calculator, pump_rate
-from surefoot.paper.glucose.closed_loop import ClosedLoop
-from surefoot.paper.glucose.draws import fill_normals, sensor_errors
-from surefoot.paper.glucose.histories import Histories, Statistics, shown
-from surefoot.paper.glucose.lanes import WIDTH, run_lanes
-from surefoot.paper.glucose.meals import MINUTES_A_DAY
-from surefoot.paper.glucose.metrics import STATISTICS, Statistic, fill_statistics
-from surefoot.paper.glucose.patients import Patients
-from surefoot.paper.glucose.responses import boluses, responses
-from surefoot.paper.glucose.sensor import Sensor, find_sensor
-from surefoot.paper.glucose.states import Meals, run_states
+from surefoot.paper.glucose.day import MINUTES_A_DAY, Calculator, Diet, Scenario, pump_rate
+from surefoot.paper.glucose.lanes import WIDTH, boluses, responses, run_lanes
+from surefoot.paper.glucose.metrics import (
+    STATISTICS,
+    Histories,
+    Statistic,
+    Statistics,
+    fill_statistics,
+    shown,
+)
+from surefoot.paper.glucose.model import (
+    ClosedLoop,
+    Meals,
+    advance_window,
+    fresh_patient,
+    run_states,
+)
+from surefoot.paper.glucose.patients import (
+    Patient,
+    Patients,
+    find_patient,
+    object_array,
+    patient_array,
+)
+from surefoot.paper.glucose.sensor import Sensor, fill_normals, find_sensor, sensor_errors
+
+Words = NDArray[np.uint64]
+Scenarios = Scenario | Diet | Sequence[Scenario | Diet] | NDArray[Any]
+Seeds = (
+    int | np.random.SeedSequence | Sequence[int] | Sequence[np.random.SeedSequence] | NDArray[Any]
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Lanes that share a patient and a scenario, by their places in the flat batch."""
+
+    patient: Patient
+    scenario: Scenario
+    lanes: IntArray
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Every lane's inputs, flat.
+
+    Attributes:
+        shape: What the inputs broadcast to; lanes are numbered in its C order.
+        horizon: Minutes that every lane lasts.
+        settings: Carb factor, correction factor, target, threshold, (n_lanes, 4).
+        words: Each lane's 64-bit seed, (n_lanes,).
+        groups: Who shares what.
+    """
+
+    shape: tuple[int, ...]
+    horizon: int
+    settings: Array
+    words: Words
+    groups: tuple[Group, ...]
+
+    def chunks(self, size: int) -> Iterator[Group]:
+        """Groups cut into pieces of at most `size` lanes, so that work space stays small."""
+        for group in self.groups:
+            for start in range(0, len(group.lanes), size):
+                yield Group(group.patient, group.scenario, group.lanes[start : start + size])
+
+
+def make_batch(
+    patients: Patients, calculators: Calculator, scenario: Scenarios, seeds: Seeds, sensor: Sensor
+) -> Batch:
+    """Check and broadcast the inputs of `simulate`."""
+    people = patient_array(patients)
+    plans = object_array(scenario, (Scenario, Diet), "scenario")
+    if not isinstance(calculators, Calculator):
+        raise InputError(
+            f"calculators is a {type(calculators).__name__}: give one Calculator; its "
+            f"fields may be arrays"
+        )
+    words = None if _is_root(seeds) else seed_words(seeds)
+    arrays = [people, plans, *calculators.columns, *([] if words is None else [words])]
+    shape = _common_shape(arrays)
+    if words is None:
+        words = lane_seeds(seeds, shape)  # type: ignore[arg-type]
+    groups = _groups(people, plans, shape)
+    horizons = {group.scenario.horizon for group in groups}
+    if len(horizons) > 1:
+        raise InputError(
+            f"scenarios last {sorted(horizons)} min: lanes of one call must last equally long"
+        )
+    horizon = horizons.pop()
+    if horizon % sensor.sample_minutes:
+        raise InputError(
+            f"the horizon of {horizon} min is not a whole number of the sensor's "
+            f"{sensor.sample_minutes} min windows"
+        )
+    settings = np.stack(
+        [np.broadcast_to(column, shape).ravel() for column in calculators.columns], axis=1
+    )
+    return Batch(shape, horizon, settings, np.broadcast_to(words, shape).ravel(), groups)
+
+
+def lane_seeds(root: int | np.random.SeedSequence, shape: int | tuple[int, ...]) -> Words:
+    """Independent 64-bit seeds for lanes of that shape, from one root."""
+    sequence = (
+        root if isinstance(root, np.random.SeedSequence) else np.random.SeedSequence(_natural(root))
+    )
+    count = int(np.prod(shape))
+    return np.asarray(sequence.generate_state(count, np.uint64), dtype=np.uint64).reshape(shape)
+
+
+def seed_words(seeds: Any) -> Words:
+    """One 64-bit word for each given seed: integers as they are, sequences by their first state."""
+    # else 2**63 turns into a float
+    values = seeds if isinstance(seeds, np.ndarray) else np.array(seeds, dtype=object)
+    if values.dtype.kind in "iu":
+        if values.size and values.min() < 0:
+            raise InputError(f"the seed {values.min()} is negative: seeds run from 0 to 2**64 - 1")
+        return values.astype(np.uint64)
+    words = [_word(seed) for seed in values.ravel().tolist()]
+    return np.array(words, dtype=np.uint64).reshape(values.shape)
+
+
+def _word(seed: Any) -> int:
+    if isinstance(seed, np.random.SeedSequence):
+        return int(seed.generate_state(1, np.uint64)[0])
+    if _natural(seed) >= 2**64:
+        raise InputError(
+            f"the seed {seed} needs more than 64 bits: a lane's seed runs from 0 to 2**64 - 1"
+        )
+    return int(seed)
+
+
+def _natural(seed: Any) -> int:
+    if isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0:
+        return int(seed)
+    raise InputError(
+        f"the seed is {seed!r}: give a whole number from 0 up, or a numpy SeedSequence"
+    )
+
+
+def _is_root(seeds: Any) -> bool:
+    return isinstance(seeds, int | np.integer | np.random.SeedSequence)
+
+
+def _common_shape(arrays: list[NDArray[Any]]) -> tuple[int, ...]:
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    except ValueError:
+        given = ", ".join(str(array.shape) for array in arrays)
+        raise InputError(
+            f"patients, scenario, calculator's fields and seeds have shapes {given}, which do not "
+            "broadcast: give each as one value, or as arrays that NumPy can broadcast together"
+        ) from None
+    if 0 in shape:
+        raise InputError(f"the inputs broadcast to the shape {shape}: there is nothing to simulate")
+    return shape or (1,)
+
+
+def _groups(
+    people: NDArray[np.object_], plans: NDArray[np.object_], shape: tuple[int, ...]
+) -> tuple[Group, ...]:
+    patients, person = _numbered(list(people.ravel()))
+    scenarios, plan = _numbered(list(plans.ravel()))
+    keys = person.reshape(people.shape) * len(scenarios) + plan.reshape(plans.shape)
+    flat = np.broadcast_to(keys, shape).ravel()
+    present, first = np.unique(flat, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    pieces = np.split(order, np.flatnonzero(np.diff(first[order])) + 1)
+    return tuple(
+        Group(
+            patients[key // len(scenarios)],
+            _meals(scenarios[key % len(scenarios)], patients[key // len(scenarios)]),
+            lanes,
+        )
+        for key, lanes in zip(present.tolist(), pieces, strict=True)
+    )
+
+
+def _meals(plan: Scenario | Diet, patient: Patient) -> Scenario:
+    return plan.scenario(patient) if isinstance(plan, Diet) else plan
+
+
+def _numbered(values: list[Any]) -> tuple[list[Any], IntArray]:
+    """The distinct values and, for each value, which of them it is.
+
+    Comparing patients is slow and most lanes share the very same objects: those are told apart
+    first.
+    """
+    objects = {id(value): value for value in values}
+    numbers: dict[Any, int] = {}
+    number_of_object = {
+        key: numbers.setdefault(value, len(numbers)) for key, value in objects.items()
+    }
+    return list(numbers), np.array(
+        [number_of_object[id(value)] for value in values], dtype=np.int64
+    )
+
 
 Reading = Literal["cgm", "bg"]
 Kernel = Literal["lanes", "states"]
@@ -263,3 +446,116 @@ def _given_normals(normals: ArrayLike | None, batch: Batch, sensor: Sensor) -> A
 def _check_choice(what: str, given: str, choices: Sequence[str]) -> None:
     if given not in choices:
         raise InputError(f"{what} is {given!r}: choose among {', '.join(map(repr, choices))}")
+
+
+class Observation(NamedTuple):
+    """What a controller sees when a window begins.
+
+    Attributes:
+        minute: Minutes since the start.
+        window: Minutes that the action will last.
+        cgm: What the sensor showed over the last window, mg/dL.
+        bg: The true mean over the last window, mg/dL.
+        meal: Carbohydrates announced during the last window, g.
+        patient: Whom it is about.
+    """
+
+    minute: int
+    window: int
+    cgm: float
+    bg: float
+    meal: float
+    patient: Patient
+
+
+class Action(NamedTuple):
+    """Insulin for the coming window, both in U/min; the pump rounds each and stops at 30."""
+
+    basal: float
+    bolus: float = 0.0
+
+
+Controller = Callable[[Observation], Action]
+
+
+def simulate_controller(
+    patient: str | Patient,
+    controller: Controller,
+    scenario: Scenario | Diet,
+    seed: int | np.random.SeedSequence,
+    *,
+    sensor: str | Sensor = "Dexcom",
+    normals: ArrayLike | None = None,
+) -> Histories:
+    """Run one patient under a controller; histories of shape (n_samples,).
+
+    Args:
+        patient: Whose model to run.
+        controller: Called once a window.
+        scenario: Meals, with their horizon.
+        seed: Root of the sensor noise: the same as lane 0 of `simulate` with this root.
+        sensor: The sensor, whose period is the length of a window.
+        normals: Standard normal draws behind the noise, in place of the seed's own.
+    """
+    person, monitor = find_patient(patient), find_sensor(sensor)
+    meals = scenario.scenario(person) if isinstance(scenario, Diet) else scenario
+    window, size = monitor.sample_minutes, monitor.samples(meals.horizon)
+    if meals.horizon % window:
+        raise InputError(
+            f"the horizon of {meals.horizon} min is not a whole number of {window} min windows"
+        )
+    errors = _sensor_errors(monitor, meals.horizon, seed, normals)
+    announced = meals.announced()
+    grams = announced.reshape(-1, window).sum(axis=1)
+    body = fresh_patient(person.initial_state)
+    bg, instant, insulin = np.empty(size), np.empty(size), np.zeros(size)
+    bg[0] = instant[0] = body.state[12] / person.physiology.Vg
+    for step in range(size - 1):
+        reading = _reading(monitor, instant, errors, step)
+        eaten = grams[step - 1] if step else 0.0
+        seen = Observation(step * window, window, reading, float(bg[step]), float(eaten), person)
+        insulin[step + 1] = _delivered(controller(seen), seen.minute)
+        soon = announced[step * window : (step + 1) * window]
+        bg[step + 1] = advance_window(body, soon, insulin[step + 1], person.physiology)
+        instant[step + 1] = body.state[12] / person.physiology.Vg
+    carbohydrates = np.concatenate([[0.0], grams / window])
+    return Histories(
+        np.arange(size) * window, bg, shown(monitor, instant, errors), insulin, carbohydrates
+    )
+
+
+def _reading(sensor: Sensor, instant: Array, errors: Array, step: int) -> float:
+    """What the controller sees; at minute 0 the second of two measurements, the first being for the
+    record.
+    """
+    held = max(step - 1, 0)
+    fresh = np.clip(
+        instant[[held, step]] + errors[[held + 1, step + 1]], sensor.lowest, sensor.highest
+    )
+    return float(((sensor.sample_minutes - 1) * fresh[0] + fresh[1]) / sensor.sample_minutes)
+
+
+def _delivered(action: Action, minute: int) -> float:
+    if not (np.isfinite(action.basal) and np.isfinite(action.bolus)):
+        raise InputError(
+            f"at minute {minute} the controller asked for {action}: rates must be finite, in U/min"
+        )
+    return float(pump_rate(action.basal) + pump_rate(action.bolus))
+
+
+def _sensor_errors(
+    sensor: Sensor, horizon: int, seed: int | np.random.SeedSequence, given: ArrayLike | None
+) -> Array:
+    needed = sensor.normals_needed(horizon)
+    normals = np.empty((1, needed))
+    if given is None:
+        fill_normals(lane_seeds(seed, 1), normals)
+    else:
+        values = np.asarray(given, dtype=np.float64)
+        if values.ndim != 1 or values.size < needed or not np.isfinite(values).all():
+            raise InputError(
+                f"normals has the shape {values.shape}: give at least {needed} finite "
+                f"draws in one row"
+            )
+        normals[0] = values[:needed]
+    return np.asarray(sensor_errors(sensor, normals, np.arange(sensor.samples(horizon) + 1))[0])

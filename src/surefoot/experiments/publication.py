@@ -1,6 +1,4 @@
-"""What an experiment publishes: tables, figures, words, and a sidecar that says where they come
-from.
-"""
+"""Files of an experiment: tables, figures, words, and a sidecar that says where they come from."""
 
 from __future__ import annotations
 
@@ -10,12 +8,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.experiments.session.journal import code_digest, versions
-from surefoot.experiments.session.runner import Session
+from surefoot.experiments.session import Session, code_digest, versions
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 ENOUGH = 20  # runs: below it, nothing is said flatly about somebody's paper
 

@@ -1,32 +1,179 @@
-"""Samples against the number of arms: PRIME and the procedures of robust ranking and selection."""
+"""PRIME beside the procedures of robust ranking and selection, on their own test problems."""
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from surefoot.algorithms import Algorithm
 from surefoot.algorithms.peers import KnRsb, TwoStageRsb
-from surefoot.experiments.session.output import console_for_output, markdown_table, short
-from surefoot.experiments.session.publication import Publication, publish
-from surefoot.experiments.session.runner import Job, Session
-from surefoot.paper.peers.configurations import (
-    KINDS,
-    VARIANCE,
-    ZONE,
-    Kind,
-    equal_scales,
-    mean_rewards,
-)
-from surefoot.paper.peers.contest import Contender, Contest
-from surefoot.paper.peers.limit import lower_bound
+from surefoot.arrays import Array
+from surefoot.design.hardness import binary_divergence
+from surefoot.design.separation import exact_separation
+from surefoot.experiments.publication import Publication, publish
+from surefoot.experiments.session import Job, Session, console_for_output, markdown_table, short
+from surefoot.noise import Gaussian, Noise
 from surefoot.problem.problem import RobustProblem
+from surefoot.simulate import Family, Simulator, TableSimulator, identify
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Kind = Literal["SC", "SC2", "MM"]
+KINDS: tuple[Kind, ...] = ("SC", "SC2", "MM")
+ZONE = 1.0  # the gap in all of them, and the indifference zone that the peers are told
+VARIANCE = 4.0
+
+
+def mean_rewards(kind: Kind, n_arms: int, n_own: int) -> Array:
+    """(n_arms, n_own) mean rewards; the first arm is the best, by the zone.
+
+    "SC" (slippage): one pair of each rival is a zone below all other pairs. "SC2": all pairs of the
+    rivals are. "MM" (monotone means): steps of one zone over arms and of 0.4 over perturbations.
+    """
+    costs = np.zeros((n_arms, n_own))
+    if kind == "SC":
+        costs[1:, 0] = ZONE
+    elif kind == "SC2":
+        costs[1:] = ZONE
+    else:
+        costs = ZONE * np.arange(n_arms)[:, None] - 0.4 * ZONE * np.arange(n_own)[None, :]
+    return np.asarray(-costs)
+
+
+def equal_scales(n_arms: int, n_own: int) -> Array:
+    """(n_arms, n_own) standard deviations of rewards, all the same."""
+    return np.full((n_arms, n_own), np.sqrt(VARIANCE))
+
+
+def unequal_scales(n_arms: int, n_own: int) -> Array:
+    """(n_arms, n_own) standard deviations; variances rise from 1 to 7 over the pairs: the best
+    arm, which is the first, is the quietest.
+    """
+    variances = np.linspace(1, 2 * VARIANCE - 1, n_arms * n_own)
+    return np.asarray(np.sqrt(variances).reshape(n_arms, n_own))
+
+
+def falling_scales(n_arms: int, n_own: int) -> Array:
+    """The same in reverse: the best arm is the noisiest."""
+    return np.asarray(unequal_scales(n_arms, n_own)[::-1, ::-1])
+
+
+class Work(Protocol):
+    """What contenders solve: a problem, a fresh simulator for each run, and the right answer."""
+
+    @property
+    def noise(self) -> Noise: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def best(self) -> int: ...
+    def problem(self) -> RobustProblem: ...
+    def simulator(self, seed: np.random.SeedSequence) -> Simulator: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """Work with given means.
+
+    Attributes:
+        means: (n_arms, n_own) mean rewards.
+        scales: (n_arms, n_own) standard deviations, or one number.
+        noise: what the contenders are told about them.
+        family: of the noise.
+        delta: the probability with which an answer may be wrong.
+        correlation: of rewards that share a stream.
+    """
+
+    name: str
+    means: Array
+    scales: ArrayLike = 1.0
+    noise: Noise = field(default_factory=Gaussian)
+    family: Family = "gaussian"
+    delta: float = 0.05
+    correlation: float = 0.0
+
+    @property
+    def best(self) -> int:
+        return int(np.argmax(self.means.min(axis=1)))
+
+    def problem(self) -> RobustProblem:
+        return tabular(*self.means.shape)
+
+    def simulator(self, seed: np.random.SeedSequence) -> TableSimulator:
+        scales = np.broadcast_to(np.asarray(self.scales, dtype=np.float64), self.means.shape)
+        return TableSimulator(
+            self.means.ravel(), scales.ravel(), seed, self.family, self.correlation
+        )
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of one run."""
+
+    samples: int
+    certified: bool
+    correct: bool
+
+
+@dataclass(frozen=True)
+class Contender:
+    """An algorithm with the settings that it is given in addition."""
+
+    label: str
+    algorithm: str | Algorithm
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, work: Work, problem: RobustProblem, seed: np.random.SeedSequence) -> Run:
+        """Solve it once, with the noise of this seed."""
+        result = identify(
+            problem,
+            work.simulator(seed),
+            self.algorithm,
+            delta=work.delta,
+            noise=work.noise,
+            misfit=math.inf,
+            **self.settings,
+        )
+        return Run(result.samples, result.certified, result.arm == work.best)
+
+
+def tabular(n_arms: int, n_own: int) -> RobustProblem:
+    """Arms with the same number of perturbations each, about which nothing else is known."""
+    arms, own = np.meshgrid(np.arange(n_arms), np.arange(n_own), indexing="ij")
+    places = np.stack([arms.ravel(), own.ravel()], axis=1).astype(np.float64)
+    return RobustProblem.from_pairs(places, arms.ravel(), features="tabular")
+
+
+CLOSE = 1e-3  # how far the proven lower end of H* may be from the best design found
+
+
+def lower_bound(contest: Contest, tolerance: float) -> float:
+    """2 kl(δ, 1 − δ) H*, where H* is that of the means with the best arm raised by the tolerance.
+
+    The answer is wrong only where another arm is ahead of it by more than the tolerance. Such means
+    are as far from the true ones as means with another best arm are from these raised ones. It
+    holds where no other arm is good to within the tolerance.
+    """
+    problem, scales = contest.problem(), np.broadcast_to(contest.scales, contest.means.shape)
+    raised = contest.means.copy()
+    raised[contest.best] += tolerance
+    design = exact_separation(
+        problem.pairs,
+        problem.offsets,
+        problem.reduced(raised.ravel()),
+        contest.best,
+        rows=problem.pairs / scales.reshape(-1, 1),
+        tolerance=CLOSE,
+    )
+    return 2.0 * binary_divergence(contest.delta) * design.lower_bound
+
 
 NAME = "peers"
 NUMBER = 5  # makes its random streams its own

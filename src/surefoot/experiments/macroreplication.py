@@ -1,0 +1,384 @@
+"""Macroreplications: a whole study, run many times with independent seeds, and how often its answer
+was right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.algorithms import Algorithm, Result, Settings, StopReason
+from surefoot.algorithms.fitting import least_squares
+from surefoot.arrays import Array, IntArray
+from surefoot.errors import InputError
+from surefoot.experiments.session import Job, Session, opened
+from surefoot.problem.problem import RobustProblem
+from surefoot.proportions import Proportion
+from surefoot.study.before.rehearsal import rehearse
+from surefoot.study.file.description import Description
+from surefoot.study.pull import Pull
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The arm that should have been found, and how good each arm is.
+
+    Attributes:
+        best: the arm.
+        values: (n_arms,) worst cases, larger is better.
+        source: where that comes from, in words.
+    """
+
+    best: int
+    values: Array
+    source: str
+
+    def within(self, tolerance: float) -> NDArray[np.bool_]:
+        """(n_arms,) which arms are the best one, or as good within the tolerance."""
+        good = self.values >= self.values[self.best] - tolerance
+        good[self.best] = True
+        return np.asarray(good)
+
+    def told(self, problem: RobustProblem, name: str) -> Truth:
+        """The same values, with the best arm that the user names."""
+        if name not in problem.arm_names:
+            arms = ", ".join(map(repr, problem.arm_names))
+            raise InputError(f"there is no arm {name!r}: the arms are {arms[:400]}")
+        return Truth(problem.arm_names.index(name), self.values, "as it was given")
+
+
+def true_means(problem: RobustProblem, means: Array) -> Truth:
+    """The truth where every pair's mean is known."""
+    values = problem.worst_of(means)
+    return Truth(int(values.argmax()), values, "known: the rewards are simulated")
+
+
+def pooled(
+    problem: RobustProblem, settings: Settings, counts: Sequence[IntArray], sums: Sequence[Array]
+) -> Truth:
+    """The truth by the rewards of all runs together.
+
+    Sums and counts are pooled before they are divided: that has no bias in the limit, however each
+    run chose its pulls. Pairs that no run pulled say nothing where no model is trusted.
+    """
+    pulls, total = np.sum(counts, axis=0), np.sum(sums, axis=0)
+    if settings.modelled:
+        scales = settings.noise.scales(problem.n_pairs)
+        means = problem.pairs @ least_squares(problem.pairs / scales[:, None], pulls, total, scales)
+    else:
+        means = np.where(pulls > 0, total / np.maximum(pulls, 1), np.inf)
+    values = problem.worst_of(means)
+    values[~np.isfinite(values)] = -np.inf  # an arm that nobody ever pulled
+    unpulled = int((pulls == 0).sum())
+    left_out = f", without {unpulled} pairs that no run pulled" if unpulled else ""
+    source = f"by the {int(pulls.sum()):,} rewards of all runs together{left_out}"
+    return Truth(int(values.argmax()), values, source)
+
+
+OF_ESTIMATE = 3  # the second number of a key: neither a pull's own stream nor a block's
+NEARLY_ALL = 1 - 1e-9  # of the variance that rewards in a range can have
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatedSimulator:
+    """Rewards with the means and standard deviations that a study found.
+
+    They are normal; where rewards have a range they are beta distributed on it, with the same
+    means and deviations, or those of 0/1 rewards where the deviations are as large as can be.
+    Pulls are independent: what common random numbers saved in the study is not in here.
+
+    Attributes:
+        means: (n_pairs,) as measured: costs if the study minimises.
+        scales: (n_pairs,) standard deviations of single pulls.
+        limits: the range of the rewards, if they have one.
+    """
+
+    means: Array
+    scales: Array
+    limits: tuple[float, float] | None = None
+
+    @classmethod
+    def of(cls, description: Description, result: Result) -> EstimatedSimulator:
+        """The estimates of a study as they stand; pairs without replicates have typical noise."""
+        scales = result.noise_scales
+        if not result.samples or scales is None or not np.isfinite(scales).any():
+            raise InputError(
+                "the study has no estimate yet of its means and its noise: run it first, at least "
+                "for its first phases"
+            )
+        known = scales[np.isfinite(scales)]
+        limits = description.settings.noise.limits
+        means = description.sign * result.pair_means
+        return cls(
+            np.clip(means, *limits) if limits else means,
+            np.where(np.isfinite(scales), scales, np.median(known)),
+            limits,
+        )
+
+    def __call__(self, pull: Pull) -> float:
+        source = np.random.SeedSequence(pull.study_seed, spawn_key=(pull.id, OF_ESTIMATE))
+        generator = np.random.default_rng(source)
+        mean, scale = float(self.means[pull.pair]), float(self.scales[pull.pair])
+        if self.limits is None:
+            return mean + scale * generator.standard_normal()
+        return _within(self.limits, mean, scale, generator)
+
+
+def _within(
+    limits: tuple[float, float], mean: float, scale: float, generator: np.random.Generator
+) -> float:
+    low, high = limits
+    share = (mean - low) / (high - low)
+    most = share * (1 - share)  # the variance of 0/1 rewards
+    variance = (scale / (high - low)) ** 2
+    if variance <= 0 or most <= 0:
+        return mean
+    if variance >= NEARLY_ALL * most:
+        return high if generator.random() < share else low
+    size = most / variance - 1
+    return low + (high - low) * float(generator.beta(share * size, (1 - share) * size))
+
+
+REFUTED = 1e-3  # p-value below which "wrong in at most a share delta" is given up
+
+
+@dataclass(frozen=True, eq=False)
+class Macroreplications:
+    """The answers of many independent runs of one study.
+
+    Attributes:
+        truth: what they are held against.
+        arms: (n_runs,) the arm that each run gave.
+        certified: (n_runs,) whether it was certified.
+        pulls: (n_runs,) what it took.
+        reasons: why each run stopped.
+    """
+
+    problem: RobustProblem
+    settings: Settings
+    truth: Truth
+    arms: IntArray
+    certified: NDArray[np.bool_]
+    pulls: IntArray
+    reasons: tuple[str, ...]
+
+    @property
+    def right(self) -> Proportion:
+        """Runs that gave the best arm, certified or not."""
+        return self._share(self.arms == self.truth.best)
+
+    @property
+    def good(self) -> Proportion:
+        """Runs that gave the best arm or one that is as good within the tolerance."""
+        return self.good_within(self.settings.tolerance)
+
+    def good_within(self, distance: float) -> Proportion:
+        """Runs that gave the best arm or one that is as good within this distance."""
+        return self._share(self.truth.within(distance)[self.arms])
+
+    @property
+    def sure(self) -> Proportion:
+        """Runs that ended with a certificate."""
+        return self._share(self.certified)
+
+    @property
+    def certified_and_wrong(self) -> Proportion:
+        """Runs whose certificate was false: delta is the most that this may be."""
+        return self._share(self.certified & ~self._good)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether there were more false certificates than delta and chance explain."""
+        return self.certified_and_wrong.excess(self.settings.delta) < REFUTED
+
+    @property
+    def mean_pulls(self) -> float:
+        return float(self.pulls.mean())
+
+    @property
+    def pulls_range(self) -> tuple[float, float]:
+        """From what one run in ten stayed below, to what one in ten exceeded."""
+        low, high = np.quantile(self.pulls, [0.1, 0.9])
+        return float(low), float(high)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per run."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "run": np.arange(len(self.arms)),
+                "arm": [self.problem.arm_names[arm] for arm in self.arms],
+                "right": self.arms == self.truth.best,
+                "good": self._good,
+                "certified": self.certified,
+                "pulls": self.pulls,
+                "reason": self.reasons,
+            }
+        )
+
+    def __str__(self) -> str:
+        low, high = self.pulls_range
+        near = self.settings.tolerance
+        lines = [
+            f"best: {self.problem.arm_names[self.truth.best]} ({self.truth.source})",
+            f"right: {self.right}",
+            *([f"good within {near:g}: {self.good}"] if near else []),
+            *(self._certificates if self._may_certify else []),
+            f"pulls: {self.mean_pulls:,.0f} on average, from {low:,.0f} to {high:,.0f} in 80 % "
+            "of the runs",
+        ]
+        return "\n".join(lines)
+
+    @property
+    def _may_certify(self) -> bool:
+        """Whether a run could have ended with a certificate: some procedures never do."""
+        return not all(StopReason[reason].never_certifies for reason in self.reasons)
+
+    @property
+    def _certificates(self) -> list[str]:
+        allowed = f"at most {100 * self.settings.delta:g} % are allowed"
+        refuted = ": refuted" if self.refuted else ""
+        return [
+            f"certified: {self.sure}",
+            f"certified and wrong: {self.certified_and_wrong}; {allowed}{refuted}",
+        ]
+
+    @property
+    def _good(self) -> NDArray[np.bool_]:
+        return np.asarray(self.truth.within(self.settings.tolerance)[self.arms])
+
+    def _share(self, runs: Array | NDArray[np.bool_]) -> Proportion:
+        return Proportion(int(runs.sum()), len(self.arms))
+
+
+RUNS = 100
+APART = 2**40  # numbers of pulls that each run has to itself: files named by them do not collide
+
+
+def macroreplicate(
+    description: Description,
+    simulator: Callable[[Pull], float],
+    session: Session | None = None,
+    *,
+    best: str | None = None,
+    algorithm: Algorithm | None = None,
+) -> Macroreplications:
+    """Run a whole study many times with independent seeds, and count how often it was right.
+
+    Args:
+        description: what the study is asked, such as `study.description`.
+        simulator: gives the reward of a pull; a function of a module, or anything else that can be
+            sent to another process, such as an `EstimatedSimulator`.
+        session: how many runs, from which seed, in how many processes, and the folder in which
+            what is finished is kept until all are. None: 100 runs, one process per core, and
+            nothing kept.
+        best: the name of the arm that is best. None: what the rewards of all runs together say.
+        algorithm: only if surefoot does not ship it.
+    """
+    if hasattr(simulator, "check"):
+        simulator.check(description.problem, alone=False)
+    _refuse_what_cannot_travel(simulator)
+    with opened(session, RUNS) as work:
+        seeds = [_seed(work.seed, run) for run in range(work.runs)]
+        jobs = [
+            Job(str(run), (replace(description, seed=seed), simulator, algorithm, run))
+            for run, seed in enumerate(seeds)
+        ]
+        found = work.map("macroreplicate", _run, jobs, _identity(description, simulator))
+    return _summary(description, found, _truth(description, simulator, found, best))
+
+
+def _run(
+    description: Description,
+    simulator: Callable[[Pull], float],
+    algorithm: Algorithm | None,
+    run: int,
+) -> dict[str, Any]:
+    """One run, as a journal keeps it."""
+    guide = description.settings.guide
+    if guide is not None and ":" in guide:
+        importlib.import_module(guide.partition(":")[0])  # a fresh process does not have it
+    result = rehearse(description, simulator, algorithm, run * APART)
+    return {
+        "arm": int(result.arm),
+        "certified": bool(result.certified),
+        "pulls": int(result.samples),
+        "reason": result.reason.name,
+        "counts": result.counts.tolist(),
+        "sums": np.nan_to_num(result.counts * result.pair_averages).tolist(),
+    }
+
+
+def _seed(seed: int, run: int) -> int:
+    words = np.random.SeedSequence(seed, spawn_key=(run,)).generate_state(4)
+    return int.from_bytes(words.tobytes(), "little")
+
+
+def _truth(
+    description: Description,
+    simulator: Callable[[Pull], float],
+    found: list[dict[str, Any]],
+    best: str | None,
+) -> Truth:
+    problem = description.problem
+    if isinstance(simulator, EstimatedSimulator):
+        truth = true_means(problem, description.sign * simulator.means)
+    else:
+        counts = [np.array(run["counts"], dtype=np.int64) for run in found]
+        sums: list[Array] = [np.array(run["sums"], dtype=np.float64) for run in found]
+        truth = pooled(problem, description.settings, counts, sums)
+    return truth if best is None else truth.told(problem, best)
+
+
+def _summary(
+    description: Description, found: list[dict[str, Any]], truth: Truth
+) -> Macroreplications:
+    return Macroreplications(
+        problem=description.problem,
+        settings=description.settings,
+        truth=truth,
+        arms=np.array([run["arm"] for run in found]),
+        certified=np.array([run["certified"] for run in found]),
+        pulls=np.array([run["pulls"] for run in found]),
+        reasons=tuple(run["reason"] for run in found),
+    )
+
+
+def _identity(description: Description, simulator: Callable[[Pull], float]) -> dict[str, Any]:
+    """What decides the runs, besides the seed: the question and the simulator's own code."""
+    asked = description.to_entries()
+    whole = pickle.dumps(simulator) + _source(simulator)
+    del asked["id"], asked["seed"], asked["name"], asked["versions"]
+    return {"asked": asked, "simulator": hashlib.sha256(whole).hexdigest()}
+
+
+def _source(simulator: Any) -> bytes:
+    """The file that a function stands in; a changed one begins again."""
+    try:
+        name = inspect.getsourcefile(inspect.unwrap(simulator))
+        return Path(name).read_bytes() if name else b""
+    except (TypeError, OSError):  # an object, whose values say what it does
+        return b""
+
+
+def _refuse_what_cannot_travel(simulator: Callable[[Pull], float]) -> None:
+    try:
+        pickle.dumps(simulator)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise InputError(
+            f"the simulator cannot be sent to other processes ({error!s:.200}): define it at the "
+            "top level of a module"
+        ) from None

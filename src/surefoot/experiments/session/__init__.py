@@ -1,1 +1,0 @@
-"""Sessions: what every experiment runs in, from its jobs to its files."""

@@ -1,1 +1,0 @@
-"""PRIME beside the procedures that others have for this problem, on their own test problems."""
