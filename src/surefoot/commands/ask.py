@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,7 +33,9 @@ def command(
         if not pulls:
             _say_why_none(opened)
         elif as_csv:
-            _write_csv(opened, pulls)
+            from surefoot.study.sheet import write_sheet
+
+            write_sheet(opened, pulls, sys.stdout)
         else:
             _print_table(opened, pulls)
 
@@ -51,20 +52,6 @@ def _say_why_none(study: Study) -> None:
             "(`surefoot ask --again` shows them)",
             file=sys.stderr,
         )
-
-
-def _write_csv(study: Study, pulls: list[Pull]) -> None:
-    from surefoot.problem.coding import written
-    from surefoot.system.display import cell
-
-    names = study.problem.parameter_names
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    header = ["study", "pull", "arm", "perturbation", *map(cell, names), "seed", "reward"]
-    writer.writerow(header)
-    for pull in pulls:
-        values = [written(pull.parameters[name]) for name in names]
-        pair = [cell(pull.arm), cell(pull.perturbation)]
-        writer.writerow([study.id, pull.id, *pair, *values, pull.seed, ""])
 
 
 def _print_table(study: Study, pulls: list[Pull]) -> None:

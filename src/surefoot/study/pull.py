@@ -17,7 +17,7 @@ from surefoot.problem.problem import RobustProblem
 
 # the second number of a key: (number,) alone is a pull's own stream, (phase, 1) the order of pulls
 OF_PULL, OF_BLOCK = 0, 2
-RESERVED = ("id", "seed", "arm", "perturbation", "block", "stream")
+RESERVED = ("id", "seed", "arm", "perturbation", "block", "stream", "study", "pull", "reward")
 
 
 def refuse_reserved(parameter_names: Iterable[str]) -> None:
