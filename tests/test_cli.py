@@ -23,8 +23,8 @@ from surefoot.study import StudyReader
 from surefoot.study.file.storage import Running
 from surefoot.study.toml.config import StudyConfig
 from surefoot.system import compiled
-from tests.dashboard.studies import grid_study
 from tests.study.toys import open_ledger
+from tests.view.dashboard.studies import grid_study
 from tests.waiting import PATIENCE
 
 BY_HAND = """

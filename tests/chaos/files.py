@@ -12,7 +12,7 @@ import numpy as np
 
 from surefoot import Study, StudyReader, verify
 from tests.chaos.trial import Trial, apart
-from tests.dashboard.studies import create, finished_study, linear
+from tests.view.dashboard.studies import create, finished_study, linear
 
 SECONDS = 60.0
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT {} FROM n"

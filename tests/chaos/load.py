@@ -17,8 +17,8 @@ import numpy as np
 
 from tests.chaos.files import ENDLESS
 from tests.chaos.trial import Trial
-from tests.dashboard.server import Server, server
-from tests.dashboard.studies import finished_study
+from tests.view.dashboard.server import Server, server
+from tests.view.dashboard.studies import finished_study
 
 SLOWEST = 30.0  # seconds for a page of a good study, on a machine that is busy
 MOST_MESSAGES = 20_000  # bytes

@@ -45,7 +45,7 @@ def command(
     """
     from surefoot.system.interrupts import last_words
     from surefoot.view.dashboard import Door, serve
-    from surefoot.view.dashboard.door import fresh_token
+    from surefoot.view.dashboard.guard import fresh_token
 
     def announce(address: str) -> None:
         print(

@@ -26,7 +26,7 @@ def command(
     from surefoot.errors import InputError
     from surefoot.study import StudyReader
     from surefoot.system.display import printable
-    from surefoot.view.charts.save import write_whole
+    from surefoot.system.drafts import write_whole
     from surefoot.view.report import study_page
 
     if output is not None and output.suffix not in (".html", ".htm"):

@@ -59,3 +59,10 @@ def _is_database(path: Path) -> bool:
             return file.read(len(SQLITE)) == SQLITE
     except OSError:
         return False
+
+
+def write_whole(path: Path, content: bytes) -> Path:
+    """Write a file so that nobody ever sees half of it: beside it first, then in its place."""
+    with replaced_file(path) as draft:
+        draft.write_bytes(content)
+    return path

@@ -14,9 +14,7 @@ from surefoot.paper.bolus.methods import LABELS, METHODS, WORST_OF_ALL
 from surefoot.paper.bolus.patient import CASES, METRIC_TITLES, METRICS
 from surefoot.paper.bolus.problem import DISCLAIMER
 from surefoot.paper.glucose.metrics import HIGH, LOW
-from surefoot.view.charts.drawing import Drawing, layered, table
-from surefoot.view.charts.frames import inline, require_columns
-from surefoot.view.charts.theme import (
+from surefoot.view.charts.drawing import (
     BLUE,
     DASHES,
     GREEN,
@@ -24,9 +22,13 @@ from surefoot.view.charts.theme import (
     ORANGE,
     SERIES,
     WIDTH,
+    Drawing,
     config,
+    layered,
     styled,
+    table,
 )
+from surefoot.view.charts.frames import inline, require_columns
 
 
 def outcomes_chart(summary: pd.DataFrame) -> Any:

@@ -2,15 +2,19 @@
 use the same.
 """
 
-from surefoot.view.charts.allocation import allocation_chart, allocation_frame
 from surefoot.view.charts.arms import arms_chart, arms_frame
-from surefoot.view.charts.bounds import bounds_chart, bounds_frame
+from surefoot.view.charts.drawing import save
 from surefoot.view.charts.evidence import evidence_chart, evidence_frame
 from surefoot.view.charts.growth import growth_chart
-from surefoot.view.charts.pace import pace_chart
+from surefoot.view.charts.pulls import (
+    allocation_chart,
+    allocation_frame,
+    bounds_chart,
+    bounds_frame,
+    pace_chart,
+)
 from surefoot.view.charts.residuals import residuals_chart, residuals_frame
 from surefoot.view.charts.samples import samples_chart
-from surefoot.view.charts.save import save
 
 __all__ = [
     "allocation_chart",

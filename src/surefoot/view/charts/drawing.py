@@ -1,20 +1,196 @@
-"""A chart as a template and its rows: the template is made once, so that a page can redraw with new
-rows quickly.
+"""How a chart is made: a template and its rows, one look, no network, and files of every kind.
+
+The template is made once, so that a page can redraw with new rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import os
+import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 import altair as alt
 import pandas as pd
 from altair.utils.schemapi import debug_mode
 
+from surefoot.errors import InputError
+from surefoot.system.drafts import write_whole
 from surefoot.view.charts.frames import plain_rows
-from surefoot.view.charts.theme import WIDTH, from_spec
+
+
+@cache
+def vega_script() -> str:
+    """Vega, Vega-Lite and Vega-Embed in one script; it takes a second or two to put together."""
+    import vl_convert
+
+    bundle = vl_convert.javascript_bundle("Object.assign(window, { vegaEmbed, vegaLite, vega });")
+    return bundle.replace("</script", "<\\/script")
+
+
+class Offline:
+    """A chart that notebooks show with the installed Vega; Altair's own way fetches it from the
+    internet. A renderer that was chosen with `altair.renderers.enable` is left in charge.
+    """
+
+    def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
+        if alt.renderers.active != "default":
+            return super()._repr_mimebundle_(*args, **options)  # type: ignore[misc]
+        return {"text/html": cell(self.to_dict())}  # type: ignore[attr-defined]
+
+
+class OfflineLayers(Offline, alt.LayerChart):
+    """Marks upon each other, shown without a network."""
+
+
+class OfflineFacets(Offline, alt.FacetChart):
+    """The same chart for each group, shown without a network."""
+
+
+def cell(spec: dict[str, Any]) -> str:
+    """A chart as the output of a notebook's cell: all that it needs is in it."""
+    return _drawn(spec, f"surefoot-{uuid.uuid4().hex}")
+
+
+def page(spec: dict[str, Any]) -> str:
+    """A chart as a page of its own, the same to the bit whenever it is written."""
+    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    body = _drawn(spec, "chart")
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
+
+
+def _drawn(spec: dict[str, Any], place: str) -> str:
+    text = json.dumps(spec, allow_nan=False).replace("<", "\\u003c")
+    draw = f'vegaEmbed("#{place}", {text}, {{ actions: false }});'
+    return f'<div id="{place}"></div><script>{vega_script()}</script><script>{draw}</script>'
+
+
+BETWEEN = " · "
+PART = ", "
+
+
+def telling(names: Sequence[Sequence[str]]) -> list[str]:
+    """One label for each name, of the same parts, in another order: those that differ most often
+    first, those that all names share last.
+
+    Args:
+        names: each as its parts: an arm alone, or an arm and a perturbation. A part such as
+            "gain=1.5, delay=0" is taken apart further if all names have as many of them.
+    """
+    split = [[piece for part in name for piece in part.split(PART)] for name in names]
+    if len({len(pieces) for pieces in split}) != 1:
+        split = [list(name) for name in names]
+    different = [len(set(column)) for column in zip(*split, strict=True)]
+    order = sorted(range(len(different)), key=lambda i: different[i] == 1)
+    unchanged = [BETWEEN.join(name) for name in names]
+    if order == sorted(order):
+        return unchanged
+    labels = [BETWEEN.join(pieces[i] for i in order) for pieces in split]
+    return labels if len(set(labels)) == len(set(unchanged)) else unchanged
+
+
+OFFLINE = {alt.FacetChart: OfflineFacets}
+
+# Each has a contrast of 3 or more against both backgrounds below, so a chart needs no second set of
+# colours.
+BLUE, ORANGE, GREY, GREEN, PURPLE, RED = (
+    "#3b82c4",
+    "#d9730d",
+    "#7d8590",
+    "#2a9d6f",
+    "#9b6bd3",
+    "#d1495b",
+)
+SERIES = [BLUE, ORANGE, GREEN, PURPLE, RED, "#a07a1a", "#2b93a3", GREY]
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [10, 4], [1, 3], [6, 2, 1, 2]]
+SHAPES = [
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+]
+
+WIDTH = 560
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+# Viridis at equal steps: even in lightness, so it reads in grey and by the colour-blind. The
+# background is its low end.
+RAMP = [
+    "#fde725",
+    "#b5de2b",
+    "#6ece58",
+    "#35b779",
+    "#1f9e89",
+    "#26828e",
+    "#31688e",
+    "#3e4989",
+    "#482878",
+    "#440154",
+]
+LIGHT = {"background": "#ffffff", "ink": "#1f2328", "quiet": "#59636e", "grid": "#e3e6ea"}
+DARK = {"background": "#16191d", "ink": "#e6e9ec", "quiet": "#a3acb6", "grid": "#343a41"}
+
+
+def config(palette: dict[str, str] = LIGHT) -> dict[str, Any]:
+    """The Vega-Lite configuration of every chart: `LIGHT` for print and pages, `DARK` for dark
+    pages.
+    """
+    ink, quiet, grid = palette["ink"], palette["quiet"], palette["grid"]
+    return {
+        "background": palette["background"],
+        "font": FONT,
+        "range": {"heatmap": RAMP[::-1] if palette is DARK else RAMP},
+        "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": 280},
+        "title": {
+            "anchor": "start",
+            "color": ink,
+            "fontSize": 14,
+            "subtitleColor": quiet,
+            "subtitleFontSize": 12,
+        },
+        "axis": {
+            "labelColor": quiet,
+            "titleColor": ink,
+            "labelFontSize": 11,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+            "gridColor": grid,
+            "domainColor": quiet,
+            "tickColor": quiet,
+        },
+        "axisY": {"labelLimit": 210},
+        "legend": {
+            "labelColor": ink,
+            "titleColor": ink,
+            "labelFontSize": 11,
+            "titleFontWeight": "normal",
+        },
+        "header": {"labelColor": ink, "titleColor": ink},
+        "text": {"color": ink, "fontSize": 11},
+        "rule": {"color": ink},
+        "tick": {"color": ink},
+        "point": {"size": 60, "filled": True},
+        "line": {"strokeWidth": 2},
+    }
+
+
+def styled(chart: Any) -> alt.LayerChart:
+    """The chart with the house's configuration, which notebooks show without a network."""
+    return from_spec(chart.to_dict(), OFFLINE.get(type(chart), OfflineLayers))
+
+
+def from_spec(spec: dict[str, Any], kind: Any = OfflineLayers) -> alt.LayerChart:
+    """A specification as such a chart."""
+    finished: alt.LayerChart = kind.from_dict(spec | {"config": config()})
+    return finished
+
 
 Template = Callable[..., alt.LayerChart]
 
@@ -87,3 +263,32 @@ def layered(*layers: Any, height: Any) -> alt.LayerChart:
     """The layers of a template, one upon the other."""
     chart: Any = alt.layer(*layers).properties(width=WIDTH, height=height)
     return chart  # type: ignore[no-any-return]
+
+
+def save(chart: Any, stem: str | os.PathLike[str], scale: float = 2.0) -> list[Path]:
+    """Write `stem.png`, `stem.svg` and `stem.html` (interactive, self-contained), each whole or not
+    at all.
+
+    Args:
+        chart: any Altair chart, or a Vega-Lite specification.
+        stem: the path without its ending; folders that are missing are made.
+        scale: pixels of the PNG for each unit of the chart.
+    """
+    import vl_convert
+
+    base = Path(stem)
+    if base.suffix in (".png", ".svg", ".html"):
+        raise InputError(
+            f"{base} has an ending already: give {base.with_suffix('')}, and all "
+            f"three files are written"
+        )
+    spec = chart if isinstance(chart, dict) else chart.to_dict()
+    contents = {
+        ".png": vl_convert.vegalite_to_png(spec, scale=scale),
+        ".svg": vl_convert.vegalite_to_svg(spec).encode(),
+        ".html": page(spec).encode(),
+    }
+    return [
+        write_whole(base.with_name(base.name + ending), content)
+        for ending, content in contents.items()
+    ]

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from surefoot.algorithms import Result, StopReason
-from surefoot.view.charts.drawing import Drawing, layered, table
-from surefoot.view.charts.theme import GREY, SERIES, SHAPES
+from surefoot.view.charts.drawing import GREY, SERIES, SHAPES, Drawing, layered, table
 
 
 def evidence_frame(result: Result, rivals: int = 6) -> pd.DataFrame:

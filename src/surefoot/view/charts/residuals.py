@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 
 from surefoot.algorithms import Result
-from surefoot.view.charts.drawing import Drawing, layered, table
+from surefoot.view.charts.drawing import BLUE, GREY, Drawing, layered, table
 from surefoot.view.charts.frames import measured
-from surefoot.view.charts.theme import BLUE, GREY
 
 
 def residuals_frame(result: Result, sign: int = 1) -> pd.DataFrame:

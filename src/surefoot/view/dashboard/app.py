@@ -27,13 +27,13 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
+from surefoot.view.charts.drawing import vega_script
 from surefoot.view.dashboard import words
-from surefoot.view.dashboard.guard import SIGN_IN, Guard, same, signed_in
-from surefoot.view.dashboard.lanes import TooSlow
+from surefoot.view.dashboard.connections import TooSlow
+from surefoot.view.dashboard.guard import SIGN_IN, Door, Guard, same, signed_in
 from surefoot.view.dashboard.shown import SLOW, Shown
 from surefoot.view.dashboard.watch import Watch
-from surefoot.view.report import assets
-from surefoot.view.report.page import environment
+from surefoot.view.report.page import charts_script, environment, style_sheet
 
 REFRESH = 1.0  # seconds between looks at a study somebody watches
 QUIET = 15.0  # seconds after which a connection shows that it is alive
@@ -82,7 +82,7 @@ def make_app(
 
 def warm_up(studies: Sequence[Path]) -> None:
     """Make what is made once, so that the first page comes as quickly as the others."""
-    assets.vega_script()
+    vega_script()
     for path in studies[:1]:
         watch = Watch(path)
         words.details(watch, watch.snapshot())
@@ -178,9 +178,9 @@ async def _sent_token(request: Request) -> str:
 async def asset(request: Request) -> Response:
     """Scripts and styles: a fixed list, not a folder."""
     known: dict[str, tuple[Callable[[], str], str]] = {
-        "style.css": (assets.style, "text/css"),
-        "charts.js": (assets.charts_script, "text/javascript"),
-        "vega.js": (assets.vega_script, "text/javascript"),
+        "style.css": (style_sheet, "text/css"),
+        "charts.js": (charts_script, "text/javascript"),
+        "vega.js": (vega_script, "text/javascript"),
         "live.js": (_live_script, "text/javascript"),
     }
     if request.path_params["name"] not in known:
@@ -210,3 +210,41 @@ def _render(template: str, status_code: int = 200, **values: Any) -> Response:
     return HTMLResponse(
         environment("surefoot.view.dashboard").get_template(template).render(values), status_code
     )
+
+
+GRACE = 1  # seconds that open pages get when the server ends
+IDLE = 5  # seconds for which a connection is kept for the next request
+LONGEST_HEAD = 16 * 1024  # bytes of a request before its body
+
+
+def serve(
+    studies: Sequence[Path], door: Door | None = None, announce: Callable[[str], None] = print
+) -> None:
+    """Show the studies until interrupted.
+
+    Args:
+        door: where to listen and who may come in; by default this machine, with a fresh token.
+        announce: is told the address once it can be opened.
+    """
+    import uvicorn
+
+    from surefoot.view.dashboard.connections import BACKLOG, LimitedConnection, few_messages
+
+    door = door or Door()
+    with door.opened() as listening, few_messages():
+        warm_up(studies)
+        announce(door.address(listening))
+        config = uvicorn.Config(
+            make_app(studies, door.token, door.known_names),
+            http=LimitedConnection,
+            ws="none",
+            log_level="warning",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            backlog=BACKLOG,
+            timeout_keep_alive=IDLE,
+            h11_max_incomplete_event_size=LONGEST_HEAD,
+            timeout_graceful_shutdown=GRACE,
+        )
+        uvicorn.Server(config).run(sockets=[listening])

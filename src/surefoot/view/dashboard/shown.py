@@ -9,9 +9,9 @@ from typing import Any
 from surefoot.study import StudyReader
 from surefoot.system.display import printable, spreadsheet_safe
 from surefoot.system.progress import Forward
-from surefoot.view.charts.bounds import bounds_drawing
+from surefoot.view.charts.pulls import bounds_drawing
 from surefoot.view.dashboard import words
-from surefoot.view.dashboard.lanes import Lane, TooSlow
+from surefoot.view.dashboard.connections import Lane, TooSlow
 from surefoot.view.dashboard.watch import Snapshot, Watch
 from surefoot.view.report.drawings import DESCRIPTIONS, safe_json
 

@@ -10,7 +10,7 @@ from typing import Any
 from surefoot.study.file.storage import Running
 from surefoot.system.progress import duration, share_done
 from surefoot.view.charts import arms_frame
-from surefoot.view.charts.pace import pace_drawing
+from surefoot.view.charts.pulls import pace_drawing
 from surefoot.view.dashboard.watch import Snapshot, Watch
 from surefoot.view.report.drawings import configurations, drawings
 from surefoot.view.report.facts import arm_rows, certificate, number

@@ -6,12 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from surefoot.algorithms import Result
-from surefoot.view.charts.allocation import allocation_drawing
 from surefoot.view.charts.arms import arms_drawing
-from surefoot.view.charts.bounds import bounds_drawing
+from surefoot.view.charts.drawing import DARK, LIGHT, config
 from surefoot.view.charts.evidence import evidence_drawing
+from surefoot.view.charts.pulls import allocation_drawing, bounds_drawing
 from surefoot.view.charts.residuals import residuals_drawing
-from surefoot.view.charts.theme import DARK, LIGHT, config
 
 if TYPE_CHECKING:
     from surefoot.design.hardness import Complexity

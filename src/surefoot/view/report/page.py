@@ -1,15 +1,20 @@
-"""The page of a result or a study: one file with everything in it."""
+"""The page of a result or a study, one file with everything in it, and what a notebook shows."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup, escape
 
 from surefoot.algorithms import Result
 from surefoot.system.display import printable
 from surefoot.view.charts import arms_frame
-from surefoot.view.report import assets
+from surefoot.view.charts.drawing import vega_script
 from surefoot.view.report.drawings import DESCRIPTIONS, configurations, drawings, safe_json
 from surefoot.view.report.facts import (
     arm_rows,
@@ -25,6 +30,9 @@ if TYPE_CHECKING:
 
     from surefoot.study import StudyReader
     from surefoot.study.file.reader import Status
+
+
+FOLDER = Path(__file__).parent / "assets"
 
 
 def result_page(result: Result, title: str = "Surefoot") -> str:
@@ -82,7 +90,7 @@ def standalone(
         specs: the charts by name.
         style: in addition to that of all pages.
     """
-    style, scripts = assets.style() + style, [assets.vega_script(), assets.charts_script()]
+    style, scripts = style_sheet() + style, [vega_script(), charts_script()]
     return template.render(
         values,
         payload=safe_json({"configs": configurations(), "charts": specs}),
@@ -94,10 +102,9 @@ def standalone(
 
 def content_policy(style: str, *scripts: str) -> str:
     """Only the scripts and the style that we wrote run, and nothing is fetched from anywhere."""
-    allowed = " ".join(f"'{assets.fingerprint(script)}'" for script in scripts)
+    allowed = " ".join(f"'{fingerprint(script)}'" for script in scripts)
     return (
-        f"default-src 'none'; script-src {allowed}; style-src "
-        f"'{assets.fingerprint(style)}'; img-src data:"
+        f"default-src 'none'; script-src {allowed}; style-src '{fingerprint(style)}'; img-src data:"
     )
 
 
@@ -113,4 +120,35 @@ def environment(*packages: str) -> jinja2.Environment:
         loader=jinja2.ChoiceLoader(folders),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+    )
+
+
+@cache
+def style_sheet() -> str:
+    return (FOLDER / "style.css").read_text(encoding="utf-8")
+
+
+@cache
+def charts_script() -> str:
+    """Draws the charts of a page."""
+    return (FOLDER / "charts.js").read_text(encoding="utf-8")
+
+
+def fingerprint(text: str) -> str:
+    """What a Content-Security-Policy calls this script or style."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def notebook_summary(result: Result) -> str:
+    """The answer, the certificate and the phases; the charts are in `surefoot.view.charts`."""
+    row = Markup("<tr><th>{}</th><td>{}</td><td>{}</td></tr>")
+    facts = Markup("").join(
+        row.format(fact.name, fact.value, fact.note) for fact in certificate(result)
+    )
+    phases = result.to_frame().to_html(
+        index=False, border=0, float_format=lambda value: f"{value:.3g}", escape=True
+    )
+    return (
+        f"<div><p><strong>{escape(result.sentence)}</strong></p><table>{facts}</table>"
+        f"<details><summary>{len(result.history)} phases</summary>{phases}</details></div>"
     )

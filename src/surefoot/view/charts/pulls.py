@@ -1,0 +1,191 @@
+"""The pulls of a run: where they went, how fast they come, and how many had to be expected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from surefoot.algorithms import Result
+from surefoot.view.charts.drawing import BLUE, GREY, ORANGE, Drawing, layered, table, telling
+from surefoot.view.charts.frames import require_columns
+
+if TYPE_CHECKING:
+    from surefoot.design.hardness import Complexity
+
+
+OTHERS = "all other pairs"
+
+
+def allocation_frame(result: Result, pairs: int = 25) -> pd.DataFrame:
+    """One row a pair and phase with pulls: the pairs pulled most first, and all others as one.
+
+    Columns `phase`, `pair` (arm and perturbation, what tells pairs apart first), `pulls`, `share`
+    (of the phase).
+    """
+    columns = ["phase", "pair", "pulls", "share"]
+    if not result.history:
+        return pd.DataFrame(columns=columns)
+    counts = np.array([record.counts for record in result.history])
+    totals, sizes = counts.sum(axis=0), counts.sum(axis=1)
+    most = [int(pair) for pair in np.argsort(-totals, kind="stable")[:pairs] if totals[pair]]
+    labels = telling([_names(result, pair) for pair in most])
+    lines = [(label, counts[:, pair]) for label, pair in zip(labels, most, strict=True)]
+    lines.append((OTHERS, sizes - counts[:, most].sum(axis=1)))
+    return pd.DataFrame(
+        [
+            (record.phase, name, int(pulls[t]), float(pulls[t] / sizes[t]))
+            for name, pulls in lines
+            for t, record in enumerate(result.history)
+            if pulls[t]
+        ],
+        columns=columns,
+    )
+
+
+def allocation_chart(
+    result: Result, pairs: int = 25, title: str = "Where the pulls went"
+) -> alt.LayerChart:
+    """The share of each phase's pulls that each pair had; the further from the background, the
+    more.
+    """
+    return allocation_drawing(result, pairs, title).chart()
+
+
+def allocation_drawing(
+    result: Result, pairs: int = 25, title: str = "Where the pulls went"
+) -> Drawing:
+    """`allocation_chart` before it is drawn."""
+    frame = allocation_frame(result, pairs)
+    named = set(frame["pair"])
+    shown, in_all = len(named - {OTHERS}), result.problem.n_pairs
+    if not shown:
+        subtitle = "no phase is complete yet"
+    elif shown == in_all:
+        subtitle = f"all {shown} pairs"
+    elif OTHERS in named:
+        subtitle = f"the {shown} pairs pulled most, of {in_all}"
+    else:
+        subtitle = f"the {shown} pairs that were pulled, of {in_all}"
+    return Drawing(_allocation_template, (), {"allocation": frame}, title, subtitle)
+
+
+def _allocation_template() -> alt.LayerChart:
+    shade = alt.Color(
+        "share:Q",
+        title="share of the phase's pulls",
+        scale=alt.Scale(domainMin=0),
+        legend=alt.Legend(format=".0%", orient="bottom", gradientLength=200),
+    )
+    tooltip: list[Any] = ["phase:O", "pair:N", "pulls:Q", alt.Tooltip("share:Q", format=".1%")]
+    cells = table("allocation").encode(
+        x=alt.X("phase:O", title="phase", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
+        y=alt.Y("pair:N", sort=None, title=None),
+        color=shade,
+        tooltip=tooltip,
+    )
+    return layered(cells.mark_rect(), height=alt.Step(17))
+
+
+def _names(result: Result, pair: int) -> tuple[str, str]:
+    problem = result.problem
+    return problem.arm_names[int(problem.arm_of_pair[pair])], problem.perturbation_names[pair]
+
+
+KINDS = ["this run", "no algorithm needs fewer", "predicted"]
+
+
+def bounds_frame(result: Result, hardness: Complexity) -> pd.DataFrame:
+    """One row a number of pulls: columns `what`, `pulls`, `kind`."""
+    delta = result.settings.delta
+    rows = [
+        (f"this run ({result.algorithm})", float(result.samples), KINDS[0]),
+        ("lower bound", hardness.lower_bound(delta), KINDS[1]),
+        ("oracle that knows θ", hardness.oracle_samples(delta), KINDS[2]),
+        ("Robust RAGE, at most", hardness.rage_bound(delta), KINDS[2]),
+        ("Robust Static, at most", hardness.static_bound(delta), KINDS[2]),
+    ]
+    return pd.DataFrame(rows, columns=["what", "pulls", "kind"])
+
+
+def bounds_chart(
+    result: Result, hardness: Complexity, title: str = "Pulls against the bounds"
+) -> alt.LayerChart:
+    """Pulls of this run against bounds for an instance with its estimated parameter.
+
+    Args:
+        hardness: `surefoot.complexity` at the run's estimate (or at the truth, if that is known).
+    """
+    return bounds_drawing(result, hardness, title).chart()
+
+
+def bounds_drawing(
+    result: Result, hardness: Complexity, title: str = "Pulls against the bounds"
+) -> Drawing:
+    """`bounds_chart` before it is drawn."""
+    subtitle = "bounds are for the estimated parameter, at the same confidence"
+    return Drawing(
+        _bounds_template, (), {"bounds": bounds_frame(result, hardness)}, title, subtitle
+    )
+
+
+def _bounds_template() -> alt.LayerChart:
+    base = table("bounds").encode(
+        x=alt.X(
+            "pulls:Q",
+            title="pulls (log scale)",
+            scale=alt.Scale(type="log"),
+            axis=alt.Axis(format="~s", tickCount=5),
+        ),
+        y=alt.Y("what:N", sort=None, title=None, axis=alt.Axis(grid=True)),
+    )
+    scale = alt.Scale(domain=KINDS, range=[ORANGE, BLUE, GREY])
+    shapes = alt.Scale(domain=KINDS, range=["diamond", "triangle-right", "circle"])
+    points = base.mark_point(filled=True, size=110, opacity=1).encode(
+        color=alt.Color("kind:N", scale=scale, legend=None),
+        shape=alt.Shape("kind:N", scale=shapes, legend=None),
+        tooltip=["what:N", alt.Tooltip("pulls:Q", format=",.0f")],
+    )
+    numbers = base.mark_text(dy=-12).encode(text=alt.Text("pulls:Q", format=",.0f"))
+    return layered(points, numbers, height=alt.Step(36))
+
+
+def pace_chart(frame: pd.DataFrame, title: str = "Pulls per minute") -> alt.LayerChart:
+    """Rewards in each minute.
+
+    Args:
+        frame: columns `minute` (seconds since 1970) and `pulls`, as `StudyReader.pulls_per_minute`
+            gives it.
+    """
+    return pace_drawing(frame, title).chart()
+
+
+def pace_drawing(frame: pd.DataFrame, title: str = "Pulls per minute") -> Drawing:
+    """`pace_chart` before it is drawn."""
+    require_columns(frame, "minute", "pulls")
+    begin = 1000 * frame["minute"].astype("int64")
+    timed = pd.DataFrame(
+        {"minute": begin, "pulls": frame["pulls"], "end": begin + 60_000, "none": 0}
+    )
+    return Drawing(
+        _pace_template,
+        (),
+        {"pace": timed},
+        title,
+        "rewards in each of the last minutes that had any",
+    )
+
+
+def _pace_template() -> alt.LayerChart:
+    bars = table("pace").mark_bar(color=BLUE)
+    axis = alt.Axis(grid=False, tickCount=6, labelOverlap=True)
+    bars = bars.encode(
+        x=alt.X("minute:T", title="time of day", axis=axis),
+        x2="end:T",
+        y=alt.Y("pulls:Q", title="pulls per minute"),
+        y2="none:Q",
+        tooltip=[alt.Tooltip("minute:T", format="%H:%M"), "pulls:Q"],
+    )
+    return layered(bars, height=150)
