@@ -20,11 +20,13 @@ import psutil
 from surefoot.study import StudyReader
 from tests.waiting import PATIENCE, wait_for
 
-# what an installed `surefoot` does; it says so when Python is up and our first instruction is next
+# what an installed `surefoot` does; it says so when Python is up and our first instruction is next,
+# for which an interrupt has to wait: before it, Python answers for what comes
 PROGRAM = (
-    "import sys\n"
+    "import signal, sys\n"
     "from surefoot.__main__ import main\n"
     "if __name__ == '__main__':\n"
+    "    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})\n"
     "    sys.stdout.write('begun\\n')\n"
     "    sys.stdout.flush()\n"
     "    main()\n"

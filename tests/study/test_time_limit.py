@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import multiprocessing
 import signal
@@ -18,9 +19,11 @@ from surefoot.noise import Gaussian
 from surefoot.study import Pull, Study, StudyPaused
 from surefoot.study.programs.simulators import TimeLimited
 from tests.study.toys import toy_problem
+from tests.waiting import PATIENCE
 
 PULL = Pull(0, "abc", 0, 0, "arm", "none", {"a": 1.0}, np.zeros(1), 5)
 LIMIT = 0.2
+A_DAY = 86_400.0
 
 
 def quick(pull: Pull) -> float:
@@ -28,15 +31,13 @@ def quick(pull: Pull) -> float:
 
 
 def asleep(pull: Pull) -> float:
-    time.sleep(60)
+    time.sleep(A_DAY)
     return 1.0
 
 
 def at_work(pull: Pull) -> float:
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
+    while True:
         pass
-    return 1.0
 
 
 def stubborn(pull: Pull) -> float:
@@ -49,8 +50,11 @@ def stubborn(pull: Pull) -> float:
 
 
 def deaf(pull: Pull) -> float:
-    """Does not come back to Python for a long time."""
-    return float(np.linalg.svd(np.random.default_rng(0).normal(size=(6000, 6000)))[1][0])
+    """Never comes back to Python, whatever signals it gets."""
+    lock = ctypes.create_string_buffer(64)  # zeros: a mutex that is open
+    for _ in range(2):
+        ctypes.CDLL(None).pthread_mutex_lock(lock)
+    return 1.0
 
 
 def test_what_is_quick_is_left_alone() -> None:
@@ -59,10 +63,8 @@ def test_what_is_quick_is_left_alone() -> None:
 
 @pytest.mark.parametrize("function", [asleep, at_work, stubborn])
 def test_what_is_slow_fails(function: object) -> None:
-    began = time.monotonic()
     with pytest.raises(TimeoutError, match=r"longer than its time limit of 0\.2 s"):
         TimeLimited(function, LIMIT)(PULL)  # type: ignore[arg-type]
-    assert time.monotonic() - began < 30
 
 
 def test_in_a_thread_it_fails_too() -> None:
@@ -76,17 +78,17 @@ def test_in_a_thread_it_fails_too() -> None:
 
     thread = threading.Thread(target=work)
     thread.start()
-    thread.join(30)
+    thread.join(PATIENCE)
     assert "time limit of 0.2 s" in str(errors[0])
 
 
 def test_a_timer_of_somebody_else_goes_on() -> None:
     rang: list[int] = []
     before = signal.signal(signal.SIGALRM, lambda number, frame: rang.append(number))
-    left = signal.setitimer(signal.ITIMER_REAL, 50.0)
+    left = signal.setitimer(signal.ITIMER_REAL, A_DAY)
     try:
-        TimeLimited(quick, 1.0)(PULL)
-        assert 0 < signal.setitimer(signal.ITIMER_REAL, 0)[0] <= 50.0
+        TimeLimited(quick, 600.0)(PULL)
+        assert 0 < signal.setitimer(signal.ITIMER_REAL, 0)[0] <= A_DAY
         signal.raise_signal(signal.SIGALRM)
         assert rang == [signal.SIGALRM]
     finally:
@@ -132,5 +134,5 @@ def test_a_worker_that_does_not_come_back_is_ended() -> None:
     limited = TimeLimited(deaf, LIMIT)
     worker = multiprocessing.get_context("spawn").Process(target=limited, args=(PULL,))
     worker.start()
-    worker.join(120)
+    worker.join(PATIENCE)
     assert worker.exitcode == 1

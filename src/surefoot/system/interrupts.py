@@ -27,7 +27,11 @@ _last_words: list[Callable[[], str]] = []
 
 
 def end_this_process() -> None:
-    """From now on an interrupt ends this process at once, with its sentence and exit code."""
+    """From now on an interrupt ends this process at once, with its sentence and exit code.
+
+    One that comes while this is being arranged waits until it is.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     ear, mouth = os.pipe()
     os.set_blocking(mouth, False)
 
@@ -43,6 +47,7 @@ def end_this_process() -> None:
     signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
     # runs last: when Python takes itself apart, neither thread nor handler can be relied upon
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -92,25 +91,24 @@ def test_a_second_rescue_does_not_replace_the_first(path: Path) -> None:
 
 def test_it_is_noticed_while_no_reward_comes(path: Path) -> None:
     """Pulls that take hours do not put it off: it is looked at several times a second."""
-    begun, go_on, removed = threading.Event(), threading.Event(), []
+    begun, go_on, waited_in_vain = threading.Event(), threading.Event(), []
 
     def waits(pull: Pull) -> float:
         if pull.id >= 5:
             begun.set()
-            go_on.wait(PATIENCE)
+            waited_in_vain.extend([] if go_on.wait(PATIENCE) else [pull.id])
         return linear(pull)
 
     def remove() -> None:
         begun.wait(PATIENCE)
         path.unlink()
-        removed.append(time.monotonic())
 
     thread = threading.Thread(target=remove)
     thread.start()
     try:
         with toy_study(path) as study, pytest.raises(StudyFileError, match="saved in"):
             study.run(waits, "threads")
-        assert time.monotonic() - removed[0] < 10  # a second, on a machine with nothing else to do
+        assert not waited_in_vain
     finally:
         go_on.set()
         thread.join()

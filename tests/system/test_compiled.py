@@ -39,16 +39,6 @@ stats = getattr(outer, "stats", None)
 print(None if stats is None else sum(stats.cache_hits.values()))
 print(None if stats is None else stats.cache_path)
 """
-REAL = """
-import numpy as np
-from surefoot.paper.glucose.model import ClosedLoop, Seen, bolus_rate
-settings, nothing = np.array([[20.0, 50.0, 120.0, 150.0]]), np.zeros((1, 1))
-loop = ClosedLoop(
-    settings, np.empty((1, 1, 0)), np.array([39.0, 600.0]), 3, nothing, nothing, nothing)
-print(bolus_rate(loop, 0, 0, 60.0, Seen(100.0, 100.0, 100.0)))
-print(sum(bolus_rate.stats.cache_hits.values()))
-print(bolus_rate.stats.cache_path)
-"""
 DAMAGE = """
 import importlib, pathlib
 from surefoot import outer
@@ -115,20 +105,6 @@ def edit(file: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new))
     # Python itself tells an edit that keeps the size by the second in which it was made
     os.utime(file, (before + 2, before + 2))
-
-
-def test_an_edit_in_a_called_file_is_seen(tmp_path):
-    package = shutil.copytree(
-        PACKAGE, tmp_path / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__")
-    )
-    assert ask(package, REAL).value == 1.0
-    assert ask(package, REAL).loaded
-    edit(
-        package / "paper/glucose/calculator.py",
-        "units = grams / carb",
-        "units = 2.0 * grams / carb",
-    )
-    assert ask(package, REAL).value == 2.0
 
 
 def test_an_edit_of_a_constant_is_seen_and_the_new_code_takes_the_place_of_the_old(package):

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from surefoot.system.processes import ONE_THREAD, ProcessPool
-from tests import process_jobs
+from tests.system import process_jobs
 from tests.waiting import PATIENCE
 
 
@@ -83,7 +83,7 @@ def test_processes_die_with_their_driver() -> None:
     program = (
         "import os\n"
         "from surefoot.system.processes import ProcessPool\n"
-        "from tests import process_jobs\n"
+        "from tests.system import process_jobs\n"
         "if __name__ == '__main__':\n"
         "    pool = ProcessPool(1)\n"
         "    print(pool.submit(os.getpid).result(), flush=True)\n"
