@@ -12,9 +12,9 @@ from surefoot.algorithms.confidence import (
     paper_threshold,
     scale_bound,
     self_normalised_radius,
+    student_widths,
     valid_spending,
 )
-from surefoot.certify.score import student_widths
 from surefoot.design.whitening import unit_free_root
 
 
@@ -223,3 +223,16 @@ def test_of_many_pairs_those_that_tell_most_are_combined() -> None:
     lower, upper = combined_intervals(points, np.zeros(100), widths)
     assert upper == pytest.approx(np.full(100, 0.1))
     assert lower == pytest.approx(-upper)
+
+
+@pytest.mark.parametrize("kappa", [0.1, 0.5, 3.0])
+@pytest.mark.parametrize("alpha", [0.2, 0.01, 1e-6])
+def test_widths_are_infinite_until_they_shrink(alpha: float, kappa: float) -> None:
+    """Pulls of one scatter each: no width is NaN or 0, and none grows with the number of pulls."""
+    counts = np.arange(400)
+    widths = student_widths(counts, counts.astype(float), alpha, kappa)
+    finite = np.flatnonzero(np.isfinite(widths))
+    assert np.isposinf(widths[: finite[0]]).all()
+    assert len(finite) == 400 - finite[0]
+    assert (np.diff(widths[finite]) < 0).all()
+    assert widths[-1] > 0

@@ -247,7 +247,7 @@ def test_batches_that_differ_count_above_rounding_only() -> None:
 
     def score(spread: float, shift: float = 0.0) -> float:
         values = np.array([-1.0, -1.0 + spread, -1.0 - spread]).reshape(3, 1, 1)
-        return float(rule.scores(Contrasts(values, ones), shift, None, None)[0, 0])
+        return float(rule.scores(Contrasts(values, ones), shift)[0, 0])
 
     assert LOWEST < score(1e-10) < 0
     assert score(1e-10, 1.0) == pytest.approx(0.0, abs=1e-4)

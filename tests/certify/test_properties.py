@@ -73,7 +73,7 @@ def _assert_sound(
         assert (found.variances > 0).all()
         return found.values[:, :, 0]
 
-    own, rival = question.points.take(claims.points), question.mixtures(claims)
+    own, rival = question.sides(claims)
     c = own.dot(np.eye(8)) - rival.dot(np.eye(8))
     a = (said(np.eye(8)) - said(np.zeros((1, 8)))).T
     means = 10 * rng.normal(size=(40, 3)) @ question.features.T
@@ -258,4 +258,4 @@ def test_confidence_is_that_of_the_least_sure_arm_by_its_own_start() -> None:
         groups = dict(zip((1, 2), boundary.groups(np.array(clocks)).tolist(), strict=True))
         p_values = {arm: boundary.p_value(strengths[arm], groups[arm]) for arm in (1, 2)}
         assert max(p_values, key=lambda arm: p_values[arm]) == least_sure
-        assert certifier.confidence(0) == pytest.approx(1 - p_values[least_sure])
+        assert certifier.confidence(0)() == pytest.approx(1 - p_values[least_sure])

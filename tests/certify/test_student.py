@@ -13,7 +13,6 @@ from surefoot.certify.score import (
     normal_scores,
     spread_means,
     student_scores,
-    student_widths,
 )
 from surefoot.statistics import Phase
 from tests.certify.phases import LEVEL, drawn
@@ -84,16 +83,3 @@ def test_large_scores_keep_their_digits() -> None:
 def test_no_score_is_infinite() -> None:
     assert np.isfinite(normal_scores(np.array([-np.inf, 1e200, np.inf]), 29)).all()
     assert normal_scores(np.array(-np.inf), 29) == LOWEST
-
-
-@pytest.mark.parametrize("kappa", [0.1, 0.5, 3.0])
-@pytest.mark.parametrize("alpha", [0.2, 0.01, 1e-6])
-def test_widths_are_infinite_until_they_shrink(alpha: float, kappa: float) -> None:
-    """Pulls of one scatter each: no width is NaN or 0, and none grows with the number of pulls."""
-    counts = np.arange(400)
-    widths = student_widths(counts, counts.astype(float), alpha, kappa)
-    finite = np.flatnonzero(np.isfinite(widths))
-    assert np.isposinf(widths[: finite[0]]).all()
-    assert len(finite) == 400 - finite[0]
-    assert (np.diff(widths[finite]) < 0).all()
-    assert widths[-1] > 0

@@ -15,9 +15,9 @@ from surefoot.certify.score import BOLDEST
 
 def log_wealth(values: Array, stakes: Stakes, shift: float) -> tuple[Array, Array]:
     """Bet on (m, …) values of a contrast that falls by 1 at most, plain and shifted."""
-    said = Contrasts(values.reshape(len(values), 1, -1), np.ones((1, 1, 1)))
+    said = Contrasts(values.reshape(len(values), 1, -1), np.ones((1, 1, 1)), stakes=stakes)
     rule = WealthScores(np.array([0.5]))
-    plain, eased = (rule.scores(said, by, None, stakes)[0] for by in (0.0, shift))
+    plain, eased = (rule.scores(said, by)[0] for by in (0.0, shift))
     return np.squeeze(plain), np.squeeze(eased)
 
 
@@ -94,9 +94,11 @@ def test_the_whole_wealth_is_never_lost(prior: Stakes) -> None:
 
 def test_stakes_bear_the_widest_range() -> None:
     """Pairs of scales 0.5 and 2: a contrast may fall by 4, and takes BOLDEST of the wealth."""
-    said = Contrasts(np.full((3, 1, 1), -4.0), np.ones((1, 1, 1)))
-    rule, bold = WealthScores(np.array([0.5, 2.0])), _prior(1.0, 0.01, 0.01)
-    assert rule.scores(said, 0.0, None, bold) == pytest.approx(3 * np.log(1 - BOLDEST))
+    bold = _prior(1.0, 0.01, 0.01)
+    said = Contrasts(np.full((3, 1, 1), -4.0), np.ones((1, 1, 1)), stakes=bold)
+    assert WealthScores(np.array([0.5, 2.0])).scores(said, 0.0) == pytest.approx(
+        3 * np.log(1 - BOLDEST)
+    )
 
 
 def test_who_aims_at_a_shift_wins_where_there_is_nothing_else_to_win() -> None:

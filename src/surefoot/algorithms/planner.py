@@ -287,7 +287,7 @@ class Planner(Algorithm):
     def confidence_later(self) -> Callable[[], float]:
         if not hasattr(self, "certifier"):  # a single arm: nothing to be unsure about
             return lambda: 1.0
-        return self.certifier.confidence_later(self.leader)
+        return self.certifier.confidence(self.leader)
 
     @property
     def skewness(self) -> float | None:

@@ -8,7 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from surefoot.algorithms.confidence import combined_intervals, scale_bound, self_normalised_radius
+from surefoot.algorithms.confidence import (
+    combined_intervals,
+    scale_bound,
+    self_normalised_radius,
+    student_widths,
+)
 from surefoot.algorithms.fitting import (
     ROUNDING,
     FitTest,
@@ -25,7 +30,6 @@ from surefoot.algorithms.result import Result
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.verdict import ModelCheck, Verdict
 from surefoot.arrays import Array
-from surefoot.certify.score import student_widths
 from surefoot.design.whitening import cholesky_whitener, unit_free_root, whiten
 from surefoot.guides import Seen, guide_from
 from surefoot.problem.problem import RobustProblem

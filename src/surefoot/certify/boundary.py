@@ -21,7 +21,7 @@ from surefoot.errors import InputError
 
 ABOVE = 1 + 1e-6  # what rounding may add to a probability
 LOWEST = -8.5  # a standardised walk is below this with probability 1e-17
-NODES = 96
+NODES, MEASURE = np.polynomial.legendre.leggauss(96)  # on [−1, 1]
 FALLING = 1.03  # where levels fall, nodes may miss this share of the probability
 # of a step's variance that an adversary may leave; below 0.3 a step is narrower than nodes resolve
 SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -113,11 +113,27 @@ class GaussianBoundary(Boundary):
         return worst_crossing(self.times[start:], np.maximum(a + self.shape[start:], 1e-12))
 
 
-class MixtureBoundary(Boundary):
+class VilleBoundary(Boundary):
+    """A non-negative supermartingale that begins at 1, held against 1/δ.
+
+    By Ville's inequality it ever reaches 1/δ with probability at most δ.
+    """
+
+    delta: float
+
+    def check(self, delta: float) -> None:
+        _check_times(self.times)
+        if not self.delta <= ABOVE * delta:
+            raise InputError(f"the boundary spends {self.delta:g}, more than delta = {delta:g}")
+
+    def p_value(self, strength: float, group: int = 0) -> float:
+        return min(1.0, math.exp(-strength))
+
+
+class MixtureBoundary(VilleBoundary):
     """The level at which the martingale Σ_k π_k exp(η_k W − η_k² t / 2) reaches 1/δ.
 
-    It is a supermartingale for sub-Gaussian steps of variance w or less, and begins at 1: by
-    Ville's inequality it ever reaches 1/δ with probability at most δ.
+    It is a supermartingale for sub-Gaussian steps of variance w or less.
 
     Args:
         times: (n_points,) the grid.
@@ -128,37 +144,25 @@ class MixtureBoundary(Boundary):
 
     def __init__(self, times: Array, rates: Array, shares: Array, delta: float) -> None:
         self.times, self.rates, self.shares = _fixed(times), _fixed(rates), _fixed(shares)
-        self.delta = delta
+        self.delta, places = delta, np.arange(len(times))
         low, high = np.zeros(len(times)), 200.0 * np.sqrt(times)
         for _ in range(200):  # the martingale increases in W: halve until digits end
             middle = (low + high) / 2
-            enough = self._log_martingale(times, middle) >= math.log(1 / delta)
+            enough = self.strength(places, middle) >= math.log(1 / delta)
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         self.level = _fixed(high)
 
     def check(self, delta: float) -> None:
-        _check_times(self.times)
-        if (
-            not (self.shares >= 0).all()
-            or not self.shares.sum() <= ABOVE
-            or not (self.rates > 0).all()
-        ):
+        super().check(delta)
+        if not ((self.shares >= 0).all() and self.shares.sum() <= ABOVE and (self.rates > 0).all()):
             raise InputError("a mixture needs rates above 0, and shares that add up to 1 at most")
-        if not self.delta <= ABOVE * delta:
-            raise InputError(f"the mixture spends {self.delta:g}, more than delta = {delta:g}")
 
     def strength(self, places: IntArray, walk: Array) -> Array:
-        return self._log_martingale(self.times[places], walk)
-
-    def p_value(self, strength: float, group: int = 0) -> float:
-        return min(1.0, math.exp(-strength))
-
-    def _log_martingale(self, times: Array, walk: Array) -> Array:
-        exponents = np.outer(walk, self.rates) - np.outer(times, self.rates**2 / 2)
+        exponents = np.outer(walk, self.rates) - np.outer(self.times[places], self.rates**2 / 2)
         return np.asarray(special.logsumexp(exponents, b=self.shares, axis=1))
 
 
-class WealthBoundary(Boundary):
+class WealthBoundary(VilleBoundary):
     """The logarithm of a wealth that reaches 1/δ; wealth has no clock."""
 
     def __init__(self, delta: float) -> None:
@@ -168,15 +172,8 @@ class WealthBoundary(Boundary):
     def root(self, before: IntArray, after: IntArray) -> Array:
         return np.ones(len(after))
 
-    def check(self, delta: float) -> None:
-        if not self.delta <= ABOVE * delta:
-            raise InputError(f"the wealth spends {self.delta:g}, more than delta = {delta:g}")
-
     def strength(self, places: IntArray, walk: Array) -> Array:
         return walk
-
-    def p_value(self, strength: float, group: int = 0) -> float:
-        return min(1.0, math.exp(-strength))
 
 
 def _fixed(numbers: Array | float) -> Array:
@@ -209,7 +206,10 @@ def crossing(times: tuple[float, ...], levels: tuple[float, ...]) -> float:
     states, measure, value = (np.zeros(0),) * 3  # after the last look nothing can cross
     for t in range(len(times) - 1, -1, -1):
         before, root = times[t - 1] if t else 0.0, math.sqrt(times[t])
-        earlier, weights = _quadrature(levels[t - 1]) if t else (np.zeros(1), np.ones(1))
+        half = (levels[t - 1] - LOWEST) / 2  # states of a walk that has not crossed before
+        earlier, weights = half * (NODES + 1) + LOWEST, half * MEASURE
+        if not t:
+            earlier, weights = np.zeros(1), np.ones(1)
         position = earlier * math.sqrt(before)
         idle = np.interp(position / root, states, value) if len(states) else np.zeros(len(position))
         best = np.where(position >= levels[t] * root, 1.0, idle)
@@ -221,16 +221,3 @@ def crossing(times: tuple[float, ...], levels: tuple[float, ...]) -> float:
             best = np.maximum(best, crossed + density @ (measure * value))
         states, measure, value = earlier, weights, best
     return float(value[0])
-
-
-def _quadrature(c: float) -> tuple[Array, Array]:
-    """Return nodes and weights on [LOWEST, c], the states of a walk that has not crossed."""
-    nodes, measure = _legendre()
-    half = (c - LOWEST) / 2
-    return half * (nodes + 1) + LOWEST, half * measure
-
-
-@lru_cache(maxsize=1)
-def _legendre() -> tuple[Array, Array]:
-    nodes, measure = np.polynomial.legendre.leggauss(NODES)
-    return nodes, measure

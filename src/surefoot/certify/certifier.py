@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from copy import deepcopy
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.arrays import Array
 from surefoot.certify.boundary import Boundary, WealthBoundary
-from surefoot.certify.contrast import RANK, Claims, Contrasts, Pulled, Question, contrasts
+from surefoot.certify.contrast import RANK, Claims, Contrasts, Pulled, Question, Stakes, contrasts
 from surefoot.certify.score import Scores
 from surefoot.certify.walk import Walks
 from surefoot.errors import InputError
@@ -71,41 +71,48 @@ class Certifier:
         self._shifts = (0.0, tolerance) if tolerance > 0 else (0.0,)
         self.walks = Walks(question.offsets, boundary, len(self._shifts))
         self._promised = self.walks.places.copy()  # where clocks will be after all commitments
-        self._open: deque[Commitment] = deque()
+        self._open: deque[tuple[Commitment, Commitment]] = deque()  # as shown, and as it counts
         self._counts, self._sums = np.zeros((2, question.n_pairs))
 
     def commit(
         self, phase: Phase, claims: Sequence[Claims] = (), variances: Array | None = None
     ) -> Commitment:
-        """Fix what a phase will be used for, before its rewards are known."""
+        """Fix what a phase will be used for, before its rewards are known.
+
+        Raises:
+            InputError: a score of it would not have the law that the proof needs.
+        """
         rule, n_pairs = self.scores, self.question.n_pairs
         if phase.counts.shape != (n_pairs,) or not (phase.counts >= 0).all():
             raise InputError(f"a phase needs {n_pairs} counts, none below 0")
         for each in claims:
             self.question.check(each)
-            self._check_clocks(each)
-        arms = np.concatenate([np.zeros(0, dtype=np.int64), *(each.arms for each in claims)])
-        if len(np.unique(arms)) != len(arms):
+            self._check(each)
+        arms = [arm for each in claims for arm in each.arms.tolist()]
+        if len(set(arms)) < len(arms):
             raise InputError("an arm can be tested by one challenger in a phase")
-        if phase.shared and not rule.may_share and len(arms):
+        if arms and phase.shared and not rule.least_batches:
             raise InputError("claims on shared streams need batches: this noise has none")
-        if len(arms) and phase.batches < rule.least_batches:
+        if arms and phase.batches < rule.least_batches:
             raise InputError(f"claims need {rule.least_batches} batches or more")
-        guessed = variances if rule.guesses and len(arms) else None
-        if rule.guesses and len(arms) and not _positive(guessed, n_pairs):
+        guess = variances if rule.guesses and arms else None
+        if rule.guesses and arms and not _positive(guess, n_pairs):
             raise InputError(f"claims need a guess of the variances of {n_pairs} pairs, above 0")
         for each in claims:
             self._promised[each.arms] = each.clocks
-        self._open.append(_frozen(Commitment(phase, tuple(claims), guessed)))
-        return self._open[-1]
+        shown = deepcopy(Commitment(phase, tuple(claims), guess))
+        self._open.append((shown, deepcopy(shown)))
+        return shown
 
-    def _check_clocks(self, claims: Claims) -> None:
-        points, stakes, clocks = len(self.walks.boundary.times), claims.stakes, claims.clocks
-        if clocks.shape != claims.arms.shape or not ((clocks >= 0) & (clocks < points)).all():
-            raise InputError(f"claims need a clock for each arm, on a grid of {points} points")
-        if not self.scores.bets and (clocks <= self._promised[claims.arms]).any():
-            raise InputError("clocks must go on: give a later point of the grid")
-        if self.scores.bets and (stakes is None or not stakes.usable(claims.shape)):
+    def _check(self, claims: Claims) -> None:
+        """Refuse clocks and stakes that are none."""
+        n, stakes, clocks = len(self.walks.boundary.times), claims.stakes, claims.clocks
+        if clocks.shape != claims.arms.shape or not ((clocks >= 0) & (clocks < n)).all():
+            raise InputError(f"claims need a clock for each arm, on a grid of {n} points")
+        if not self.scores.bets:
+            if (clocks <= self._promised[claims.arms]).any():
+                raise InputError("clocks must go on: give a later point of the grid")
+        elif stakes is None or not _finite(stakes, claims.shape) or (stakes.variances < 0).any():
             raise InputError("claims need finite guesses that stakes follow from, one for each")
 
     def update(
@@ -120,17 +127,23 @@ class Certifier:
         Returns:
             The limits, for each of the claims.
         """
-        if not self._open or commitment is not self._open[0]:
+        if not self._open or commitment is not self._open[0][0]:
             raise InputError("phases are scored in the order in which they were committed")
-        self._check_outcome(commitment, outcome)
-        scored = [self._score(commitment, each, outcome, lower) for each in commitment.claims]
-        for each, (scores, limits) in zip(commitment.claims, scored, strict=True):
-            self.walks.add(each, scores, limits)
+        mine = self._open[0][1]
+        self._check_outcome(mine, outcome)
+        scored, limits = list[tuple[Claims, Array]](), list[Array | None]()
+        for claims in mine.claims:
+            scores, said = self._score(mine, claims, outcome)
+            root = self.walks.boundary.root(self.walks.places[claims.arms], claims.clocks)
+            scored.append((claims, scores))
+            limits.append(lower and lower(*deepcopy((claims, scores, said, root))))
+        for (claims, scores), limit in zip(scored, limits, strict=True):
+            self.walks.add(claims, scores, limit)
         if scored:
             self.walks.look()
         self._counts, self._sums = self._counts + outcome.counts, self._sums + outcome.sums
         self._open.popleft()
-        return [limits for _, limits in scored]
+        return limits
 
     def _check_outcome(self, commitment: Commitment, outcome: Outcome) -> None:
         phase, batches = commitment.phase, outcome.batch_sums
@@ -142,34 +155,28 @@ class Certifier:
             raise InputError(f"the outcome has {len(batches)} batches, not {phase.batches}")
 
     def _score(
-        self, commitment: Commitment, claims: Claims, outcome: Outcome, lower: Lower | None
-    ) -> tuple[Array, Array | None]:
+        self, commitment: Commitment, claims: Claims, outcome: Outcome
+    ) -> tuple[Array, Contrasts]:
         phase, rule, question = commitment.phase, self.scores, self.question
         pairs = np.flatnonzero(phase.counts >= max(phase.batches * (rule.least_batches > 0), 1))
         variances = rule.scales**2 if commitment.variances is None else commitment.variances
         each = 1 / phase.counts[pairs]
         pulled = Pulled(pairs, variances[pairs] * each, self._centre())
-        means = rule.means(outcome, pairs, phase.shared)
-        noise = np.stack([pulled.variances, each])
-        said = contrasts(question, claims, pulled, means, noise)
+        means, noise = rule.means(outcome, pairs, phase.shared), np.stack([pulled.variances, each])
         spread = rule.spread(question, pulled, outcome)
-        scores = np.stack(
-            [rule.scores(said, shift, spread, claims.stakes) for shift in self._shifts]
-        )
-        root = self.walks.boundary.root(self.walks.places[claims.arms], claims.clocks)
-        for array in (scores, *said, root):
-            array.flags.writeable = False
-        return scores, None if lower is None else lower(claims, scores, said, root)
+        said = contrasts(question, claims, pulled, means, noise)
+        said = said._replace(spread=spread, stakes=claims.stakes)
+        return np.stack([rule.scores(said, shift) for shift in self._shifts]), said
 
     def _centre(self) -> Array:
         """Fit θ to the phases before: what is new in rewards then keeps its digits."""
         if np.isinf(self.question.misfit):
             return np.zeros(0)
-        pulled = np.flatnonzero(self._counts)
-        if not len(pulled):
-            return np.zeros(self.question.basis.shape[1])
+        pulled, basis = np.flatnonzero(self._counts), self.question.basis
         weights = np.sqrt(self._counts[pulled])
-        rows, sums = self.question.basis[pulled] * weights[:, None], self._sums[pulled] / weights
+        if not len(pulled):
+            return np.zeros(basis.shape[1])
+        rows, sums = basis[pulled] * weights[:, None], self._sums[pulled] / weights
         return np.asarray(np.linalg.lstsq(rows, sums, rcond=RANK)[0])
 
     @property
@@ -185,57 +192,31 @@ class Certifier:
 
     def answer(self, preferred: int = 0) -> int | None:
         """Return an arm that is certified: no other survivor may be better beyond the tolerance."""
-        arms = np.flatnonzero(self.survivors)
-        for arm in sorted(arms.tolist(), key=lambda arm: arm != preferred):
-            if not self.rivals(arm).any():
-                return arm
-        return None
+        arms = np.flatnonzero(self.survivors).tolist()
+        arms.sort(key=lambda arm: arm != preferred)
+        return next((arm for arm in arms if not self.rivals(arm).any()), None)
 
-    def confidence(self, leader: int) -> float:
-        """Return how sure the rewards make one that the leader is best, within the tolerance."""
-        return self.confidence_later(leader)()
-
-    def confidence_later(self, leader: int) -> Callable[[], float]:
-        """Return a function that computes the confidence of this moment, whenever it is called.
+    def confidence(self, leader: int) -> Callable[[], float]:
+        """Return a function that computes how sure rewards make one now, whenever it is called,
+        that the leader is best within the tolerance.
 
         It is one minus the largest p-value of the other arms, at most δ for those that are out.
         """
         if not self.survivors[leader]:
             return lambda: 0.0
-        rivals = self.rivals(leader)
-        out = ~rivals
-        out[leader] = False
-        p_of_rivals, p_of_out = self._largest_p(leader, rivals), self._largest_p(leader, out)
+        rivals, others = self.rivals(leader), np.arange(self.question.n_arms) != leader
+        weakest = [self.walks.weakest(leader, arms) for arms in (rivals, others & ~rivals)]
 
         def confidence() -> float:
-            largest = p_of_rivals()
-            if largest < self.delta:
-                largest = max(largest, min(self.delta, p_of_out()))
-            return 1 - largest
+            p_value = self.walks.boundary.p_value
+            rival, out = (max((p_value(*each) for each in arms), default=0.0) for arms in weakest)
+            return 1 - max(rival, min(self.delta, out))
 
         return confidence
 
-    def _largest_p(self, leader: int, arms: NDArray[np.bool_]) -> Callable[[], float]:
-        if not arms.any():
-            return lambda: 0.0
-        weakest = self.walks.weakest(leader, np.flatnonzero(arms))
-        p_value = self.walks.boundary.p_value
-        return lambda: max(p_value(strength, group) for group, strength in weakest.items())
 
-
-def _frozen(value: Any) -> Any:
-    """Copy what was committed, so that nothing in it can change."""
-    if isinstance(value, np.ndarray):
-        copied = value.copy()
-        copied.flags.writeable = False
-        return copied
-    if is_dataclass(value) and not isinstance(value, type):
-        parts = {each.name: _frozen(getattr(value, each.name)) for each in fields(value)}
-        return replace(value, **parts)
-    if isinstance(value, tuple):
-        each = [_frozen(part) for part in value]
-        return type(value)(*each) if hasattr(value, "_fields") else tuple(each)
-    return value
+def _finite(stakes: Stakes, shape: tuple[int, int]) -> bool:
+    return all(np.shape(each) in (shape, ()) and np.isfinite(each).all() for each in stakes)
 
 
 def _positive(variances: Array | None, n: int) -> bool:

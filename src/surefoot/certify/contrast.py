@@ -41,6 +41,15 @@ class Rows(NamedTuple):
         """(n_rows,) entries of each row."""
         return np.diff(self.starts)
 
+    @property
+    def row(self) -> IntArray:
+        """(n_entries,) the row of each entry."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.sizes)
+
+    def totals(self, entries: Array) -> Array:
+        """Return (n_rows,) the sums of numbers that stand for the entries."""
+        return np.asarray(np.bincount(self.row, entries, len(self.starts) - 1), dtype=np.float64)
+
     def take(self, rows: IntArray) -> Rows:
         """Return some of the rows, in the order asked for."""
         sizes = self.sizes[rows]
@@ -51,28 +60,24 @@ class Rows(NamedTuple):
     def through(self, points: Rows) -> Rows:
         """Return the product with the rows that this one's columns name, entries merged."""
         inner, width = points.take(self.columns), int(points.columns.max(initial=0)) + 1
-        row = np.repeat(np.repeat(np.arange(len(self.sizes)), self.sizes), inner.sizes)
-        values = np.repeat(self.values, inner.sizes) * inner.values
+        row, values = self.row.repeat(inner.sizes), self.values.repeat(inner.sizes) * inner.values
         keys, place = np.unique(row * width + inner.columns, return_inverse=True)
         starts = np.searchsorted(keys, np.arange(len(self.starts)) * width)
-        merged = np.bincount(place, values, len(keys)).astype(np.float64)
-        return Rows(starts, keys % width, merged)
+        return Rows(starts, keys % width, np.bincount(place, values, len(keys)).astype(np.float64))
 
-    def squared(self) -> Rows:
-        """Return the rows with every entry squared."""
-        return self._replace(values=self.values**2)
-
-    def absolute(self) -> Array:
-        """(n_rows,) the sums of entries' sizes."""
-        row = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        return np.asarray(np.bincount(row, np.abs(self.values), len(self.sizes)), dtype=np.float64)
-
-    def dot(self, matrix: Array) -> Array:
-        """Return (n_rows, k) the product with an (n_columns, k) matrix; 0 for empty rows."""
+    def dot(self, matrix: Array, power: int = 1) -> Array:
+        """Return (n_rows, k) the product of entries to a power with an (n_columns, k) matrix."""
         out, filled = np.zeros((len(self.sizes), matrix.shape[1])), np.flatnonzero(self.sizes)
         if len(filled):
-            entries = self.values[:, None] * matrix[self.columns]
+            entries = self.values[:, None] ** power * matrix[self.columns]
             out[filled] = np.add.reduceat(entries, self.starts[filled], axis=0)
+        return out
+
+    def on(self, place: IntArray, width: int) -> Array:
+        """Return (n_rows, width + 1) entries at their columns' places; `width` adds up sizes."""
+        out, column = np.zeros((len(self.sizes), width + 1)), place[self.columns]
+        sizes = np.where(column == width, np.abs(self.values), self.values)
+        np.add.at(out, (self.row, column), sizes)
         return out
 
 
@@ -90,12 +95,6 @@ class Stakes(NamedTuple):
     doubts: Array
     variances: Array
     aim: float
-
-    def usable(self, shape: tuple[int, int]) -> bool:
-        """Return whether there is a finite guess for each claim."""
-        guesses = self.means, self.doubts, self.variances
-        finite = all(each.shape == shape and np.isfinite(each).all() for each in guesses)
-        return finite and bool((self.variances >= 0).all()) and bool(np.isfinite(self.aim))
 
 
 class Claims(NamedTuple):
@@ -165,24 +164,20 @@ class Question:
         return np.asarray(np.ascontiguousarray(left[:, :rank]) * np.sqrt(len(left)))
 
     def __post_init__(self) -> None:
-        points, misfit = self.points, self.misfit
-        row = np.repeat(np.arange(len(points.sizes)), points.sizes)
-        entries = row * self.n_pairs + points.columns
-        if not (misfit >= 0 and np.isfinite(self.features).all() and (points.sizes > 0).all()):
+        points, model = self.points, np.isfinite(self.misfit)
+        entries = points.row * self.n_pairs + points.columns
+        if not (self.misfit >= 0 and np.isfinite(self.features).all() and points.sizes.all()):
             raise InputError("a question needs a misfit of 0 or more, finite features, and points")
         if self.offsets[-1] != len(points.sizes) or (np.diff(self.offsets) < 1).any():
             raise InputError("every arm needs a point at least")
         if len(np.unique(entries)) != len(entries) or not np.isfinite(points.values).all():
             raise InputError("a point must name a pair once, with a finite weight")
-        if np.isfinite(misfit) and not self.features.any():
-            raise InputError("a model needs features that are not all 0")
-        if np.isinf(misfit) and (points.values < 0).any():
-            raise InputError("without a model, points need weights of 0 or more")
+        if not self.features.any() if model else (points.values < 0).any():
+            raise InputError("a model needs features that are not all 0, no model weights above 0")
 
     def check(self, claims: Claims) -> None:
         """Refuse what is no claim."""
-        ell, x, shares = claims.challenger, claims.arms, claims.shares
-        own, rows = claims.points, len(shares.sizes)
+        ell, x, own, shares = claims.challenger, claims.arms, claims.points, claims.shares
         if not 0 <= ell < self.n_arms or (x == ell).any() or not len(x):
             raise InputError(f"arm {ell} cannot challenge arms {x.tolist()!s:.60}: give another")
         if not 0 <= x.min() <= x.max() < self.n_arms:
@@ -190,25 +185,31 @@ class Question:
         inside = (self.offsets[ell] <= own) & (own < self.offsets[ell + 1])
         if not len(own) or not inside.all() or len(np.unique(own)) != len(own):
             raise InputError(f"points {own.tolist()!s:.60} are not points of arm {ell}, once each")
-        deviation, fits = claims.deviation, claims.deviation.shape in ((), claims.shape)
-        if rows not in (len(x), len(own) * len(x)) or not fits or not (deviation >= 0).all():
+        rows, fits = len(shares.sizes), claims.deviation.shape in ((), claims.shape)
+        if rows not in (len(x), len(own) * len(x)) or not fits or not (claims.deviation >= 0).all():
             raise InputError("claims need a row of shares each, and deviations of 0 or more")
-        if self.misfit == 0 and deviation.any():
+        if self.misfit == 0 and claims.deviation.any():
             raise InputError("a model that is exact leaves no deviation: give 0")
-        row = np.repeat(np.arange(rows), shares.sizes)
-        arm, rival, share = x[row % len(x)], shares.columns, shares.values
+        arm, rival = x[shares.row % len(x)], shares.columns
         if ((rival < self.offsets[arm]) | (rival >= self.offsets[arm + 1])).any():
             raise InputError("an arm is compared by points of another arm: give points of its own")
-        total = np.bincount(row, share, rows)[row]
-        if not (share >= 0).all() or not (np.abs(total - 1) <= ROUGHLY).all():
+        total = shares.totals(shares.values)[shares.row]
+        if not (shares.values >= 0).all() or not (np.abs(total - 1) <= ROUGHLY).all():
             raise InputError("shares of an arm's points must be 0 or more, and add up to 1")
 
-    def mixtures(self, claims: Claims) -> Rows:
-        """Return the weights on pairs that arms are compared by: shares that add up to 1."""
-        shares = claims.shares
-        row = np.repeat(np.arange(len(shares.sizes)), shares.sizes)
-        total = np.bincount(row, shares.values, len(shares.sizes))[row]
-        return shares._replace(values=shares.values / total).through(self.points)
+    def sides(self, claims: Claims) -> tuple[Rows, Rows]:
+        """Return weights on pairs: of the challenger's points, and of what arms are compared by."""
+        own, shares = self.points.take(claims.points), claims.shares
+        scaled = shares.values / shares.totals(shares.values)[shares.row]
+        return own, shares._replace(values=scaled).through(self.points)
+
+
+class Spread(NamedTuple):
+    """One unknown scale as a phase shows it: a sum of squares and its degrees of freedom."""
+
+    squares: float
+    freedom: int
+    least: float = 0.0
 
 
 class Contrasts(NamedTuple):
@@ -217,10 +218,14 @@ class Contrasts(NamedTuple):
     Attributes:
         values: (n_batches, …) a·Ȳ, less the bias that the contrast may have.
         variances: (n_noises, …) Σ a_i² s_i for each row s of noises.
+        spread: of one unknown scale.
+        stakes: for bets.
     """
 
     values: Array
     variances: Array
+    spread: Spread | None = None
+    stakes: Stakes | None = None
 
 
 class Pulled(NamedTuple):
@@ -241,32 +246,28 @@ def contrasts(
     question: Question, claims: Claims, pulled: Pulled, means: Array, noise: Array
 ) -> Contrasts:
     """Apply the contrasts of some claims to (n_batches, n_pulled) means and (k, n_pulled) noise."""
-    if np.isinf(question.misfit):
-        return _direct(question, claims, pulled.pairs, means, noise)
-    return _fitted(question, claims, pulled, means, noise)
+    apply = _direct if np.isinf(question.misfit) else _fitted
+    return apply(question, claims, pulled, means, noise)
 
 
 def _direct(
-    question: Question, claims: Claims, pairs: IntArray, means: Array, noise: Array
+    question: Question, claims: Claims, pulled: Pulled, means: Array, noise: Array
 ) -> Contrasts:
     """Take a = c: pairs of two arms differ, so their noises add."""
-    own, shares = question.points.take(claims.points), question.mixtures(claims)
-    n_tested = len(claims.arms)
+    own, shares = question.sides(claims)
+    of_pairs = np.zeros((question.n_pairs, len(means) + 1 + len(noise)))
+    of_pairs[:, len(means)] = 1.0  # where a pair is not pulled
+    of_pairs[pulled.pairs] = np.vstack([means, np.zeros_like(means[:1]), noise]).T
+    said, unseen, noise = np.split(of_pairs, [len(means), len(means) + 1], axis=1)
 
-    def on_pairs(rows: Array, elsewhere: float) -> Array:
-        spread = np.full((question.n_pairs, len(rows)), elsewhere)
-        spread[pairs] = rows.T
-        return spread
+    def each(matrix: Array, power: int = 1) -> tuple[Array, Array]:
+        mine, theirs = own.dot(matrix, power).T, shares.dot(matrix, power).T
+        return mine[:, :, None], theirs.reshape(len(theirs), -1, len(claims.arms))
 
-    def sides(own: Rows, shares: Rows, rows: Array) -> tuple[Array, Array]:
-        mine, theirs = own.dot(rows).T[:, :, None], shares.dot(rows).T
-        return mine, theirs.reshape(len(theirs), -1, n_tested)
-
-    mine, theirs = sides(own, shares, on_pairs(means, 0.0))
-    noises = sides(own.squared(), shares.squared(), on_pairs(noise, 0.0))
-    unseen = sides(own, shares, on_pairs(np.zeros((1, len(pairs))), 1.0))
-    usable = (unseen[0] + unseen[1])[0] + (shares.sizes == 0).reshape(-1, n_tested) == 0
-    return Contrasts(np.where(usable, mine - theirs, 0.0), np.where(usable, sum(noises), 0.0))
+    (mine, theirs), outside, noises = each(said), each(unseen), each(noise, 2)
+    usable = (outside[0] + outside[1])[0] + (shares.sizes == 0).reshape(-1, len(claims.arms)) == 0
+    variances = np.where(usable, noises[0] + noises[1], 0.0)
+    return Contrasts(np.where(usable, mine - theirs, 0.0), variances)
 
 
 def _fitted(
@@ -276,76 +277,51 @@ def _fitted(
 
     Each pulled pair keeps the share k = τ² / (s + τ²) of its own residual.
     """
-    own, shares = question.points.take(claims.points), question.mixtures(claims)
-    U, n_tested = question.basis, len(claims.arms)
-    row_of = np.arange(claims.shape[0] * n_tested) % len(shares.sizes)
+    (own, shares), U, n = question.sides(claims), question.basis, len(pulled.pairs)
+    row_of = np.arange(np.prod(claims.shape)) % len(shares.sizes)
+    place = np.full(question.n_pairs, n)
+    place[pulled.pairs] = np.arange(n)
     surprise = means - U[pulled.pairs] @ pulled.centre
     own_U, shares_U = own.dot(U), shares.dot(U)
     typical = np.sqrt(U.shape[1])  # length of a pair's features: mean squares are 1
-    sizes = typical * own.absolute(), typical * shares.absolute()
+    sizes = [typical * side.totals(np.abs(side.values)) for side in (own, shares)]
     values, variances = (np.zeros((len(rows), len(row_of))) for rows in (means, noise))
-    for deviation, cells in _groups(claims, row_of, len(pulled.pairs)):
-        fit = _Fit(U[pulled.pairs], pulled.variances, deviation)
-        k, row = cells // n_tested, row_of[cells]
-        c = own_U[k] - shares_U[row]
-        inside, outside = _on_pulled((own, k), (shares, row), pulled.pairs, question.n_pairs)
-        kept = inside * fit.kept
-        G = c - kept @ fit.U
-        a = G @ fit.P + kept
-        bias = (
-            question.misfit * (np.abs(a - inside).sum(axis=1) + outside) if question.misfit else 0
-        )
+    for deviation, cells in _groups(claims, row_of, n):
+        kept_share, P = _fit(U[pulled.pairs], pulled.variances, deviation)
+        k, row = cells // len(claims.arms), row_of[cells]
+        mine, theirs = own.take(k).on(place, n), shares.take(row).on(place, n)
+        c, inside, outside = own_U[k] - shares_U[row], (mine - theirs)[:, :n], (mine + theirs)[:, n]
+        kept = inside * kept_share
+        G = c - kept @ U[pulled.pairs]
+        a = G @ P + kept
+        stray = np.abs(a - inside).sum(axis=1) + outside
+        gap = G @ (P @ U[pulled.pairs] - np.eye(U.shape[1]))  # zero in directions that are measured
         length = np.linalg.norm(c, axis=1)
-        measured = np.linalg.norm(G @ fit.gap, axis=1) <= UNMEASURED * length
-        usable = measured & (length > SAME * (sizes[0][k] + sizes[1][row]))
-        values[:, cells] = np.where(usable, surprise @ a.T + c @ pulled.centre - bias, 0.0)
+        usable = (np.linalg.norm(gap, axis=1) <= UNMEASURED * length) & (
+            length > SAME * (sizes[0][k] + sizes[1][row])
+        )
+        found = surprise @ a.T + c @ pulled.centre - question.misfit * stray
+        values[:, cells] = np.where(usable, found, 0.0)
         variances[:, cells] = np.where(usable, noise @ (a * a).T, 0.0)
-    return Contrasts(*(each.reshape(-1, *claims.shape) for each in (values, variances)))
+    shape = (-1, *claims.shape)
+    return Contrasts(values.reshape(shape), variances.reshape(shape))
 
 
-class _Fit:
-    """Least squares on pulled pairs.
-
-    Attributes:
-        U: (n_pulled, rank) the pulled pairs' features.
-        kept: (n_pulled,) the share of its own residual that each pair keeps.
-        P: (rank, n_pulled) from means to θ.
-        gap: (rank, rank) P U − 1: zero in every direction that is measured.
-    """
-
-    def __init__(self, U: Array, variances: Array, deviation: float) -> None:
-        bounded = np.isfinite(deviation)
-        total = variances + deviation if bounded else np.ones(len(variances))
-        self.U, self.kept = U, deviation / total if bounded else total
-        left, singular, right = np.linalg.svd(U / np.sqrt(total)[:, None], full_matrices=False)
-        rank = int((singular > RANK * singular[0]).sum())
-        self.P = (right[:rank].T / singular[:rank]) @ left[:, :rank].T / np.sqrt(total)
-        self.gap = self.P @ U - np.eye(U.shape[1])
+def _fit(U: Array, variances: Array, deviation: float) -> tuple[Array, Array]:
+    """Return (n_pulled,) shares k, and (rank, n_pulled) P from means to θ."""
+    bounded = np.isfinite(deviation)
+    total = variances + deviation if bounded else np.ones(len(variances))
+    left, singular, right = np.linalg.svd(U / np.sqrt(total)[:, None], full_matrices=False)
+    rank = int((singular > RANK * singular[0]).sum())
+    P = (right[:rank].T / singular[:rank]) @ left[:, :rank].T / np.sqrt(total)
+    return deviation / total if bounded else total, P
 
 
 def _groups(claims: Claims, row_of: IntArray, n_pulled: int) -> Iterator[tuple[float, IntArray]]:
     """Yield blocks of claims that say something and have one deviation."""
     deviation = np.broadcast_to(claims.deviation, claims.shape).ravel()
     speaking = claims.shares.sizes[row_of] > 0
-    for tau in np.unique(deviation[speaking]):
+    for tau in np.unique(deviation[speaking]).tolist():
         cells = np.flatnonzero(speaking & (deviation == tau))
-        yield from (
-            (float(tau), block)
-            for block in np.array_split(cells, -(-len(cells) * n_pulled // BLOCK))
-        )
-
-
-def _on_pulled(
-    own: tuple[Rows, IntArray], shares: tuple[Rows, IntArray], pairs: IntArray, n_pairs: int
-) -> tuple[Array, Array]:
-    """Return (n_cells, n_pulled) c on pulled pairs, and (n_cells,) the sum of |c| elsewhere."""
-    place = np.full(n_pairs, len(pairs))
-    place[pairs] = np.arange(len(pairs))
-    out = np.zeros((len(own[1]), len(pairs) + 1))
-    for sign, (rows, which) in ((1.0, own), (-1.0, shares)):
-        taken = rows.take(which)
-        cell = np.repeat(np.arange(len(which)), taken.sizes)
-        column = place[taken.columns]
-        outside = column == len(pairs)
-        np.add.at(out, (cell, column), np.where(outside, np.abs(taken.values), sign * taken.values))
-    return out[:, :-1], out[:, -1]
+        for block in np.array_split(cells, -(-len(cells) * n_pulled // BLOCK)):
+            yield tau, block

@@ -8,13 +8,13 @@ be at most 1. Where nothing is measured the score is 0.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from scipy import special
 
 from surefoot.arrays import Array, IntArray
-from surefoot.certify.contrast import RANK, Contrasts, Pulled, Question, Stakes
+from surefoot.certify.contrast import RANK, Contrasts, Pulled, Question, Spread
 from surefoot.errors import InputError
 from surefoot.statistics import Outcome
 
@@ -26,27 +26,18 @@ BOLDEST = 0.8  # share of the wealth that a single batch may take, at most
 SCEPTICAL = 12.0  # batches of a contrast of zero that stakes take for seen
 
 
-class Spread(NamedTuple):
-    """One unknown scale as a phase shows it: a sum of squares and its degrees of freedom."""
-
-    squares: float
-    freedom: int
-    least: float = 0.0
-
-
 class Scores(ABC):
     """Rules by which contrasts of a phase become scores.
 
     Attributes:
-        least_batches: batches that a phase with claims needs.
-        may_share: whether pulls of different pairs may depend on each other.
+        least_batches: batches that a phase with claims needs. Only with batches may pulls of
+            different pairs depend on each other.
         guesses: whether variances are guessed before each phase; else `scales` says them.
         bets: whether claims come with stakes.
         scales: (n_pairs,) of the noise: known, or known up to a factor.
     """
 
     least_batches: ClassVar[int] = 0
-    may_share: ClassVar[bool] = False
     guesses: ClassVar[bool] = False
     bets: ClassVar[bool] = False
 
@@ -64,18 +55,14 @@ class Scores(ABC):
         return None
 
     @abstractmethod
-    def scores(
-        self, said: Contrasts, shift: float, spread: Spread | None, stakes: Stakes | None
-    ) -> Array:
+    def scores(self, said: Contrasts, shift: float) -> Array:
         """Return (n_own, n_tested) scores of the contrasts with `shift` added to each."""
 
 
 class ScaleScores(Scores):
     """Normal or sub-Gaussian noise of known scales: contrasts in standard deviations."""
 
-    def scores(
-        self, said: Contrasts, shift: float, spread: Spread | None, stakes: Stakes | None
-    ) -> Array:
+    def scores(self, said: Contrasts, shift: float) -> Array:
         return _ratio(said.values[0] + shift, np.sqrt(said.variances[0]))
 
 
@@ -90,38 +77,34 @@ class EqualScores(Scores):
         if question.misfit:  # residuals would contain the misfit
             return Spread(squares, freedom)
         weights, rows = np.sqrt(counts) / scales, question.basis[pairs]
-        means = outcome.sums[pairs] / counts - rows @ pulled.centre
-        design = rows * weights[:, None]
-        left, singular, _ = np.linalg.svd(design, full_matrices=False)
+        means = weights * (outcome.sums[pairs] / counts - rows @ pulled.centre)
+        left, singular, _ = np.linalg.svd(rows * weights[:, None], full_matrices=False)
         left = left[:, singular > RANK * singular[0]]
-        residual = weights * means - left @ (left.T @ (weights * means))
+        residual = means - left @ (left.T @ means)
         size = float((outcome.sums[pairs] ** 2 / (counts * scales**2)).sum())
         freedom += len(pairs) - left.shape[1]
         return Spread(squares + float(residual @ residual), freedom, SILENT**2 * size + 1e-300)
 
-    def scores(
-        self, said: Contrasts, shift: float, spread: Spread | None, stakes: Stakes | None
-    ) -> Array:
-        assert spread is not None
+    def scores(self, said: Contrasts, shift: float) -> Array:
+        assert said.spread is not None
+        squares, freedom, least = said.spread
         values, errors = said.values[0] + shift, np.sqrt(said.variances[0])
         # a floor may lower what speaks for the challenger, never raise what speaks against it
-        seen = np.where(values > 0, max(spread.squares, spread.least), spread.squares)
-        sigma = np.sqrt(seen / max(spread.freedom, 1)) * (spread.freedom > 0)
-        scores = normal_scores(_ratio(values, sigma * errors), spread.freedom)
+        seen = np.where(values > 0, max(squares, least), squares)
+        sigma = np.sqrt(seen / max(freedom, 1)) * (freedom > 0)
+        scores = normal_scores(_ratio(values, sigma * errors), freedom)
         return np.where((sigma == 0) & (values < 0) & (errors > 0), LOWEST, scores)
 
 
 class BatchScores(Scores):
     """Normal noise of any scales, streams shared or not: Student's t over batches."""
 
-    least_batches, may_share, guesses = 2, True, True
+    least_batches, guesses = 2, True
 
     def means(self, outcome: Outcome, pairs: IntArray, shared: bool) -> Array:
         return batch_means(outcome, pairs) if shared else spread_means(outcome, pairs)
 
-    def scores(
-        self, said: Contrasts, shift: float, spread: Spread | None, stakes: Stakes | None
-    ) -> Array:
+    def scores(self, said: Contrasts, shift: float) -> Array:
         return student_scores(said.values, shift)
 
 
@@ -132,20 +115,18 @@ class WealthScores(Scores):
     batches before, the game is not in the gambler's favour: Ville's inequality bounds the wealth.
     """
 
-    least_batches, may_share, guesses, bets = 1, True, False, True
+    least_batches, bets = 1, True
 
     def means(self, outcome: Outcome, pairs: IntArray, shared: bool) -> Array:
         return batch_means(outcome, pairs)
 
-    def scores(
-        self, said: Contrasts, shift: float, spread: Spread | None, stakes: Stakes | None
-    ) -> Array:
+    def scores(self, said: Contrasts, shift: float) -> Array:
+        values, stakes, number = said.values, said.stakes, np.arange(len(said.values))
         assert stakes is not None
-        values, number = said.values, np.arange(len(said.values))[:, None, None]
         before = np.cumsum(values, axis=0) - values
         noise, doubt = np.maximum(stakes.variances, 1e-300), stakes.doubts**2
         mean = noise * stakes.means + doubt * before
-        mean = mean / (noise + doubt * (number + SCEPTICAL)) + stakes.aim
+        mean = mean / (noise + doubt * (number[:, None, None] + SCEPTICAL)) + stakes.aim
         loss = 2 * float(self.scales.max())  # how far below zero a contrast can be
         stake = np.clip(mean / (noise + mean**2), 0.0, BOLDEST / loss)
         gained = np.log1p(stake * (values + shift)).sum(axis=0)
@@ -170,9 +151,9 @@ def spread_means(outcome: Outcome, pairs: IntArray) -> Array:
     columns carry all pulls, and the rows are as independent as pulls are, whatever the σ_i.
     """
     means, counts = batch_means(outcome, pairs), outcome.counts[pairs]
-    within, centre = means.mean(axis=0), outcome.sums[pairs] / counts
     full = len(means) * (counts // len(means)) / counts
-    return np.asarray(centre + np.sqrt(full) * (means - within))
+    centre = outcome.sums[pairs] / counts
+    return np.asarray(centre + np.sqrt(full) * (means - means.mean(axis=0)))
 
 
 def student_scores(values: Array, shift: float) -> Array:
@@ -184,9 +165,8 @@ def student_scores(values: Array, shift: float) -> Array:
     """
     m, centre, spread = len(values), values.mean(axis=0) + shift, values.std(axis=0, ddof=1)
     usable = spread > ROUNDING * np.abs(values).max(axis=0)
-    t = np.divide(np.sqrt(m) * centre, spread, out=np.zeros_like(centre), where=usable)
-    measured = values.any(axis=0)
-    return np.where(usable | (centre >= 0) | ~measured, normal_scores(t, m - 1), LOWEST)
+    scores = normal_scores(_ratio(np.sqrt(m) * centre, np.where(usable, spread, 0.0)), m - 1)
+    return np.where(usable | (centre >= 0) | ~values.any(axis=0), scores, LOWEST)
 
 
 def normal_scores(t: Array, freedom: Array | float) -> Array:
@@ -198,27 +178,3 @@ def normal_scores(t: Array, freedom: Array | float) -> Array:
 def _ratio(values: Array, errors: Array) -> Array:
     """Divide; 0 where there is no error, so nothing is measured."""
     return np.divide(values, errors, out=np.zeros_like(values), where=errors > 0)
-
-
-def student_widths(counts: IntArray, squares: Array, alpha: float, kappa: float = 0.1) -> Array:
-    """Return (n_pairs,) half-widths about each pair's mean that hold for all its n at once.
-
-    Let rewards of a pair be independent N(μ, σ²), d = Ȳ − μ and S their squares about Ȳ. Then
-    M_n = √(κ/(n + κ)) ((S + n d²) / (S + n d² κ/(n + κ)))^{n/2} is the likelihood ratio of what
-    deviations from μ show up to their scale: effects d/σ ~ N(0, 1/κ) against none. It is a
-    martingale from M₁ = 1, so by Ville's inequality M_n < 1/α for all n with probability 1 − α, and
-    M_n < 1/α solved for |d| is the half-width: two-sided, with no σ. Neither the choice of pulls
-    nor their end matters, as the event is of the pair's own sequence of rewards.
-
-    Args:
-        counts: (n_pairs,) pulls of each pair; too few give ∞.
-        squares: (n_pairs,) squared deviations from the mean of all these pulls.
-        alpha: probability that the half-widths of a pair fail at any n.
-        kappa: pulls that the guess of no effect is worth.
-    """
-    n = np.maximum(counts, 1)
-    growth = (np.log1p(n / kappa) - 2 * np.log(alpha)) / n
-    bracket = 1 - np.exp(growth) * kappa / (n + kappa)
-    square, finite = np.full(len(n), np.inf), bracket > 0
-    np.divide(np.expm1(growth) * squares, n * bracket, out=square, where=finite)
-    return np.asarray(np.sqrt(square))

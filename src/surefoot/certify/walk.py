@@ -8,6 +8,8 @@ kept with each score eased by it, in favour of one challenger at a time.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,25 @@ from surefoot.certify.boundary import Boundary
 from surefoot.certify.contrast import Claims
 
 PLAIN, EASED = 0, -1  # kinds of sums; one and the same without a tolerance
+
+
+class Challenge(NamedTuple):
+    """What one challenger has shown, (n_kinds, n_arms, n_points) each.
+
+    Attributes:
+        exact: sums of √w T.
+        sums: the same, lowered.
+        unsettled: points that are not settled.
+    """
+
+    exact: Array
+    sums: Array
+    unsettled: NDArray[np.bool_]
+
+    def least(self, kind: int, settling: bool) -> Array:
+        """Return (n_arms,) the least sum, over the unsettled points if points are settled."""
+        sums = np.where(self.unsettled[kind], self.sums[kind], np.inf)
+        return np.asarray((sums if settling else self.sums[kind]).min(axis=1))
 
 
 class Walks:
@@ -34,9 +55,7 @@ class Walks:
         self.places, self.starts = np.full((2, n_arms), -1)
         self.survivors = np.ones(n_arms, dtype=bool)
         self.near: dict[int, NDArray[np.bool_]] = {}
-        self._exact: dict[int, Array] = {}  # (n_kinds, n_arms, n_points) sums of √w T
-        self._sums: dict[int, Array] = {}  # the same, lowered
-        self._open: dict[int, NDArray[np.bool_]] = {}  # what is not settled
+        self._challenges: dict[int, Challenge] = {}
         self._strength: dict[int | None, Array] = {None: np.full(n_arms, -np.inf)}
 
     def add(self, claims: Claims, scores: Array, caps: Array | None) -> None:
@@ -46,16 +65,12 @@ class Walks:
             caps: limits of the sums so far, of the same shape; NaN for none. They only lower.
         """
         ell, arms = claims.challenger, claims.arms
-        if ell not in self._exact:
-            shape = (self.n_kinds, len(self.places), int(np.diff(self.offsets)[ell]))
-            self._exact[ell], self._sums[ell] = np.zeros(shape), np.zeros(shape)
-            self._open[ell] = np.ones(shape, dtype=bool)
+        held = self._challenges[ell] = self._challenge(ell)
         cells = np.ix_(np.arange(self.n_kinds), arms, claims.points - self.offsets[ell])
         root = self.boundary.root(self.places[arms], claims.clocks)
-        exact = self._exact[ell][cells] + (root * scores).transpose(0, 2, 1)
+        exact = held.exact[cells] + (root * scores).transpose(0, 2, 1)
         limits = np.array(np.nan) if caps is None else caps.transpose(0, 2, 1)
-        self._exact[ell][cells] = exact
-        self._sums[ell][cells] = np.where(limits < exact, limits, exact)
+        held.exact[cells], held.sums[cells] = exact, np.where(limits < exact, limits, exact)
         self.starts[arms] = np.where(self.places[arms] < 0, claims.clocks, self.starts[arms])
         self.places[arms] = claims.clocks
 
@@ -64,14 +79,14 @@ class Walks:
         self._raise(None, self.walk(settling=False))
         self.survivors &= ~(self.walk() >= self.levels)
         if self.n_kinds > 1:
-            for ell in self._sums:
+            for ell in self._challenges:
                 near = self.near.setdefault(ell, np.zeros(len(self.places), dtype=bool))
                 near |= self.walk(eased=ell) >= self.levels
                 self._raise(ell, self.walk(eased=ell, settling=False))
         for kind in range(self.n_kinds):
-            for ell in self._sums:
+            for ell, challenge in self._challenges.items():
                 reached = self.held(ell, kind) >= self.levels[:, None]
-                self._open[ell][kind] &= ~reached | reached.all(axis=1, keepdims=True)
+                challenge.unsettled[kind] &= ~reached | reached.all(axis=1, keepdims=True)
 
     @property
     def levels(self) -> Array:
@@ -82,41 +97,38 @@ class Walks:
     def walk(self, eased: int | None = None, settling: bool = True) -> Array:
         """Return (n_arms,) W(x), with the tolerance in favour of one challenger if it is named."""
         total = np.zeros(len(self.places))
-        for ell in self._sums:
-            total += self._least(ell, EASED if ell == eased else PLAIN, settling)
+        for ell, challenge in self._challenges.items():
+            total += challenge.least(EASED if ell == eased else PLAIN, settling)
         return total
 
     def held(self, ell: int, kind: int = PLAIN) -> Array:
         """Return (n_arms, n_points) the walk as a challenger's points see it, ∞ if settled."""
-        if ell not in self._sums:
-            points = int(np.diff(self.offsets)[ell])
-            return np.repeat(self.walk()[:, None], points, axis=1)
-        others = self.walk() - self._least(ell, PLAIN, True)
-        return np.where(self._open[ell][kind], others[:, None] + self._sums[ell][kind], np.inf)
+        challenge = self._challenge(ell)
+        others = self.walk() - challenge.least(PLAIN, True)
+        sums = others[:, None] + challenge.sums[kind]
+        return np.where(challenge.unsettled[kind], sums, np.inf)
 
-    def weakest(self, leader: int, arms: IntArray) -> dict[int, float]:
-        """Return the weakest evidence that these arms are no better than the leader.
+    def weakest(self, leader: int, arms: NDArray[np.bool_]) -> list[tuple[float, int]]:
+        """Return the weakest strength that shows some arms no better than the leader.
 
-        That is one strength for each group of starts, unless an earlier group has a weaker one:
-        the same strength has the larger p-value there.
+        That is one for each group of starts, unless an earlier group has a weaker one: the same
+        strength has the larger p-value there.
         """
-        plain, found = self._strength[None], dict[int, float]()
+        plain, found = self._strength[None], list[tuple[float, int]]()
         strengths = np.maximum(plain, self._strength.get(leader, plain))[arms]
         groups = self.boundary.groups(np.maximum(self.starts[arms], 0))
         for group in np.unique(groups).tolist():
             strength = float(strengths[groups == group].min())
-            if all(strength < earlier for earlier in found.values()):
-                found[group] = strength
+            if all(strength < earlier for earlier, _ in found):
+                found.append((strength, group))
         return found
+
+    def _challenge(self, ell: int) -> Challenge:
+        shape = self.n_kinds, len(self.places), int(np.diff(self.offsets)[ell])
+        none_yet = Challenge(np.zeros(shape), np.zeros(shape), np.ones(shape, dtype=bool))
+        return self._challenges.get(ell, none_yet)
 
     def _raise(self, ell: int | None, walk: Array) -> None:
         begun = np.flatnonzero(self.places >= 0)
         now = self._strength.setdefault(ell, self._strength[None].copy())
         now[begun] = np.maximum(now[begun], self.boundary.strength(self.places[begun], walk[begun]))
-
-    def _least(self, ell: int, kind: int, settling: bool) -> Array:
-        """(n_arms,) the least sum over the points of a challenger that are open."""
-        sums = self._sums[ell][kind]
-        if settling:
-            sums = np.where(self._open[ell][kind], sums, np.inf)
-        return np.asarray(sums.min(axis=1))

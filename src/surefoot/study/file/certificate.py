@@ -105,7 +105,7 @@ def _proved(
         reason=StopReason.IDENTIFIED if alone else StopReason.WITHIN_TOLERANCE,
         survivors=kernel.survivors.copy(),
         history=[],
-        attained_confidence=kernel.confidence_later(arm),
+        attained_confidence=kernel.confidence(arm),
     )
     return check.chain, tally.result(verdict)
 

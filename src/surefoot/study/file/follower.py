@@ -142,7 +142,7 @@ class Follower:
             reason=self._proved(reason, arm),
             survivors=history[-1].survivors if history else np.ones(problem.n_arms, dtype=bool),
             history=list(history),
-            attained_confidence=self.kernel.confidence_later(arm) if self.kernel else confidence,
+            attained_confidence=self.kernel.confidence(arm) if self.kernel else confidence,
             skewness=note.skewness if note else None,
         )
         result = self._tally.result(verdict)
