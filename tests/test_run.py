@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.waiting import PATIENCE
+
 RUN = ("run", "study.toml", "--quiet", "--processes", "2")
 STUDY = """
 delta = 0.05
@@ -42,7 +44,7 @@ def surefoot(folder: Path, *arguments: str, **environment: str) -> subprocess.Co
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 

@@ -196,7 +196,7 @@ def test_the_commands_of_the_guide_work_as_written(tmp_path: Path) -> None:
         )
         started.append(typed([*worker, "--host", "127.0.0.1", "--no-dashboard"], here))
         driver = typed(run, here)
-        output, errors = driver.communicate(timeout=100)
+        output, errors = driver.communicate(timeout=PATIENCE)
         assert driver.returncode == 0, errors
         assert "has the best worst case" in output
     finally:

@@ -10,10 +10,12 @@ import threading
 import pytest
 
 from surefoot.system.interrupts import EXIT_CODE, SENTENCE, deferred
+from tests.waiting import PATIENCE
 
 PRELUDE = """
 import os, signal, sys, time
 from surefoot.system import interrupts
+interrupts.PATIENCE = interrupts.LIMIT = 200  # no machine is as busy as that
 interrupts.end_this_process()
 """
 
@@ -23,7 +25,7 @@ def run(program: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", PRELUDE + program],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -78,6 +80,7 @@ def interrupted_at(step):
             os.kill(os.getpid(), signal.SIGINT)
         return trace
 
+    interrupts.LIMIT = 200
     sys.settrace(trace)
     interrupts.end_this_process()
     sys.settrace(None)
@@ -105,7 +108,7 @@ def test_no_line_of_the_arrangement_loses_an_interrupt() -> None:
         [sys.executable, "-c", "import os, signal\n" + EVERY_LINE],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=PATIENCE,
         check=False,
     )
     assert ended.returncode == 0
@@ -132,7 +135,8 @@ def test_last_words_are_said_unless_they_fail_or_take_too_long() -> None:
     program = "with interrupts.last_words({}):\n    signal.raise_signal(signal.SIGINT)\n"
     assert run(program.format("lambda: 'farewell'")).stderr == "surefoot: farewell\n"
     assert run(program.format("lambda: 1 / 0")).stderr == f"surefoot: {SENTENCE}\n"
-    assert run(program.format("lambda: time.sleep(60)")).stderr == f"surefoot: {SENTENCE}\n"
+    program = "interrupts.PATIENCE = 0.1\n" + program
+    assert run(program.format("lambda: time.sleep(86400)")).stderr == f"surefoot: {SENTENCE}\n"
 
 
 def test_an_import_that_is_under_way_does_not_matter() -> None:

@@ -107,19 +107,6 @@ def test_a_configuration_names_only_what_differs() -> None:
     assert tuned.tuning == Tuning(growth=1.3)
 
 
-def test_a_tuning_changes_the_run() -> None:
-    problem, theta = random_robust(5, 4, 3)
-
-    def samples(tuning: Tuning) -> int:
-        simulator = sf.LinearSimulator(problem, theta, seed=1)
-        noise = sf.Gaussian(1.0)
-        return sf.identify(
-            problem, simulator, Prime(tuning=tuning), delta=0.05, noise=noise, misfit=0
-        ).samples
-
-    assert samples(Tuning(unit_per_dimension=40)) > samples(Tuning())
-
-
 @pytest.fixture
 def retuned(monkeypatch: pytest.MonkeyPatch) -> None:
     """A later version, whose defaults plan differently."""

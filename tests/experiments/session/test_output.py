@@ -10,6 +10,7 @@ import pytest
 from surefoot.errors import InputError
 from surefoot.experiments.session import Folder, markdown_table, short
 from surefoot.system.interrupts import SENTENCE
+from tests.waiting import PATIENCE
 
 
 def test_files_appear_together_when_all_are_written(tmp_path: Path) -> None:
@@ -40,14 +41,19 @@ def test_an_interrupt_in_the_middle_leaves_what_was_there_before(tmp_path: Path)
         "import signal\n"
         "from pathlib import Path\n"
         "from surefoot.experiments.session import Folder\n"
-        "from surefoot.system.interrupts import end_this_process\n"
-        "end_this_process()\n"
+        "from surefoot.system import interrupts\n"
+        "interrupts.PATIENCE = interrupts.LIMIT = 200\n"
+        "interrupts.end_this_process()\n"
         f"with Folder(Path({str(tmp_path)!r})).staged() as stage:\n"
         "    (stage / 'a.txt').write_text('new')\n"
         "    signal.raise_signal(signal.SIGINT)\n"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert (ended.returncode, ended.stderr) == (130, f"surefoot: {SENTENCE}\n")
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]

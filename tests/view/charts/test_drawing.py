@@ -111,7 +111,7 @@ def test_a_browser_without_a_network_draws_it(tmp_path):
     with launched() as browser, Watched(browser, f"file://{tmp_path}") as watched:
         for name in ("cell", "page"):
             watched.page.goto(f"file://{tmp_path}/{name}.html")
-            watched.page.wait_for_selector(".vega-embed canvas, .vega-embed svg", timeout=30_000)
+            watched.page.wait_for_selector(".vega-embed canvas, .vega-embed svg", timeout=120_000)
         assert not watched.trouble
 
 

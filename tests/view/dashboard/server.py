@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.waiting import PATIENCE
+
 COMMAND = [sys.executable, "-c", "from surefoot.cli import main; main()", "dashboard"]
 
 
@@ -44,7 +46,7 @@ class Server:
         """Connections that begin a request and never end it."""
         opened = []
         for _ in range(count):
-            connection = socket.create_connection(self.place, timeout=10)
+            connection = socket.create_connection(self.place, timeout=PATIENCE)
             connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
             opened.append(connection)
         return opened
@@ -72,4 +74,4 @@ def server(folder: Path, *arguments: object, token: str | None = None) -> Iterat
             yield Server(line.split()[0], messages, process)
         finally:
             process.terminate()
-            process.wait(timeout=20)
+            process.wait(timeout=PATIENCE)

@@ -17,6 +17,7 @@ from surefoot.view.dashboard import make_app
 from tests.view.charts.results import EVIL
 from tests.view.dashboard.server import server
 from tests.view.dashboard.studies import create, finished_study, linear, paused_study, request
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -142,14 +143,14 @@ def test_the_command_names_a_file_that_is_not_there(tmp_path, capsys):
 
 def test_there_is_a_token_unless_it_is_left_out_by_choice(tmp_path, study):
     with server(tmp_path, study) as shown:
-        assert httpx.get(f"{shown.address}/").status_code == 401
-        with httpx.Client(follow_redirects=True) as reader:
+        assert httpx.get(f"{shown.address}/", timeout=PATIENCE).status_code == 401
+        with httpx.Client(follow_redirects=True, timeout=PATIENCE) as reader:
             answer = reader.get(shown.link)
             assert (answer.status_code, str(answer.url)) == (200, f"{shown.address}/")
             assert reader.get(f"{shown.address}/study/1").status_code == 200
     with server(tmp_path, study, "--no-token") as shown:
         assert "token" not in shown.link
-        assert httpx.get(shown.link).status_code == 200
+        assert httpx.get(shown.link, timeout=PATIENCE).status_code == 200
 
 
 def test_a_thousand_half_sent_requests_keep_nobody_out_and_fill_no_log(tmp_path, study):
@@ -157,7 +158,7 @@ def test_a_thousand_half_sent_requests_keep_nobody_out_and_fill_no_log(tmp_path,
         pending = shown.half_sent(1000)
         try:
             for _ in range(3):
-                assert httpx.get(f"{shown.address}/", timeout=20).status_code == 200
+                assert httpx.get(f"{shown.address}/", timeout=PATIENCE).status_code == 200
         finally:
             for connection in pending:
                 connection.close()
@@ -168,7 +169,7 @@ def test_a_thousand_half_sent_requests_keep_nobody_out_and_fill_no_log(tmp_path,
             while connection.recv(1000):
                 pass
             connection.close()
-        assert httpx.get(f"{shown.address}/").status_code == 200
+        assert httpx.get(f"{shown.address}/", timeout=PATIENCE).status_code == 200
         assert 0 < shown.messages.read_text().count("Invalid HTTP request") < 10
 
 
@@ -176,9 +177,9 @@ def test_while_it_is_open_a_study_that_ends_leaves_all_of_it_in_its_one_file(tmp
     path, copy = tmp_path / "study.db", tmp_path / "copy.db"
     with create(path) as study, server(tmp_path, path, "--no-token") as shown:
         page = f"{shown.address}/study/1"
-        assert httpx.get(page, timeout=60).status_code == 200
+        assert httpx.get(page, timeout=PATIENCE).status_code == 200
         study.tell_many([(pull.id, linear(pull)) for pull in study.ask()])
-        assert httpx.get(page, timeout=60).status_code == 200
+        assert httpx.get(page, timeout=PATIENCE).status_code == 200
         study.run(linear, "serial")
         told = study.told
         study.close()

@@ -10,6 +10,7 @@ import pytest
 from surefoot.view.dashboard import make_app, shown
 from surefoot.view.dashboard.connections import Lane
 from tests.view.dashboard.studies import create
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -21,11 +22,12 @@ def two_studies(tmp_path):
 
 def test_forty_five_requests_for_a_study_that_hangs(two_studies, monkeypatch):
     gate = threading.Event()
+    limits = iter([PATIENCE] * 3 + [0.5] * 3)  # of the good study and of the bad one
     read = shown.Watch.snapshot
     monkeypatch.setattr(
-        shown.Watch, "snapshot", lambda w: (w.path.stem == "bad" and gate.wait(60)) or read(w)
+        shown.Watch, "snapshot", lambda w: (w.path.stem == "bad" and gate.wait(PATIENCE)) or read(w)
     )
-    monkeypatch.setattr(shown, "Lane", lambda *limit: Lane(0.5))
+    monkeypatch.setattr(shown, "Lane", lambda *_: Lane(next(limits)))
     app = make_app(two_studies)
 
     async def visit():
@@ -39,7 +41,7 @@ def test_forty_five_requests_for_a_study_that_hangs(two_studies, monkeypatch):
             assert "Reading this file takes too long" in studies
 
     try:
-        asyncio.run(asyncio.wait_for(visit(), 20))
+        asyncio.run(asyncio.wait_for(visit(), PATIENCE))
     finally:
         gate.set()
 
