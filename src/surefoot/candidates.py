@@ -16,6 +16,7 @@ from surefoot.errors import InputError
 from surefoot.problem.coding import number_from_text
 from surefoot.problem.problem import RobustProblem
 from surefoot.problem.tables import read_fields
+from surefoot.study.pull import refuse_reserved
 from surefoot.study.toml.space import Arms, Perturbations, build_problem
 
 Direction = Literal["minimize", "maximize"]
@@ -143,6 +144,7 @@ def _refuse_useless(arms: list[dict[str, Any]], top: int) -> None:
             f"top={top} of this search leaves {len(arms)} candidates: there must be two or more "
             "complete trials with different parameters to choose among"
         )
+    refuse_reserved(name for name in arms[0] if name != "name")
     for arm in arms:
         if arm.keys() != arms[0].keys():
             differ = sorted(arm.keys() ^ arms[0].keys())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
+
 
 class InputError(ValueError):
     """The caller's input cannot be used; the message says how to mend it. Nothing was changed."""
@@ -34,3 +37,14 @@ class StudyPaused(RuntimeError):
 
 class StudyInterrupted(KeyboardInterrupt):
     """The run was stopped by the user; the study is in order and can be resumed."""
+
+
+def said_in_a_line(error: BaseException) -> str:
+    """Return an error of somebody else's code in a line: what it is, and where it was raised."""
+    said = " ".join("".join(traceback.format_exception_only(error)[-1:]).split())[:200]
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{said} ({Path(error.filename).name}, line {error.lineno})"
+    frames = traceback.extract_tb(error.__traceback__)
+    return (
+        f"{said} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else said
+    )

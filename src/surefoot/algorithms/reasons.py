@@ -57,6 +57,12 @@ class StopReason(Enum):
         "one pull of each pair, and no certificate; a new study, in another file, with "
         'on_identical = "accept" goes on all the same.'
     )
+    SIMULATOR_CHANGED = (
+        "The simulator was changed while the study went on, so its rewards may be those of two "
+        "simulators, and the answer is not certified. `surefoot status` says what changed. If "
+        "rewards mean the same as before, accept it and say why: study.accept_change(reason), or "
+        "the option accept-change of `surefoot run`; else start a new study."
+    )
     NOT_VERIFIED = (
         "The file does not prove the answer noted in it, so it is no certificate: "
         "`surefoot verify` says what was changed; go back to a copy that nobody has changed."
@@ -108,5 +114,6 @@ class StopReason(Enum):
             StopReason.NOISE_TOO_LARGE,
             StopReason.NO_SURVIVOR,
             StopReason.IDENTICAL_REPLICATES,
+            StopReason.SIMULATOR_CHANGED,
             StopReason.NOT_VERIFIED,
         )

@@ -29,6 +29,14 @@ def command(
         int | None,
         typer.Option(min=0, help="Tries again of a failed pull before the study pauses."),
     ] = None,
+    accept_change: Annotated[
+        str | None,
+        typer.Option(
+            help="Why rewards of the changed simulator mean the same as before.",
+            metavar="REASON",
+            show_default=False,
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Create the study or go on with it, until the answer is certain."""
@@ -54,6 +62,7 @@ def command(
                 max_in_flight=wanted.max_in_flight,
                 retries=wanted.retries if retries is None else retries,
                 progress=NoProgress() if quiet else progress_for(sys.stderr),
+                accept_change=accept_change,
             )
         except StudyPaused as pause:
             print(f"surefoot: the study is paused: {printable(pause)}{on}", file=sys.stderr)
@@ -65,7 +74,12 @@ def command(
             )
             os._exit(INTERRUPTED)  # a thread that still simulates must not keep a terminal waiting
         print(printable(result))
-        if ended and result.samples == before:
+        if result.reason is StopReason.SIMULATOR_CHANGED:
+            print(
+                f'surefoot: `surefoot run {study} --accept-change "why"` accepts the change',
+                file=sys.stderr,
+            )
+        elif ended and result.samples == before and accept_change is None:
             print(
                 f"surefoot: {config.file} had ended before: no pull was made now. For a new study "
                 f'write another file into {study}, such as file = "{config.file.stem}-2.db"',

@@ -66,10 +66,14 @@ def _print(reader: StudyReader, status: Status) -> None:
         )
         table.add_row("left", f"about {round(status.expected_left, -1):,.0f} pulls{hours}")
     table.add_row("answer", status.sentence or "none yet")
-    for warning in filter(None, (status.near_tie, status.edge)):
+    for warning in filter(None, (*status.changes, status.near_tie, status.edge)):
         table.add_row("mind", warning)
     if status.reason and not status.certified:
         table.add_row("why", status.reason)
+    if reader.simulators.pending:
+        file = (reader.configuration or {}).get("file")
+        how = f'`surefoot run {file} --accept-change "why"`' if file else "study.accept_change(why)"
+        table.add_row("accept", f"{how}, if rewards mean the same as before")
     if status.message and status.state == "paused":
         table.add_row("message", status.message)
     print_table(table)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.arrays import Array
-from surefoot.errors import InputError
+from surefoot.errors import InputError, said_in_a_line
 
 Function = Callable[[Array], Array]
 
@@ -134,7 +134,13 @@ class Custom(FeatureMap):
         self._function = function
 
     def image(self, parameters: Array) -> Array:
-        return self._function(parameters)
+        try:
+            return self._function(parameters)
+        except Exception as error:
+            raise InputError(
+                f"the features function failed on {parameters.shape[0]} pairs of "
+                f"{parameters.shape[1]} parameters: {said_in_a_line(error)}"
+            ) from error
 
     def names(self, parameters: list[str], n_features: int) -> list[str]:
         return _numbered(n_features)

@@ -27,8 +27,12 @@ def read_fields(path: Path) -> tuple[list[str], list[list[str]]]:
 
     A table that is not rectangular is refused: a field too many or too few shifts the others.
     """
-    if not path.is_file():
-        raise InputError(f"there is no file {str(path)!r}: give the path of a CSV table")
+    try:
+        there = path.is_file()
+    except OSError:  # a name that is too long, for example
+        there = False
+    if not there:
+        raise InputError(f"there is no file {str(path)!r:.200}: give the path of a CSV table")
     header: list[str] = []
     rows: list[list[str]] = []
     try:

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from surefoot.errors import InputError
+from surefoot.errors import InputError, said_in_a_line
 
 LARGEST_REWARD = 1e150  # squares of more, summed, are beyond what a float can hold
 
@@ -102,6 +102,10 @@ def imported(reference: str, folder: Path, what: str) -> Any:
         raise InputError(
             f"the {what}'s module {module!r} cannot be imported ({error}): is it in {place}?"
         ) from None
+    except Exception as error:
+        raise InputError(
+            f"the {what}'s module {module!r} cannot be imported: {said_in_a_line(error)}"
+        ) from error
     for part in name.split("."):
         if not hasattr(found, part):
             close = get_close_matches(part, vars(found), 1)

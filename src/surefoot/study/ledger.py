@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from surefoot.algorithms import Algorithm, Result
-from surefoot.errors import InputError
+from surefoot.errors import InputError, SurefootWarning
 from surefoot.study.before.forecast import expected_left, is_near_tie, left_now
 from surefoot.study.file.description import Description, versions_here
 from surefoot.study.file.notes import Note, Standing, State
+from surefoot.study.file.provenance import Source
 from surefoot.study.file.storage import Running, StoredPhase, WriteStorage
 from surefoot.study.phase import OpenPhase
 from surefoot.study.pull import Pull, PullFactory, Report
@@ -45,6 +47,7 @@ class Ledger:
             standing.state,
             standing.message,
         )
+        self._simulators = storage.simulators()
         self._load(Description.from_entries(entries).going_on_with(algorithm))
         self._say_what_changed(entries)
 
@@ -66,7 +69,8 @@ class Ledger:
 
     @property
     def result(self) -> Result:
-        return self._run.result
+        """The answer after the last complete phase; not certified while a change is pending."""
+        return self._simulators.judge(self._run.result)
 
     @property
     def asked(self) -> int:
@@ -124,20 +128,61 @@ class Ledger:
             if self._phase:
                 self._phase = OpenPhase(self._phase.stored)
 
-    def record(self, reports: Iterable[Report], final_failure: int | None = None) -> None:
+    def record(
+        self,
+        reports: Iterable[Report],
+        final_failure: int | None = None,
+        simulator: int | None = None,
+    ) -> None:
         """Store what came of pulls; a reward that is there already stays.
 
         Args:
+            simulator: the number that `use` gave to what gave the rewards.
             final_failure: a pull that will not be tried again, so that the study pauses.
         """
         with self.mutex:
             new = [report for report in reports if self.needs(report.id)]
             if new and self._phase:
-                self.storage.record(new, final_failure)
+                self.storage.record(new, final_failure, simulator)
+                self._simulators = self.storage.simulators()
                 for report in new:
                     if report.reward is not None:
                         self._phase.set_reward(report.id, report.reward)
                 self._advance()
+
+    def use(self, source: Source) -> int:
+        """Return the number of the simulator that is used from now on; say so if it is another."""
+        with self.mutex:
+            before, known = self._simulators.first, self._simulators.known(source)
+            if known is None:
+                self.storage.add_simulator(source, self.told)
+                self._simulators = self.storage.simulators()
+                known = self._simulators[-1]
+            if before is not None and known is not before and known.accepted is None:
+                warnings.warn(
+                    f"the simulator is not the one that gave the first of {self.told} rewards: "
+                    f"{'; '.join(source.differences(before.source))}. What it gives is marked, and "
+                    "the answer is not certified until the change is accepted with a reason",
+                    SurefootWarning,
+                    stacklevel=3,
+                )
+            return known.number
+
+    def accept_change(self, reason: str) -> None:
+        """Store why all changes of the simulator up to now make no difference to rewards."""
+        with self.mutex:
+            first = self._simulators.first
+            pending = [one for one in self._simulators if one is not first and not one.accepted]
+            if not reason.strip() or first is None or not pending:
+                raise InputError(
+                    "there is no change of the simulator to be accepted"
+                    if reason.strip()
+                    else "a change is accepted with a reason: say why rewards mean the same"
+                )
+            self.storage.accept_simulators([one.number for one in pending], reason.strip())
+            self._simulators = self.storage.simulators()
+            if self.state == "finished":
+                self._set_state("finished", self.result.sentence)
 
     def record_losses(self, numbers: Iterable[int], error: str) -> None:
         """Count pulls whose worker died."""
@@ -204,6 +249,14 @@ class Ledger:
             self._set_state("running", None)
             self._load(description)
 
+    def keep(self, configuration: dict[str, Any]) -> None:
+        """Store the configuration that the study goes on with, unless it is the one stored."""
+        with self.mutex:
+            if configuration != self.storage.entries("configuration").get("configuration"):
+                text = f"goes on with another configuration after {self.told} rewards"
+                self.storage.log(text, configuration=configuration)
+                self.command = Standing.from_entries(self.storage.entries()).how_to_go_on
+
     def snapshot(
         self, in_flight: int, pulls_per_second: float | None, trouble: str | None
     ) -> Snapshot:
@@ -253,7 +306,7 @@ class Ledger:
                 self._run.take(self._phase.stored)
             assert self._run.ending is not None
             self._expected_left = expected_left(self._run.algorithm)
-            note = Note.of(self.result).with_forecast(self._expected_left).to_json()
+            note = Note.of(self._run.result).with_forecast(self._expected_left).to_json()
             self.storage.finish_phase(self._phase.stored.index, note, self._run.ending)
             self._phase = self._plan()
 
@@ -275,11 +328,11 @@ class Ledger:
     def _finish(self) -> None:
         if self.state != "finished":
             self._expected_left = 0.0
-            note = Note.of(self.result)
+            note = Note.of(self._run.result)
             if self._run.history:
                 note = self._note_phase(note.with_forecast(0.0))
             self.storage.set_entries(result=note.to_dict())
-            self._set_state("finished", note.sentence)
+            self._set_state("finished", self.result.sentence)
 
     def _noted(self) -> Note | None:
         """What the file says of the last complete phase."""

@@ -250,6 +250,7 @@ class Study:
         max_in_flight: int | None = None,
         retries: int = 2,
         progress: Progress | None = None,
+        accept_change: str | None = None,
     ) -> Result:
         """Pull until the study is done.
 
@@ -261,6 +262,8 @@ class Study:
             retries: how often a failed pull is tried again before the study pauses. A lost worker
                 does not count.
             progress: an object that is told how far the study is; see surefoot.system.progress.
+            accept_change: why the rewards of a simulator that was changed mean the same as before;
+                see `accept_change`.
 
         Raises:
             StudyPaused: a pull failed more often than `retries` allows.
@@ -271,7 +274,26 @@ class Study:
 
         limits = Limits(max_in_flight, retries)
         with Runner(self._ledger, simulator, executor, limits, progress) as runner:
+            if accept_change is not None:
+                self.accept_change(accept_change)
             return runner.run()
+
+    def accept_change(self, reason: str) -> None:
+        """Accept all changes of the simulator up to now; until then no answer is certified.
+
+        Args:
+            reason: why its rewards mean the same as before. It is stored, and stands in status,
+                report and certificate.
+        """
+        self._ledger.accept_change(reason)
+
+    def keep(self, configuration: dict[str, Any]) -> None:
+        """Keep with the study what `surefoot run` was given last, and say in the log if it differs.
+
+        Args:
+            configuration: as `create` takes it.
+        """
+        self._ledger.keep(configuration)
 
     def change(self, **settings: Any) -> None:
         """Change how the study goes on, not what it is asked; the log says so.

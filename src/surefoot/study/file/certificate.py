@@ -45,6 +45,7 @@ def certificate_of(reader: StudyReader) -> dict[str, Any]:
         "claimed": result.sentence,
         "arm": result.arm_name,
         "fingerprint": chain.fingerprint,
+        "changes": reader.simulators.sentences(),
         "question": reader.description.to_entries(),
         "phases": [_phase(sealed) for sealed in reader.sealed()],
     }
@@ -65,8 +66,10 @@ def _phase(sealed: Sealed) -> dict[str, str]:
     return {key: base64.b64encode(packed(each)).decode() for key, each in content.items()} | digests
 
 
-def check_certificate(path: Path) -> tuple[Chain, Result]:
-    """Check a certificate, and return its chain and its answer; an error says what is wrong."""
+def check_certificate(path: Path) -> tuple[Chain, Result, list[str]]:
+    """Check a certificate, and return its chain, its answer and the changes that were accepted; an
+    error says what is wrong.
+    """
     try:
         document = json.loads(path.read_bytes())
         if document["kind"] != KIND or document["version"] != VERSION:
@@ -75,11 +78,12 @@ def check_certificate(path: Path) -> tuple[Chain, Result]:
         phases = [_sealed(index, stored) for index, stored in enumerate(document["phases"])]
         arm = described.problem.arm_names.index(document["arm"])
         fingerprint = str(document["fingerprint"])
+        changes = [str(each) for each in document["changes"]]
     except InputError:
         raise
     except (*UNREADABLE, RecursionError) as error:
         raise ChainBroken(f"{path} is no certificate ({error!s:.100})") from None
-    return _proved(described, phases, arm, fingerprint)
+    return *_proved(described, phases, arm, fingerprint), changes
 
 
 def _proved(

@@ -19,6 +19,7 @@ from surefoot.study.file.lock import writer_of
 from surefoot.study.file.notes import Note, Standing, State
 from surefoot.study.file.proof.chain import Chain, ChainBroken, order_of
 from surefoot.study.file.proof.check import Sealed, follow_plan
+from surefoot.study.file.provenance import Simulators
 from surefoot.study.file.storage import ReadStorage, Running
 from surefoot.study.file.storage.reading import (
     CORRECTION_COLUMNS,
@@ -46,6 +47,7 @@ class Status:
         phase, phase_pulls, phase_told: the phase being pulled.
         survivors, leader, candidates, certified, sentence: after the last complete phase.
         reason: why it is over, and what to do; None while it is not.
+        changes: of the simulator, a sentence for each.
         edge: a warning if the answer is at the end of its grid; None while it is not over.
         expected_left: pulls still needed if the estimates are right.
         near_tie: a hint if they are so many that a tolerance would save most of them.
@@ -70,6 +72,7 @@ class Status:
     certified: bool
     sentence: str | None
     reason: str | None
+    changes: list[str]
     edge: str | None
     expected_left: float | None
     near_tie: str | None
@@ -125,7 +128,12 @@ class StudyReader:
         """The answer after the last closed phase, by feeding what came since the last look."""
         if self.description.boundary is not None:
             return self.recorded
-        return self._feeder.run().result
+        return self.simulators.judge(self._feeder.run().result)
+
+    @property
+    def simulators(self) -> Simulators:
+        """What gave the rewards: all simulators that the study was run with."""
+        return self._storage.simulators()
 
     @property
     def recorded(self) -> Result:
@@ -141,8 +149,8 @@ class StudyReader:
             if over:
                 self._follower.refresh()
             found = self._follower.result()
-            return self.result if found is None else found
-        return self._feeder.confirmed(note) or self._unconfirmed(note)
+            return self.result if found is None else self.simulators.judge(found)
+        return self.simulators.judge(self._feeder.confirmed(note) or self._unconfirmed(note))
 
     @property
     def over(self) -> bool:
@@ -222,6 +230,7 @@ class StudyReader:
             certified=answer.certified if answer else False,
             sentence=answer.sentence if answer else known.guess if known else None,
             reason=f"{answer.reason.name}: {answer.reason.value}" if answer else None,
+            changes=self.simulators.sentences(),
             edge=answer.edge if answer else None,
             expected_left=left,
             near_tie=NEAR_TIE if tied else None,

@@ -73,7 +73,10 @@ def _verified(reader: StudyReader) -> Verified:
         sentence=_sentence(result, over, chain.phases),
         intact=True,
         claimed=result.sentence,
-        assumed=assumptions(result.settings, reader.description.boundary is not None),
+        assumed=(
+            *assumptions(result.settings, reader.description.boundary is not None),
+            *reader.simulators.sentences(),
+        ),
         phases=chain.phases,
         pulls=result.samples,
         fingerprint=chain.fingerprint,
@@ -81,7 +84,7 @@ def _verified(reader: StudyReader) -> Verified:
 
 
 def _certificate(path: Path) -> Verified:
-    chain, result = check_certificate(path)
+    chain, result, changes = check_certificate(path)
     return Verified(
         certified=result.certified,
         sentence=_sentence(result, True, chain.phases),
@@ -89,6 +92,7 @@ def _certificate(path: Path) -> Verified:
         claimed=result.sentence,
         assumed=(
             *assumptions(result.settings, has_kernel=True),
+            *changes,
             "the sums are those of the rewards in the study: single rewards are not in this file",
         ),
         phases=chain.phases,

@@ -20,7 +20,7 @@ from types import FrameType
 from typing import Any
 
 from surefoot.errors import InputError
-from surefoot.problem.coding import written
+from surefoot.problem.coding import number_from_text, written
 from surefoot.problem.problem import RobustProblem
 from surefoot.study.input import imported
 from surefoot.study.programs.program import run_program
@@ -53,6 +53,7 @@ class CommandSimulator:
             failed.
         folder: the working folder, with fields; made if it is not there. A relative `file` is
             inside it.
+        base: where a relative `folder` begins.
     """
 
     command: str | Sequence[str]
@@ -60,6 +61,7 @@ class CommandSimulator:
     file: str | None = None
     time_limit: float | None = None
     folder: str = "."
+    base: str = "."
 
     def __post_init__(self) -> None:
         if not self.arguments:
@@ -69,7 +71,20 @@ class CommandSimulator:
 
     @property
     def arguments(self) -> list[str]:
-        return shlex.split(self.command) if isinstance(self.command, str) else list(self.command)
+        if not isinstance(self.command, str):
+            return list(self.command)
+        try:
+            return shlex.split(self.command)
+        except ValueError as error:
+            raise InputError(
+                f"the command {self.command!r:.80} cannot be split into arguments ({error}): close "
+                "its quotes, or give a list of arguments"
+            ) from None
+
+    @property
+    def working_folder(self) -> Path:
+        """The working folder with its fields as they are written."""
+        return Path(self.base, self.folder).absolute()
 
     def check_fields(self, parameter_names: Sequence[str]) -> None:
         """Refuse fields that no pull will have."""
@@ -107,7 +122,7 @@ class CommandSimulator:
             )
 
     def __call__(self, pull: Pull) -> float:
-        folder = Path(fill_path(self.folder, pull))
+        folder = Path(self.base, fill_path(self.folder, pull))
         folder.mkdir(parents=True, exist_ok=True)
         arguments = [fill(argument, pull) for argument in self.arguments]
         if self.file is None:
@@ -181,8 +196,8 @@ def _written(result: Path, program: str) -> str:
 def _last_number(text: str) -> float:
     lines = text.strip().splitlines()
     try:
-        return float(lines[-1])
-    except (ValueError, IndexError):
+        return number_from_text(lines[-1])
+    except (InputError, IndexError):
         said = repr(lines[-1][:80]) if lines else "nothing"
         raise ValueError(
             f"the last line of the output must be the reward, but it is {said}"
@@ -243,6 +258,10 @@ class TimeLimited:
     def __post_init__(self) -> None:
         if not self.seconds > 0:
             raise InputError(f"time_limit={self.seconds!r} must be a number of seconds above 0")
+
+    @property
+    def __wrapped__(self) -> Callable[[Pull], float]:
+        return self.function
 
     def __call__(self, pull: Pull) -> float:
         began = time.monotonic()

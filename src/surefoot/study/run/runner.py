@@ -15,6 +15,7 @@ from surefoot.algorithms import Result
 from surefoot.errors import InputError, StudyInterrupted, StudyPaused
 from surefoot.problem.coding import written
 from surefoot.study.ledger import Ledger
+from surefoot.study.programs.source import Watched
 from surefoot.study.pull import Pull, Report
 from surefoot.study.run.executors import deaths_in, is_loss, workers_from
 from surefoot.study.run.pace import CHUNK_LIMIT, Pace
@@ -68,6 +69,8 @@ class Runner:
         if hasattr(simulator, "check"):
             alone = limits.max_in_flight == 1 or self._workers.one_at_a_time
             simulator.check(ledger.description.problem, alone=alone)
+        self._watched = Watched(simulator)
+        self._number = None if ledger.done else ledger.use(self._watched.source)
         self._answers: SimpleQueue[Any] = SimpleQueue()
         self._flying: dict[Any, tuple[Chunk, float]] = {}  # and when they were handed out
         self._again: deque[Pull] = deque()  # to be pulled once more, each on its own
@@ -179,7 +182,9 @@ class Runner:
         failed = [report for report in reports if report.reward is None]
         self._failures.update(report.id for report in failed)
         hopeless = [report for report in failed if self._failures[report.id] > self._limits.retries]
-        self._ledger.record(reports, hopeless[0].id if hopeless else None)
+        if self._watched.changed():
+            self._number = self._ledger.use(self._watched.source)
+        self._ledger.record(reports, hopeless[0].id if hopeless else None, self._number)
         self._again.extend(pulls[report.id] for report in failed)
         if failed:
             self._watch.trouble = f"pull {failed[-1].id} failed"

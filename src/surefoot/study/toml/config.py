@@ -112,7 +112,8 @@ class StudyConfig:
             section.json_field,
             section.file,
             section.time_limit,
-            str(self.path.parent.absolute() / section.folder),
+            section.folder,
+            str(self.path.parent.absolute()),
         )
         command.check_fields(problem.parameter_names)
         return command
@@ -126,6 +127,7 @@ class StudyConfig:
         try:
             self._refuse_changes(study)
             self._change(study)
+            study.keep(self._as_stored())
         except BaseException:
             study.close()
             raise
@@ -161,8 +163,11 @@ class StudyConfig:
             self.file,
             self.description(),
             self.values.algorithm.build(),
-            {"file": str(self.path), "text": self.path.read_text(encoding="utf-8")},
+            self._as_stored(),
         )
+
+    def _as_stored(self) -> dict[str, Any]:
+        return {"file": str(self.path), "text": self.path.read_text(encoding="utf-8")}
 
     def _refuse_changes(self, study: Study) -> None:
         """What a study is asked cannot change half-way: its guarantee is for one question.

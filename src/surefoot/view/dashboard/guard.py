@@ -106,7 +106,8 @@ def signed_in(scope: Scope, token: str, path: str) -> Response:
     The cookie goes along when a link elsewhere leads here, which shows nobody anything and changes
     nothing; requests made by other sites never have it.
     """
-    response = RedirectResponse(quote(path), status_code=303)
+    # a path that begins with two slashes would be the address of another site
+    response = RedirectResponse("/" + quote(path.lstrip("/")), status_code=303)
     response.set_cookie(
         cookie_name(scope),
         session_of(token),

@@ -57,7 +57,7 @@ def _numbers(snapshot: Snapshot) -> dict[str, Any]:
     return {
         "message": paused or snapshot.trouble or "",
         "sentence": status.sentence or "There is no answer before the first phase is complete.",
-        "mind": status.edge or status.near_tie or "",
+        "mind": "; ".join(status.changes) or status.edge or status.near_tie or "",
         "certified": status.certified,
         "leader": status.leader or "–",
         "survivors": f"{number(status.survivors)} of {number(snapshot.n_arms)}",

@@ -204,6 +204,22 @@ def correction_facts(reader: StudyReader) -> list[Fact]:
     ]
 
 
+def simulator_facts(reader: StudyReader) -> list[Fact]:
+    """Return what gave the rewards: each simulator as it was asked, and its files."""
+    used = reader.simulators
+    return [
+        Fact(
+            "the simulator" if one is used.first else f"changed after {one.since} rewards",
+            json.dumps(one.source.asked),
+            f"gave {one.pulls} rewards; {', '.join(one.source.files) or 'no file of its own'}"
+            + (f"; accepted: {one.accepted}" if one.accepted else "")
+            + ("; not accepted" if one in used.pending else ""),
+        )
+        for one in used
+        if one.pulls
+    ]
+
+
 def state_words(state: str, certified: bool, reason: StopReason) -> str:
     """The state in two or three words."""
     if state == "finished":

@@ -21,6 +21,7 @@ from surefoot.view.report.facts import (
     certificate,
     correction_facts,
     settings_facts,
+    simulator_facts,
     state_words,
 )
 from surefoot.view.report.hardness import estimated_hardness
@@ -54,6 +55,8 @@ def study_page(reader: StudyReader) -> str:
         settings=settings_facts(result, reader),
         failures=reader.failures().to_dict("records"),
         corrections=correction_facts(reader),
+        simulators=simulator_facts(reader),
+        changes=status.changes,
         configuration=json.dumps(reader.configuration, indent=1) if reader.configuration else None,
     )
 

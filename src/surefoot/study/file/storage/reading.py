@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
@@ -17,11 +18,13 @@ import numpy as np
 from surefoot.errors import InputError, StudyFileError
 from surefoot.study.file.lock import wal_of
 from surefoot.study.file.proof.encoding import unpacked
+from surefoot.study.file.provenance import Simulators, Source, UsedSimulator
 from surefoot.study.file.storage import connection, schema
 from surefoot.study.file.storage.records import Ending, PullCounts, Running, StoredPhase
 from surefoot.system.drafts import new_file
 
 Row = tuple[Any, ...]
+BREAK = 600.0  # seconds without a reward, where rewards come quickly: nobody pulled meanwhile
 
 PULL_COLUMNS = {
     "id": int,
@@ -29,6 +32,7 @@ PULL_COLUMNS = {
     "pair": int,
     "state": str,
     "reward": float,
+    "simulator": int,
     "attempts": int,
     "losses": int,
     "started": float,
@@ -173,14 +177,19 @@ class ReadStorage:
         return latest
 
     def recent_rate(self, rewards: int = 200) -> float | None:
-        """Rewards per minute over the latest ones."""
-        first, last, count = self._table(
-            "SELECT min(finished), max(finished), count(*) FROM (SELECT finished FROM pulls "
-            "WHERE finished IS NOT NULL ORDER BY finished DESC LIMIT ?)",
-            (float, float, int),
+        """Rewards per minute over the latest ones, since the last break or jump of the clock."""
+        rows = self._table(
+            "SELECT finished FROM pulls WHERE finished <= ? ORDER BY finished DESC LIMIT ?",
+            (float,),
+            time.time() + 1,  # a clock that was ahead and set right has left times to come
             rewards,
-        )[0]
-        return 60 * (count - 1) / (last - first) if count > 1 and last > first else None
+        )
+        times = np.array([row[0] for row in rows], dtype=np.float64)
+        gaps = times[:-1] - times[1:]
+        breaks = np.flatnonzero(gaps > max(BREAK, 20 * np.median(gaps)) if len(gaps) else [])
+        if len(breaks):
+            gaps = gaps[: breaks[0]]
+        return float(60 * len(gaps) / gaps.sum()) if gaps.sum() > 0 else None
 
     def rewards_by_minute(self, since: float) -> list[Row]:
         """The beginning of each minute that had any rewards, and how many."""
@@ -226,6 +235,19 @@ class ReadStorage:
             f"SELECT {', '.join(CORRECTION_COLUMNS)} FROM corrections ORDER BY id",
             tuple(CORRECTION_COLUMNS.values()),
         )
+
+    def simulators(self) -> Simulators:
+        """The simulators of the study, in the order of their first use."""
+        rows = self._table(
+            "SELECT id, since, pulls, source, accepted FROM simulators ORDER BY id",
+            (int, int, int, str, str),
+            filled=4,
+        )
+        with self._explained():
+            return Simulators(
+                UsedSimulator(number, Source.from_dict(json.loads(source)), since, pulls, accepted)
+                for number, since, pulls, source, accepted in rows
+            )
 
     def log_rows(self) -> list[Row]:
         """The log as LOG_COLUMNS, in the order in which it was written."""

@@ -13,7 +13,9 @@ It is an SQLite database:
   and all before it). Stored when it ends, all at once: `summary` (JSON), `rewards` (their digest),
   `limits` (by which evidence was lowered, packed) and `closing` (digest of all up to here).
 - `pulls`: one row per pull, made when its phase begins; `reward` is as measured, before any change
-  of sign.
+  of sign; `simulator` is the number of what gave it, if it was not told by hand.
+- `simulators`: one row per simulator that was used: its source (JSON), how many rewards were there
+  before, how many it gave, and why a change was accepted.
 - `running`: one row per pull that is being simulated, kept while the study runs.
 - `corrections`: one row per reward that was corrected.
 - `log`: one row for whatever else was changed, such as the budget.
@@ -31,7 +33,7 @@ from surefoot.study.file.storage.connection import Connection
 from surefoot.system.drafts import new_file
 
 APPLICATION = 0x53464F54  # "SFOT": stands in the header of every study file
-FORMAT = 6
+FORMAT = 7
 
 TABLES = (
     "CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -59,6 +61,7 @@ CREATE TABLE pulls (
     pair INTEGER NOT NULL,
     state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'asked', 'failed', 'done')),
     reward REAL,
+    simulator INTEGER,
     attempts INTEGER NOT NULL DEFAULT 0,
     losses INTEGER NOT NULL DEFAULT 0,
     started REAL,
@@ -76,6 +79,14 @@ CREATE TABLE corrections (
     was REAL NOT NULL,
     became REAL NOT NULL,
     time REAL NOT NULL
+)""",
+    """
+CREATE TABLE simulators (
+    id INTEGER PRIMARY KEY,
+    source TEXT NOT NULL,
+    since INTEGER NOT NULL,
+    pulls INTEGER NOT NULL DEFAULT 0,
+    accepted TEXT
 )""",
     "CREATE TABLE log (id INTEGER PRIMARY KEY, time REAL NOT NULL, text TEXT NOT NULL)",
 )

@@ -23,6 +23,7 @@ from typing import Any
 from surefoot.errors import StudyFileError, SurefootWarning
 from surefoot.study.file.lock import WriterLock, wal_of
 from surefoot.study.file.proof.encoding import packed
+from surefoot.study.file.provenance import Source
 from surefoot.study.file.storage import connection
 from surefoot.study.file.storage.reading import ReadStorage
 from surefoot.study.file.storage.records import Ending, Running, StoredPhase
@@ -220,18 +221,29 @@ class WriteStorage(ReadStorage):
                 "INSERT INTO log (time, text) VALUES (?, ?)", (time.time(), _storable(text))
             )
 
-    def record(self, reports: Sequence[Report], final_failure: int | None = None) -> None:
+    def record(
+        self,
+        reports: Sequence[Report],
+        final_failure: int | None = None,
+        simulator: int | None = None,
+    ) -> None:
         """Store what came of pulls in one transaction; a reward that is there already stays.
 
         Args:
+            simulator: the number of what gave the rewards; None if a person told them.
             final_failure: a pull that will not be tried again, so that the study pauses.
         """
-        told = [(r.reward, r.started, r.finished, r.id) for r in reports if r.reward is not None]
+        told = [
+            (r.reward, simulator, r.started, r.finished, r.id)
+            for r in reports
+            if r.reward is not None
+        ]
         failed = [(r.started, _storable(r.error), r.id) for r in reports if r.reward is None]
         with self._transaction():
             stored = self._connection.executemany(
-                "UPDATE pulls SET state = 'done', reward = ?, attempts = attempts + 1, "
-                "started = ?, finished = ? WHERE id = ? AND state <> 'done'",
+                "UPDATE pulls SET state = 'done', reward = ?, simulator = ?, "
+                "attempts = attempts + 1, started = ?, finished = ? "
+                "WHERE id = ? AND state <> 'done'",
                 told,
             )
             if told and stored.rowcount != len(told):
@@ -239,6 +251,9 @@ class WriteStorage(ReadStorage):
                     f"{self.path} was changed by another program while it was open: nothing was "
                     "stored; close it there and run the study again"
                 )
+            self._connection.execute(
+                "UPDATE simulators SET pulls = pulls + ? WHERE id = ?", (len(told), simulator)
+            )
             self._connection.executemany(
                 "UPDATE pulls SET attempts = attempts + 1, started = ?, error = ? "
                 "WHERE id = ? AND state <> 'done'",
@@ -250,6 +265,26 @@ class WriteStorage(ReadStorage):
                     (final_failure,),
                 )
         self._shorten_wal()
+
+    def add_simulator(self, source: Source, since: int) -> None:
+        """Store a simulator that the study is run with from now on."""
+        with self._transaction():
+            self._connection.execute(
+                "INSERT INTO simulators (source, since) VALUES (?, ?)",
+                (_storable(json.dumps(source.to_dict())), since),
+            )
+
+    def accept_simulators(self, numbers: Iterable[int], reason: str) -> None:
+        """Store why rewards of these simulators are those of the first one, and say so."""
+        with self._transaction():
+            self._connection.executemany(
+                "UPDATE simulators SET accepted = ? WHERE id = ?",
+                [(_storable(reason), number) for number in numbers],
+            )
+            self._connection.execute(
+                "INSERT INTO log (time, text) VALUES (?, ?)",
+                (time.time(), _storable(f"a change of the simulator was accepted: {reason}")),
+            )
 
     def correct(self, was: Mapping[int, float], became: Mapping[int, float]) -> None:
         """Replace rewards, and keep what they were."""

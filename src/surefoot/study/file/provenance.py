@@ -1,0 +1,125 @@
+"""The simulators of a study: which gave which rewards, what changed, and who accepted that.
+
+A certificate speaks of one simulator. If a second one gave rewards too, they may be of two
+distributions or in two units, and no test of a mean can see it: so the certificate is withheld
+until somebody says, with a reason that is stored, that the change makes no difference to rewards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from surefoot.algorithms import Result, StopReason
+from surefoot.errors import StudyFileError
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a simulator is made of.
+
+    Attributes:
+        asked: by its caller: the name of a function, or a command and how its output is read.
+        files: by name, the digests of a file as it is and, for Python, of its code without remarks.
+    """
+
+    asked: Mapping[str, Any]
+    files: Mapping[str, Sequence[str]]
+
+    def differences(self, before: Self) -> list[str]:
+        """Return what differs from a source before this one, each in a few words."""
+        said = [
+            f"{key} = {self.asked.get(key)!r:.80}, was {before.asked.get(key)!r:.80}"
+            for key in sorted({*self.asked, *before.asked})
+            if self.asked.get(key) != before.asked.get(key)
+        ]
+        for name in sorted({*self.files, *before.files}):
+            now, then = self.files.get(name), before.files.get(name)
+            if now is None or then is None:
+                said.append(f"{name} is {'new' if then is None else 'gone'}")
+            elif not set(now) & set(then):
+                said.append(f"{name} changed")
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values that JSON knows."""
+        return {"asked": dict(self.asked), "files": {k: list(v) for k, v in self.files.items()}}
+
+    @classmethod
+    def from_dict(cls, stored: Any) -> Self:
+        """Rebuild what `to_dict` gave."""
+        try:
+            files = {str(name): [str(one) for one in own] for name, own in stored["files"].items()}
+            return cls({str(key): value for key, value in stored["asked"].items()}, files)
+        except (TypeError, KeyError, AttributeError) as error:
+            raise StudyFileError(
+                f"the study file is damaged: a simulator in it cannot be read ({error!s:.100}); "
+                "restore it from a copy"
+            ) from None
+
+
+@dataclass(frozen=True)
+class UsedSimulator:
+    """A simulator that a study was run with.
+
+    Attributes:
+        number: stands beside each reward that it gave.
+        since: rewards that were there when it was first used.
+        pulls: rewards that it gave.
+        accepted: why its rewards are those of the first one; None if nobody said so.
+    """
+
+    number: int
+    source: Source
+    since: int
+    pulls: int = 0
+    accepted: str | None = None
+
+
+class Simulators(list[UsedSimulator]):
+    """All simulators of a study, in the order of their first use."""
+
+    @property
+    def first(self) -> UsedSimulator | None:
+        """The one that all others are compared with: the first that gave a reward."""
+        return next((one for one in self if one.pulls), None)
+
+    @property
+    def changed(self) -> list[UsedSimulator]:
+        """Those that gave rewards beside the first one."""
+        return [one for one in self if one.pulls and one is not self.first]
+
+    @property
+    def pending(self) -> list[UsedSimulator]:
+        """Changes that nobody has accepted."""
+        return [one for one in self.changed if one.accepted is None]
+
+    def known(self, source: Source) -> UsedSimulator | None:
+        """Return the one that has this source."""
+        return next((one for one in self if not one.source.differences(source)), None)
+
+    def sentences(self) -> list[str]:
+        """Return what changed, when, and whether that is accepted, a sentence for each change."""
+        first = self.first
+        return [
+            f"the simulator changed after {one.since} rewards and gave {one.pulls} "
+            f"({'; '.join(one.source.differences(first.source))}); "
+            + (f"accepted: {one.accepted}" if one.accepted else "not accepted")
+            for one in self.changed
+            if first is not None
+        ]
+
+    def judge(self, result: Result) -> Result:
+        """Return a result without its certificate if a change is not accepted."""
+        if not self.pending:
+            return result
+        if result.certified:
+            return replace(result, certified=False, reason=StopReason.SIMULATOR_CHANGED)
+        return replace(result, attained_confidence=None)
+
+
+def digest_of_text(text: bytes) -> str:
+    """Return a short digest of the content of a file."""
+    return hashlib.sha256(text).hexdigest()[:32]

@@ -1,0 +1,200 @@
+"""What a simulator is made of, found where it lies: the files of its code, and what it was asked.
+
+Seen are the module of a Python function, or the program and the files that a command names, and for
+Python whatever they import from beside them. Installed libraries, data that a simulator reads by
+itself, services that it calls and the files of a cluster's workers are not.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import inspect
+import os
+import re
+import shutil
+import sysconfig
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from surefoot.study.file.provenance import Source, digest_of_text
+from surefoot.study.programs.simulators import FIELD, CommandSimulator
+
+BLOCK = 2**20
+PLAIN = str | bytes | bool | int | float | None
+# they run what a later argument names, and are no part of it, as libraries are none
+INTERPRETERS = re.compile(
+    r"(python|pypy|perl|ruby|node|lua|java|julia|Rscript|octave|matlab|(ba|da|z)?sh|env)[\d.]*"
+)
+INSTALLED = tuple(
+    {str(Path(sysconfig.get_path(name)).resolve()) + os.sep for name in ("stdlib", "purelib")}
+    | {str(Path(__file__).resolve().parents[2]) + os.sep}
+)
+
+Files = dict[str, Path]
+Parts = tuple[dict[str, Any], Files, dict[str, list[str]]]
+
+
+class Watched:
+    """A simulator whose files are looked at now and then.
+
+    Attributes:
+        source: what it is made of, as of the last look.
+    """
+
+    def __init__(self, simulator: Callable[..., Any]) -> None:
+        self._simulator = simulator
+        self._take()
+
+    def changed(self) -> bool:
+        """Look again; true if anything is another file, or has another time or size, than before.
+
+        Workers begin whenever there is work for them, and programs with each pull: so a change
+        counts from the moment at which it is seen, though some may still run what was there.
+        """
+        if self._stamps == [_stamp(path) for path in self._files.values()]:
+            return False
+        self._take()
+        return True
+
+    def _take(self) -> None:
+        asked, self._files, texts = _parts(self._simulator)
+        self._stamps = [_stamp(path) for path in self._files.values()]
+        digests = {name: _digests(path) for name, path in self._files.items()}
+        self.source = Source(asked, digests | texts)
+
+
+def _parts(simulator: Callable[..., Any]) -> Parts:
+    """Return what was asked, the files behind it, and digests of code that is in no file."""
+    inner = inspect.unwrap(simulator)
+    if isinstance(inner, CommandSimulator):
+        return _of_command(inner)
+    given: list[str] = []
+    while isinstance(inner, functools.partial):
+        given += [f"{one!r}" for one in inner.args if isinstance(one, PLAIN)]
+        given += [f"{k}={one!r}" for k, one in inner.keywords.items() if isinstance(one, PLAIN)]
+        inner = inspect.unwrap(inner.func)
+    more = {"given": given} if given else {}
+    code = inner if inspect.isroutine(inner) or inspect.isclass(inner) else type(inner)
+    name = str(getattr(code, "__qualname__", type(code).__qualname__))
+    module = getattr(code, "__module__", None) or "builtins"
+    try:
+        path = Path(inspect.getsourcefile(code) or "").resolve()
+    except TypeError:  # built in
+        path = Path()
+    if path.is_file():
+        home = path.stem if module == "__main__" else module
+        return {"python": f"{home}:{name}"} | more, _beside(path, _root(path, module)), {}
+    return {"python": f"{module}:{name}"} | more, {}, {name: [_of_code(code)]}
+
+
+def _of_code(code: Any) -> str:
+    """Return the digest of a function that was typed in: its text, or what became of it."""
+    try:
+        return digest_of_text(inspect.getsource(code).encode())
+    except (OSError, TypeError):
+        own = getattr(code, "__code__", None)
+        return digest_of_text(own.co_code if own else repr(code).encode())
+
+
+def _of_command(command: CommandSimulator) -> Parts:
+    asked: dict[str, Any] = {"command": command.arguments, "folder": command.folder}
+    asked |= {key: getattr(command, key) for key in ("json_field", "file") if getattr(command, key)}
+    files: Files = {}
+    for place, argument in enumerate(command.arguments):
+        for said in (argument, argument.partition("=")[2]):
+            path = _named(said, command, is_program=place == 0)
+            if path and not (place == 0 and INTERPRETERS.fullmatch(path.name)):
+                files |= _beside(path, path.parent) if path.suffix == ".py" else {said: path}
+        if argument == "-m" and place + 1 < len(command.arguments):
+            for path in _modules(command.arguments[place + 1], command.working_folder):
+                files |= _beside(path, command.working_folder)
+    return asked, files, {}
+
+
+def _named(said: str, command: CommandSimulator, *, is_program: bool) -> Path | None:
+    """Return the file that an argument names, as seen from where the program is started."""
+    if not said or "\0" in said or FIELD.search(said):
+        return None
+    if is_program and os.sep not in said:
+        found = shutil.which(said)
+        return Path(found) if found else None
+    path = Path(os.path.normpath(command.working_folder / said))
+    try:
+        return path if path.is_file() else None
+    except OSError:  # a name that is too long, for example
+        return None
+
+
+def _root(path: Path, module: str) -> Path:
+    """Return the folder in which the import of a module begins."""
+    depth = module.count(".") + (path.stem == "__init__")
+    return path.parent if module == "__main__" else path.parents[min(depth, len(path.parents) - 1)]
+
+
+def _beside(path: Path, root: Path) -> Files:
+    """Return a file of Python and all that it imports from below a folder, by their names there."""
+    found: Files = {}
+    waiting = [path]
+    while waiting:
+        file = waiting.pop()
+        name = os.path.relpath(file, root)
+        if name in found or str(file.resolve()).startswith(INSTALLED):
+            continue
+        found[name] = file
+        waiting += [own for said in _imports(file, root) for own in _modules(said, root)]
+    return found
+
+
+def _imports(file: Path, root: Path) -> Iterator[str]:
+    """Yield the dotted names of all that a file of Python imports, wherever in it."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError, RecursionError, OSError):
+        return  # whoever runs it will be told
+    package = Path(os.path.relpath(file, root)).parent.parts
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            home = ".".join((*base, *([node.module] if node.module else [])))
+            yield from (f"{home}.{alias.name}".lstrip(".") for alias in node.names)
+
+
+def _modules(name: str, root: Path) -> Iterator[Path]:
+    """Yield the files below a folder that the import of a dotted name runs."""
+    place = root
+    for part in name.split("."):
+        if not part.isidentifier():
+            return
+        place = place / part
+        for file in (place / "__init__.py", place.with_suffix(".py")):
+            if file.is_file():
+                yield file
+
+
+def _digests(path: Path) -> list[str]:
+    whole = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while block := file.read(BLOCK):
+                whole.update(block)
+        found = [whole.hexdigest()[:32]]
+        if path.suffix == ".py":
+            found.append(digest_of_text(ast.unparse(ast.parse(path.read_bytes())).encode()))
+    except OSError:
+        return ["cannot be read"]
+    except (SyntaxError, ValueError, RecursionError):
+        pass
+    return found
+
+
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
