@@ -111,12 +111,12 @@ def test_phases_tell_what_was_known_after_each(path: Path) -> None:
 
 
 def test_a_parameter_may_be_called_like_a_column(path: Path) -> None:
-    problem = sf.RobustProblem([[1.0], [2.0]], [[[0.0]], [[0.0]]], parameter_names=["reward"])
+    problem = sf.RobustProblem([[1.0], [2.0]], [[[0.0]], [[0.0]]], parameter_names=["attempts"])
     with Study.create(path, problem, toys.Rounds(), delta=0.1, noise=sf.Gaussian(1.0)):
         pass
     with StudyReader(path, algorithm=toys.Rounds()) as reader:
-        assert "parameter reward" in reader.pulls().columns
-        assert np.isnan(reader.pulls()["reward"]).all()
+        assert "parameter attempts" in reader.pulls().columns
+        assert (reader.pulls()["attempts"] == 0).all()
 
 
 def test_a_summary_lost_with_a_killed_driver_is_written_again(path: Path) -> None:
