@@ -48,6 +48,8 @@ def identify(
     guide: Any = None,
     common_random_numbers: bool | Literal["auto"] = False,
     objective: Literal["certify", "guess"] = "certify",
+    rarest: float | None = None,
+    unseen: float | None = None,
     parallel: int = 1,
 ) -> Result:
     """Find the arm with the best worst case, pulling the simulator phase by phase.
@@ -73,6 +75,8 @@ def identify(
         guide=guide,
         common_random_numbers=common_random_numbers,
         objective=objective,
+        rarest=rarest,
+        unseen=unseen,
         parallel=parallel,
     )
     if not hasattr(simulator, "pull"):

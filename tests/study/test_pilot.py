@@ -59,6 +59,12 @@ def test_skewed_rewards_are_noticed() -> None:
     found = pilot(lambda pull: -np.exp(2 * own(pull)), pulls=100)
     assert found.skewness < -1
     assert "rewards are skewed" in found.suggestions()[-1]
+    assert "rarest = 0.02" in found.suggestions()[-1]
+
+
+def test_a_quiet_pair_is_noticed() -> None:
+    found = pilot(lambda pull: own(pull) * (1.0 if pull.pair else 1e-3), pulls=10)
+    assert "some pairs hardly vary" in found.suggestions()[-1]
 
 
 def test_no_study_uses_the_streams_of_a_pilot(tmp_path) -> None:

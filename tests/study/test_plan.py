@@ -127,6 +127,13 @@ def test_the_pairs_own_hardness_is_left_out_where_it_would_take_too_long() -> No
     assert np.isfinite(cost.pulls["prime"].mean)
 
 
+def test_the_price_of_seeing_what_is_rare_is_shown() -> None:
+    settings = sf.Settings(delta=0.05, noise=sf.Gaussian(), misfit=math.inf, rarest=0.02)
+    (cost,) = costs(intended(settings), (2.0,), 4)
+    assert list(cost.pulls) == ["prime", "prime, no rarest"]
+    assert cost.pulls["prime"].low > cost.pulls["prime, no rarest"].high
+
+
 def test_parallel_phases_cost_pulls_and_save_time() -> None:
     settings = sf.Settings(delta=0.05, noise=sf.Gaussian(), misfit=math.inf, parallel=64)
     (cost,) = costs(intended(settings, workers=64), (0.2,), 16)

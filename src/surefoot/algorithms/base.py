@@ -47,6 +47,7 @@ class Algorithm(ABC):
     supports_misfit: ClassVar[bool] = False
     needs_model: ClassVar[bool] = True
     can_guess: ClassVar[bool] = False
+    waits_for_rare: ClassVar[bool] = False
     stops_by_itself: ClassVar[bool] = True
     keeps_workers_busy: ClassVar[bool] = False
 

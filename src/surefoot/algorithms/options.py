@@ -72,6 +72,11 @@ def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
         raise InputError(f'{name} has no tolerance: leave it at 0, or use "prime"')
     if settings.modelled and settings.misfit > 0 and not algorithm.supports_misfit:
         raise InputError(f'{name} takes its model as exact: leave misfit at 0, or use "prime"')
+    for asked in ("rarest", "unseen"):
+        if getattr(settings, asked) is not None and not algorithm.waits_for_rare:
+            raise InputError(
+                f'{name} does not wait for what is rare: leave {asked} out, or use "prime"'
+            )
     if settings.objective == "guess" and not algorithm.can_guess:
         raise InputError(
             f'{name} does not spend a budget on a guess: use objective="certify", or "prime"'

@@ -19,6 +19,8 @@ from surefoot.algorithms.coarse import coarse, coarse_claims, coarse_limits
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
+from surefoot.algorithms.unseen import pulls_beyond, pulls_for
+from surefoot.algorithms.verdict import Verdict
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Boundary, Certifier, Claims, Commitment, Question, Rows, Stakes
 from surefoot.certify.contrast import Contrasts
@@ -100,6 +102,12 @@ class Past(NamedTuple):
         return [Claims(challenger, own, arms, clocks, shares, deviation, stakes)]
 
     @property
+    def pulls_asked(self) -> int:
+        """Pulls of a pair before which it decides nothing: see `Settings.rarest`."""
+        rarest = self.settings.rarest
+        return 0 if rarest is None else pulls_for(rarest, self.settings.delta)
+
+    @property
     def variances(self) -> Array:
         """(n_pairs,) of single pulls, as the data say: what claims under `Gaussian()` need."""
         found = self.settings.noise.variances(self.tally.scatter, self.tally.freedom)
@@ -150,6 +158,7 @@ class Planner(Algorithm):
     supports_tolerance: ClassVar[bool] = True
     supports_misfit: ClassVar[bool] = True
     needs_model: ClassVar[bool] = False
+    waits_for_rare: ClassVar[bool] = True
 
     certifier: Certifier
 
@@ -199,13 +208,28 @@ class Planner(Algorithm):
 
     def next_counts(self) -> Counts | StopReason:
         if reason := self._finished():
-            return reason
+            counts = self._going_on(reason)
+            if counts is None:
+                return reason
+            self._proposal, self.batches, self.shared = Proposal(counts), 0, False
+            return counts
         proposal = self.propose(self.past)
         if isinstance(proposal, StopReason):
             return proposal
         self._proposal = proposal
         self.batches, self.shared = proposal.batches, proposal.shared
         return proposal.counts
+
+    def _going_on(self, reason: StopReason) -> Counts | None:
+        """Return more pulls of the pairs on which the answer rests, while an unseen event would
+        not have to cost enough to change it; None if that is so, or the budget does not allow it.
+        """
+        asked = self.settings.unseen
+        if asked is None or not reason.certifies:
+            return None
+        result = self.tally.result(Verdict(self.name, self.leader, reason, self.survivors, []))
+        counts = pulls_beyond(result, asked)
+        return counts if 0 < counts.sum() <= self.remaining else None
 
     def asked(self, phase: Phase) -> None:
         assert self._proposal is not None
@@ -247,9 +271,24 @@ class Planner(Algorithm):
             found = None
             if self.doubt is not None:
                 found = coarse_limits(self.doubt.limits(claims, said, root, commitment.phase))
+            if self.settings.rarest is not None:
+                found = self._ripe(claims, scores.shape, found)
             return found if stored is None else next(kept)
 
         return lower
+
+    def _ripe(self, claims: Claims, shape: tuple[int, ...], limits: Array | None) -> Array:
+        """Return limits that are 0 at most while a pair was pulled less often than rare events ask.
+
+        Args:
+            shape: (n_kinds, n_own, n_tested) of the limits.
+        """
+        few = self.tally.counts < self.past.pulls_asked
+        starts, columns = claims.shares.starts, claims.shares.columns
+        of_rows = np.logical_or.reduceat(few[columns], starts[:-1])
+        unripe = few[claims.points][:, None] | of_rows.reshape(-1, len(claims.arms))
+        caps = np.where(np.broadcast_to(unripe, shape), 0.0, np.nan)
+        return caps if limits is None else np.fmin(caps, limits)
 
     def best_guess(self) -> int:
         """Return the survivor of best estimated worst case."""

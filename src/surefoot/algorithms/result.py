@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
+from surefoot.algorithms.unseen import Unseen, unseen_by
 from surefoot.algorithms.verdict import SYMMETRIC, Later, ModelCheck, PhaseRecord, said_of_skewness
 from surefoot.arrays import Array, IntArray
 from surefoot.problem.coding import Value
@@ -166,10 +168,20 @@ class Result:
 
     @property
     def warnings(self) -> list[str]:
-        """What should be known beside the answer: skewness that matters, the edge of a grid."""
+        """What should be known beside the answer: skewness that matters, an unseen event that
+        would cost little, the edge of a grid.
+        """
         skewed = self.skewness is not None and self.skewness <= -SYMMETRIC
-        said = (self.shape if skewed else None, self.edge)
+        light = None if self.unseen is None else self.unseen.warning
+        said = (self.shape if skewed else None, light, self.edge)
         return [text for text in said if text]
+
+    @cached_property
+    def unseen(self) -> Unseen | None:
+        """How rare an event the deciding pulls must have seen, and what an unseen one would have to
+        cost; None without a certificate, or where the range of rewards is known.
+        """
+        return unseen_by(self)
 
     @property
     def model_is_trusted(self) -> bool:
@@ -250,8 +262,9 @@ class Result:
         return weakest
 
     def __repr__(self) -> str:
+        unseen = "" if self.unseen is None else f"{self.unseen.sentence}\n"
         return (
-            f"{self.sentence}\n{self.reason.name}: {self.reason.value}\n"
+            f"{self.sentence}\n{unseen}{self.reason.name}: {self.reason.value}\n"
             f"{self.algorithm}{self._promise}, {self._phases}; {self.checks}"
             + "".join(f"\n{warning}" for warning in self.warnings)
         )

@@ -13,6 +13,7 @@ from surefoot.problem.coding import exact_number, probability
 
 SMALLEST_DELTA = 1e-12  # a quadrature that misses 1e-17 of a walk still resolves what looks spend
 LARGEST_SCALE = 1e75  # fourth powers and their inverses are finite
+SMALLEST_RAREST = 1e-9
 MOST_PARALLEL = 1_000_000
 MOST_PULLS = 2**53  # numbers of pulls are exact as floats, and fit a study file
 
@@ -38,6 +39,10 @@ class Settings:
             or "auto", which decides phase by phase.
         objective: "certify" stops when it is sure. "guess" spends the whole budget so that the best
             guess is most likely right, unless it is sure before.
+        rarest: no pair decides before it was pulled so often that an event of this probability was
+            seen with probability 1 − delta. None: pairs decide as soon as their evidence suffices.
+        unseen: goes on until an event that was never seen would have to cost more than this to
+            change the answer, by lower bounds of leads, as far as the budget allows. None: never.
         parallel: pulls of a phase at least, so that this many workers are kept busy. It is part of
             the question: the answer never depends on how many workers there really are.
     """
@@ -52,6 +57,8 @@ class Settings:
     guide: Any = None
     common_random_numbers: bool | Literal["auto"] = False
     objective: Literal["certify", "guess"] = "certify"
+    rarest: float | None = None
+    unseen: float | None = None
     parallel: int = 1
 
     def __post_init__(self) -> None:
@@ -84,6 +91,7 @@ class Settings:
             )
         self._check_streams()
         self._check_objective()
+        self._check_unseen()
 
     @property
     def modelled(self) -> bool:
@@ -100,6 +108,25 @@ class Settings:
                 'objective="guess" spends a budget on direct comparisons: give budget and '
                 "misfit=math.inf"
             )
+
+    def _check_unseen(self) -> None:
+        if self.rarest is not None:
+            self._set(rarest=_rarest(self.rarest))
+        if self.unseen is not None:
+            self._set(unseen=_amount("unseen", self.unseen))
+        for name in ("rarest", "unseen"):
+            if getattr(self, name) is None:
+                continue
+            if self.modelled:
+                raise InputError(
+                    f"{name} counts the pulls of pairs that are compared directly: leave it out, "
+                    "or give misfit=math.inf"
+                )
+            if self.noise.limits is not None:
+                raise InputError(
+                    f"the range of the rewards is known, so the certificate holds whatever is "
+                    f"rare: leave {name} out"
+                )
 
     def _check_streams(self) -> None:
         choice = self.common_random_numbers
@@ -139,6 +166,19 @@ def _amount(name: str, given: Any, otherwise: str = "") -> float:
         raise InputError(
             f"{name}={given!r:.60} must be a number ≥ 0, in the unit of the rewards, "
             f"and at most {LARGEST_SCALE:g}{otherwise}"
+        )
+    return number
+
+
+def _rarest(given: Any) -> float:
+    try:
+        number = exact_number(given)
+    except InputError:
+        number = 0.0
+    if not SMALLEST_RAREST <= number < 1:
+        raise InputError(
+            f"rarest={given!r:.60} is not the probability of an event: 0.02 is what happens in 1 "
+            f"of 50 pulls; give {SMALLEST_RAREST:g} or more, below 1"
         )
     return number
 

@@ -21,7 +21,7 @@ from surefoot.study.pull import Pull, PullFactory, Report
 from surefoot.study.run.run import Run, refuse_another_plan
 from surefoot.system.progress import Snapshot
 
-CHANGEABLE = {"budget", "guide", "parallel"}
+CHANGEABLE = {"budget", "guide", "parallel", "unseen"}
 
 
 class Ledger:

@@ -51,6 +51,8 @@ class Study:
         guide: str | None = None,
         common_random_numbers: bool | Literal["auto"] = False,
         objective: Literal["certify", "guess"] = "certify",
+        rarest: float | None = None,
+        unseen: float | None = None,
         parallel: int = 1,
         on_identical: OnIdentical = "refuse",
         direction: Direction = "maximize",
@@ -87,6 +89,8 @@ class Study:
             guide=guide,
             common_random_numbers=common_random_numbers,
             objective=objective,
+            rarest=rarest,
+            unseen=unseen,
             parallel=parallel,
         )
         description = Description.fresh(
@@ -299,8 +303,8 @@ class Study:
         """Change how the study goes on, not what it is asked; the log says so.
 
         Args:
-            settings: any of budget (None: no limit), guide and parallel, as in `create`. The phase
-                that is open is finished as it was planned.
+            settings: any of budget (None: no limit), guide, parallel and unseen, as in
+                `create`. The phase that is open is finished as it was planned.
         """
         self._ledger.change(settings)
 

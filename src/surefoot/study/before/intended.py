@@ -88,6 +88,9 @@ class IntendedStudy:
         if self.settings.parallel > 1:
             small = replace(self._simulated(), parallel=1)
             own[f"{self.algorithm.name}, parallel 1"] = (self.algorithm, small)
+        if self.settings.rarest is not None:
+            sooner = replace(self._simulated(), rarest=None)
+            own[f"{self.algorithm.name}, no rarest"] = (self.algorithm, sooner)
         if not self.compare or not self.settings.modelled:
             return own
         known = Settings(
@@ -109,6 +112,7 @@ class IntendedStudy:
             misfit=settings.misfit if self.knows_unit or not settings.modelled else 0.0,
             budget=None,
             objective="certify",
+            unseen=None,
             on_misfit="ignore",
         )
 

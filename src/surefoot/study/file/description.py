@@ -28,7 +28,7 @@ OnIdentical = Literal["refuse", "accept"]
 # of the settings, those that a certificate speaks of; others may change while a study runs
 ASKED = (
     *("delta", "noise", "tolerance", "misfit", "confidence", "on_misfit"),
-    "common_random_numbers",
+    *("common_random_numbers", "rarest"),
 )
 # what comes of values that are not what was written
 UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from math import isfinite
 from typing import Any, Literal, Self
 
@@ -26,6 +27,7 @@ class Note(BaseModel):
         expected_left: a forecast of the pulls to come; None if it was too early to say.
         attained_confidence: how sure the rewards made one of the arm; None where nobody said.
         skewness: of the differences that decide, where they are taken for normal.
+        unseen: how rare an event was seen, and what an unseen one would have to cost.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -43,6 +45,7 @@ class Note(BaseModel):
     expected_left: float | None = None
     attained_confidence: float | None = None
     skewness: float | None = None
+    unseen: dict[str, float | None] | None = None
 
     @classmethod
     def of(cls, result: Result) -> Self:
@@ -61,6 +64,7 @@ class Note(BaseModel):
             evidence=_worth_keeping(last.evidence) if last else None,
             attained_confidence=result.attained_confidence,
             skewness=result.skewness,
+            unseen=None if result.unseen is None else asdict(result.unseen),
         )
 
     @classmethod

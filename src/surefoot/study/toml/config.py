@@ -136,7 +136,7 @@ class StudyConfig:
     def _change(self, study: Study) -> None:
         """Go on with what may change: the budget, and of the rest what the file says."""
         values, settings = self.values, study.description.settings
-        named = {"guide", "parallel"} & values.model_fields_set
+        named = {"guide", "parallel", "unseen"} & values.model_fields_set
         changed = {
             key: getattr(values, key)
             for key in ("budget", *sorted(named))
@@ -194,7 +194,7 @@ class StudyConfig:
             now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         if "noise" not in values.model_fields_set:
             del now["noise"]
-        for key in ("misfit", "common_random_numbers", "objective"):
+        for key in ("misfit", "common_random_numbers", "objective", "rarest"):
             if key in values.model_fields_set:
                 now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         for key in ("on_identical", "seed"):
@@ -222,6 +222,8 @@ def _settings(values: Config, noise: Noise) -> Settings:
         guide=values.guide,
         common_random_numbers=values.common_random_numbers,
         objective=values.objective,
+        rarest=values.rarest,
+        unseen=values.unseen,
         parallel=values.parallel,
     )
 

@@ -192,6 +192,8 @@ class Config(Section):
     guide: str | None = None
     common_random_numbers: Annotated[bool | Literal["auto"], PlainValidator(_shared)] = False
     objective: Literal["certify", "guess"] = "certify"
+    rarest: Annotated[Number, Field(gt=0, lt=1)] | None = None
+    unseen: Annotated[Number, Field(ge=0)] | None = None
     parallel: Annotated[Whole, Field(ge=1)] = 1
     arms: Arms
     perturbations: Perturbations = Perturbations()

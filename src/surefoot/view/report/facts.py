@@ -47,6 +47,7 @@ def certificate(result: Result, hardness: Complexity | None = None) -> list[Fact
         Fact("algorithm", result.algorithm),
         Fact("pulls", number(result.samples), f"in {len(result.history)} phases"),
         *_decision(result),
+        *_unseen(result),
     ]
     if hardness is not None:
         bound = hardness.lower_bound(settings.delta)
@@ -117,6 +118,12 @@ def _decision(result: Result) -> list[Fact]:
         Fact("evidence", number(last["evidence"]), note),
         Fact("boundary", number(last["boundary"]), "what the evidence against an arm has to reach"),
     ]
+
+
+def _unseen(result: Result) -> list[Fact]:
+    """What the certificate cannot have seen."""
+    found = result.unseen
+    return [] if found is None else [Fact("unseen", found.sentence, found.warning or "")]
 
 
 def _checks(result: Result) -> Fact:

@@ -130,7 +130,7 @@ class DirectCourse(Course):
         if pace < least:
             return StopReason.BUDGET
         if self._shares_streams(contest):
-            layout = self._blocks(contest, pace)
+            layout = self._blocks(past, contest, pace)
         else:
             layout = self._shared_out(past, contest, pace, least)
         outlook = self._outlook(past, contest, layout.counts)
@@ -184,8 +184,9 @@ class DirectCourse(Course):
         worth = spread**2 * ((1 + z**2) * special.ndtr(z) + z * density) / self.seen.variances
         return self.problem.worst_pairs_of(-worth)
 
-    def _blocks(self, contest: Contest, pace: float) -> Layout:
+    def _blocks(self, past: Past, contest: Contest, pace: float) -> Layout:
         """Every pair as often as every other: differences within a block are what counts."""
+        pace = max(pace, float(self._unripe(past, contest.pairs).max()))
         n_batches = int(min(max(math.floor(pace), 2), self.judge.most_batches))
         counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
         counts[contest.pairs] = n_batches * max(round(pace / n_batches), 1)
@@ -196,6 +197,7 @@ class DirectCourse(Course):
         pairs, judge, remaining = contest.pairs, self.judge, past.remaining
         shares = self._shares(past, contest, pace)
         wanted = np.maximum(np.rint(shares * pace * len(pairs)).astype(np.int64), least)
+        wanted = np.maximum(wanted, self._unripe(past, pairs))
         if wanted.sum() > remaining:
             wanted = np.full(len(pairs), int(pace))
         n_batches = int(np.clip(wanted.min(), judge.least_batches, judge.most_batches))
@@ -206,6 +208,13 @@ class DirectCourse(Course):
         counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
         counts[pairs] = wanted
         return Layout(counts, n_batches if judge.least_batches else 0, False)
+
+    def _unripe(self, past: Past, pairs: IntArray) -> IntArray:
+        """(n_compared,) pulls that pairs lack before they may decide; phases double them at most,
+        for another arm may lead by then.
+        """
+        counts = past.tally.counts[pairs]
+        return np.minimum(np.maximum(past.pulls_asked - counts, 0), counts)
 
     def _shares(self, past: Past, contest: Contest, pace: float) -> Array:
         """(n_compared,) the share of each compared pair."""
