@@ -112,3 +112,13 @@ def test_categories_stay_as_they_are() -> None:
     problem = found.problem([{"name": "as found"}, {"name": "off", "on": False}])
     assert problem.values_of(0) == {"kind": "a", "on": True}
     assert problem.values_of(1) == {"kind": "a", "on": False}
+
+
+@pytest.mark.parametrize("name", ["seed", "id", "arm"])
+def test_a_parameter_that_a_pull_has_of_its_own_is_refused(name: str, tmp_path: Path) -> None:
+    words = f"a parameter cannot be called '{name}'"
+    with pytest.raises(InputError, match=words):
+        from_optuna(Study(Trial(0, 1.0, **{name: 1}), Trial(1, 2.0, **{name: 2})))
+    (tmp_path / "search.csv").write_text(f"params_{name},value\n1,1.0\n2,2.0\n")
+    with pytest.raises(InputError, match=words):
+        from_csv(tmp_path / "search.csv")

@@ -82,6 +82,10 @@ def test_the_folder_is_made_and_used(tmp_path: Path) -> None:
         ),
         ("import os; os.kill(os.getpid(), 9)", {}, "killed by signal 9"),
         ("print('done')", {}, "last line of the output must be the reward, but it is 'done'"),
+        *(
+            (f"print({said!r})", {}, f"must be the reward, but it is '{said}'")
+            for said in ("1_0", "\u0661", "nan", "infinity", "1e999", "2 3")
+        ),
         ("pass", {}, "it is nothing"),
         ("print('{{}}')", {"json_field": "score"}, "no field 'score'"),
         ("print('diverged')", {"json_field": "score"}, "must be JSON, but it ends in 'diverged'"),
@@ -93,6 +97,11 @@ def test_the_folder_is_made_and_used(tmp_path: Path) -> None:
 def test_failures_say_what_happened(program: str, options: dict[str, object], words: str) -> None:
     with pytest.raises((RuntimeError, ValueError, TimeoutError), match=words):
         python(program, **options)(make_pull())
+
+
+def test_a_command_that_cannot_be_split_is_refused() -> None:
+    with pytest.raises(InputError, match=r"No closing quotation.*close its quotes"):
+        CommandSimulator("run 'it {gain}")
 
 
 def test_the_folder_of_an_arm_cannot_lead_elsewhere(tmp_path: Path) -> None:

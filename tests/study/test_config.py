@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -645,3 +647,42 @@ def test_a_misfit_is_part_of_the_question(tmp_path: Path) -> None:
     assert "for all rewards whose means are within 0.25 of the model" in result.sentence
     with pytest.raises(InputError, match="misfit"):
         configure(tmp_path, trusted.replace("0.25", "0.5")).open_study()
+
+
+def prepare(folder: Path, text: str) -> None:
+    config = configure(folder, text)
+    config.simulator(config.problem())
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "words"),
+    [
+        ("1 / 0\n", 'simulator.python = "broken:f"', "ZeroDivisionError: division by zero (broken"),
+        (
+            "def f(:\n",
+            'simulator.python = "broken:f"',
+            "SyntaxError: invalid syntax (bro",
+        ),
+        ("import nothing_of_this\n", 'guide = "broken:f"', "which this Python"),
+        ("raise ImportError('no licence')\n", 'algorithm = "broken:f"', "ImportError: no licence"),
+        (
+            "def f(parameters):\n    return parameters[9]\n",
+            'features = "broken:f"',
+            "the features function failed on 2 pairs of 2 parameters: IndexError",
+        ),
+        ("", 'arms.csv = "' + 3000 * "a" + '.csv"', "there is no file"),
+        ("", 'arms.csv = "' + 300 * "a/.." + '/b.csv"', "there is no file"),
+        ("", 'simulator.command = "run \'it"', "cannot be split into arguments"),
+        ("", 'file = "' + 3000 * "a" + '.db"', "name is too long"),
+    ],
+)
+def test_errors_in_what_a_user_wrote_are_one_sentence(
+    tmp_path: Path, module: str, line: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "broken", raising=False)
+    (tmp_path / "broken.py").write_text(module)
+    arms = "" if "arms" in line else ARMS
+    with pytest.raises(InputError, match=re.escape(words)) as refused:
+        prepare(tmp_path, f"{line}\ndelta = 0.05\n{arms}")
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 400

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import shutil
 import sqlite3
 import time
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.errors import InputError
-from surefoot.study import Pull, Study, StudyReader
+from surefoot.study import Pull, Study, StudyReader, verify
 from surefoot.study.file.notes import Note
 from tests.study import toys
 from tests.study.toys import linear, open_toy, read_toy, same_result, toy_problem, toy_study
@@ -167,3 +169,39 @@ def test_an_algorithm_of_ones_own_is_asked_for_only_when_needed(path: Path) -> N
         assert reader.status().phase_pulls == 16
         with pytest.raises(InputError, match="algorithm="):
             _ = reader.result
+
+
+@pytest.mark.parametrize("jump", [-36_000.0, 36_000.0])
+def test_the_pace_is_that_since_the_clock_jumped(path: Path, jump: float) -> None:
+    """Half of 40 rewards, one a second, came before the clock was set by ten hours."""
+    with toy_study(path) as study:
+        study.run(linear, "serial")
+    now = time.time()
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE pulls SET finished = ? + id", (now - 60,))
+        connection.execute("UPDATE pulls SET finished = finished - ? WHERE id < 20", (jump,))
+    with read_toy(path) as reader:
+        assert reader.status().pulls_per_minute == pytest.approx(60.0)
+
+
+def test_reading_leaves_nothing_beside_the_file(path: Path) -> None:
+    toy_study(path).close()
+    with read_toy(path) as one, read_toy(path) as other:
+        one.status()
+        other.status()
+    verify(path)
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_reading_leaves_a_log_that_holds_something(path: Path, tmp_path: Path) -> None:
+    """A driver that was killed leaves its last rewards in the log, which a reader leaves alone."""
+    copy = tmp_path / "copy" / path.name
+    copy.parent.mkdir()
+    with toy_study(path) as study:
+        study.tell(0, 1.0)
+        for file in path.parent.glob("toy.db*"):
+            shutil.copy(file, copy.parent)
+    before = copy.read_bytes(), copy.with_name("toy.db-wal").read_bytes()
+    with read_toy(copy) as reader:
+        assert reader.status().told == 1
+    assert (copy.read_bytes(), copy.with_name("toy.db-wal").read_bytes()) == before

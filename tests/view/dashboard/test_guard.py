@@ -1,4 +1,4 @@
-"""None"""
+"""Who may see a study: names, tokens, cookies, headers."""
 
 from __future__ import annotations
 
@@ -32,6 +32,15 @@ def test_a_foreign_name_for_this_machine_is_refused(host):
     answer = request(make_app([]), "/", headers={"host": host})
     assert answer.status_code == 400
     assert "known ones" in answer.text
+
+
+@pytest.mark.parametrize("path", ["//evil.example", "///evil.example/x", "/%2Fevil.example", "/"])
+def test_a_link_with_the_token_leads_to_this_site_alone(path):
+    answer = request(make_app([], token=TOKEN), f"{path}?token={TOKEN}", headers=HTML)
+    place = answer.headers["location"]
+    assert answer.status_code == 303
+    assert place.startswith("/")
+    assert not place.startswith("//")
 
 
 def test_every_answer_forbids_inline_script_and_framing():

@@ -48,19 +48,32 @@ class WriterLock:
         self.release()
 
     def release(self) -> None:
+        """Let others write; the file that said who writes goes."""
+        if self._handles and _same_file(self._handles[0], _lock_file(self._study)):
+            _lock_file(self._study).unlink(missing_ok=True)
+        self.drop()
+
+    def drop(self) -> None:
+        """Close the handles, as a process must that was forked from the writer."""
         while self._handles:
             os.close(self._handles.pop())
 
     def _take(self, path: Path, flags: int) -> None:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o666)
-        self._handles.append(handle)
         deadline = time.monotonic() + PATIENCE
-        while not _try_lock(handle, fcntl.LOCK_EX):
-            if time.monotonic() > deadline:
-                holder = _holder(self._study)
-                self.release()
-                raise StudyLocked(f"{self._study} is being written by {holder}: {_remedy(holder)}")
-            time.sleep(0.05)
+        while True:
+            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o666)
+            while not _try_lock(handle, fcntl.LOCK_EX):
+                if time.monotonic() > deadline:
+                    os.close(handle)
+                    holder = _holder(self._study)
+                    self.release()
+                    words = f"is being written by {holder}: {_remedy(holder)}"
+                    raise StudyLocked(f"{self._study} {words}")
+                time.sleep(0.05)
+            if _same_file(handle, path):
+                self._handles.append(handle)
+                return
+            os.close(handle)  # its last holder has removed it meanwhile
 
 
 def writer_of(study: Path) -> str | None:
@@ -77,6 +90,13 @@ def wal_of(study: Path) -> Path:
 
 def _lock_file(study: Path) -> Path:
     return study.with_name(study.name + ".lock")
+
+
+def _same_file(handle: int, path: Path) -> bool:
+    """Whether an open file still has this name."""
+    with contextlib.suppress(OSError):
+        return os.path.samestat(os.fstat(handle), path.stat())
+    return False
 
 
 def _is_locked(path: Path) -> bool:
@@ -124,7 +144,7 @@ def _holder(study: Path) -> str:
 def _drop_in_child() -> None:
     for lock in list(_held):
         with contextlib.suppress(OSError):
-            lock.release()
+            lock.drop()
 
 
 os.register_at_fork(after_in_child=_drop_in_child)

@@ -15,6 +15,8 @@ from typing import Any, Self
 from surefoot.algorithms import Result, StopReason
 from surefoot.errors import StudyFileError
 
+MOST_SAID = 6  # differences of two simulators
+
 
 @dataclass(frozen=True)
 class Source:
@@ -29,7 +31,7 @@ class Source:
     files: Mapping[str, Sequence[str]]
 
     def differences(self, before: Self) -> list[str]:
-        """Return what differs from a source before this one, each in a few words."""
+        """Return what differs from a source before this one, each in a few words, at most six."""
         said = [
             f"{key} = {self.asked.get(key)!r:.80}, was {before.asked.get(key)!r:.80}"
             for key in sorted({*self.asked, *before.asked})
@@ -41,7 +43,7 @@ class Source:
                 said.append(f"{name} is {'new' if then is None else 'gone'}")
             elif not set(now) & set(then):
                 said.append(f"{name} changed")
-        return said
+        return said if len(said) <= MOST_SAID else [*said[: MOST_SAID - 1], "and more"]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values that JSON knows."""

@@ -22,6 +22,8 @@ from surefoot.study.study import Study
 from surefoot.study.toml.sections import Config, read_config
 from surefoot.study.toml.space import build_problem
 
+LONGEST_NAME = 240  # bytes; the system allows 255, with what stands beside a study
+
 
 class StudyConfig:
     """A configuration file and what it describes.
@@ -37,6 +39,8 @@ class StudyConfig:
         self.values = read_config(path)
         self._import()
         self.file = path.parent / (self.values.file or f"{path.stem}.db")
+        if len(self.file.name.encode()) > LONGEST_NAME:
+            raise InputError(f"{path}: file = {self.file.name!r:.60}: its name is too long")
         self.settings = _settings(self.values, self._noise())
         _warn_of_confidence(self.values.delta)
 

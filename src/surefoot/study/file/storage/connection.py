@@ -8,6 +8,8 @@ file could bring of its own, triggers and virtual tables, schema.py refuses.)
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -78,6 +80,19 @@ def connect_read_only(path: Path) -> Connection:
         connection.close()
         raise
     return connection
+
+
+def tidy(path: Path) -> None:
+    """Let SQLite remove an empty log and its shared memory, which read-only connections leave.
+
+    It does so when the last of all connections is closed, if that one may write.
+    """
+    wal = wal_of(path)
+    with contextlib.suppress(OSError, sqlite3.Error):
+        if wal.stat().st_size == 0 and os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+            with contextlib.closing(connect(path, "rw")) as last:
+                last.execute("PRAGMA busy_timeout = 0")
+                last.rows("SELECT count(*) FROM sqlite_master")
 
 
 def copy(source: Connection, target: Path) -> None:

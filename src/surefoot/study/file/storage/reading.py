@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InputError, StudyFileError
-from surefoot.study.file.lock import wal_of
+from surefoot.study.file.lock import wal_of, writer_of
 from surefoot.study.file.proof.encoding import unpacked
 from surefoot.study.file.provenance import Simulators, Source, UsedSimulator
 from surefoot.study.file.storage import connection, schema
@@ -79,7 +79,10 @@ class ReadStorage:
         return opened
 
     def close(self) -> None:
+        """Close the file, and leave nothing beside it."""
         self._connection.close()
+        if writer_of(self.path) is None:
+            connection.tidy(self.path.resolve())
 
     def entries(self, *keys: str) -> dict[str, Any]:
         """These values of the table `study`, or all of them."""
