@@ -18,10 +18,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 from surefoot.statistics import Outcome
-from surefoot.study.file.proof.encoding import Writer
 
 
 class ChainBroken(InputError):
@@ -66,11 +67,10 @@ def rewards_of(rewards: Array) -> bytes:
 
 def sums_of(outcome: Outcome) -> bytes:
     """Return the digest of what the kernel is given of the rewards."""
-    writer = Writer()
-    writer.integers(outcome.counts)
-    for values in (outcome.sums, outcome.scatter, outcome.batch_sums):
-        writer.numbers(values)
-    return digest("sums", writer.content)
+    values = outcome.sums, outcome.scatter, outcome.batch_sums
+    shape = ",".join(map(str, outcome.batch_sums.shape)).encode()
+    content = [np.asarray(each, dtype="<f8").tobytes() for each in values]
+    return digest("sums", outcome.counts.astype("<i8").tobytes(), shape, *content)
 
 
 class Closing(NamedTuple):
