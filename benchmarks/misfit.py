@@ -21,7 +21,7 @@ from surefoot.noise import Gaussian
 from surefoot.problem.problem import RobustProblem
 
 EXACT = {"misfit": 0.0, "noise": Gaussian(0.3), "budget": 100_000}
-PAPER = EXACT | {"confidence": "paper"}
+PAPER = EXACT | {"rules": "paper"}
 # what is tried, its features, its settings; errors of those that trust too much have no target
 CONTENDERS: list[tuple[str, str, dict[str, Any], float | None]] = [
     ("Robust RAGE (paper), linear", "linear", PAPER | {"algorithm": "robust-rage"}, None),

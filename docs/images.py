@@ -48,7 +48,7 @@ def gallery() -> None:
             command = [sys.executable, "-m", "surefoot", "run", "--quiet", path.name]
             subprocess.run(command, cwd=examples / path.parent, check=True)
             with sf.StudyReader((examples / path).with_suffix(".db")) as reader:
-                chart = arms_chart(reader.result, sign=reader.sign, title=reader.result.sentence)
+                chart = arms_chart(reader.result, title=reader.result.sentence)
             svg = vl_convert.vegalite_to_svg(chart.properties(width=420).to_dict())
             (IMAGES / f"gallery-{name}.svg").write_text(svg)
 

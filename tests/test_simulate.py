@@ -111,11 +111,11 @@ def test_identify_passes_its_settings_on() -> None:
         delta=0.2,
         noise=Gaussian(1.0),
         budget=9,
-        confidence="paper",
+        rules="paper",
         on_misfit="ignore",
     )
     settings = result.settings
-    assert (settings.delta, settings.budget, settings.confidence, settings.on_misfit) == (
+    assert (settings.delta, settings.budget, settings.rules, settings.on_misfit) == (
         0.2,
         9,
         "paper",

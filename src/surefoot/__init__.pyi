@@ -18,6 +18,7 @@ from .algorithms.robust_static import RobustStatic as RobustStatic
 from .algorithms.robust_track_and_stop import RobustTrackAndStop as RobustTrackAndStop
 from .algorithms.stableopt import StableOpt as StableOpt
 from .algorithms.uniform import Uniform as Uniform
+from .answer import Answer as Answer
 from .design import Design as Design
 from .design import g_design as g_design
 from .design import robust_xy_design as robust_xy_design
@@ -33,6 +34,7 @@ from .experiments.macroreplication import EstimatedSimulator as EstimatedSimulat
 from .experiments.macroreplication import Macroreplications as Macroreplications
 from .experiments.macroreplication import macroreplicate as macroreplicate
 from .experiments.session import Session as Session
+from .find import find as find
 from .guides import Guide as Guide
 from .noise import Bounded as Bounded
 from .noise import Gaussian as Gaussian
@@ -43,6 +45,7 @@ from .simulate import TableSimulator as TableSimulator
 from .simulate import identify as identify
 from .statistics import Outcome as Outcome
 from .statistics import Phase as Phase
+from .study import Pull as Pull
 from .study import Study as Study
 from .study import StudyReader as StudyReader
 from .study import Verified as Verified

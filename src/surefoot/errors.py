@@ -26,13 +26,14 @@ class StudyPaused(RuntimeError):
     """A pull failed more often than allowed; all else is stored, and running again goes on.
 
     Attributes:
-        pull: the number of the pull that failed.
+        what: which pull failed, and how.
+        pull: its number.
         error: what the simulator said.
     """
 
-    def __init__(self, message: str, pull: int, error: str) -> None:
-        super().__init__(message)
-        self.pull, self.error = pull, error
+    def __init__(self, what: str, pull: int, error: str, remedy: str) -> None:
+        super().__init__(what + remedy)
+        self.what, self.pull, self.error = what, pull, error
 
 
 class StudyInterrupted(KeyboardInterrupt):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Protocol, TypedDict, Unpack
+from typing import Literal, Protocol, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.algorithms import Algorithm, Result, Settings, algorithm_from
 from surefoot.algorithms.options import default_misfit
+from surefoot.algorithms.settings import Asked
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian, Noise
@@ -40,17 +41,8 @@ def identify(
     *,
     delta: float,
     noise: Noise,
-    tolerance: float = 0.0,
-    budget: int | None = None,
-    confidence: Literal["valid", "paper"] = "valid",
-    on_misfit: Literal["reject", "ignore"] = "reject",
-    misfit: float | None = None,
-    guide: Any = None,
-    common_random_numbers: bool | Literal["auto"] = False,
-    objective: Literal["certify", "guess"] = "certify",
-    rarest: float | None = None,
-    unseen: float | None = None,
-    parallel: int = 1,
+    baseline: str | None = None,
+    **asked: Unpack[Asked],
 ) -> Result:
     """Find the arm with the best worst case, pulling the simulator phase by phase.
 
@@ -58,32 +50,21 @@ def identify(
     must be given where pairs have features and the algorithm could do without a model.
     """
     chosen = algorithm_from(algorithm)
-    if misfit is None and problem.dimension < problem.n_pairs and chosen.supports_misfit:
+    if "misfit" not in asked and problem.dimension < problem.n_pairs and chosen.supports_misfit:
         raise InputError(
             f"{problem.n_pairs} pairs have {problem.dimension} features: say how far rewards may "
             "be from a linear function of these: misfit=0 (the model is exact), misfit=0.1 (means "
             "are off by 0.1 at most), or misfit=math.inf (no model: pairs are compared directly)"
         )
-    settings = Settings(
-        delta=delta,
-        noise=noise,
-        confidence=confidence,
-        tolerance=tolerance,
-        budget=budget,
-        on_misfit=on_misfit,
-        misfit=default_misfit(chosen) if misfit is None else misfit,
-        guide=guide,
-        common_random_numbers=common_random_numbers,
-        objective=objective,
-        rarest=rarest,
-        unseen=unseen,
-        parallel=parallel,
-    )
+    asked.setdefault("misfit", default_misfit(chosen))
+    settings = Settings(delta=delta, noise=noise, baseline=baseline, **asked)
     if not hasattr(simulator, "pull"):
         raise InputError(
-            f"the simulator is {simulator!r:.80}, which has no pull(phase): give an object like "
-            "LinearSimulator, or run a function of single pulls by Study.create(…).run(function)"
+            f"the simulator is {simulator!r:.80}, which has no pull(phase): sf.find(function, "
+            "problem) calls a function; identify wants an object like LinearSimulator"
         )
+    if baseline is not None:
+        problem.arm_named(baseline)
     run = chosen.start(problem, settings)
     while phase := run.next_phase():
         run.update(simulator.pull(phase))

@@ -47,4 +47,4 @@ def test_a_rejected_model_is_not_certified_unless_the_user_says_so() -> None:
     assert rejected.model_check.rejected
     assert "model rejected" in repr(rejected)
     assert bent_run(on_misfit="ignore").certified
-    assert bent_run(confidence="paper").certified
+    assert bent_run(rules="paper").certified

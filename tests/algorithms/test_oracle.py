@@ -38,15 +38,15 @@ def test_the_number_of_pulls_does_not_depend_on_the_rewards() -> None:
     assert len(samples) == 1
 
 
-@pytest.mark.parametrize("confidence", ["paper", "valid"])
-def test_it_stops_at_the_first_look_at_which_the_true_gaps_are_clear(confidence: str) -> None:
+@pytest.mark.parametrize("rules", ["paper", "valid"])
+def test_it_stops_at_the_first_look_at_which_the_true_gaps_are_clear(rules: str) -> None:
     """`eq:57` with its quantifiers; valid counts |Y(x*)|(|X| − 1) one-sided events, once."""
     problem, theta = instance = random_robust(4, 3, 3)
     best = problem.best_arm(theta)
-    run = Oracle(theta).start(problem, settings_for("oracle", confidence=confidence))
+    run = Oracle(theta).start(problem, settings_for("oracle", rules=rules))
     simulator = LinearSimulator(*instance, seed=0)
     quantile = 2.5391  # P(N > q) = 0.05 / 9
-    c = math.sqrt(2 * math.log(problem.n_pairs**2 / 0.05)) if confidence == "paper" else quantile
+    c = math.sqrt(2 * math.log(problem.n_pairs**2 / 0.05)) if rules == "paper" else quantile
     totals = []
     while phase := run.next_phase():
         run.update(simulator.pull(phase))
@@ -66,7 +66,7 @@ def test_the_paper_policy_needs_the_papers_number(
     """Appendix B: 2 log(|Z|²/δ) H_R, up to rounding and a look's growth of 1.1."""
     problem, theta = instance
     expected = complexity(problem, theta).oracle_samples(0.05)
-    test = error_test(lambda given: Oracle(given[1]), instance, runs=1, confidence="paper")
+    test = error_test(lambda given: Oracle(given[1]), instance, runs=1, rules="paper")
     assert 0.99 * expected <= test.samples <= 1.15 * expected + 2 * problem.n_pairs
 
 

@@ -26,18 +26,18 @@ def misleading() -> Instance:
     return RobustProblem.from_pairs(best + other, [0, 0, 0, 1, 1, 1]), np.array([1.0, 0.5, 1.0])
 
 
-@pytest.mark.parametrize("confidence", ["paper", "valid"])
-def test_it_is_algorithm_1_line_by_line(confidence: str) -> None:
+@pytest.mark.parametrize("rules", ["paper", "valid"])
+def test_it_is_algorithm_1_line_by_line(rules: str) -> None:
     """Every phase against the algorithm written out with its quantifiers."""
     problem, theta = instance = unit_sphere(6, 3, np.random.default_rng(1))
-    run = RobustRage().start(problem, settings_for("robust-rage", confidence=confidence))
+    run = RobustRage().start(problem, settings_for("robust-rage", rules=rules))
     simulator = LinearSimulator(*instance, seed=4)
     survivors, t, n_pairs = list(range(6)), 1, problem.n_pairs
     widest = int(np.diff(problem.offsets).max())
     while len(survivors) > 1:
         design = robust_xy(problem.pairs, problem.offsets, np.array(survivors))
         weights, rho = design.weights, design.value
-        if confidence == "paper":
+        if rules == "paper":
             c = math.sqrt(2 * math.log(n_pairs**2 / (0.05 / t**2)))
         else:
             c = float(stats.norm.isf(6 * 0.05 / (math.pi**2 * t**2) / (5 * widest)))
@@ -75,7 +75,7 @@ def test_the_papers_design_can_leave_it_blind() -> None:
     assert test.errors == 0
     problem, theta = instance = misleading()
     assert problem.best_arm(theta) == 0
-    run = RobustRage().start(problem, settings_for("robust-rage", confidence="paper"))
+    run = RobustRage().start(problem, settings_for("robust-rage", rules="paper"))
     simulator = LinearSimulator(*instance, seed=0)
     while phase := run.next_phase():
         assert np.linalg.matrix_rank(information(problem.pairs, phase.counts)) < 3
@@ -88,7 +88,7 @@ def test_the_papers_design_can_leave_it_blind() -> None:
 def test_a_singular_design_that_measures_what_it_needs_is_no_trouble() -> None:
     """Irrelevant dimensions are not pulled once their arms are gone."""
     problem, theta = instance = classic(5, 0.1)
-    run = RobustRage().start(problem, settings_for("robust-rage", confidence="paper"))
+    run = RobustRage().start(problem, settings_for("robust-rage", rules="paper"))
     simulator = LinearSimulator(*instance, seed=0)
     ranks = []
     while phase := run.next_phase():
@@ -105,7 +105,7 @@ def test_singletons_need_what_public_rage_needs(d: int, public: int) -> None:
     """Phases quadruple and the last one makes most of the pulls: a mean within a half to double is
     the same.
     """
-    test = error_test(lambda _: "robust-rage", classic(d), runs=200, confidence="paper")
+    test = error_test(lambda _: "robust-rage", classic(d), runs=200, rules="paper")
     assert 0.5 * public < test.samples < 2 * public
 
 

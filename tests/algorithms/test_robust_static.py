@@ -41,17 +41,17 @@ def test_pulls_follow_the_g_design() -> None:
     assert np.abs(result.counts - result.samples * weights).max() <= np.count_nonzero(weights)
 
 
-@pytest.mark.parametrize("confidence", ["paper", "valid"])
-def test_it_stops_at_the_first_look_at_which_the_rule_holds(confidence: str) -> None:
+@pytest.mark.parametrize("rules", ["paper", "valid"])
+def test_it_stops_at_the_first_look_at_which_the_rule_holds(rules: str) -> None:
     """`eq:11` with its quantifiers, at every look."""
     problem, theta = instance = random_robust(4, 3, 3, gap=0.4)
-    run = RobustStatic().start(problem, settings_for("robust-static", confidence=confidence))
+    run = RobustStatic().start(problem, settings_for("robust-static", rules=rules))
     simulator = LinearSimulator(*instance, seed=2)
     looks = 0
     while phase := run.next_phase():
         run.update(simulator.pull(phase))
         looks += 1
-        if confidence == "paper":
+        if rules == "paper":
             c = math.sqrt(2 * math.log(problem.n_pairs**2 / 0.05))
         else:
             c = float(stats.norm.isf(6 * 0.05 / (math.pi**2 * looks**2) / (3 * 3)))

@@ -31,7 +31,6 @@ from surefoot.simulate import LinearSimulator, identify
             {"noise": 1.0},
             "noise=1.0 does not say what is known about the noise: give surefoot.Gaussian",
         ),
-        ({"confidence": "sure"}, "confidence='sure' is not known"),
         ({"tolerance": -0.1}, "tolerance=-0.1 must be a number ≥ 0"),
         ({"tolerance": np.nan}, "tolerance=nan must be a number ≥ 0"),
         ({"budget": -1}, "budget=-1 must be a whole number"),

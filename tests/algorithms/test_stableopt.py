@@ -18,14 +18,14 @@ from surefoot.simulate import LinearSimulator, identify
 from tests.algorithms.families import settings_for
 
 
-@pytest.mark.parametrize("confidence", ["paper", "valid"])
-def test_each_pull_is_the_published_choice(confidence: str) -> None:
+@pytest.mark.parametrize("rules", ["paper", "valid"])
+def test_each_pull_is_the_published_choice(rules: str) -> None:
     """x_t = argmax_x min_y ucb, y_t = argmin_y lcb, and the report argmax_x min_y lcb, written
     out.
     """
     problem, _ = instance = random_robust(5, 4, 3)
     run = StableOpt(batch_growth=0).start(
-        problem, settings_for("stableopt", budget=150, confidence=confidence)
+        problem, settings_for("stableopt", budget=150, rules=rules)
     )
     simulator = LinearSimulator(*instance, seed=0)
     first = run.next_phase()
@@ -38,7 +38,7 @@ def test_each_pull_is_the_published_choice(confidence: str) -> None:
         theta, inverse = np.linalg.solve(A, problem.pairs.T @ run.tally.sums), np.linalg.inv(A)
         beta = (
             math.sqrt(2 * math.log(problem.n_pairs / 0.05))
-            if confidence == "paper"
+            if rules == "paper"
             else self_normalised_radius(unit_free_root(first_information), A, 0.05)
         )
         widths = np.array([beta * math.sqrt(z @ inverse @ z) for z in problem.pairs])

@@ -66,8 +66,8 @@ def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
             f'{name} relies on the linear model: give misfit=0, or use "prime", which can do '
             "without"
         )
-    if settings.confidence == "paper" and not algorithm.has_paper_policy:
-        raise InputError(f'{name} is not an algorithm of the paper: it has only confidence="valid"')
+    if settings.rules == "paper" and not algorithm.has_paper_policy:
+        raise InputError(f'{name} is not an algorithm of the paper: it has only rules="valid"')
     if settings.tolerance > 0 and not algorithm.supports_tolerance:
         raise InputError(f'{name} has no tolerance: leave it at 0, or use "prime"')
     if settings.modelled and settings.misfit > 0 and not algorithm.supports_misfit:

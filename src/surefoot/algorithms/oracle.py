@@ -74,7 +74,7 @@ class Oracle(StaticAllocation):
 
     def threshold(self) -> float:
         """|Y(x*)|(|X| − 1) one-sided events, once: pulls are not random, so looks are free."""
-        if self.settings.confidence == "paper":
+        if self.settings.rules == "paper":
             return paper_threshold(self.problem.n_pairs, self.settings.delta)
         own = self.problem.pairs_of(self.best)
         events = (own.stop - own.start) * (self.problem.n_arms - 1)

@@ -49,7 +49,7 @@ class StopReason(Enum):
     )
     SINGULAR_DESIGN = (
         "The paper's design leaves directions unmeasured that it needs, so the run can never "
-        'stop: use confidence="valid" or the algorithm "prime".'
+        'stop: use rules="valid" or the algorithm "prime".'
     )
     IDENTICAL_REPLICATES = (
         "All pulls of a pair gave the same reward, to the last bit: is the seed fixed? Use "

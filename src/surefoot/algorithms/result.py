@@ -70,6 +70,8 @@ class Result:
             data.
         skewness: of the differences between single pulls that decide, the largest in size of those
             that are clear; 0 if none is, None where no evidence takes differences for normal.
+        minimize: whether pulls give costs: an arm's worst case is then its largest mean, and the
+            best arm has the smallest.
     """
 
     problem: RobustProblem
@@ -92,6 +94,7 @@ class Result:
     history: list[PhaseRecord]
     attained_confidence: WhenAsked = WhenAsked()
     skewness: float | None = None
+    minimize: bool = False
 
     def __post_init__(self) -> None:
         if self.reason.contradicts:
@@ -100,6 +103,22 @@ class Result:
     def __getstate__(self) -> dict[str, Any]:
         """For copies and other processes: what is worked out when asked for is asked for now."""
         return {**vars(self), "attained_confidence": self.attained_confidence}
+
+    def turned(self, settings: Settings) -> Result:
+        """Return the same answer in the unit of costs, or back in that of rewards: their negatives.
+
+        Args:
+            settings: as they are given for that unit.
+        """
+        made = object.__new__(Result)  # `replace` would compute the attained confidence
+        negated = ("theta", "pair_means", "pair_averages")
+        vars(made).update(
+            vars(self)
+            | {name: -getattr(self, name) for name in negated}
+            | {"pair_lower": -self.pair_upper, "pair_upper": -self.pair_lower}
+            | {"settings": settings, "minimize": not self.minimize}
+        )
+        return made
 
     @property
     def misfit(self) -> float:
@@ -113,9 +132,11 @@ class Result:
         return self.problem.arm_names[self.arm]
 
     @property
-    def best_parameters(self) -> dict[str, Value] | None:
-        """The arm's own parameters by name; None if the problem was made of pairs alone."""
-        return self.problem.nominal_values(self.arm)
+    def best_parameters(self) -> dict[str, Value]:
+        """The arm's own parameters by name; of a problem that was made of pairs, those that the
+        arm's pairs have in common.
+        """
+        return self.problem.own_values(self.arm)
 
     @property
     def edge(self) -> str | None:
@@ -130,18 +151,26 @@ class Result:
 
     @property
     def values(self) -> Array:
-        """(n_arms,) estimated robust values."""
-        return self.problem.worst_of(self.pair_means)
+        """(n_arms,) estimated worst cases."""
+        return self._worst(self.pair_means)
 
     @property
     def lower(self) -> Array:
-        """(n_arms,) lower ends of simultaneous intervals for the robust values."""
-        return self._possible(self.problem.worst_of(self.pair_lower))
+        """(n_arms,) lower ends of simultaneous intervals for the worst cases."""
+        return self._possible(self._worst(self.pair_lower))
 
     @property
     def upper(self) -> Array:
-        """(n_arms,) upper ends of simultaneous intervals for the robust values."""
-        return self._possible(self.problem.worst_of(self.pair_upper))
+        """(n_arms,) upper ends of simultaneous intervals for the worst cases."""
+        return self._possible(self._worst(self.pair_upper))
+
+    @property
+    def sign(self) -> int:
+        """The factor that makes large values good: −1 for costs."""
+        return -1 if self.minimize else 1
+
+    def _worst(self, values: Array) -> Array:
+        return np.asarray(self.sign * self.problem.worst_of(self.sign * values))
 
     def _possible(self, values: Array) -> Array:
         """Values held within the range of the rewards, if there is one: means lie in it."""
@@ -181,7 +210,7 @@ class Result:
         """How rare an event the deciding pulls must have seen, and what an unseen one would have to
         cost; None without a certificate, or where the range of rewards is known.
         """
-        return unseen_by(self)
+        return unseen_by(self.turned(self.settings) if self.minimize else self)
 
     @property
     def model_is_trusted(self) -> bool:
@@ -191,7 +220,12 @@ class Result:
     @property
     def worst_pair(self) -> int:
         """The pair at which the chosen arm is estimated to be worst."""
-        return self.problem.worst_pair(self.arm, self.pair_means)
+        return self.problem.worst_pair(self.arm, self.sign * self.pair_means)
+
+    @property
+    def worst_pairs(self) -> IntArray:
+        """(n_arms,) the pair at which each arm is estimated to be worst."""
+        return self.problem.worst_pairs_of(self.sign * self.pair_means)
 
     @property
     def sentence(self) -> str:
@@ -202,9 +236,7 @@ class Result:
         if self.certified:
             close = self.reason is StopReason.WITHIN_TOLERANCE
             near = f" to within {self.settings.tolerance:g}" if close else ""
-            policy = (
-                "" if self.settings.confidence == "valid" else " (the paper's rules, not proved)"
-            )
+            policy = "" if self.settings.rules == "valid" else " (the paper's rules, not proved)"
             sure = f"{100 * (1 - delta):g} % confidence"
             return (
                 f"{name} has the best worst case{near}, with {sure} after {self.samples} "
@@ -273,10 +305,10 @@ class Result:
     def _promise(self) -> str:
         """At which level and by which rules, where there are any."""
         spends = self.reason is StopReason.NO_CERTIFICATE
-        valid = self.settings.confidence == "valid"
+        valid = self.settings.rules == "valid"
         delta = "" if spends else f", delta {self.settings.delta:g}"
         proved = not (valid and (spends or self.reason.selects))
-        return delta + (f", policy {self.settings.confidence}" if proved else "")
+        return delta + (f", policy {self.settings.rules}" if proved else "")
 
     @property
     def _phases(self) -> str:

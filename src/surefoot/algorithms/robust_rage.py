@@ -75,7 +75,7 @@ class RobustRage(Algorithm):
 
     def _threshold(self) -> float:
         delta, n_pairs = self.settings.delta, self.problem.n_pairs
-        if self.settings.confidence == "paper":
+        if self.settings.rules == "paper":
             return paper_threshold(n_pairs, paper_spending(delta, self.t))
         events = one_sided_events(self.problem.offsets)
         return self.settings.noise.union_threshold(events, valid_spending(delta, self.t))
@@ -89,7 +89,7 @@ class RobustRage(Algorithm):
             ("xy", noise_key(scales), candidates.tobytes()),
             lambda: robust_xy(problem.pairs, problem.offsets, candidates, rows),
         )
-        if self.settings.confidence == "paper":
+        if self.settings.rules == "paper":
             return xy.weights, xy.value / self.unit**2
         mixed = (1 - self.mixture) * xy.weights + self.mixture * g_weights(
             problem, self.tally.scales

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from surefoot.errors import InputError
 from surefoot.noise import USAGE, Noise
@@ -18,6 +18,22 @@ MOST_PARALLEL = 1_000_000
 MOST_PULLS = 2**53  # numbers of pulls are exact as floats, and fit a study file
 
 
+class Asked(TypedDict, total=False):
+    """The settings that may be left out, as keyword arguments; `Settings` describes them."""
+
+    rules: Literal["valid", "paper"]
+    tolerance: float
+    budget: int | None
+    on_misfit: Literal["reject", "ignore"]
+    misfit: float
+    guide: Any
+    common_random_numbers: bool | Literal["auto"]
+    objective: Literal["certify", "guess"]
+    rarest: float | None
+    unseen: float | None
+    parallel: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """What every run is asked for.
@@ -25,7 +41,7 @@ class Settings:
     Attributes:
         delta: the probability with which a certified answer may be wrong.
         noise: what is known about the noise.
-        confidence: "valid" (what the proofs need) or "paper" (the paper's rules to the letter).
+        rules: "valid" (what the proofs need) or "paper" (the paper's rules to the letter).
         tolerance: an arm this close to the best robust value is good enough.
         budget: no more pulls than this.
         on_misfit: "reject" withholds the certificate when the linear model is rejected; "ignore"
@@ -45,11 +61,13 @@ class Settings:
             change the answer, by lower bounds of leads, as far as the budget allows. None: never.
         parallel: pulls of a phase at least, so that this many workers are kept busy. It is part of
             the question: the answer never depends on how many workers there really are.
+        baseline: the name of the arm that is used today, if there is one: the result says how far
+            ahead of it the best arm is at least.
     """
 
     delta: float
     noise: Noise
-    confidence: Literal["valid", "paper"] = "valid"
+    rules: Literal["valid", "paper"] = "valid"
     tolerance: float = 0.0
     budget: int | None = None
     on_misfit: Literal["reject", "ignore"] = "reject"
@@ -60,6 +78,7 @@ class Settings:
     rarest: float | None = None
     unseen: float | None = None
     parallel: int = 1
+    baseline: str | None = None
 
     def __post_init__(self) -> None:
         """Check everything, and keep plain numbers: study files hold nothing else."""
@@ -70,10 +89,8 @@ class Settings:
                 f"give surefoot.{USAGE}"
             )
         _require_computable(self.noise)
-        if self.confidence not in ("valid", "paper"):
-            raise InputError(
-                f'confidence={self.confidence!r} is not known: choose "valid" or "paper"'
-            )
+        if self.rules not in ("valid", "paper"):
+            raise InputError(f'rules={self.rules!r:.60} is not known: choose "valid" or "paper"')
         self._set(
             tolerance=_amount("tolerance", self.tolerance),
             misfit=_misfit(self.misfit),

@@ -70,7 +70,7 @@ class StableOpt(Algorithm):
         return round_design(weights, int(min(len(np.flatnonzero(weights)), self.remaining)))
 
     def _beta(self) -> float:
-        if self.settings.confidence == "paper":
+        if self.settings.rules == "paper":
             return math.sqrt(2 * math.log(self.problem.n_pairs / self.settings.delta))
         return self.tally.ellipsoid_radius
 

@@ -63,7 +63,7 @@ class StaticAllocation(Algorithm):
 
     def threshold(self) -> float:
         """The factor on the widths at this look."""
-        if self.settings.confidence == "paper":
+        if self.settings.rules == "paper":
             return paper_threshold(self.problem.n_pairs, self.settings.delta)
         spent = valid_spending(self.settings.delta, self.look)
         events = one_sided_events(self.problem.offsets)

@@ -316,7 +316,7 @@ class Tally:
         unless the user says otherwise.
         """
         check, reason, settings = self.model_check, verdict.reason, self.settings
-        ignored = settings.on_misfit == "ignore" or settings.confidence == "paper"
+        ignored = settings.on_misfit == "ignore" or settings.rules == "paper"
         if reason.certifies and verdict.reason is not StopReason.ONE_ARM and not ignored:
             reason = self._contradiction(check) or reason
         return Result(

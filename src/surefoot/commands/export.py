@@ -97,7 +97,7 @@ def _arms(reader: StudyReader) -> pd.DataFrame:
     from surefoot.view.charts import arms_frame
 
     result = reader.result
-    table = arms_frame(result, reader.sign).drop(columns="label")
+    table = arms_frame(result).drop(columns="label")
     names = {name: place for place, name in enumerate(result.problem.arm_names)}
     own = [result.problem.nominal_values(names[arm]) or {} for arm in table["arm"]]
     for number, name in enumerate(dict.fromkeys(key for values in own for key in values)):
@@ -169,14 +169,12 @@ def _records(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:
 
 
 def _result(reader: StudyReader) -> dict[str, Any]:
-    """In the user's own unit and direction."""
+    """The answer as plain values, in the unit in which pulls are measured."""
     from surefoot.study.file.notes import Note
 
     result = reader.result
     return Note.of(result).to_dict() | {
-        "robust_values": dict(
-            zip(result.problem.arm_names, (reader.sign * result.values).tolist(), strict=True)
-        ),
+        "robust_values": dict(zip(result.problem.arm_names, result.values.tolist(), strict=True)),
         "pulls_of_pairs": result.counts.tolist(),
         "checks": result.checks,
     }

@@ -61,7 +61,7 @@ class Comparison:
 
         table = self.summary()
         bars = table.assign(
-            policy=self.settings.confidence,
+            policy=self.settings.rules,
             low=table["mean"] - table["error"],
             high=table["mean"] + table["error"],
         )

@@ -120,7 +120,7 @@ class EstimatedSimulator:
             )
         known = scales[np.isfinite(scales)]
         limits = description.settings.noise.limits
-        means = description.sign * result.pair_means
+        means = result.pair_means
         return cls(
             np.clip(means, *limits) if limits else means,
             np.where(np.isfinite(scales), scales, np.median(known)),

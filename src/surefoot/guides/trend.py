@@ -32,6 +32,7 @@ class Trend(Guide):
         means = seen.means[pulled] - centre
         variance = float(means.var())
         errors = np.maximum(seen.errors, LEAST_ERROR * variance)
+        errors = np.where(errors > 0, errors, 1.0)  # all rewards were the same
         data = _Data.of(features[pulled], means, errors)
         fits = [_fit(data, share * variance) for share in STRAYS]
         best = max(fits, key=lambda fit: fit.likelihood)

@@ -80,7 +80,7 @@ class Contender:
             self.made(instance),
             delta=DELTA,
             noise=NOISE[self.knows],
-            confidence=self.policy,
+            rules=self.policy,
             misfit=0.0,
             on_misfit="ignore",
         )

@@ -222,7 +222,7 @@ def _finished(algorithm: Algorithm, instance: Instance, seed: int) -> Any:
     """The run itself, not only its result: it remembers what it wanted."""
     problem, theta = instance
     simulator = LinearSimulator(problem, theta, seed=np.random.SeedSequence(seed, spawn_key=(1,)))
-    settings = Settings(delta=DELTA, noise=Gaussian(1.0), misfit=0.0, confidence="paper")
+    settings = Settings(delta=DELTA, noise=Gaussian(1.0), misfit=0.0, rules="paper")
     run = algorithm.start(problem, settings)
     while phase := run.next_phase():
         run.update(simulator.pull(phase))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.arrays import Array
+from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -92,9 +92,12 @@ class Coding:
     Attributes:
         names: of all parameters, in the order of their columns.
         categories: the values of those that are no numbers, by name.
+        whole: those that were given as whole numbers, and stay so where they can.
     """
 
-    def __init__(self, names: Sequence[str], categories: Categories) -> None:
+    def __init__(
+        self, names: Sequence[str], categories: Categories, whole: Sequence[str] = ()
+    ) -> None:
         unknown = [name for name in categories if name not in names]
         if unknown:
             raise InputError(
@@ -105,6 +108,8 @@ class Coding:
         self.categories = {
             name: _distinct(categories[name], name) for name in names if name in categories
         }
+        self.whole = [name for name in names if name in whole]
+        self._whole = [self.names.index(name) for name in self.whole]
         self._columns = {self.names.index(name): own for name, own in self.categories.items()}
 
     def check(self, numbers: Array) -> None:
@@ -127,12 +132,17 @@ class Coding:
         row: list[Value] = numbers.tolist()
         for column, own in self._columns.items():
             row[column] = own[int(numbers[column])]
+        for column in self._whole:
+            if numbers[column].is_integer():
+                row[column] = int(numbers[column])
         return dict(zip(self.names, row, strict=True))
 
-    def column(self, numbers: Array, column: int) -> Sequence[Value] | Array:
+    def column(self, numbers: Array, column: int) -> Sequence[Value] | Array | IntArray:
         """What one column of (n_rows, n_parameters) numbers stands for."""
         own = self._columns.get(column)
         given = numbers[:, column]
+        if column in self._whole and (given == given.round()).all():
+            return given.astype(np.int64)
         return given if own is None else [own[int(number)] for number in given]
 
     def expanded(self, numbers: Array) -> Array:
@@ -171,9 +181,11 @@ class Reader:
 
     Attributes:
         category: the values so far, if they are words or truth values; None for numbers.
+        whole: whether all values so far are whole numbers, and written as such.
     """
 
     def __init__(self, first: Any) -> None:
+        self.whole = not isinstance(first, bool | str)
         self.category: Category | None = None
         if isinstance(first, bool):
             self.category = TRUTH
@@ -183,6 +195,7 @@ class Reader:
     def number(self, value: Any) -> float:
         """The number that stands for the value, or an error if it is of another kind."""
         if self.category is None:
+            self.whole = self.whole and isinstance(value, Integral)
             return exact_number(value)
         if self.category == TRUTH:
             return float(_truth(value))
@@ -209,7 +222,10 @@ def typed(fields: Sequence[str]) -> list[Any]:
     texts = [field.strip() for field in fields]
     if not texts or texts[0].lower() in TRUTHS:
         return [TRUTHS.get(text.lower(), text) for text in texts]
-    return texts if texts[0][:1].isalpha() else [number_from_text(text) for text in texts]
+    if texts[0][:1].isalpha():
+        return texts
+    numbers = [number_from_text(text) for text in texts]
+    return [int(number) for number in numbers] if all(map(WHOLE.fullmatch, texts)) else numbers
 
 
 def written(value: Value, style: str = "") -> str:

@@ -121,6 +121,7 @@ class Labels:
     perturbations: Names = None
     parameters: Names = None
     categories: Categories | None = None
+    whole: Sequence[str] = ()
 
 
 def finite(values: ArrayLike, what: str) -> Array:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,9 +35,9 @@ from surefoot.problem.grouping import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
+
+    Given = Sequence[Mapping[str, Value]] | Mapping[str, Any] | pd.DataFrame | str | Path
 
 
 class LinearRewards(Groups):
@@ -124,6 +125,7 @@ class Portable:
                 data["perturbation_names"],
                 data["parameter_names"],
                 data.get("categories"),  # left out where all parameters are numbers
+                data.get("whole", ()),
             )
         except KeyError as missing:
             raise InputError(f"a problem needs the entry {missing}: {WRITE_IT}") from None
@@ -205,6 +207,7 @@ class RobustProblem(LinearRewards):
         perturbation_names: Names = None,
         parameter_names: Names = None,
         categories: Categories | None = None,
+        whole: Sequence[str] = (),
         arms: ArrayLike | None = None,
     ) -> RobustProblem:
         """A problem from its pairs: any feature map φ(arm, perturbation) works, not only x − y.
@@ -214,12 +217,13 @@ class RobustProblem(LinearRewards):
             arm_of_pair: (n_pairs,) which arm owns each pair, numbered from 0 without holes.
             categories: the values of parameters that are no numbers, by name: in `pairs`, 0 stands
                 for the first of them.
+            whole: the names of parameters that are whole numbers: simulators are given integers.
             arms: (n_arms, n_parameters) the arms as nothing goes wrong, if they are known.
         """
         parameters = matrix(pairs, "pairs")
         arm = arm_numbers(arm_of_pair, len(parameters))
         problem = cls.__new__(cls)
-        labels = Labels(arm_names, perturbation_names, parameter_names, categories)
+        labels = Labels(arm_names, perturbation_names, parameter_names, categories, whole)
         problem._build(parameters, arm, feature_map(features), labels)
         problem.arms = nominal_arms(arms, problem.coding, problem.n_arms)
         return problem
@@ -227,23 +231,25 @@ class RobustProblem(LinearRewards):
     @classmethod
     def from_lists(
         cls,
-        arms: Sequence[Mapping[str, Value]],
-        perturbations: Sequence[Mapping[str, Value]] | None = None,
+        arms: Given,
+        perturbations: Given | None = None,
         *,
         environment: Mapping[str, Value] | None = None,
         features: str | Function = "linear",
     ) -> RobustProblem:
-        """A problem from named values, as a configuration file writes them.
+        """Build a problem from named values, as a configuration file writes them.
 
         Args:
-            arms: one entry per arm: numbers, words or truth values by the name of their parameter,
-                and perhaps `name`.
-            perturbations: one entry for each: a number is added to the arm's own, "-10%" changes it
-                by a share, a word or truth value replaces it. Perhaps `name`, and `arm` for one
-                arm alone. None: nothing goes wrong.
+            arms: a list with the parameters of each arm by name (numbers, words or truth values;
+                perhaps `name`); a dictionary of the values of each parameter, all combinations of
+                which are arms; a data frame with a row for each; or the path of a CSV.
+            perturbations: changes by the name of the perturbation, `{"flu": {"demand": "+20%"}}`,
+                or as a list, data frame or CSV. A number is added to the arm's own, "-10%" changes
+                it by a share, a word or truth value replaces it. In lists and tables perhaps
+                `name`, and `arm` for one arm alone. None: nothing goes wrong.
             environment: parameters that no arm chooses, as they are if nothing goes wrong.
         """
-        from surefoot.problem.tables import problem_from_lists
+        from surefoot.problem.given import problem_from_lists
 
         return problem_from_lists(arms, perturbations, environment or {}, features)
 
@@ -281,7 +287,7 @@ class RobustProblem(LinearRewards):
         require_memory(parameters.shape[0], parameters.shape[1], "pairs")
         self.arm_names = names_for(labels.arms, int(arm.max()) + 1, "arm")
         self.parameter_names = names_for(labels.parameters, parameters.shape[1], "parameter")
-        self.coding = Coding(self.parameter_names, labels.categories or {})
+        self.coding = Coding(self.parameter_names, labels.categories or {}, labels.whole)
         self.coding.check(parameters)
         grouped = grouped_by_arm(parameters, arm, self.arm_names, labels.perturbations)
         self.parameters, self.offsets = grouped.parameters, grouped.offsets
@@ -340,6 +346,34 @@ class RobustProblem(LinearRewards):
         """What is simulated at a pair, by name."""
         return self.coding.values(self.parameters[pair])
 
+    def arm_named(self, given: str | Mapping[str, Value]) -> str:
+        """Return the name of the arm that is given by it, or by its own parameters."""
+        if isinstance(given, str):
+            found = [name for name in self.arm_names if name == given]
+        else:
+            known = [(name, self.own_values(k)) for k, name in enumerate(self.arm_names)]
+            found = [name for name, own in known if given and given.items() <= own.items()]
+        if len(found) == 1:
+            return found[0]
+        raise InputError(
+            f"{given!r:.80} is {'none' if not found else f'{len(found)}'} of the arms: give the "
+            f"name of one, or its parameters; they are {', '.join(map(repr, self.arm_names[:10]))}"
+        )
+
+    def own_values(self, arm: int) -> dict[str, Value]:
+        """Return the arm as nothing goes wrong, by name; where only its pairs are known, what they
+        have in common.
+        """
+        known = self.nominal_values(arm)
+        if known is not None:
+            return known
+        first, *others = [self.values_of(pair) for pair in range(*self.offsets[arm : arm + 2])]
+        return {
+            name: value
+            for name, value in first.items()
+            if all(other[name] == value for other in others)
+        }
+
     def nominal_values(self, arm: int) -> dict[str, Value] | None:
         """The arm as nothing goes wrong, by name; None if only its pairs are known."""
         return None if self.arms is None else self.coding.values(self.arms[arm])
@@ -381,6 +415,7 @@ class RobustProblem(LinearRewards):
             "perturbation_names": self.perturbation_names,
             "parameter_names": self.parameter_names,
             **({"categories": categories} if categories else {}),
+            **({"whole": self.coding.whole} if self.coding.whole else {}),
             **({} if self.arms is None else {"arms": self.arms.tolist()}),
         }
 

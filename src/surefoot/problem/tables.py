@@ -245,17 +245,6 @@ MOST_PAIRS = 2_000_000
 NOTHING_GOES_WRONG = Row("none", {})
 
 
-def problem_from_lists(
-    arms: Sequence[Mapping[str, Value]],
-    perturbations: Sequence[Mapping[str, Value]] | None,
-    environment: Mapping[str, Value],
-    features: str | Function,
-) -> RobustProblem:
-    """The problem of these entries; see `RobustProblem.from_lists`."""
-    given = None if perturbations is None else rows_from(perturbations, "perturbations")
-    return problem_from_rows(arms, given, environment, features)
-
-
 def problem_from_rows(
     entries: Sequence[Mapping[str, Value]],
     rows: Sequence[Row] | None,
@@ -280,6 +269,7 @@ def problem_from_rows(
             for name, reader in arms.readers.items()
             if reader.category is not None
         },
+        whole=[name for name, reader in arms.readers.items() if reader.whole],
         arms=arms.numbers,
     )
 
@@ -442,6 +432,7 @@ def problem_from_frame(frame: pd.DataFrame, features: str | Function) -> RobustP
         categories={
             name: reader.category for name, reader in readers.items() if reader.category is not None
         },
+        whole=[name for name, reader in readers.items() if reader.whole],
     )
 
 

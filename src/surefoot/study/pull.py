@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,7 +17,9 @@ from surefoot.problem.problem import RobustProblem
 
 # the second number of a key: (number,) alone is a pull's own stream, (phase, 1) the order of pulls
 OF_PULL, OF_BLOCK = 0, 2
-RESERVED = ("id", "seed", "arm", "perturbation", "block", "stream", "study", "pull", "reward")
+RESERVED = (
+    *("id", "seed", "arm", "perturbation", "block", "stream", "study", "rng", "pull", "reward"),
+)
 
 
 def refuse_reserved(parameter_names: Iterable[str]) -> None:
@@ -31,8 +33,8 @@ def refuse_reserved(parameter_names: Iterable[str]) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Pull:
-    """What a simulator is given.
+class Pull(Mapping[str, Value]):
+    """A call of the simulator; as a mapping, its parameters by name.
 
     The random streams depend on the study's question and seed, on what was planned for the phase
     and on the number of the pull, or of its block, alone: a retry, on any machine and in any order,
@@ -64,6 +66,17 @@ class Pull:
     study_seed: int
     block: int | None = None
     own_values: tuple[Value, ...] | None = None
+
+    __eq__, __hash__ = object.__eq__, object.__hash__  # two pulls are never the same
+
+    def __getitem__(self, name: str) -> Value:
+        return self.parameters[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.parameters)
+
+    def __len__(self) -> int:
+        return len(self.parameters)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the features as bytes: an array would be most of the cost of a tiny pull."""

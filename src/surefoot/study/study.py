@@ -8,10 +8,11 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self, Unpack
 
 from surefoot.algorithms import Algorithm, Result, Settings, algorithm_from
 from surefoot.algorithms.options import default_misfit
+from surefoot.algorithms.settings import Asked
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Noise
 from surefoot.problem.problem import RobustProblem
@@ -43,32 +44,23 @@ class Study:
         *,
         delta: float,
         noise: Noise,
-        tolerance: float = 0.0,
-        budget: int | None = None,
-        confidence: Literal["valid", "paper"] = "valid",
-        on_misfit: Literal["reject", "ignore"] = "reject",
-        misfit: float | None = None,
-        guide: str | None = None,
-        common_random_numbers: bool | Literal["auto"] = False,
-        objective: Literal["certify", "guess"] = "certify",
-        rarest: float | None = None,
-        unseen: float | None = None,
-        parallel: int = 1,
+        baseline: str | None = None,
         on_identical: OnIdentical = "refuse",
         direction: Direction = "maximize",
         seed: int | None = None,
         name: str | None = None,
         configuration: dict[str, Any] | None = None,
+        **asked: Unpack[Asked],
     ) -> Study:
         """Make a new study file and open it; what is not described here, `Settings` describes.
 
+        No model is trusted unless `misfit` says so or the algorithm relies on one. A guide is given
+        by its name, or as "module:attribute" of a module that is imported. With common random
+        numbers simulators must use `pull.rng()`, `pull.stream(k)` or `pull.seed` for all that is
+        random.
+
         Args:
             algorithm: a name, or an instance with options of its own.
-            misfit: how far a linear model is trusted; None: not at all, unless the algorithm relies
-                on one.
-            guide: a name, or "module:attribute" of a module that is imported; None: the default.
-            common_random_numbers: simulators must then use `pull.rng()`, `pull.stream(k)` or
-                `pull.seed` for all that is random.
             on_identical: "refuse" ends a study whose pulls of a pair all give the same reward, to
                 the last bit, as those of a fixed seed do; "accept" is for simulators without noise.
             direction: "minimize" looks for the smallest largest value over the perturbations.
@@ -78,21 +70,8 @@ class Study:
         """
         refuse_reserved(problem.parameter_names)
         chosen = algorithm_from(algorithm)
-        settings = Settings(
-            delta=delta,
-            noise=noise,
-            confidence=confidence,
-            tolerance=tolerance,
-            budget=budget,
-            on_misfit=on_misfit,
-            misfit=default_misfit(chosen) if misfit is None else misfit,
-            guide=guide,
-            common_random_numbers=common_random_numbers,
-            objective=objective,
-            rarest=rarest,
-            unseen=unseen,
-            parallel=parallel,
-        )
+        asked.setdefault("misfit", default_misfit(chosen))
+        settings = Settings(delta=delta, noise=noise, baseline=baseline, **asked)
         description = Description.fresh(
             name or Path(path).stem,
             problem,
@@ -175,7 +154,7 @@ class Study:
 
     @property
     def result(self) -> Result:
-        """The answer as it stands after the last complete phase, for rewards to be maximised."""
+        """The answer as it stands after the last complete phase."""
         return self._ledger.result
 
     def ask(self, n: int | None = None, *, remember: bool = False) -> list[Pull]:
@@ -248,7 +227,7 @@ class Study:
 
     def run(
         self,
-        simulator: Callable[[Pull], float],
+        simulator: Callable[..., float],
         executor: Any = None,
         *,
         max_in_flight: int | None = None,
@@ -259,7 +238,8 @@ class Study:
         """Pull until the study is done.
 
         Args:
-            simulator: gives the reward of a pull.
+            simulator: gives the reward of a pull: a function of named parameters, of which `find`
+                says more, or of a pull.
             executor: None (a process on each core), a number of processes, "threads", "serial", any
                 object with submit() such as a concurrent.futures executor, or a Dask client.
             max_in_flight: at most this many pulls are handed out at a time.

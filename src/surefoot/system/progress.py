@@ -259,6 +259,37 @@ def progress_for(stream: TextIO) -> BarProgress | LineProgress:
     return LineProgress(stream)
 
 
+class NotebookProgress:
+    """A line in a notebook's cell, which is written anew."""
+
+    def __init__(self) -> None:
+        self._shown: Any = None
+
+    def update(self, snapshot: Shown) -> None:
+        from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
+
+        text = {"text/plain": str(snapshot)}
+        if self._shown is None:
+            self._shown = display(text, raw=True, display_id=True)
+        else:
+            self._shown.update(text, raw=True)
+
+    def close(self) -> None:
+        if self._shown is not None:
+            self._shown.update({"text/plain": ""}, raw=True)
+            self._shown = None
+
+
+def progress_if_seen(
+    stream: TextIO, always: bool = False
+) -> BarProgress | LineProgress | NotebookProgress | NoProgress:
+    """Return a bar in a terminal and a line in a notebook; elsewhere nothing, or lines of a log."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if hasattr(shell, "kernel"):
+        return NotebookProgress()
+    return progress_for(stream) if always or stream.isatty() else NoProgress()
+
+
 def duration(seconds: float) -> str:
     """In words that fit: 42 s, 12 min, 3.5 h, 2.1 days."""
     for size, unit in ((86400.0, "days"), (3600.0, "h")):

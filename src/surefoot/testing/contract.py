@@ -153,12 +153,12 @@ class Contract(Harness):
         instance = classic(3, 0.3)
         algorithm = self.make(instance)
         if algorithm.has_paper_policy:
-            result = self.solved(instance, confidence="paper")
+            result = self.solved(instance, rules="paper")
             assert self.right(result, instance)
             assert "policy paper" in repr(result)
         else:
-            with pytest.raises(InputError, match='only confidence="valid"'):
-                self.begun(instance, confidence="paper")
+            with pytest.raises(InputError, match='only rules="valid"'):
+                self.begun(instance, rules="paper")
 
     def test_an_unknown_scale_is_learnt_or_refused_with_a_reason(self) -> None:
         instance = classic(3, 0.5)

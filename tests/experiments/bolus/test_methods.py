@@ -29,7 +29,7 @@ def test_every_method_chooses_and_stableopt_spends_what_rage_spent() -> None:
     assert results[PRIME_TABULAR.label].certified
     for method in METHODS:
         result = results[method.label]
-        assert (result.algorithm, result.settings.confidence) == (method.algorithm, method.policy)
+        assert (result.algorithm, result.settings.rules) == (method.algorithm, method.policy)
         problem = {
             "linear": DOSING.linear,
             "curved": DOSING.curved,

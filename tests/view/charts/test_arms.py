@@ -35,11 +35,12 @@ def test_the_leader_comes_first_and_survivors_are_told_from_the_eliminated():
 
 def test_a_study_that_minimises_shows_costs_with_their_worst_as_the_highest():
     result = finished()
-    gains, costs = arms_frame(result).set_index("arm"), arms_frame(result, sign=-1).set_index("arm")
+    turned = result.turned(result.settings)
+    gains, costs = arms_frame(result).set_index("arm"), arms_frame(turned).set_index("arm")
     assert (costs["value"] == -gains["value"]).all()
     assert (costs["low"] == -gains["high"]).all()
     assert (costs["low"] <= costs["high"]).all()
-    assert arms_frame(result, sign=-1)["arm"].tolist() == arms_frame(result)["arm"].tolist()
+    assert arms_frame(turned)["arm"].tolist() == arms_frame(result)["arm"].tolist()
 
 
 def test_few_arms_have_a_row_each_and_many_stand_side_by_side():
@@ -65,7 +66,8 @@ def test_without_data_nothing_is_chosen_and_nothing_is_drawn():
 
 
 def test_costs_are_called_costs():
-    drawn = str(arms_chart(finished(), sign=-1).to_dict())
+    result = finished()
+    drawn = str(arms_chart(result.turned(result.settings)).to_dict())
     assert "cost under the arm's worst perturbation" in drawn
     assert "highest mean cost" in drawn
     assert "reward" not in drawn

@@ -92,7 +92,7 @@ def test_a_study_that_minimises_is_reported_in_its_own_unit(study_file):
     with StudyReader(study_file) as reader:
         page, result = study_page(reader), reader.result
     rows = {row["arm"]: row for row in payload_of(page)["charts"]["arms"]["datasets"]["arms"]}
-    assert rows[result.arm_name]["value"] == -result.values[result.arm]
+    assert rows[result.arm_name]["value"] == result.values[result.arm]
     assert "minimize" in page
     assert str(reader.description.seed) in page
     assert EVIL not in page

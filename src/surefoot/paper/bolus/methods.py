@@ -167,7 +167,7 @@ def run_method(
         noise=Gaussian(scales) if method.needs_scales else dosing.reward.noise,
         tolerance=question.tolerance if method.algorithm == "prime" else 0.0,
         budget=question.budget,
-        confidence=method.policy,
+        rules=method.policy,
         misfit=method.misfit,
         common_random_numbers=method.shares,
     )

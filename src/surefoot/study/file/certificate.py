@@ -111,7 +111,7 @@ def _proved(
         history=[],
         attained_confidence=kernel.confidence(arm),
     )
-    return check.chain, tally.result(verdict)
+    return check.chain, described.measured(tally.result(verdict))
 
 
 def _sealed(index: int, stored: dict[str, str]) -> Sealed:

@@ -9,7 +9,7 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import Any, Literal, get_args
 
-from surefoot.algorithms import Algorithm, Settings, stored_algorithm
+from surefoot.algorithms import Algorithm, Result, Settings, stored_algorithm
 from surefoot.algorithms.planner import Planner
 from surefoot.certify import Boundary
 from surefoot.errors import InputError, StudyFileError
@@ -27,7 +27,7 @@ Direction = Literal["maximize", "minimize"]
 OnIdentical = Literal["refuse", "accept"]
 # of the settings, those that a certificate speaks of; others may change while a study runs
 ASKED = (
-    *("delta", "noise", "tolerance", "misfit", "confidence", "on_misfit"),
+    *("delta", "noise", "tolerance", "misfit", "rules", "on_misfit", "baseline"),
     *("common_random_numbers", "rarest"),
 )
 # what comes of values that are not what was written
@@ -81,6 +81,8 @@ class Description:
             raise InputError(
                 f'on_identical={on_identical!r} is not known: choose "refuse" or "accept"'
             )
+        if settings.baseline is not None:
+            problem.arm_named(settings.baseline)
         made = cls(
             id=secrets.token_hex(8),
             name=name,
@@ -107,6 +109,10 @@ class Description:
         noise = self.settings.noise
         return replace(self.settings, noise=noise if self.sign > 0 else noise.negated())
 
+    def measured(self, result: Result) -> Result:
+        """Return a result of the algorithm in the unit in which pulls are measured."""
+        return result if self.sign > 0 else result.turned(self.settings)
+
     def refuse_impossible(self, pull: int, reward: float) -> None:
         """Refuse a reward, as measured, that the study says there cannot be."""
         limits = self.settings.noise.limits
@@ -116,6 +122,16 @@ class Description:
                 f"{limits[0]:g} and {limits[1]:g}: mend the simulator, or start a new study with "
                 "the true range; this reward is not stored, and no other is lost"
             )
+
+    def differences(self, other: Description) -> set[str]:
+        """Return what another study would ask otherwise, by the names of its settings."""
+        asked = (settings_to_dict(self.settings), settings_to_dict(other.settings))
+        found = {name for name in ASKED if asked[0][name] != asked[1][name]}
+        problems = (self.problem.to_dict(), other.problem.to_dict())
+        if problems[0] != problems[1]:
+            found.add("arms or perturbations")
+        parts = ("direction", "seed", "on_identical", "algorithm")
+        return found | {name for name in parts if getattr(self, name) != getattr(other, name)}
 
     def to_entries(self) -> dict[str, Any]:
         """As plain values for the study file."""

@@ -145,7 +145,7 @@ class Follower:
             attained_confidence=self.kernel.confidence(arm) if self.kernel else confidence,
             skewness=note.skewness if note else None,
         )
-        result = self._tally.result(verdict)
+        result = self._description.measured(self._tally.result(verdict))
         refuses = self._description.on_identical == "refuse"
         if result.certified and refuses and self._replicates.no_ground_for_certificate:
             return replace(result, certified=False, reason=StopReason.IDENTICAL_REPLICATES)

@@ -152,4 +152,7 @@ class Standing(BaseModel):
     @property
     def how_to_go_on(self) -> str:
         """What a user types to go on with the study."""
-        return f"`surefoot run {self.file}`" if self.file else "study.run(simulator)"
+        if self.file:
+            return f"`surefoot run {self.file}`"
+        call = (self.configuration or {}).get("call")
+        return call if isinstance(call, str) else "study.run(simulator)"

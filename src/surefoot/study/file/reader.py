@@ -86,8 +86,7 @@ class Status:
 class StudyReader:
     """A study opened for reading.
 
-    Rewards are given as they were measured. The result is for rewards to be maximised: with
-    direction "minimize", its values are those of −reward; multiply by `sign` for the user's own.
+    Rewards and results are in the unit in which pulls are measured.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, algorithm: Algorithm | None = None) -> None:
@@ -119,11 +118,6 @@ class StudyReader:
     @property
     def settings(self) -> Settings:
         return self.description.settings
-
-    @property
-    def sign(self) -> int:
-        """1, or −1 if the study minimises."""
-        return self.description.sign
 
     @property
     def result(self) -> Result:

@@ -60,7 +60,7 @@ class Run:
 
     @property
     def result(self) -> Result:
-        result = self.algorithm.result
+        result = self._description.measured(self.algorithm.result)
         unfounded = result.samples > 0 and result.certified and self._lacks_ground
         if self._repeats_itself or unfounded:
             return replace(result, certified=False, reason=StopReason.IDENTICAL_REPLICATES)

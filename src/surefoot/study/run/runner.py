@@ -15,6 +15,7 @@ from surefoot.algorithms import Result
 from surefoot.errors import InputError, StudyInterrupted, StudyPaused
 from surefoot.problem.coding import written
 from surefoot.study.ledger import Ledger
+from surefoot.study.programs.named import Named
 from surefoot.study.programs.source import Watched
 from surefoot.study.pull import Pull, Report
 from surefoot.study.run.executors import deaths_in, is_loss, workers_from
@@ -55,16 +56,14 @@ class Runner:
     def __init__(
         self,
         ledger: Ledger,
-        simulator: Callable[[Pull], float],
+        simulator: Callable[..., float],
         executor: Any,
         limits: Limits,
         progress: Progress | None,
     ) -> None:
-        if not callable(simulator):
-            raise InputError(
-                f"the simulator {simulator!r:.80} cannot be called: give a function of a pull"
-            )
-        self._ledger, self._simulator, self._limits = ledger, simulator, limits
+        names = ledger.description.problem.parameter_names
+        self._simulator = simulator if isinstance(simulator, Named) else Named(simulator, names)
+        self._ledger, self._limits = ledger, limits
         self._workers = workers_from(executor, limits.max_in_flight)
         if hasattr(simulator, "check"):
             alone = limits.max_in_flight == 1 or self._workers.one_at_a_time
@@ -190,19 +189,24 @@ class Runner:
             self._watch.trouble = f"pull {failed[-1].id} failed"
         if hopeless and self._pause is None:
             pull = pulls[hopeless[0].id]
-            self._pause_for(pull, f"failed {self._failures[pull.id]} times", hopeless[0].error)
+            times = self._failures[pull.id]
+            how = "failed" if times == 1 else f"failed {times} times"
+            self._pause_for(pull, how, hopeless[0].error)
 
     def _pause_for(self, pull: Pull, what: str, error: str | None) -> None:
         where = ", ".join(
             f"{name}={written(value, 'g')}" for name, value in pull.parameters.items()
         )
-        message = (
+        said = (
             f"pull {pull.id} (arm {pull.arm!r}, perturbation {pull.perturbation!r}, "
-            f"{where}) {what}:\n{error}\nNothing is lost and nothing was left out. Mend the "
-            f"simulator, then go on with {self._ledger.command}"
+            f"{where}) {what}:\n{error}"
         )
-        self._pause = StudyPaused(message, pull.id, error or "")
-        self._ledger.pause(message)
+        remedy = (
+            "\nNothing is lost and nothing was left out. Mend the simulator, then go on with "
+            f"{self._ledger.command}"
+        )
+        self._pause = StudyPaused(said, pull.id, error or "", remedy)
+        self._ledger.pause(said + remedy)
 
     def _take_back_lost(self, chunk: Chunk, error: BaseException) -> None:
         """Hand out the same pulls again, with the same seeds: the worker died."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from surefoot.algorithms import Settings
 from surefoot.algorithms.options import default_misfit
+from surefoot.algorithms.settings import Asked
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Noise
 from surefoot.problem.features import Function
@@ -16,6 +17,7 @@ from surefoot.problem.problem import RobustProblem
 from surefoot.problem.tables import numbers_from_csv, pair_numbers
 from surefoot.study.file.description import Description
 from surefoot.study.input import imported
+from surefoot.study.programs.named import Named
 from surefoot.study.programs.simulators import CommandSimulator, TimeLimited, simulator_from
 from surefoot.study.pull import Pull, refuse_reserved
 from surefoot.study.study import Study
@@ -41,7 +43,9 @@ class StudyConfig:
         self.file = path.parent / (self.values.file or f"{path.stem}.db")
         if len(self.file.name.encode()) > LONGEST_NAME:
             raise InputError(f"{path}: file = {self.file.name!r:.60}: its name is too long")
-        self.settings = _settings(self.values, self._noise())
+        baseline = self.values.baseline
+        known = None if baseline is None else self.problem().arm_named(baseline)
+        self.settings = _settings(self.values, self._noise(), known)
         _warn_of_confidence(self.values.delta)
 
     def problem(self) -> RobustProblem:
@@ -109,6 +113,7 @@ class StudyConfig:
             )
         if section.python is not None:
             function = simulator_from(section.python, self.path.parent)
+            function = Named(function, problem.parameter_names)
             limit = section.time_limit
             return function if limit is None else TimeLimited(function, limit)
         command = CommandSimulator(
@@ -194,13 +199,14 @@ class StudyConfig:
             "algorithm": [asked.algorithm, options],
             "direction": asked.direction,
         }
-        for key in ("delta", "tolerance", "confidence", "on_misfit"):
+        for key in ("delta", "tolerance", "rules", "on_misfit"):
             now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         if "noise" not in values.model_fields_set:
             del now["noise"]
         for key in ("misfit", "common_random_numbers", "objective", "rarest"):
             if key in values.model_fields_set:
                 now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
+        now["baseline"], then["baseline"] = self.settings.baseline, asked.settings.baseline
         for key in ("on_identical", "seed"):
             if key in values.model_fields_set:
                 now[key], then[key] = getattr(values, key), getattr(asked, key)
@@ -214,22 +220,11 @@ class StudyConfig:
             )
 
 
-def _settings(values: Config, noise: Noise) -> Settings:
-    return Settings(
-        delta=values.delta,
-        noise=noise,
-        confidence=values.confidence,
-        tolerance=values.tolerance,
-        budget=values.budget,
-        on_misfit=values.on_misfit,
-        misfit=default_misfit(values.algorithm.build()) if values.misfit is None else values.misfit,
-        guide=values.guide,
-        common_random_numbers=values.common_random_numbers,
-        objective=values.objective,
-        rarest=values.rarest,
-        unseen=values.unseen,
-        parallel=values.parallel,
-    )
+def _settings(values: Config, noise: Noise, baseline: str | None) -> Settings:
+    asked = {name: getattr(values, name) for name in Asked.__annotations__}
+    if values.misfit is None:
+        asked["misfit"] = default_misfit(values.algorithm.build())
+    return Settings(delta=values.delta, noise=noise, baseline=baseline, **asked)
 
 
 def _warn_of_confidence(delta: float) -> None:

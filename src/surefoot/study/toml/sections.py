@@ -183,11 +183,12 @@ class Config(Section):
     delta: Annotated[float, PlainValidator(usable_delta)]
     tolerance: Annotated[Number, Field(ge=0)] = 0.0
     budget: Annotated[Whole, Field(ge=0)] | None = None
-    confidence: Literal["valid", "paper"] = "valid"
+    rules: Literal["valid", "paper"] = "valid"
     on_misfit: Literal["reject", "ignore"] = "reject"
     misfit: Annotated[float, BeforeValidator(_misfit), Field(ge=0)] | None = None
     on_identical: Literal["refuse", "accept"] = "refuse"
     seed: Annotated[Whole, Field(ge=0)] | None = None
+    baseline: str | dict[str, Entry] | None = None
     noise: NoiseSection = NoiseSection(kind="gaussian")
     guide: str | None = None
     common_random_numbers: Annotated[bool | Literal["auto"], PlainValidator(_shared)] = False

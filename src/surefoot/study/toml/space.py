@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from pathlib import Path
@@ -19,15 +18,19 @@ from pydantic import (
 )
 
 from surefoot.errors import InputError
-from surefoot.problem.coding import Value, exact_number, typed, written
+from surefoot.problem.coding import Value, exact_number, written
 from surefoot.problem.features import Function
+from surefoot.problem.given import (
+    grid_entries,
+    numbers_where_all_are,
+    read_entries,
+    typed_entries,
+)
 from surefoot.problem.problem import RobustProblem
 from surefoot.problem.tables import (
-    NO_PARAMETERS,
     Row,
     corners,
     problem_from_rows,
-    read_fields,
     read_offset,
     require_size,
     rows_from,
@@ -104,16 +107,19 @@ class Arms(Section):
         return math.prod(axis.steps if isinstance(axis, Steps) else len(axis) for axis in axes)
 
     def grid_points(self) -> list[dict[str, Any]]:
-        grid = self.grid or {}
-        axes = [axis.values() if isinstance(axis, Steps) else axis for axis in grid.values()]
-        return [dict(zip(grid, point, strict=True)) for point in itertools.product(*axes)]
+        return grid_entries(
+            {
+                name: axis.values() if isinstance(axis, Steps) else axis
+                for name, axis in (self.grid or {}).items()
+            }
+        )
 
     def entries(self, folder: Path) -> list[dict[str, Any]]:
         """One entry per arm; the path of a CSV is relative to the folder."""
         if self.grid is not None:
             entries = self.grid_points()
         elif self.csv is not None:
-            entries = _typed_entries(_read_entries(folder / self.csv, "arms.csv"), "arms.csv")
+            entries = typed_entries(read_entries(folder / self.csv, "arms.csv"), "arms.csv")
         else:
             entries = list(self.rows or [])
         return entries if self.name is None else [_named(entry, self.name) for entry in entries]
@@ -149,8 +155,8 @@ class Perturbations(Section):
         if self.box is not None:
             return corners(self.box)
         if self.csv is not None:
-            entries = _read_entries(folder / self.csv, "perturbations.csv")
-            return rows_from(_numbers_where_all_are(entries), "perturbations.csv")
+            entries = read_entries(folder / self.csv, "perturbations.csv")
+            return rows_from(numbers_where_all_are(entries), "perturbations.csv")
         return None if self.rows is None else rows_from(self.rows, "perturbations")
 
 
@@ -182,41 +188,3 @@ def _named(entry: dict[str, Any], name: str) -> dict[str, Any]:
         return written(entry[found[1]], "g")
 
     return {"name": FIELD.sub(value, name)} | entry
-
-
-def _read_entries(path: Path, what: str) -> list[dict[str, Any]]:
-    """Rows of a CSV as dictionaries of texts, without the fields that are blank."""
-    try:
-        header, rows = read_fields(path)
-    except InputError as error:
-        raise InputError(f"{what}: {error}") from None
-    return [
-        {key: field for key, field in zip(header, row, strict=True) if field.strip()}
-        for row in rows
-    ]
-
-
-def _typed_entries(entries: list[dict[str, Any]], what: str) -> list[dict[str, Any]]:
-    """Entries of arms, with numbers, truth values and words in the place of their texts."""
-    for key in {key: None for entry in entries for key in entry if key != "name"}:
-        owners = [number for number, entry in enumerate(entries) if key in entry]
-        try:
-            values = typed([entries[number][key] for number in owners])
-        except InputError as error:
-            raise InputError(f"{what}: {key}: {error}") from None
-        for number, value in zip(owners, values, strict=True):
-            entries[number][key] = value
-    return entries
-
-
-def _numbers_where_all_are(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Columns that hold numbers or truth values alone as such; others stay as they are written."""
-    for key in {key for entry in entries for key in entry} - set(NO_PARAMETERS):
-        owners = [entry for entry in entries if key in entry]
-        try:
-            values = typed([entry[key] for entry in owners])
-        except InputError:
-            continue
-        for entry, value in zip(owners, values, strict=True):
-            entry[key] = value
-    return entries

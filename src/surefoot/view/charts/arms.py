@@ -19,15 +19,10 @@ KINDS = ["leader", "still possible", "eliminated"]
 COLOURS, MARKS = [ORANGE, BLUE, GREY], ["diamond", "circle", "cross"]
 
 
-def arms_frame(result: Result, sign: int = 1) -> pd.DataFrame:
-    """One row an arm, the best first.
-
-    Args:
-        sign: −1 for a study that minimises: values are then those of the costs as measured.
-    """
+def arms_frame(result: Result) -> pd.DataFrame:
+    """Return one row per arm, the best first, in the unit in which pulls are measured."""
     problem = result.problem
-    names, worst = problem.arm_names, _worst_pairs(result)
-    ends = np.sort([sign * result.lower, sign * result.upper], axis=0)
+    names, worst = problem.arm_names, result.worst_pairs.tolist()
     kinds = np.where(np.isin(np.arange(problem.n_arms), result.candidates), KINDS[1], KINDS[2])
     if result.samples or result.certified:
         kinds[result.arm] = KINDS[0]
@@ -35,9 +30,9 @@ def arms_frame(result: Result, sign: int = 1) -> pd.DataFrame:
         {
             "arm": names,
             "label": telling([(name,) for name in names]),
-            "value": sign * result.values,
-            "low": ends[0],
-            "high": ends[1],
+            "value": result.values,
+            "low": result.lower,
+            "high": result.upper,
             "kind": kinds,
             "worst": [problem.perturbation_names[pair] for pair in worst],
             "pulls": np.add.reduceat(result.counts, problem.offsets[:-1]),
@@ -45,37 +40,37 @@ def arms_frame(result: Result, sign: int = 1) -> pd.DataFrame:
     )
     if not result.samples:
         frame[["value", "low", "high"]] = np.nan
-    order = np.lexsort((-sign * frame["value"].to_numpy(), np.arange(problem.n_arms) != result.arm))
+    order = np.lexsort(
+        (-result.sign * frame["value"].to_numpy(), np.arange(problem.n_arms) != result.arm)
+    )
     return frame.iloc[order].reset_index(drop=True).assign(rank=np.arange(1, problem.n_arms + 1))
 
 
-def arms_chart(
-    result: Result, sign: int = 1, title: str = "Worst case of each arm"
-) -> alt.LayerChart:
+def arms_chart(result: Result, title: str = "Worst case of each arm") -> alt.LayerChart:
     """Estimated robust values; bars hold for all arms and looks at once with probability 1 − δ.
 
     Up to 40 arms have a row each, with the name of the worst perturbation at its mark and a tick
     for each of the others; more stand side by side in order of their value.
     """
-    return arms_drawing(result, sign, title).chart()
+    return arms_drawing(result, title).chart()
 
 
-def arms_drawing(result: Result, sign: int = 1, title: str = "Worst case of each arm") -> Drawing:
+def arms_drawing(result: Result, title: str = "Worst case of each arm") -> Drawing:
     """`arms_chart` before it is drawn."""
-    frame = arms_frame(result, sign)
-    worst = "lowest" if sign > 0 else "highest"
+    frame = arms_frame(result)
+    worst = "highest" if result.minimize else "lowest"
     subtitle = (
         f"estimate and simultaneous {100 * (1 - result.settings.delta):g} % interval of "
-        f"the {worst} mean {measured(sign)}"
+        f"the {worst} mean {measured(result)}"
     )
     if not np.isfinite(frame[["low", "high"]].to_numpy()).all() and result.samples:
         subtitle += "; a line to the edge has no end on that side"
         frame = _to_the_edge(frame)
-    axis = f"{measured(sign)} under the arm's worst perturbation"
+    axis = f"{measured(result)} under the arm's worst perturbation"
     if len(frame) > MOST_ROWS:
         tables = {"arms": frame, "leader": frame.head(1)}
         return Drawing(_columns, (axis,), tables, title, subtitle)
-    tables = {"arms": frame, "pairs": _pair_ticks(result, sign)}
+    tables = {"arms": frame, "pairs": _pair_ticks(result)}
     rows = {"$labels": frame["label"].tolist()}
     return Drawing(_rows, (len(frame) <= MOST_LABELS, axis), tables, title, subtitle, rows)
 
@@ -129,11 +124,11 @@ def _points(base: Any, size: int = 70) -> Any:
     return base.mark_point(filled=True, size=size, opacity=1).encode(shape=marks, tooltip=tooltip)
 
 
-def _pair_ticks(result: Result, sign: int) -> pd.DataFrame:
+def _pair_ticks(result: Result) -> pd.DataFrame:
     """The pairs that are not the worst of their arm."""
     problem = result.problem
     other = (
-        np.setdiff1d(np.arange(problem.n_pairs), _worst_pairs(result))
+        np.setdiff1d(np.arange(problem.n_pairs), result.worst_pairs)
         if result.samples
         else np.arange(0)
     )
@@ -143,13 +138,9 @@ def _pair_ticks(result: Result, sign: int) -> pd.DataFrame:
             "arm": [problem.arm_names[a] for a in problem.arm_of_pair[other]],
             "label": [labels[a] for a in problem.arm_of_pair[other]],
             "perturbation": [problem.perturbation_names[pair] for pair in other],
-            "value": sign * result.pair_means[other],
+            "value": result.pair_means[other],
         }
     )
-
-
-def _worst_pairs(result: Result) -> list[int]:
-    return list(map(int, result.problem.worst_pairs_of(result.pair_means)))
 
 
 def _colour() -> alt.Color:

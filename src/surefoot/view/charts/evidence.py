@@ -95,7 +95,7 @@ def _closest(
     """
     at_last = evidence[last, np.arange(len(last))]
     rivals = [int(arm) for arm in np.lexsort((at_last, -last)) if arm != result.arm]
-    runner_up = max(rivals, key=lambda arm: result.values[arm], default=None)
+    runner_up = max(rivals, key=lambda arm: result.sign * result.values[arm], default=None)
     return sorted(rivals, key=lambda arm: arm != runner_up)
 
 

@@ -12,6 +12,8 @@ from surefoot.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from surefoot.algorithms import Result
+
 
 def require_columns(frame: pd.DataFrame, *names: str) -> None:
     """Refuse a table that lacks a column, naming it."""
@@ -43,6 +45,6 @@ def _plain(values: np.ndarray[Any, Any]) -> list[Any]:
     return values.tolist()  # type: ignore[no-any-return]
 
 
-def measured(sign: int) -> str:
+def measured(result: Result) -> str:
     """What pulls of a study give: whoever minimises calls it a cost."""
-    return "reward" if sign > 0 else "cost"
+    return "cost" if result.minimize else "reward"

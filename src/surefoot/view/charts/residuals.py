@@ -11,7 +11,7 @@ from surefoot.view.charts.drawing import BLUE, GREY, Drawing, layered, table
 from surefoot.view.charts.frames import measured
 
 
-def residuals_frame(result: Result, sign: int = 1) -> pd.DataFrame:
+def residuals_frame(result: Result) -> pd.DataFrame:
     """One row a pulled pair: `arm`, `perturbation`, `pulls`, `fit`, `average`, `residual` (in
     standard errors).
     """
@@ -23,29 +23,27 @@ def residuals_frame(result: Result, sign: int = 1) -> pd.DataFrame:
             "arm": [problem.arm_names[a] for a in problem.arm_of_pair[pulled]],
             "perturbation": [problem.perturbation_names[pair] for pair in pulled],
             "pulls": result.counts[pulled],
-            "fit": sign * fit,
-            "average": sign * average,
-            "residual": sign * (average - fit) / result.pair_errors[pulled],
+            "fit": fit,
+            "average": average,
+            "residual": (average - fit) / result.pair_errors[pulled],
         }
     )
 
 
-def residuals_chart(
-    result: Result, sign: int = 1, title: str = "Does the model fit?"
-) -> alt.LayerChart:
+def residuals_chart(result: Result, title: str = "Does the model fit?") -> alt.LayerChart:
     """Residuals of the pairs; under the model nearly all lie between −3 and 3, without a
     pattern.
     """
-    return residuals_drawing(result, sign, title).chart()
+    return residuals_drawing(result, title).chart()
 
 
-def residuals_drawing(result: Result, sign: int = 1, title: str = "Does the model fit?") -> Drawing:
+def residuals_drawing(result: Result, title: str = "Does the model fit?") -> Drawing:
     """`residuals_chart` before it is drawn."""
     tables = {
-        "residuals": residuals_frame(result, sign),
+        "residuals": residuals_frame(result),
         "band": pd.DataFrame({"low": [-3], "zero": [0], "high": [3]}),
     }
-    return Drawing(_template, (measured(sign),), tables, title, result.checks)
+    return Drawing(_template, (measured(result),), tables, title, result.checks)
 
 
 def _template(measured: str) -> alt.LayerChart:

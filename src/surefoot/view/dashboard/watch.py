@@ -43,7 +43,6 @@ class Snapshot:
     state: State
     status: Status | None = None
     result: Result | None = None
-    sign: int = 1
     n_arms: int = 0
     trouble: str | None = None
 
@@ -135,7 +134,6 @@ class Watch:
             _state(status),
             status,
             known[0],
-            reader.sign,
             reader.problem.n_arms,
             known[1],
         )

@@ -111,16 +111,14 @@ def _share(told: int, left: float | None, state: str) -> float | None:
 def details(watch: Watch, snapshot: Snapshot) -> dict[str, Any]:
     """What is drawn and listed below the numbers."""
     failures, pace = watch.failures(), watch.pace()
-    charts = drawings(snapshot.result, snapshot.sign) if snapshot.result else {}
+    charts = drawings(snapshot.result) if snapshot.result else {}
     if pace is not None and not pace.empty:
         charts["pace"] = pace_drawing(pace)
     return {
         "version": snapshot.version,
         "configs": configurations(),
         "charts": {name: drawing.spec() for name, drawing in charts.items()},
-        "arms": []
-        if snapshot.result is None
-        else arm_rows(arms_frame(snapshot.result, snapshot.sign)),
+        "arms": [] if snapshot.result is None else arm_rows(arms_frame(snapshot.result)),
         "certificate": []
         if snapshot.result is None
         else [asdict(fact) for fact in certificate(snapshot.result)],

@@ -31,18 +31,16 @@ DESCRIPTIONS = {
 }
 
 
-def drawings(
-    result: Result, sign: int = 1, hardness: Complexity | None = None
-) -> dict[str, Drawing]:
+def drawings(result: Result, hardness: Complexity | None = None) -> dict[str, Drawing]:
     """The charts of a result by name; none before there is anything to draw."""
     if not result.samples:
         return {}
     found = {
-        "arms": arms_drawing(result, sign),
+        "arms": arms_drawing(result),
         "allocation": allocation_drawing(result),
     }
     if result.model_is_trusted:
-        found["residuals"] = residuals_drawing(result, sign)
+        found["residuals"] = residuals_drawing(result)
     evidence = evidence_drawing(result)
     if not evidence.tables["evidence"].empty:
         found["evidence"] = evidence

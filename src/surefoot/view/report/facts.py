@@ -72,7 +72,7 @@ def certificate(result: Result, hardness: Complexity | None = None) -> list[Fact
 def _promise(result: Result) -> list[Fact]:
     """At which level, and by whose rules."""
     settings = result.settings
-    valid = settings.confidence == "valid"
+    valid = settings.rules == "valid"
     return [
         Fact(
             "confidence" if result.certified else "confidence asked for",
@@ -82,7 +82,7 @@ def _promise(result: Result) -> list[Fact]:
         ),
         Fact(
             "policy",
-            settings.confidence,
+            settings.rules,
             "what the proofs need" if valid else "the paper's rules, not proved",
         ),
     ]
@@ -149,7 +149,7 @@ def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fa
         Fact("dimension", number(problem.dimension), features),
         Fact("noise", settings.noise.assumption),
         Fact("delta", f"{settings.delta:g}"),
-        Fact("confidence", settings.confidence),
+        Fact("confidence", settings.rules),
         Fact("misfit", f"{settings.misfit:g}", _trust(settings)),
         Fact("objective", settings.objective),
         Fact("common_random_numbers", str(settings.common_random_numbers).lower()),

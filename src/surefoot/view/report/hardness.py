@@ -33,7 +33,9 @@ def estimated_hardness(result: Result) -> Complexity | None:
     largest = LARGEST if model else LARGEST_DIRECT
     if scales is None or not result.samples or result.problem.n_pairs > largest:
         return None
-    problem, means = (result.problem, result.theta) if model else _by_themselves(result)
+    problem, means = (
+        (result.problem, result.sign * result.theta) if model else _by_themselves(result)
+    )
     try:
         return complexity(problem, means, TOLERANCE, problem.pairs / scales[:, None])
     except (InputError, np.linalg.LinAlgError):  # a tie in the estimate, a single arm
@@ -44,4 +46,4 @@ def _by_themselves(result: Result) -> tuple[RobustProblem, Array]:
     """The problem with one feature for each pair, and their means."""
     problem = result.problem
     own = RobustProblem.from_pairs(np.eye(problem.n_pairs), problem.arm_of_pair)
-    return own, np.nan_to_num(result.pair_means)
+    return own, np.nan_to_num(result.sign * result.pair_means)

@@ -38,7 +38,7 @@ FOLDER = Path(__file__).parent / "assets"
 
 def result_page(result: Result, title: str = "Surefoot") -> str:
     """A result as a self-contained HTML page."""
-    return _page(result, 1, title, state_words("finished", result.certified, result.reason))
+    return _page(result, title, state_words("finished", result.certified, result.reason))
 
 
 def study_page(reader: StudyReader) -> str:
@@ -46,7 +46,6 @@ def study_page(reader: StudyReader) -> str:
     result, status = reader.recorded, reader.status()
     return _page(
         result,
-        reader.sign,
         reader.name,
         state_words(_state(status), result.certified, result.reason),
         place=printable(f"{reader.path.absolute().parent.name}/{reader.path.name}"),
@@ -67,15 +66,15 @@ def _state(status: Status) -> str:
     return "interrupted" if running and not status.writer else status.state
 
 
-def _page(result: Result, sign: int, title: str, state: str, **more: Any) -> str:
+def _page(result: Result, title: str, state: str, **more: Any) -> str:
     hardness = estimated_hardness(result)
-    drawn = drawings(result, sign, hardness)
+    drawn = drawings(result, hardness)
     values = {
         "title": title,
         "state": state,
         "result": result,
         "certificate": certificate(result, hardness),
-        "arms": arm_rows(arms_frame(result, sign)),
+        "arms": arm_rows(arms_frame(result)),
         "settings": settings_facts(result),
         "figures": {name: DESCRIPTIONS[name] for name in drawn},
     }
