@@ -14,7 +14,7 @@ PINNED := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell NUM
 # a machine may say that no compiled Python is to be kept: then every process compiles all it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint unit chaos mutants bench docs clean chromium ngspice
+.PHONY: demo test lint unit test-oldest chaos flakes mutants bench docs clean chromium ngspice
 
 demo: $(READY)
 	$(BIN)/surefoot bolus 'adult#001' --out results
@@ -32,9 +32,17 @@ lint: $(READY)
 unit: $(KERNELS) chromium ngspice
 	$(PINNED) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
+# The core of the suite with the lowest versions that pyproject.toml permits, in an environment apart.
+test-oldest:
+	$(PYTHON) tests/oldest.py
+
 # Kills, torn and crafted files, mutated input, signals, clusters and load: a quarter of an hour.
 chaos: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.chaos
+
+# The whole suite three times, in random order, on a busy machine, under two kinds of processors.
+flakes: $(KERNELS)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.flakes
 
 # Small changes to the kernel that no test notices: half an hour.
 mutants: $(READY)
@@ -65,7 +73,7 @@ ngspice:
 $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (a minute or two, once)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev,dask]'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev,all]'
 	@touch $(READY)
 
 $(KERNELS): $(READY)
@@ -75,4 +83,4 @@ $(KERNELS): $(READY)
 	@touch $(KERNELS)
 
 clean:
-	rm -rf $(VENV) results docs/_build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-oldest results docs/_build .pytest_cache .mypy_cache .ruff_cache

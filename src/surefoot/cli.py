@@ -100,6 +100,13 @@ def main(arguments: list[str] | None = None) -> Any:
 
         print(f"surefoot: {printable(error)}", file=sys.stderr)
         sys.exit(2)
+    except ModuleNotFoundError as error:
+        from surefoot.errors import missing_extra
+
+        if (sentence := missing_extra(error)) is None:
+            raise
+        print(f"surefoot: {sentence}", file=sys.stderr)
+        sys.exit(2)
     except ValueError as error:
         from surefoot.errors import InputError
         from surefoot.system.display import printable

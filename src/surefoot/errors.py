@@ -49,3 +49,26 @@ def said_in_a_line(error: BaseException) -> str:
     return (
         f"{said} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else said
     )
+
+
+# which extra brings a package that only some commands need
+EXTRAS = {
+    **dict.fromkeys(
+        ("altair", "jinja2", "markupsafe", "pandas", "starlette", "uvicorn", "vl_convert"), "view"
+    ),
+    "pyarrow": "parquet",
+    "distributed": "dask",
+    "sklearn": "guides",
+    "optuna": "optuna",
+}
+
+
+def missing_extra(error: ModuleNotFoundError) -> str | None:
+    """Say which extra installs the package that is missing; None if none of ours does."""
+    package = (error.name or "").partition(".")[0]
+    if package not in EXTRAS:
+        return None
+    return (
+        f"this needs {package}, which is not installed: run pip install "
+        f"'surefoot[{EXTRAS[package]}]', or 'surefoot[all]' for everything"
+    )

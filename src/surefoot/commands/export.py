@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -106,37 +106,38 @@ def _arms(reader: StudyReader) -> pd.DataFrame:
     return table
 
 
-def _tables(reader: StudyReader) -> Iterator[pd.DataFrame]:
-    """The pulls in order, some at a time; at least one table, which may be empty."""
+def _pulls(reader: StudyReader) -> Iterator[dict[str, Any]]:
+    """The pulls in order, read some at a time."""
     since = 0
-    while True:
-        table = reader.pulls(since, AT_A_TIME)
-        if since == 0 or len(table):
-            yield table
-        if len(table) < AT_A_TIME:
-            return
-        since = int(table["id"].iloc[-1]) + 1
+    while records := reader.pull_records(since, AT_A_TIME):
+        yield from records
+        since = records[-1]["id"] + 1
 
 
 def _write_csv(reader: StudyReader, output: Path) -> None:
-    from surefoot.system.display import spreadsheet_safe
+    import csv
+
+    from surefoot.system.display import cell
 
     with output.open("w", encoding="utf-8", newline="") as file:
-        for number, table in enumerate(_tables(reader)):
-            spreadsheet_safe(table).to_csv(file, index=False, header=number == 0)
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(map(cell, reader.pull_columns))
+        table.writerows(map(cell, record.values()) for record in _pulls(reader))
 
 
 def _write_parquet(reader: StudyReader, output: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    tables = _tables(reader)
-    first = next(tables).astype({"error": "string", "state": "string"})
-    schema = pa.Schema.from_pandas(first, preserve_index=False)
+    table = reader.pulls(0, AT_A_TIME)
+    texts = table.astype({"error": "string", "state": "string"})
+    schema = pa.Schema.from_pandas(texts, preserve_index=False)
     with pq.ParquetWriter(output, schema) as writer:
-        writer.write_table(pa.Table.from_pandas(first, schema, preserve_index=False))
-        for table in tables:
+        while True:
             writer.write_table(pa.Table.from_pandas(table, schema, preserve_index=False))
+            if len(table) < AT_A_TIME:
+                return
+            table = reader.pulls(int(table["id"].iloc[-1]) + 1, AT_A_TIME)
 
 
 def _write_json(reader: StudyReader, output: Path) -> None:
@@ -145,27 +146,19 @@ def _write_json(reader: StudyReader, output: Path) -> None:
         "created": reader.created,
         "configuration": reader.configuration,
         "result": _result(reader),
-        "phases": list(_records(reader.phases())),
-        "corrections": list(_records(reader.corrections())),
+        "phases": reader.phase_records(),
+        "corrections": reader.correction_records(),
     }
-    pulls = (record for table in _tables(reader) for record in _records(table))
     with output.open("w", encoding="utf-8") as file:
         file.write(json.dumps(document, indent=1).removesuffix("\n}"))
         file.write(',\n "pulls": [')
-        file.writelines(_lines(pulls))
+        file.writelines(_lines(_pulls(reader)))
         file.write("\n ]\n}\n")
 
 
-def _lines(records: Iterable[dict[Hashable, Any]]) -> Iterator[str]:
+def _lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
     for number, record in enumerate(records):
         yield (",\n  " if number else "\n  ") + json.dumps(record)
-
-
-def _records(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:
-    """The rows with every digit (pandas' own JSON keeps at most 15 decimals); None where there is
-    nothing.
-    """
-    return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
 def _result(reader: StudyReader) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def _print(reader: StudyReader, status: Status) -> None:
         table.add_row("running", _running(now))
     if len(running) > MOST_RUNNING:
         table.add_row("", f"and {len(running) - MOST_RUNNING} more that began later")
-    corrected = len(reader.corrections())
+    corrected = len(reader.correction_records())
     if corrected:
         table.add_row("corrected", f"{corrected} rewards, listed by `surefoot export`")
     table.add_row("phase", f"{status.phase}: {status.phase_told} of {status.phase_pulls}")

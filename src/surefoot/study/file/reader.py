@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from surefoot.algorithms import Algorithm, Result, Settings, StopReason
 from surefoot.errors import StudyFileError
@@ -236,39 +236,55 @@ class StudyReader:
             running=self._storage.running() if writer else [],
         )
 
+    @property
+    def pull_columns(self) -> list[str]:
+        """The columns of `pulls`: what came of a pull, its arm, perturbation and parameters."""
+        return [*PULL_COLUMNS, "arm", "perturbation", *self._parameter_columns]
+
+    def pull_records(self, since: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
+        """Return the rows of `pulls` by the names of its columns, without pandas."""
+        columns, problem = self.pull_columns, self.problem
+        rows = self._storage.pull_rows(since, limit)
+        place = list(PULL_COLUMNS).index("pair")
+        named: dict[int, list[Any]] = {}
+        for pair in {row[place] for row in rows}:
+            if not 0 <= pair < problem.n_pairs:
+                raise StudyFileError(
+                    f"{self.path} is damaged: it pulls pairs that it does not have; restore it "
+                    "from a copy"
+                )
+            arm = problem.arm_names[int(problem.arm_of_pair[pair])]
+            own = problem.values_of(pair).values()
+            named[pair] = [arm, problem.perturbation_names[pair], *own]
+        return [dict(zip(columns, [*row, *named[row[place]]], strict=True)) for row in rows]
+
     def pulls(self, since: int = 0, limit: int | None = None) -> pd.DataFrame:
         """One row per pull from the given number: pair, names, parameters, what came of it."""
         import pandas as pd
 
-        rows = self._storage.pull_rows(since, limit)
-        frame = pd.DataFrame(rows, columns=list(PULL_COLUMNS))
-        if not frame["pair"].between(0, self.problem.n_pairs - 1).all():
-            raise StudyFileError(
-                f"{self.path} is damaged: it pulls pairs that it does not have; restore it from a "
-                "copy"
-            )
-        pairs = self.problem.to_frame()
-        named = pairs.iloc[frame["pair"].to_numpy(dtype="int64")].reset_index(drop=True)
-        named.columns = [
-            c if c in ("arm", "perturbation") or c not in frame else f"parameter {c}"
-            for c in named.columns
+        frame = pd.DataFrame(self.pull_records(since, limit), columns=self.pull_columns)
+        return frame.astype(dict.fromkeys(("reward", "started", "finished"), "float64"))
+
+    @property
+    def _parameter_columns(self) -> list[str]:
+        return [
+            f"parameter {name}" if name in PULL_COLUMNS else name
+            for name in self.problem.parameter_names
         ]
-        return pd.concat(
-            [
-                frame.astype({"reward": "float64", "started": "float64", "finished": "float64"}),
-                named,
-            ],
-            axis=1,
-        )
+
+    def phase_records(self) -> list[dict[str, Any]]:
+        """Return the rows of `phases` by the names of its columns, without pandas."""
+        return [
+            dict(zip(PHASE_COLUMNS, row, strict=False))
+            | (Note.from_json(row[-1]).to_dict() if row[-1] else {})
+            for row in self._storage.phase_rows()
+        ]
 
     def phases(self) -> pd.DataFrame:
         """One row per phase: its pulls, its times, its layout, and what was known after it."""
         import pandas as pd
 
-        rows = self._storage.phase_rows()
-        times = pd.DataFrame([row[:-1] for row in rows], columns=list(PHASE_COLUMNS))
-        known = [Note.from_json(row[-1]).to_dict() if row[-1] else {} for row in rows]
-        return pd.concat([times, pd.DataFrame(known)], axis=1)
+        return pd.DataFrame(self.phase_records() or {name: [] for name in PHASE_COLUMNS})
 
     def failures(self, limit: int = 100) -> pd.DataFrame:
         """The pulls that ever failed or lost a worker, the latest first."""
@@ -276,11 +292,16 @@ class StudyReader:
 
         return pd.DataFrame(self._storage.failure_rows(limit), columns=list(FAILURE_COLUMNS))
 
+    def correction_records(self) -> list[dict[str, Any]]:
+        """Return the rows of `corrections` by the names of its columns, without pandas."""
+        rows = self._storage.correction_rows()
+        return [dict(zip(CORRECTION_COLUMNS, row, strict=True)) for row in rows]
+
     def corrections(self) -> pd.DataFrame:
         """One row per reward that was corrected: pull, what it was, what it became, and when."""
         import pandas as pd
 
-        return pd.DataFrame(self._storage.correction_rows(), columns=list(CORRECTION_COLUMNS))
+        return pd.DataFrame(self.correction_records(), columns=list(CORRECTION_COLUMNS))
 
     def log(self) -> pd.DataFrame:
         """One row for whatever was changed beside the question: when, and what."""
