@@ -24,12 +24,15 @@ class Phase:
         batches: into how many batches the pulls of each pair are put, in the order of their
             numbers: counts // batches of them into each, the others into none. 0: it has none.
         shared: whether the k-th pulls of all pairs use one random stream (common random numbers).
+        overlaps: how many of the phases before it were in flight when it was chosen: it was chosen
+            without their rewards.
     """
 
     index: int
     counts: Counts
     batches: int = 0
     shared: bool = False
+    overlaps: int = 0
 
     @property
     def samples(self) -> int:

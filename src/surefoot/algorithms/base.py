@@ -20,6 +20,7 @@ from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.verdict import Later, PhaseRecord, Verdict
 from surefoot.arrays import Array
 from surefoot.certify import Boundary, Claims, Commitment
+from surefoot.errors import InputError
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
 
@@ -33,6 +34,11 @@ class Algorithm(ABC):
     `start` binds a copy to a problem; then `next_phase` and `update` alternate until `next_phase`
     gives None. The state is a function of (problem, settings, options, outcomes): resuming a run is
     feeding it what was pulled.
+
+    With `in_flight` = k in the settings, up to k phases are planned and wait for their outcomes,
+    which are learnt in the order of the phases. The order of all steps is fixed: a phase is planned
+    once the outcomes of all phases but the k − 1 before it are learnt, and before the next one is.
+    So no plan depends on which pulls came back sooner.
 
     Subclasses write `begin` (set up the state), `next_counts` (the next pulls, or why to stop) and
     `learn` (an outcome). They may set `leader` and `survivors`, and put what decided into
@@ -50,6 +56,7 @@ class Algorithm(ABC):
     waits_for_rare: ClassVar[bool] = False
     stops_by_itself: ClassVar[bool] = True
     keeps_workers_busy: ClassVar[bool] = False
+    overlaps: ClassVar[bool] = False
 
     problem: RobustProblem
     settings: Settings
@@ -61,12 +68,13 @@ class Algorithm(ABC):
     history: list[PhaseRecord]
     batches: int
     shared: bool
-    pending: Phase | None
-    commitment: Commitment | None = None
+    open: tuple[Phase, ...]
     limits: Sequence[Array | None] = ()
     given_boundary: Boundary | None
     stored_limits: Sequence[Array | None] | None
     _stop: StopReason | None
+    _waits: bool  # nothing more can be planned before the next outcome
+    _fresh: bool  # nothing was planned since the last outcome
 
     def start(
         self, problem: RobustProblem, settings: Settings, boundary: Boundary | None = None
@@ -79,7 +87,8 @@ class Algorithm(ABC):
         run.leader, run.evidence, run.boundary, run.history = 0, None, None, []
         run.batches, run.shared = 0, False
         run.given_boundary, run.stored_limits = boundary, None
-        run.pending, run._stop = None, StopReason.ONE_ARM if problem.n_arms == 1 else None
+        run.open, run._waits, run._fresh = (), False, True
+        run._stop = StopReason.ONE_ARM if problem.n_arms == 1 else None
         if run._stop is None:
             run.begin()
         return run
@@ -89,55 +98,93 @@ class Algorithm(ABC):
         """Set up the state of a run; `problem`, `settings` and an empty `tally` are there."""
 
     @abstractmethod
-    def next_counts(self) -> Counts | StopReason:
-        """The pulls of the next phase, one number per pair, or the reason to stop."""
+    def next_counts(self) -> Counts | StopReason | None:
+        """The pulls of the next phase, one number per pair, or the reason to stop; None, while
+        phases are in flight, to wait for the next outcome.
+        """
 
     @abstractmethod
     def learn(self, outcome: Outcome) -> None:
         """Draw conclusions from a phase; `tally` holds it already."""
 
     def next_phase(self) -> Phase | None:
-        """The phase to pull now, the same until its outcome is told; None when the run is over."""
-        if self.pending is None and self._stop is None:
-            counts = self.next_counts()
-            if isinstance(counts, StopReason):
-                self._stop = counts
-            else:
-                self._ask_for(counts)
-        return self.pending
+        """Return the phase whose outcome is needed next, the same until it is told.
 
-    def _ask_for(self, counts: Counts) -> None:
-        """Let a phase wait for its outcome, if it may be pulled."""
+        All phases that may be in flight are planned first; `open` holds them. None: the run is
+        over, and what is still open is called off.
+        """
+        if self._fresh and self.open:  # more of them, perhaps, than may be in flight by now
+            self._stop = self._stop or self.settled()
+        self._fresh = False
+        while (
+            self._stop is None
+            and not self._waits
+            and len(self.open) < self.settings.phases_in_flight
+        ):
+            self._plan(self.next_counts())
+        return self.open[0] if self.open and self._stop is None else None
+
+    def settled(self) -> StopReason | None:
+        """Return why rewards of phases in flight could change nothing, if that is so."""
+        return None
+
+    def _plan(self, counts: Counts | StopReason | None) -> None:
+        """Let a phase wait for its outcome, or stop, or wait until more is known."""
+        if counts is None or isinstance(counts, StopReason):
+            stop = counts
+        elif (stop := self._refused(counts)) is None:
+            self._commit_to(counts.astype(np.int64))
+            return
+        if self.open and (stop is None or not stop.final):
+            self._waits = True
+        elif stop is None:
+            raise InputError(f"{self.name} waits, but no phase is in flight: let it give counts")
+        else:
+            self._stop = stop
+
+    def _refused(self, counts: Counts) -> StopReason | None:
+        """Return why a phase may not be pulled."""
         pulls = int(counts.sum())
         if pulls > self.remaining:
-            self._stop = StopReason.BUDGET
-        elif self.samples + pulls > MOST_PULLS:
-            self._stop = StopReason.LOOKS_SPENT
-        else:
-            index, whole = len(self.history), counts.astype(np.int64)
-            self.pending = Phase(index, whole, self.batches, self.shared)
-            self.asked(self.pending)
+            return StopReason.BUDGET
+        return StopReason.LOOKS_SPENT if self.samples + pulls > MOST_PULLS else None
+
+    def _commit_to(self, counts: Counts) -> None:
+        index = len(self.history) + len(self.open)
+        phase = Phase(index, counts, self.batches, self.shared, overlaps=len(self.open))
+        self.open = (*self.open, phase)
+        self.asked(phase)
 
     def asked(self, phase: Phase) -> None:  # noqa: B027
         """Take note of a phase that is to be pulled now."""
+
+    def commitment_of(self, phase: Phase) -> Commitment | None:
+        """Return what an open phase will be used for; None if that decides nothing."""
+        return None
 
     def recall(
         self, phase: Phase, claims: Sequence[Claims] = (), variances: Array | None = None
     ) -> None:
         """Take up a phase that a study file holds, in the place of the one planned now."""
         self.next_phase()
-        self.pending, self._stop = phase, None
+        self.open, self._stop = (phase,), None
 
-    def update(self, outcome: Outcome, limits: Sequence[Array | None] | None = None) -> None:
-        """Take the outcome of the phase that `next_phase` gave; refuse anything else.
+    def update(self, outcome: Outcome) -> None:
+        """Take the outcome of the phase that `next_phase` gave; refuse anything else."""
+        self.next_phase()  # before anything is learnt: what may be planned now is planned
+        self.replay(outcome)
+
+    def replay(self, outcome: Outcome, limits: Sequence[Array | None] | None = None) -> None:
+        """Take the outcome of a phase without planning others: those are recalled.
 
         Args:
             limits: by which evidence was lowered when the phase was scored first, if it was.
         """
-        phase = answered(self.pending, outcome, self.problem, self.settings.noise)
+        waiting = self.open[0] if self.open else None
+        phase = answered(waiting, outcome, self.problem, self.settings.noise)
         self.tally, self.stored_limits = self.tally.after(outcome), limits
         self.learn(outcome)
-        self.pending = None
+        self.open, self._waits, self._fresh = self.open[1:], False, True
         self.history = [*self.history, self._record(phase)]
 
     @property
@@ -146,8 +193,9 @@ class Algorithm(ABC):
 
     @property
     def remaining(self) -> float:
-        """Pulls left in the budget."""
-        return math.inf if self.settings.budget is None else self.settings.budget - self.samples
+        """Pulls left in the budget: those in flight are spent."""
+        budget = math.inf if self.settings.budget is None else self.settings.budget
+        return budget - self.samples - sum(phase.samples for phase in self.open)
 
     @property
     def rivals(self) -> NDArray[np.bool_]:

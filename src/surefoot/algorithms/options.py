@@ -61,6 +61,11 @@ def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
             f'{name} has phases of its own sizes: leave parallel at 1, or use "prime", which can '
             "make them larger"
         )
+    if settings.phases_in_flight > 1 and not algorithm.overlaps:
+        raise InputError(
+            f"{name} learns from each phase before it chooses the next: leave in_flight at 1, or "
+            'use "prime", which can do without'
+        )
     if algorithm.needs_model and not settings.modelled:
         raise InputError(
             f'{name} relies on the linear model: give misfit=0, or use "prime", which can do '

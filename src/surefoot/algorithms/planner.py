@@ -58,6 +58,8 @@ class Past(NamedTuple):
         certifier: the evidence so far; to be read, not changed.
         doubt: the shapes of the compared differences so far.
         remaining: pulls left in the budget.
+
+    Of phases in flight all is known but their rewards: `certifier.open` holds them.
     """
 
     problem: RobustProblem
@@ -66,6 +68,23 @@ class Past(NamedTuple):
     certifier: Certifier
     doubt: Doubt | None
     remaining: float
+
+    @property
+    def places(self) -> IntArray:
+        """(n_arms,) the grid point of each arm's clock after all phases in flight; or −1."""
+        return self.certifier.promised
+
+    def held(self, challenger: int) -> Array:
+        """Return (n_arms, n_points) the walk as a challenger's points see it, ∞ if settled.
+
+        Phases in flight are taken to go on as phases did so far: evidence grows like its clock.
+        """
+        walks = self.certifier.walks
+        held, now, then = walks.held(challenger), walks.places, self.places
+        times = walks.boundary.times
+        begun = now >= 0
+        pace = np.where(begun, times[then] / times[now], 1.0)
+        return np.asarray(np.where(held > 0, held * pace[:, None], held))
 
     @property
     def means(self) -> Array:
@@ -85,7 +104,7 @@ class Past(NamedTuple):
         Returns:
             The claims for a `Proposal`: none if nobody can be tested.
         """
-        offsets, places = self.problem.offsets, self.certifier.walks.places
+        offsets, places = self.problem.offsets, self.places
         low = np.where(counts > 0, self.means, np.inf)
         rivals = self.problem.worst_pairs_of(low)
         last = len(self.certifier.walks.boundary.times) - 1
@@ -159,12 +178,16 @@ class Planner(Algorithm):
     supports_misfit: ClassVar[bool] = True
     needs_model: ClassVar[bool] = False
     waits_for_rare: ClassVar[bool] = True
+    overlaps: ClassVar[bool] = True
 
     certifier: Certifier
 
     @abstractmethod
-    def propose(self, past: Past) -> Proposal | StopReason:
-        """Return the next phase, from the past alone, or the reason to stop."""
+    def propose(self, past: Past) -> Proposal | StopReason | None:
+        """Return the next phase, from the past alone, or the reason to stop.
+
+        None: nothing can be chosen before the next outcome. Only while phases are in flight.
+        """
 
     def begin_planning(self, past: Past) -> None:
         """Set up the state of a run."""
@@ -195,7 +218,7 @@ class Planner(Algorithm):
         if self.certifier.scores.guesses:
             offsets, tolerance = problem.offsets, settings.tolerance
             self.doubt = Doubt(offsets, not settings.modelled, tolerance, self.suspicion())
-        self.commitment, self.limits, self._proposal = None, (), None
+        self.limits, self._proposal = (), None
         self.begin_planning(self.past)
 
     _proposal: Proposal | None
@@ -206,7 +229,7 @@ class Planner(Algorithm):
             self.problem, self.settings, self.tally, self.certifier, self.doubt, self.remaining
         )
 
-    def next_counts(self) -> Counts | StopReason:
+    def next_counts(self) -> Counts | StopReason | None:
         if reason := self._finished():
             counts = self._going_on(reason)
             if counts is None:
@@ -214,7 +237,7 @@ class Planner(Algorithm):
             self._proposal, self.batches, self.shared = Proposal(counts), 0, False
             return counts
         proposal = self.propose(self.past)
-        if isinstance(proposal, StopReason):
+        if not isinstance(proposal, Proposal):
             return proposal
         self._proposal = proposal
         self.batches, self.shared = proposal.batches, proposal.shared
@@ -241,20 +264,25 @@ class Planner(Algorithm):
         self, phase: Phase, claims: Sequence[Claims] = (), variances: Array | None = None
     ) -> None:
         """Take up a phase as it was committed once; nothing is planned."""
-        self.pending, self._stop = phase, None
+        self.open, self._stop = (*self.open, phase), None
         self._commit(phase, claims, variances)
 
     def _commit(self, phase: Phase, claims: Sequence[Claims], variances: Array | None) -> None:
-        self.commitment = self.certifier.commit(phase, claims, variances)
-        self.committed(self.past, self.commitment)
+        self.committed(self.past, self.certifier.commit(phase, claims, variances))
+
+    @property
+    def commitment(self) -> Commitment | None:
+        """What the phase will be used for whose outcome is needed next."""
+        return self.certifier.open[0] if self.certifier.open else None
+
+    def commitment_of(self, phase: Phase) -> Commitment | None:
+        return next(made for made in self.certifier.open if made.phase.index == phase.index)
 
     def learn(self, outcome: Outcome) -> None:
-        commitment, stored = self.commitment, self.stored_limits
-        assert commitment is not None
+        commitment, stored = self.certifier.open[0], self.stored_limits
         if self.doubt is not None:
             self.doubt.see(outcome)
         self.limits = self.certifier.update(commitment, outcome, self._lower(commitment, stored))
-        self.commitment = None
         self.survivors = self.certifier.survivors.copy()
         self._show()
         self.learned(self.past, commitment, outcome)
@@ -336,17 +364,24 @@ class Planner(Algorithm):
     @property
     def exhausted(self) -> bool:
         """Whether the clocks of all arms that might be eliminated have run down."""
-        walks, rivals = self.certifier.walks, self.rivals
-        last = len(walks.boundary.times) - 1
-        return last > 0 and bool((walks.places[rivals] == last).all())
+        last = len(self.certifier.walks.boundary.times) - 1
+        return last > 0 and bool((self.certifier.promised[self.rivals] == last).all())
 
-    def _finished(self) -> StopReason | None:
+    def settled(self) -> StopReason | None:
+        return self._decided() if self.settings.unseen is None else None
+
+    def _decided(self) -> StopReason | None:
         alive = int(self.survivors.sum())
         if alive <= 1:
             return StopReason.IDENTIFIED if alive else StopReason.NO_SURVIVOR
         if (winner := self.certifier.answer(self.leader)) is not None:
             self.leader = winner
             return StopReason.WITHIN_TOLERANCE
+        return None
+
+    def _finished(self) -> StopReason | None:
+        if reason := self._decided():
+            return reason
         if self.exhausted:
             return StopReason.LOOKS_SPENT
         if self.remaining >= 1:

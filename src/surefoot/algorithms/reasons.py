@@ -90,6 +90,11 @@ class StopReason(Enum):
         return self in (StopReason.IDENTIFIED, StopReason.WITHIN_TOLERANCE, StopReason.ONE_ARM)
 
     @property
+    def final(self) -> bool:
+        """Whether rewards of phases in flight could change nothing."""
+        return self.certifies or self is StopReason.NO_SURVIVOR
+
+    @property
     def selects(self) -> bool:
         """Whether one arm was chosen by a rule that promises it only under a condition, or by one
         that nobody has proved.

@@ -15,6 +15,7 @@ SMALLEST_DELTA = 1e-12  # a quadrature that misses 1e-17 of a walk still resolve
 LARGEST_SCALE = 1e75  # fourth powers and their inverses are finite
 SMALLEST_RAREST = 1e-9
 MOST_PARALLEL = 1_000_000
+IN_FLIGHT, MOST_IN_FLIGHT = 2, 100  # phases, where there are several workers; and at most
 MOST_PULLS = 2**53  # numbers of pulls are exact as floats, and fit a study file
 
 
@@ -32,6 +33,7 @@ class Asked(TypedDict, total=False):
     rarest: float | None
     unseen: float | None
     parallel: int
+    in_flight: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +65,9 @@ class Settings:
             the question: the answer never depends on how many workers there really are.
         baseline: the name of the arm that is used today, if there is one: the result says how far
             ahead of it the best arm is at least.
+        in_flight: phases that may be pulled at the same time. Each is chosen without the rewards of
+            those before it that are not complete, so no worker waits for the last pull of a phase.
+            None: 1 for one worker, else 2.
     """
 
     delta: float
@@ -79,6 +84,7 @@ class Settings:
     unseen: float | None = None
     parallel: int = 1
     baseline: str | None = None
+    in_flight: int | None = None
 
     def __post_init__(self) -> None:
         """Check everything, and keep plain numbers: study files hold nothing else."""
@@ -96,7 +102,10 @@ class Settings:
             misfit=_misfit(self.misfit),
             budget=_budget(self.budget),
         )
-        self._set(parallel=_parallel(self.parallel))
+        self._set(parallel=_whole("parallel", self.parallel, "workers", MOST_PARALLEL))
+        usual = 1 if self.parallel == 1 else IN_FLIGHT
+        phases = usual if self.in_flight is None else self.in_flight
+        self._set(in_flight=_whole("in_flight", phases, "phases", MOST_IN_FLIGHT))
         if self.on_misfit not in ("reject", "ignore"):
             raise InputError(
                 f'on_misfit={self.on_misfit!r} is not known: choose "reject" or "ignore"'
@@ -109,6 +118,12 @@ class Settings:
         self._check_streams()
         self._check_objective()
         self._check_unseen()
+
+    @property
+    def phases_in_flight(self) -> int:
+        """Phases that may be pulled at the same time."""
+        assert self.in_flight is not None  # since it was checked
+        return self.in_flight
 
     @property
     def modelled(self) -> bool:
@@ -221,14 +236,14 @@ def _budget(given: Any) -> int | None:
     return int(number)
 
 
-def _parallel(given: Any) -> int:
+def _whole(name: str, given: Any, what: str, most: int) -> int:
     try:
         number = exact_number(given)
     except InputError:
         number = 0.0
-    if number != int(number) or not 1 <= number <= MOST_PARALLEL:
+    if number != int(number) or not 1 <= number <= most:
         raise InputError(
-            f"parallel={given!r:.60} must be a whole number of workers from 1 to {MOST_PARALLEL:,}"
+            f"{name}={given!r:.60} must be a whole number of {what} from 1 to {most:,}"
         )
     return int(number)
 

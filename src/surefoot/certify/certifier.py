@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.arrays import Array
+from surefoot.arrays import Array, IntArray
 from surefoot.certify.boundary import Boundary, WealthBoundary
 from surefoot.certify.contrast import RANK, Claims, Contrasts, Pulled, Question, Stakes, contrasts
 from surefoot.certify.score import Scores
@@ -70,7 +70,7 @@ class Certifier:
         self.question, self.scores, self.delta, self.tolerance = question, scores, delta, tolerance
         self._shifts = (0.0, tolerance) if tolerance > 0 else (0.0,)
         self.walks = Walks(question.offsets, boundary, len(self._shifts))
-        self._promised = self.walks.places.copy()  # where clocks will be after all commitments
+        self._promised = self.walks.places.copy()
         self._open: deque[tuple[Commitment, Commitment]] = deque()  # as shown, and as it counts
         self._counts, self._sums = np.zeros((2, question.n_pairs))
 
@@ -178,6 +178,16 @@ class Certifier:
             return np.zeros(basis.shape[1])
         rows, sums = basis[pulled] * weights[:, None], self._sums[pulled] / weights
         return np.asarray(np.linalg.lstsq(rows, sums, rcond=RANK)[0])
+
+    @property
+    def open(self) -> tuple[Commitment, ...]:
+        """Commitments whose rewards are not known, the oldest first."""
+        return tuple(shown for shown, _ in self._open)
+
+    @property
+    def promised(self) -> IntArray:
+        """(n_arms,) the grid points where clocks will be after all open commitments."""
+        return self._promised.copy()
 
     @property
     def survivors(self) -> NDArray[np.bool_]:

@@ -74,6 +74,10 @@ def command(
             )
             os._exit(INTERRUPTED)  # a thread that still simulates must not keep a terminal waiting
         print(printable(result))
+        if any(opened.called_off) and not (ended and result.samples == before):
+            from surefoot.commands.status import called_off
+
+            print(f"surefoot: called off {called_off(*opened.called_off)}", file=sys.stderr)
         if result.reason is StopReason.SIMULATOR_CHANGED:
             print(
                 f'surefoot: `surefoot run {study} --accept-change "why"` accepts the change',

@@ -48,6 +48,8 @@ def _print(reader: StudyReader, status: Status) -> None:
         f"{status.told} told, {status.asked} asked by hand, {status.failed} failed, "
         f"{status.lost} lost once",
     )
+    if status.called_off:
+        table.add_row("called off", called_off(status.called_off, status.unused))
     for now in running[:MOST_RUNNING]:
         table.add_row("running", _running(now))
     if len(running) > MOST_RUNNING:
@@ -79,6 +81,14 @@ def _print(reader: StudyReader, status: Status) -> None:
     if status.message and status.state == "paused":
         table.add_row("message", status.message)
     print_table(table)
+
+
+def called_off(pulls: int, simulated: int) -> str:
+    """Say what became of pulls in flight when the study was over."""
+    return (
+        f"{pulls} pulls in flight at the end, {simulated} of them simulated: the answer rests on "
+        "none of them"
+    )
 
 
 def _state(reader: StudyReader, status: Status) -> str:

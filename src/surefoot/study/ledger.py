@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -21,7 +22,7 @@ from surefoot.study.pull import Pull, PullFactory, Report
 from surefoot.study.run.run import Run, refuse_another_plan
 from surefoot.system.progress import Snapshot
 
-CHANGEABLE = {"budget", "guide", "parallel", "unseen"}
+CHANGEABLE = {"budget", "guide", "parallel", "in_flight", "unseen"}
 
 
 class Ledger:
@@ -65,7 +66,7 @@ class Ledger:
     @property
     def done(self) -> bool:
         """Whether the study needs no more pulls."""
-        return self._phase is None
+        return self._over
 
     @property
     def result(self) -> Result:
@@ -80,53 +81,76 @@ class Ledger:
     @property
     def told(self) -> int:
         """Rewards stored so far."""
-        return self._next_number - (self._phase.missing if self._phase else 0)
+        return self._next_number - sum(phase.missing for phase in self._open)
 
     @property
     def waiting(self) -> int:
-        """Pulls of this phase that are not handed out."""
-        return self._phase.waiting if self._phase else 0
+        """Pulls of open phases that are not handed out."""
+        return 0 if self._over else sum(phase.waiting for phase in self._open)
+
+    @property
+    def called_off(self) -> tuple[int, int]:
+        """Pulls of phases that were in flight when the study was over, and those simulated."""
+        if not self._over:
+            return 0, 0
+        return sum(phase.size for phase in self._open), sum(phase.told for phase in self._open)
 
     def take(self, n: int, first: set[int] | None = None) -> list[Pull]:
-        """Hand out up to n pulls of this phase; before its first, let pulls of some pairs lead."""
+        """Hand out up to n pulls, those of older phases before others.
+
+        Args:
+            first: pairs whose pulls lead in phases of which none is handed out.
+        """
         with self.mutex:
-            if self._phase and first and self._phase.waiting == self._phase.size:
-                self._phase.put_first(first)
-            return [self.pull(number) for number in self._phase.take(n)] if self._phase else []
+            pulls: list[Pull] = []
+            for phase in () if self._over else self._open:
+                if first and phase.waiting == phase.size:
+                    phase.put_first(first)
+                pulls += map(self.pull, phase.take(n - len(pulls)))
+            return pulls
 
     def pull(self, number: int) -> Pull:
-        """A pull of this phase."""
-        phase = self._phase
+        """A pull of an open phase."""
+        phase = self._phase_of(number)
         assert phase is not None
-        return self._make_pull(number, phase.stored.index, phase.pair(number), phase.block(number))
+        make = self._factories[phase.stored.index]
+        return make(number, phase.stored.index, phase.pair(number), phase.block(number))
+
+    def _phase_of(self, number: int) -> OpenPhase | None:
+        return next((phase for phase in self._open if phase.holds(number)), None)
 
     def holds(self, number: int) -> bool:
-        """Whether this pull belongs to the current phase."""
-        phase = self._phase
-        return phase is not None and (phase.needs(number) or phase.has(number))
+        """Whether this pull belongs to an open phase."""
+        return self._phase_of(number) is not None
 
     def needs(self, number: int) -> bool:
-        """Whether this pull belongs to the current phase and has no reward yet."""
-        return self._phase is not None and self._phase.needs(number)
+        """Whether this pull belongs to an open phase of a study that goes on, without a reward."""
+        phase = self._phase_of(number)
+        return not self._over and phase is not None and phase.needs(number)
+
+    def was_called_off(self, number: int) -> bool:
+        """Whether the study was over before this pull had a reward."""
+        phase = self._phase_of(number)
+        return self._over and phase is not None and phase.needs(number)
 
     def give_back(self, numbers: Iterable[int]) -> None:
         """Pulls that were handed out and came to nothing wait again."""
         with self.mutex:
-            if self._phase:
-                self._phase.give_back(numbers)
+            kept = list(numbers)
+            for phase in self._open:
+                phase.give_back(kept)
 
     def hold_back(self, numbers: set[int]) -> None:
         """Do not hand these out."""
         with self.mutex:
-            if self._phase:
-                self._phase.hold_back(numbers)
+            for phase in self._open:
+                phase.hold_back(numbers)
 
     def recall(self) -> None:
         """Let all without a reward wait again, whoever has it; plan what is left to be planned."""
         with self.mutex:
             self._advance()
-            if self._phase:
-                self._phase = OpenPhase(self._phase.stored)
+            self._open = [OpenPhase(phase.stored) for phase in self._open]
 
     def record(
         self,
@@ -141,13 +165,16 @@ class Ledger:
             final_failure: a pull that will not be tried again, so that the study pauses.
         """
         with self.mutex:
-            new = [report for report in reports if self.needs(report.id)]
-            if new and self._phase:
-                self.storage.record(new, final_failure, simulator)
+            found = [(report, self._phase_of(report.id)) for report in reports]
+            new = [(r, p) for r, p in found if p and p.needs(r.id) and not self._over]
+            if new:
+                rewarded = Counter(p.stored.index for r, p in new if r.reward is not None)
+                kept = [report for report, _ in new]
+                self.storage.record(kept, rewarded, final_failure, simulator)
                 self._simulators = self.storage.simulators()
-                for report in new:
+                for report, phase in new:
                     if report.reward is not None:
-                        self._phase.set_reward(report.id, report.reward)
+                        phase.set_reward(report.id, report.reward)
                 self._advance()
 
     def use(self, source: Source) -> int:
@@ -194,16 +221,17 @@ class Ledger:
         with self.mutex:
             for number in rewards:
                 self._refuse_to_correct(number)
-            if self._phase:
-                was = {number: self._phase.reward(number) for number in rewards}
-                self.storage.correct(was, rewards)
-                for number, reward in rewards.items():
-                    self._phase.change_reward(number, reward)
+            phases = {number: self._phase_of(number) for number in rewards}
+            was = {number: phase.reward(number) for number, phase in phases.items() if phase}
+            self.storage.correct(was, rewards)
+            for number, phase in phases.items():
+                if phase:
+                    phase.change_reward(number, rewards[number])
 
     def _refuse_to_correct(self, number: int) -> None:
         if self.needs(number):
             raise InputError(f"pull {number} has no reward yet: tell it instead of correcting it")
-        if self._phase is None or not self._phase.has(number):
+        if self._over or not self.holds(number):
             raise InputError(
                 f"the reward of pull {number} cannot be corrected: its phase has ended, and what "
                 "was pulled since rests on it; start a new study"
@@ -264,8 +292,9 @@ class Ledger:
         self.storage.check_place()
         names = self.description.problem.arm_names
         last = self._run.history[-1] if self._run.history else None
-        size, told = (self._phase.size, self._phase.told) if self._phase else (0, 0)
-        left = left_now(self._expected_left, size, told)
+        open_ = [] if self._over else self._open
+        size, told = (open_[0].size, open_[0].told) if open_ else (0, 0)
+        left = left_now(self._expected_left, size - told, sum(phase.told for phase in open_))
         return Snapshot(
             told=self.told,
             phase=len(self._run.history),
@@ -280,18 +309,21 @@ class Ledger:
             near_tie=is_near_tie(self.told, left, self.description.settings),
         )
 
-    _phase: OpenPhase | None
+    _open: list[OpenPhase]  # the oldest first; called off once the study is over
+    _over: bool
     _expected_left: float | None
 
     def _load(self, description: Description) -> None:
         """Feed what is stored, and go on with the phase that is open or plan the next one."""
         self.description, self._run = description, Run(description, self._own_algorithm)
         self._factory = PullFactory(description.problem, description.id, description.seed)
-        self._next_number, self._expected_left = 0, None
+        self._factories: dict[int, PullFactory] = {}
+        self._next_number, self._expected_left, self._over = 0, None, False
         unfinished = self._run.feed(self._counted(self.storage.phases()))
         if self._run.history and (known := self._noted()):
             self._expected_left = known.expected_left
-        self._phase = self._opened(OpenPhase(unfinished)) if unfinished else self._plan()
+        self._open = [self._opened(OpenPhase(stored)) for stored in unfinished]
+        self._plan()
         self._advance()
 
     def _counted(self, phases: Iterable[StoredPhase]) -> Iterator[StoredPhase]:
@@ -300,29 +332,34 @@ class Ledger:
             yield phase
 
     def _advance(self) -> None:
-        """Draw the conclusions from a complete phase; may be called again if a write failed."""
-        while self._phase is not None and not self._phase.missing:
-            if len(self._run.history) == self._phase.stored.index:
-                self._run.take(self._phase.stored)
+        """Draw the conclusions from complete phases, in their order and each before the next phase
+        is planned; may be called again if a write failed.
+        """
+        while not self._over and self._open and not self._open[0].missing:
+            stored = self._open[0].stored
+            if len(self._run.history) == stored.index:
+                self._run.take(stored)
             assert self._run.ending is not None
             self._expected_left = expected_left(self._run.algorithm)
             note = Note.of(self._run.result).with_forecast(self._expected_left).to_json()
-            self.storage.finish_phase(self._phase.stored.index, note, self._run.ending)
-            self._phase = self._plan()
+            self.storage.finish_phase(stored.index, note, self._run.ending)
+            self._open.pop(0)
+            self._plan()
 
-    def _plan(self) -> OpenPhase | None:
-        """Store the next phase, or that there is none."""
-        phase = self._run.plan(self._next_number)
-        if phase is None:
+    def _plan(self) -> None:
+        """Store the next phases, or that there is none."""
+        while phase := self._run.plan(len(self._run.history) + len(self._open), self._next_number):
+            self.storage.add_phase(phase.stored)
+            self._next_number += phase.size
+            self._open.append(self._opened(phase))
+        if self._run.next_phase() is None:
+            self._over = True
             self._finish()
-            return None
-        self.storage.add_phase(phase.stored)
-        self._next_number += phase.size
-        return self._opened(phase)
 
     def _opened(self, phase: OpenPhase) -> OpenPhase:
         """Let pulls have the streams of a phase."""
-        self._make_pull = self._factory.seeded(self._run.seed_of(phase.stored))
+        seed = self._run.seed_of(phase.stored)
+        self._factories[phase.stored.index] = self._factory.seeded(seed)
         return phase
 
     def _finish(self) -> None:

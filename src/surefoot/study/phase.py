@@ -56,9 +56,9 @@ class OpenPhase:
         place = number - self.stored.first_pull
         return 0 <= place < len(self._needed) and self._needed[place] == 1
 
-    def has(self, number: int) -> bool:
-        """Whether this pull is of this phase and has its reward."""
-        return 0 <= number - self.stored.first_pull < self.size and not self.needs(number)
+    def holds(self, number: int) -> bool:
+        """Whether this pull is of this phase."""
+        return 0 <= number - self.stored.first_pull < self.size
 
     def reward(self, number: int) -> float:
         return float(self.stored.rewards[number - self.stored.first_pull])

@@ -158,11 +158,11 @@ class Study:
         return self._ledger.result
 
     def ask(self, n: int | None = None, *, remember: bool = False) -> list[Pull]:
-        """Pulls to be simulated now: at most n, or all of this phase that are not handed out.
+        """Pulls to be simulated now: at most n, or all of open phases that are not handed out.
 
-        Empty if the study is done, or if it waits for rewards of pulls that are handed out; the
-        next phase follows when all of them are told. What was handed out and not told is handed
-        out again after reopening.
+        Empty if the study is done, or if it waits for rewards of pulls that are handed out; a new
+        phase follows when all pulls of the oldest are told. What was handed out and not told is
+        handed out again after reopening.
 
         Args:
             remember: note on disk what is handed out, and leave out what was so handed out before.
@@ -183,10 +183,19 @@ class Study:
 
     def outstanding(self) -> list[Pull]:
         """Pulls that a remembering `ask` handed out and whose rewards are not told yet."""
-        return [self._ledger.pull(number) for number in sorted(self._ledger.storage.asked())]
+        asked = filter(self._ledger.needs, sorted(self._ledger.storage.asked()))
+        return [self._ledger.pull(number) for number in asked]
+
+    @property
+    def called_off(self) -> tuple[int, int]:
+        """Pulls in flight when the study was over, and how many of them had been simulated.
+
+        The answer rests on none of them. (0, 0) while it is not over.
+        """
+        return self._ledger.called_off
 
     def pull(self, number: int) -> Pull | None:
-        """A pull of the current phase by its number; None if it is of another."""
+        """A pull of an open phase by its number; None if it is of another."""
         return self._ledger.pull(number) if self._ledger.holds(number) else None
 
     def tell(self, pull: int | Pull, reward: float, *, study: str | None = None) -> bool:
@@ -283,8 +292,8 @@ class Study:
         """Change how the study goes on, not what it is asked; the log says so.
 
         Args:
-            settings: any of budget (None: no limit), guide, parallel and unseen, as in
-                `create`. The phase that is open is finished as it was planned.
+            settings: any of budget (None: no limit), guide, parallel, in_flight and unseen, as in
+                `create`. Phases that are open are finished as they were planned.
         """
         self._ledger.change(settings)
 
@@ -333,7 +342,14 @@ class Study:
     def _without_repeats(self, reports: list[Report]) -> list[Report]:
         new: dict[int, Report] = {}
         for report in reports:
-            if report.id in new or not self._ledger.needs(report.id):
+            if self._ledger.was_called_off(report.id):
+                warnings.warn(
+                    f"pull {report.id} was called off, since the study had its answer without it: "
+                    f"{report.reward!r} is ignored",
+                    SurefootWarning,
+                    stacklevel=5,
+                )
+            elif report.id in new or not self._ledger.needs(report.id):
                 warnings.warn(
                     f"pull {report.id} has its reward already: the first one counts, "
                     f"{report.reward!r} is ignored",

@@ -33,30 +33,31 @@ def claims(clock: int) -> Claims:
     )
 
 
-def proof() -> Iterator[Sealed]:
+def proof(in_flight: int = 1) -> Iterator[Sealed]:
     """What a tiny planner and a noisy simulator leave behind."""
     generator, links = np.random.default_rng(5), chain.Chain(HEAD)
     counts = np.full(6, 10)
     for index in range(PHASES):
         pairs = generator.permutation(np.repeat(np.arange(6), counts))
         rewards = MEANS[pairs] + generator.normal(size=len(pairs))
-        phase = Phase(index, counts)
+        phase = Phase(index, counts, overlaps=min(index, in_flight - 1))
         outcome = Outcome.from_rewards(phase, 6, pairs, rewards)
         commitment = commitment_bytes([claims(index)], None)
         limits = limits_bytes([np.full((1, 2, 2), np.nan)])
-        plan = chain.plan_of(layout_bytes(counts, 0, False), commitment)
+        plan = chain.plan_of(layout_bytes(phase), commitment)
         order, seen = chain.order_of(pairs), chain.rewards_of(rewards)
-        link = links.link(plan, order)
-        end = links.close(link, chain.Closing(seen, chain.sums_of(outcome), limits))
+        link = links.open(phase, plan, order)
+        end = links.close(chain.Closing(seen, chain.sums_of(outcome), limits))
         yield Sealed(
             phase, commitment, limits, outcome, order, seen, plan, link, kept_rewards=seen,
             closing=end,
         )  # fmt: skip
 
 
-def test_the_kernel_comes_to_its_answer_from_what_is_stored() -> None:
+@pytest.mark.parametrize("in_flight", [1, 2, 3])
+def test_the_kernel_comes_to_its_answer_from_what_is_stored(in_flight: int) -> None:
     check = Check(certifier(), HEAD)
-    for sealed in proof():
+    for sealed in proof(in_flight):
         check.take(sealed)
     assert check.certifier.answer() == 0
     assert check.certifier.survivors.tolist() == [True, False, False]
@@ -82,7 +83,9 @@ def test_a_phase_that_is_missing_or_moved_is_found() -> None:
 def test_every_edit_is_found_in_one_sentence() -> None:
     first = next(proof())
     sums = replace(first.outcome, sums=first.outcome.sums + 1)
+    knowing_less = replace(first, phase=replace(first.phase, overlaps=1))
     edits = {
+        "what was committed before": knowing_less,
         "what was committed": replace(first, commitment=commitment_bytes([claims(1)], None)),
         "a reward was changed": replace(first, rewards=chain.rewards_of(np.ones(60))),
         "limits of its evidence": replace(first, limits=limits_bytes([None])),
@@ -100,11 +103,10 @@ def test_a_chain_over_claims_that_are_none_proves_nothing() -> None:
     first, links = next(proof()), chain.Chain(HEAD)
     shares = Rows(np.arange(3), np.array([2, 4]), np.array([2.0, 1.0]))
     commitment = commitment_bytes([claims(0)._replace(shares=shares)], None)
-    plan = chain.plan_of(layout_bytes(first.phase.counts, 0, False), commitment)
-    link = links.link(plan, first.order)
+    plan = chain.plan_of(layout_bytes(first.phase), commitment)
+    link = links.open(first.phase, plan, first.order)
     closing = chain.Closing(first.rewards, chain.sums_of(first.outcome), first.limits)
-    forged = replace(
-        first, commitment=commitment, plan=plan, link=link, closing=links.close(link, closing)
-    )
+    end = links.close(closing)
+    forged = replace(first, commitment=commitment, plan=plan, link=link, closing=end)
     with pytest.raises(chain.ChainBroken, match="phase 0 proves nothing: shares"):
         Check(certifier(), HEAD).take(forged)

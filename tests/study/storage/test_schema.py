@@ -286,7 +286,7 @@ def test_a_tree_whose_branches_all_lead_to_one_leaf_is_given_up(path: Path) -> N
     fan_out(content, start, places)
     path.write_bytes(content)
     with pytest.raises(StudyFileError, match="damaged"), read_toy(path) as reader:
-        reader.status()
+        reader.pulls()
     refuse_writing(path)
 
 

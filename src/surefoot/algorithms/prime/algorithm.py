@@ -54,7 +54,7 @@ class Prime(Planner):
     def suspicion(self) -> Suspicion:
         return self.course.tuning.suspicion
 
-    def propose(self, past: Past) -> Proposal | StopReason:
+    def propose(self, past: Past) -> Proposal | StopReason | None:
         return self.course.propose(past)
 
     def committed(self, past: Past, commitment: Commitment) -> None:

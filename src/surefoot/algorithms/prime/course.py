@@ -42,8 +42,8 @@ class Course(ABC):
     order: IntArray
 
     @abstractmethod
-    def propose(self, past: Past) -> Proposal | StopReason:
-        """Return the next phase, or why there is none."""
+    def propose(self, past: Past) -> Proposal | StopReason | None:
+        """Return the next phase, or why there is none; None to wait for the next outcome."""
 
     @abstractmethod
     def committed(self, past: Past, commitment: Commitment) -> None:

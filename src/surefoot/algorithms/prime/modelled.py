@@ -68,9 +68,11 @@ class ModelledCourse(Course):
         self.schedule = schedule(settings.delta, settings.noise, self._closed, boundary)
         self.boundary = self.schedule.boundary
 
-    def propose(self, past: Past) -> Proposal | StopReason:
+    def propose(self, past: Past) -> Proposal | StopReason | None:
         if not past.tally.samples:
-            return Proposal(self._pilot(past.remaining))
+            waits = past.certifier.open
+            counts = self._meanwhile(past) if waits else self._pilot(past.remaining)
+            return Proposal(counts) if counts.any() else None
         if self._look(past) == len(self.boundary.times):
             return StopReason.LOOKS_SPENT
         proposal = self._choose(past)
@@ -93,7 +95,7 @@ class ModelledCourse(Course):
 
     def _look(self, past: Past) -> int:
         """Return the next point of the grid: all clocks go on together."""
-        return int(past.certifier.walks.places.max()) + 1
+        return int(past.places.max()) + 1
 
     def _likely_scales(self, tally: Tally) -> Array:
         """(n_pairs,) noise levels as data say, drawn together as far as they seem alike.
@@ -115,6 +117,10 @@ class ModelledCourse(Course):
         wanted = self.tuning.pilot_per_dimension * dimension * (2 if self.batched else 1)
         counts = round_design(self.spread, int(min(max(wanted, self.settings.parallel), remaining)))
         return counts + check_pulls(counts, int(min(dimension + 1, remaining - counts.sum())))
+
+    def _meanwhile(self, past: Past) -> Counts:
+        """Pulls for workers that would wait for the last of the pilot."""
+        return round_design(self.spread, int(min(self.settings.parallel, past.remaining)))
 
     @property
     def _means(self) -> Array:
@@ -166,7 +172,7 @@ class ModelledCourse(Course):
     def _race(self, past: Past) -> Race:
         """Return the leader, who it has to beat, and how far it is."""
         leader = int(self.order[0])
-        return Race(leader, self.order[1:], past.certifier.walks.held(leader))
+        return Race(leader, self.order[1:], past.held(leader))
 
     def _next_look(self, past: Past) -> Look:
         return self.schedule.look(self._look(past), self.unit)

@@ -70,9 +70,9 @@ def _lacking(run: Algorithm) -> float:
     return max(run.boundary**2 - held**2, 0.0)
 
 
-def left_now(expected: float | None, phase_pulls: int, phase_told: int) -> float | None:
-    """The forecast of the phase's beginning, less what was told since."""
-    return None if expected is None else max(expected - phase_told, float(phase_pulls - phase_told))
+def left_now(expected: float | None, missing: int, told: int) -> float | None:
+    """Return the last forecast less what was told since, and no less than a phase still misses."""
+    return None if expected is None else max(expected - told, float(missing))
 
 
 def is_near_tie(told: int, left: float | None, settings: Settings) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 from surefoot.algorithms import Algorithm, Result
 from surefoot.errors import InputError
 from surefoot.study.file.description import Description
+from surefoot.study.phase import OpenPhase
 from surefoot.study.pull import Pull, PullFactory
 from surefoot.study.run.run import Run
 from surefoot.study.run.worker import as_reward
@@ -27,9 +29,13 @@ def rehearse(
         first_pull: the number of the first pull. Rehearsals at the same time must not share
             numbers where the simulator names files by them.
     """
-    run, number = Run(description, algorithm), first_pull
+    run, number, planned = Run(description, algorithm), first_pull, deque[OpenPhase]()
     factory = PullFactory(description.problem, description.id, description.seed)
-    while phase := run.plan(number):
+    while run.next_phase():
+        while another := run.plan(len(run.history) + len(planned), number):
+            planned.append(another)
+            number += another.size
+        phase = planned.popleft()
         make = factory.seeded(run.seed_of(phase.stored))
         for pull in phase.take(phase.size):
             asked = make(pull, phase.stored.index, phase.pair(pull), phase.block(pull))
@@ -37,7 +43,6 @@ def rehearse(
             description.refuse_impossible(pull, reward)
             phase.set_reward(pull, reward)
         run.take(phase.stored)
-        number += phase.size
     return run.result
 
 

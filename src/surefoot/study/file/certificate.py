@@ -17,11 +17,18 @@ from surefoot.algorithms import StopReason, Tally, Verdict
 from surefoot.algorithms.planner import certifier_for
 from surefoot.algorithms.result import Result
 from surefoot.errors import InputError
-from surefoot.statistics import Outcome, Phase
+from surefoot.statistics import Outcome
 from surefoot.study.file.description import UNREADABLE, Description
 from surefoot.study.file.proof.chain import Chain, ChainBroken
 from surefoot.study.file.proof.check import Check, Sealed
-from surefoot.study.file.proof.encoding import Reader, Writer, layout_bytes, packed, unpacked
+from surefoot.study.file.proof.encoding import (
+    Reader,
+    Writer,
+    layout_bytes,
+    layout_from,
+    packed,
+    unpacked,
+)
 from surefoot.study.file.reader import StudyReader
 
 KIND = "surefoot certificate"
@@ -55,9 +62,8 @@ def _phase(sealed: Sealed) -> dict[str, str]:
     phase, outcome, writer = sealed.phase, sealed.outcome, Writer()
     for values in (outcome.sums, outcome.scatter, outcome.batch_sums):
         writer.numbers(values)
-    layout = layout_bytes(phase.counts, phase.batches, phase.shared)
     content = {
-        "layout": layout,
+        "layout": layout_bytes(phase),
         "commitment": sealed.commitment,
         "sums": writer.content,
         "limits": sealed.limits,
@@ -120,17 +126,15 @@ def _sealed(index: int, stored: dict[str, str]) -> Sealed:
         for key in ("layout", "commitment", "sums", "limits")
     )
     digests = {name: bytes.fromhex(stored[name]) for name in DIGESTS}
-    reader = Reader(layout)
-    batches, shared = reader.integers().tolist()
-    counts = reader.integers()
-    reader.end()
+    phase = layout_from(index, layout)
+    counts = phase.counts
     of_sums = Reader(sums)
     numbers = [of_sums.numbers() for _ in range(3)]
     of_sums.end()
     if any(each.shape[-1:] not in (counts.shape, (0,)) for each in numbers):
         raise ValueError("its sums are of other pairs")
     return Sealed(
-        phase=Phase(index, counts, batches, bool(shared)),
+        phase=phase,
         commitment=commitment,
         limits=limits,
         outcome=Outcome(index, counts.astype(np.int64), *numbers),

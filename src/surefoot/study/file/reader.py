@@ -44,7 +44,9 @@ class Status:
         writer: the process that has it open for writing, if any.
         told, asked, failed, lost: pulls with a reward; handed out by `surefoot ask`; given up; that
             lost a worker ever.
-        phase, phase_pulls, phase_told: the phase being pulled.
+        called_off, unused: pulls in flight when the study was over, and those of them that had been
+            simulated; the answer rests on none of them.
+        phase, phase_pulls, phase_told: the phase being pulled, the oldest of those in flight.
         survivors, leader, candidates, certified, sentence: after the last complete phase.
         reason: why it is over, and what to do; None while it is not.
         changes: of the simulator, a sentence for each.
@@ -61,6 +63,8 @@ class Status:
     message: str | None
     writer: str | None
     told: int
+    called_off: int
+    unused: int
     asked: int
     failed: int
     lost: int
@@ -206,15 +210,20 @@ class StudyReader:
         writer = writer_of(self.path)
         answer = self.recorded if over else None
         left = left_now(
-            known.expected_left if known else None, counts.phase_pulls, counts.phase_told
+            known.expected_left if known else None,
+            counts.phase_pulls - counts.phase_told,
+            counts.open_told,
         )
+        called_off = counts.open_pulls if over else 0
         tied = not over and is_near_tie(counts.told, left, self.description.settings)
         return Status(
             state=standing.state,
             message=standing.message,
             writer=writer,
             told=counts.told,
-            asked=counts.asked,
+            called_off=called_off,
+            unused=counts.open_told if over else 0,
+            asked=0 if over else counts.asked,
             failed=counts.failed,
             lost=counts.lost,
             phase=counts.phase,

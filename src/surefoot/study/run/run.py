@@ -6,6 +6,7 @@ the chain shows that nothing was changed since, and the kernel draws its own con
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -26,7 +27,7 @@ from surefoot.study.file.proof.chain import (
     rewards_of,
     sums_of,
 )
-from surefoot.study.file.proof.check import follow, follow_plan, limits_for, proving
+from surefoot.study.file.proof.check import close, follow_plan, limits_for, proving
 from surefoot.study.file.proof.encoding import (
     commitment_bytes,
     commitment_from,
@@ -45,6 +46,9 @@ class Run:
         algorithm: what plans and concludes.
         chain: the digests of the phases so far.
         ending: the proof of the last phase that was taken, to be stored with it.
+
+    The order of steps is that of `Algorithm`, whatever the order in which rewards come: a phase is
+    planned once all phases are taken but the k − 1 before it, and before the next one is.
     """
 
     def __init__(self, description: Description, algorithm: Algorithm | None) -> None:
@@ -53,6 +57,7 @@ class Run:
         self.chain = Chain(description.head)
         self.ending: Ending | None = None
         self._replicates = Replicates(description.problem.n_pairs, description.settings.noise)
+        self._recalled: deque[StoredPhase] = deque()
 
     @property
     def history(self) -> list[PhaseRecord]:
@@ -67,19 +72,22 @@ class Run:
         return result
 
     def next_phase(self) -> Phase | None:
-        """The phase to pull now, or None when the study is over."""
+        """Return the phase whose rewards are needed next, or None when the study is over."""
         return None if self._repeats_itself else self.algorithm.next_phase()
 
-    def plan(self, first_pull: int) -> OpenPhase | None:
-        """Return the next phase, to be stored before any of its rewards; None if there is none."""
-        planned = self.next_phase()
+    def plan(self, index: int, first_pull: int) -> OpenPhase | None:
+        """Return a phase, to be stored before any of its rewards; None if it cannot be known yet,
+        or if the study is over.
+        """
+        if self.next_phase() is None:
+            return None
+        planned = next((each for each in self.algorithm.open if each.index == index), None)
         if planned is None:
             return None
-        made = self.algorithm.commitment
+        made = self.algorithm.commitment_of(planned)
         commitment = commitment_bytes(*((made.claims, made.variances) if made else ((), None)))
-        layout = layout_bytes(planned.counts, planned.batches, planned.shared)
-        plan = plan_of(layout, commitment)
-        pairs = shuffled(planned, phase_seed(self._description.head, planned.index, plan))
+        plan = plan_of(layout_bytes(planned), commitment)
+        pairs = shuffled(planned, phase_seed(self._description.head, index, plan))
         return OpenPhase(
             StoredPhase(
                 planned.index,
@@ -88,9 +96,10 @@ class Run:
                 np.full(len(pairs), np.nan),
                 planned.batches,
                 planned.shared,
+                planned.overlaps,
                 commitment,
                 plan,
-                self.chain.link(plan, order_of(pairs)),
+                self.chain.open(planned, plan, order_of(pairs)),
             )
         )
 
@@ -109,40 +118,52 @@ class Run:
         return refuses and self._replicates.no_ground_for_certificate
 
     def take(self, stored: StoredPhase) -> None:
-        """Learn from the phase that was planned or recalled last, now that it is complete."""
+        """Learn from the oldest open phase, now that it is complete."""
         outcome = self._description.outcome(stored)
         self.algorithm.update(outcome)
         self._replicates.add(stored.pairs, stored.rewards)
         limits = limits_bytes(self.algorithm.limits)
         closing = Closing(rewards_of(stored.rewards), sums_of(outcome), limits)
-        self.ending = Ending(closing.rewards, limits, self.chain.close(stored.link, closing))
+        self.ending = Ending(closing.rewards, limits, self.chain.close(closing))
 
-    def feed(self, phases: Iterable[StoredPhase]) -> StoredPhase | None:
-        """Take the closed phases; gives back the phase that is still open, if there is one."""
+    def feed(self, phases: Iterable[StoredPhase]) -> list[StoredPhase]:
+        """Recall stored phases and take the closed ones, in the order in which that was done first.
+
+        Returns:
+            The phases that are still open: they are finished as they were committed.
+        """
         for stored in phases:
             self._refuse_damage(stored)
-            if stored.ending is None:
-                self._recall_open(stored)
-                return stored
-            self._take_closed(stored)
-        return None
+            places = [each.index for each in self._recalled]
+            if stored.index in places:  # read again, with more rewards
+                self._recalled[places.index(stored.index)] = stored
+                continue
+            while self._recalled and len(self.history) < stored.index - stored.overlaps:
+                self._replay()
+            self._recall(stored)
+        while self._recalled and self._recalled[0].ending is not None:
+            self._replay()
+        return list(self._recalled)
 
-    def _take_closed(self, stored: StoredPhase) -> None:
-        sealed = self._description.sealed(stored)
-        follow(self.chain, sealed)
-        with proving(stored.index):
-            claims, variances = commitment_from(sealed.commitment)
-            self.algorithm.recall(sealed.phase, claims, variances)
-            self.algorithm.update(sealed.outcome, limits=limits_for(claims, sealed.limits))
-        self._replicates.add(stored.pairs, stored.rewards)
-
-    def _recall_open(self, stored: StoredPhase) -> None:
-        """Finish a phase as it was committed, whatever would be planned now."""
+    def _recall(self, stored: StoredPhase) -> None:
+        """Take up a phase as it was committed, whatever would be planned now."""
         phase = stored.layout(self._description.problem.n_pairs)
         kept = stored.plan, stored.link
         follow_plan(self.chain, phase, stored.commitment, order_of(stored.pairs), kept)
         with proving(stored.index):
             self.algorithm.recall(phase, *commitment_from(stored.commitment))
+        self._recalled.append(stored)
+
+    def _replay(self) -> None:
+        """Take the oldest phase that was recalled; it is closed."""
+        stored = self._recalled.popleft()
+        sealed = self._description.sealed(stored)
+        close(self.chain, sealed)
+        with proving(stored.index):
+            claims, _ = commitment_from(sealed.commitment)
+            limits = limits_for(claims, sealed.limits)
+            self.algorithm.replay(sealed.outcome, limits)
+        self._replicates.add(stored.pairs, stored.rewards)
 
     def _refuse_damage(self, stored: StoredPhase) -> None:
         if (np.abs(stored.rewards) >= LARGEST_REWARD).any():  # not so where there is none (NaN)

@@ -87,20 +87,21 @@ class Runner:
         self._ledger.resume()
         self._ledger.recall()
         with self._stopping.listening():
-            while self._may_hand_out() or self._flying:
+            while self._may_hand_out() or (self._flying and not self._ledger.done):
                 if self._may_hand_out():
                     self._hand_out()
                 else:
                     self._call_back()
                 self._show()
                 self._store(self._wait())
+        if self._ledger.done:
+            self._call_off()
+            return self._ledger.result
         if self._pause is not None:
             raise self._pause
-        if not self._ledger.done:
-            raise StudyInterrupted(
-                f"stopped after {self._ledger.told} pulls; run the study again to go on"
-            )
-        return self._ledger.result
+        raise StudyInterrupted(
+            f"stopped after {self._ledger.told} pulls; run the study again to go on"
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -187,7 +188,7 @@ class Runner:
         self._again.extend(pulls[report.id] for report in failed)
         if failed:
             self._watch.trouble = f"pull {failed[-1].id} failed"
-        if hopeless and self._pause is None:
+        if hopeless and self._pause is None and not self._ledger.done:
             pull = pulls[hopeless[0].id]
             times = self._failures[pull.id]
             how = "failed" if times == 1 else f"failed {times} times"
@@ -276,6 +277,11 @@ class Runner:
         for future in list(self._flying):
             if self._workers.cancel(future):
                 self._ledger.give_back(pull.id for pull in self._flying.pop(future)[0])
+
+    def _call_off(self) -> None:
+        """Let nothing begin any more that the answer does not need; what runs on is ignored."""
+        for future in self._flying:
+            future.cancel()
 
     def _show(self) -> None:
         hint = self._stopping.words or self._workers.trouble

@@ -145,11 +145,13 @@ class StudyConfig:
     def _change(self, study: Study) -> None:
         """Go on with what may change: the budget, and of the rest what the file says."""
         values, settings = self.values, study.description.settings
-        named = {"guide", "parallel", "unseen"} & values.model_fields_set
+        named = {"guide", "parallel", "in_flight", "unseen"} & values.model_fields_set
+        if "parallel" in named:
+            named.add("in_flight")  # what it is by default follows from the number of workers
         changed = {
-            key: getattr(values, key)
+            key: getattr(self.settings, key)
             for key in ("budget", *sorted(named))
-            if getattr(values, key) != getattr(settings, key)
+            if getattr(self.settings, key) != getattr(settings, key)
         }
         if changed:
             study.change(**changed)

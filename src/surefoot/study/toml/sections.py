@@ -196,6 +196,7 @@ class Config(Section):
     rarest: Annotated[Number, Field(gt=0, lt=1)] | None = None
     unseen: Annotated[Number, Field(ge=0)] | None = None
     parallel: Annotated[Whole, Field(ge=1)] = 1
+    in_flight: Annotated[Whole, Field(ge=1)] | None = None
     arms: Arms
     perturbations: Perturbations = Perturbations()
     environment: dict[str, Annotated[Entry, BeforeValidator(_single)]] = Field(default_factory=dict)

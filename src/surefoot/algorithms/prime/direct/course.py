@@ -46,12 +46,27 @@ class DirectCourse(Course):
         self.per_pair = 0.0  # pulls of a compared pair, in all phases that count
         self.first_pulls: int | None = None
 
-    def propose(self, past: Past) -> Proposal | StopReason:
+    def propose(self, past: Past) -> Proposal | StopReason | None:
+        if past.certifier.open and not past.tally.samples:
+            return self._meanwhile(past)
         layout = self._pilot(past)
         return self._compare(past) if layout is None else Proposal(*layout)
 
+    def _meanwhile(self, past: Past) -> Proposal | None:
+        """Propose pulls for workers that would wait for the last of the first phase."""
+        pairs, pulls = (
+            first_pairs_of(self.guide, self.problem),
+            int(min(self._busy, past.remaining)),
+        )
+        counts, whole = np.zeros(self.problem.n_pairs, dtype=np.int64), pulls // len(pairs)
+        counts[pairs] = whole
+        left = pulls - whole * len(pairs)
+        counts[pairs[np.linspace(0, len(pairs) - 1, left).round().astype(int)]] += 1
+        return Proposal(counts) if pulls else None
+
     def committed(self, past: Past, commitment: Commitment) -> None:
         counts = commitment.phase.counts
+        past = past._replace(remaining=past.remaining + counts.sum())  # as it was proposed
         if self.first_pulls is None:
             self.first_pulls = int(counts.sum())
         for claims in commitment.claims if past.tally.samples else ():
@@ -156,17 +171,16 @@ class DirectCourse(Course):
 
     def _next_contest(self, past: Past) -> Contest:
         """Return the leader's open pairs against a pair of every arm whose clock can go on."""
-        leader, walks = int(self.order[0]), past.certifier.walks
-        can_go_on = (walks.places < len(self.boundary.times) - 1) | (len(self.boundary.times) == 1)
-        arms = np.flatnonzero(past.certifier.rivals(leader) & can_go_on)
-        places = np.flatnonzero(np.isfinite(walks.held(leader)[arms]).any(axis=0))
+        leader, last = int(self.order[0]), len(self.boundary.times) - 1
+        arms = np.flatnonzero(past.certifier.rivals(leader) & ((past.places < last) | (last == 0)))
+        places = np.flatnonzero(np.isfinite(past.held(leader)[arms]).any(axis=0))
         own = self.problem.offsets[leader] + places
         rivals = self._rivals(float(self.guess.means[own].min()))[arms]
         return Contest(leader, places, own, arms, rivals)
 
     def _held(self, past: Past, contest: Contest) -> Array:
         """(n_own, n_tested) the evidence so far, infinite where settled."""
-        held = past.certifier.walks.held(contest.challenger)
+        held = past.held(contest.challenger)
         return np.asarray(held[np.ix_(contest.arms, contest.places)].T)
 
     def _rivals(self, beaten: float) -> IntArray:

@@ -17,10 +17,13 @@ class GuessCourse(DirectCourse):
     certifies.
     """
 
-    def propose(self, past: Past) -> Proposal | StopReason:
+    def propose(self, past: Past) -> Proposal | StopReason | None:
         if self.first_pulls is None:
             return Proposal(*self._first_pulls(past.remaining))
-        samples, remaining = past.tally.samples, past.remaining
+        if not past.tally.samples:
+            return self._meanwhile(past)
+        assert self.settings.budget is not None
+        samples, remaining = int(self.settings.budget - past.remaining), past.remaining
         learning = int(self.tuning.guess_share * (samples + remaining)) - samples
         if learning >= 1:
             return self._learn_more(past, learning)
@@ -36,7 +39,7 @@ class GuessCourse(DirectCourse):
 
     def _may_compare(self, past: Past) -> bool:
         """Return whether the clock of a rival can go on."""
-        places, last = past.certifier.walks.places, len(self.boundary.times) - 1
+        places, last = past.places, len(self.boundary.times) - 1
         return last == 0 or bool((places[self.order[1:]] < last).any())
 
     def _learn_more(self, past: Past, most: int) -> Proposal:

@@ -86,15 +86,15 @@ class NormalJudge(Judge):
         self, past: Past, contest: Contest, held: Array, outlook: Outlook, ahead: Array
     ) -> Missing:
         walks, following = past.certifier.walks, self.clocks_after(past, contest, outlook.forecast)
-        places, starts = walks.places[contest.arms], walks.starts[contest.arms]
+        places, starts = past.places[contest.arms], walks.starts[contest.arms]
         now = self.clocks.now(places)
         passing = ahead[:, None] * (self.clocks.times[following] - now)
-        level = self.clocks.level(np.where(places < 0, following, starts), now + passing)
+        level = self.clocks.level(np.where(starts < 0, following, starts), now + passing)
         evidence = (level[:, None] - held) / np.sqrt(passing)[:, None]
         return Missing(1.0, evidence, np.zeros_like(evidence))
 
     def clocks_after(self, past: Past, contest: Contest, forecast: Forecast) -> IntArray:
-        places = past.certifier.walks.places[contest.arms]
+        places = past.places[contest.arms]
         return self.clocks.next(contest.arms, places, forecast)
 
     def count(self, contest: Contest, forecast: Forecast) -> None:

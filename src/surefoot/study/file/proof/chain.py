@@ -2,8 +2,10 @@
 
     head     the question
     plan     layout and commitment of one phase, whatever came before it
-    link     the closing of the phase before (the head for the first), plan, order of the pulls
-    closing  link, rewards, their sums, limits
+    link     all that its planner was allowed to know: the closing of the last phase that was not in
+             flight, and the link of the phase before (the head where there is none); plan, order of
+             the pulls
+    closing  the closing of the phase before, link, rewards, their sums, limits
 
 So a changed reward, commitment or limit, and a phase that was dropped or moved, is noticed. The
 streams of a phase follow from head, number and plan: a plan changed afterwards does not reproduce
@@ -15,14 +17,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
-from surefoot.statistics import Outcome
+from surefoot.statistics import Outcome, Phase
 
 
 class ChainBroken(InputError):
@@ -86,47 +88,77 @@ class Chain:
     """The chain of a study up to now.
 
     Attributes:
-        latest: the closing of the last closed phase; the head before there is one.
-        phases: closed phases.
+        head: the digest of the question.
+        links: of the phases that were opened, closed ones among them.
+        closings: of the closed phases.
     """
 
-    latest: bytes
-    phases: int = 0
+    head: bytes
+    links: list[bytes] = field(default_factory=list)
+    closings: list[bytes] = field(default_factory=list)
+
+    @property
+    def phases(self) -> int:
+        """Closed phases."""
+        return len(self.closings)
+
+    @property
+    def latest(self) -> bytes:
+        """The closing of the last closed phase; the head before there is one."""
+        return self.closings[-1] if self.closings else self.head
 
     @property
     def fingerprint(self) -> str:
         """The digest that stands for the whole study up to now, in hexadecimal digits."""
         return self.latest.hex()
 
-    def link(self, plan: bytes, order: bytes) -> bytes:
-        """Return the digest of the next phase with all that came before it."""
-        return digest("link", self.latest, plan, order)
+    def open(self, phase: Phase, plan: bytes, order: bytes) -> bytes:
+        """Add the next phase, or the same again, and return its digest with all it rests on."""
+        link = self._link(phase, plan, order)
+        self.links[phase.index :] = [link]
+        return link
 
-    def close(self, link: bytes, closing: Closing) -> bytes:
-        """Add a phase, and return the digest of the chain with it."""
-        self.latest, self.phases = digest("closing", link, *closing), self.phases + 1
+    def _link(self, phase: Phase, plan: bytes, order: bytes) -> bytes:
+        known = phase.index - phase.overlaps
+        if phase.index > len(self.links) or not 0 <= known <= len(self.closings):
+            raise ChainBroken(
+                f"phase {phase.index} does not follow what stands before it: a phase is missing"
+            )
+        seen = self.closings[known - 1] if known else self.head
+        before = self.links[phase.index - 1] if phase.index else self.head
+        return digest("link", seen, before, plan, order)
+
+    def close(self, closing: Closing) -> bytes:
+        """Close the oldest open phase, and return the digest of the chain with it."""
+        self.closings.append(self._closing(closing))
         return self.latest
 
-    def check_link(self, plan: bytes, order: bytes, stored: tuple[bytes, bytes]) -> None:
-        """Refuse a next phase whose stored plan and link are not those of its content."""
+    def _closing(self, closing: Closing) -> bytes:
+        return digest("closing", self.latest, self.links[self.phases], *closing)
+
+    def check_open(
+        self, phase: Phase, plan: bytes, order: bytes, stored: tuple[bytes, bytes]
+    ) -> None:
+        """Add the next phase, unless its stored plan and link are not those of its content."""
         if plan != stored[0]:
             raise ChainBroken(
-                f"phase {self.phases}: what was committed before its rewards was changed afterwards"
+                f"phase {phase.index}: what was committed before its rewards was changed afterwards"
             )
-        if self.link(plan, order) != stored[1]:
+        if self._link(phase, plan, order) != stored[1]:
             raise ChainBroken(
-                f"phase {self.phases} does not follow what stands before it: the question, a phase "
+                f"phase {phase.index} does not follow what stands before it: the question, a phase "
                 "or the order of its pulls was changed, dropped or moved"
             )
+        self.open(phase, plan, order)
 
-    def check_closing(self, link: bytes, closing: Closing, stored: tuple[bytes, bytes]) -> None:
-        """Add a phase, unless its stored digests of rewards and closing are those of others."""
+    def check_close(self, closing: Closing, stored: tuple[bytes, bytes]) -> None:
+        """Close the oldest open phase, unless the digests stored of its end are those of others."""
         index = self.phases
         if closing.rewards != stored[0]:
             raise ChainBroken(f"phase {index}: a reward was changed after the phase was closed")
-        if digest("closing", link, *closing) != stored[1]:
+        if self._closing(closing) != stored[1]:
             raise ChainBroken(
                 f"phase {index}: the sums, or the limits of its evidence, were changed after the "
                 "phase was closed"
             )
-        self.close(link, closing)
+        self.close(closing)

@@ -45,21 +45,25 @@ class Sealed:
 
 def follow(chain: Chain, sealed: Sealed) -> None:
     """Add a closed phase to a chain; an error says in one sentence what does not fit."""
+    if sealed.phase.index != chain.phases:
+        raise ChainBroken(
+            f"phase {chain.phases} is missing: phase {sealed.phase.index} stands in its place"
+        )
     follow_plan(chain, sealed.phase, sealed.commitment, sealed.order, (sealed.plan, sealed.link))
+    close(chain, sealed)
+
+
+def close(chain: Chain, sealed: Sealed) -> None:
+    """Close the oldest open phase of a chain, if its end is as it was stored."""
     closing = Closing(sealed.rewards, sums_of(sealed.outcome), sealed.limits)
-    chain.check_closing(sealed.link, closing, (sealed.kept_rewards, sealed.closing))
+    chain.check_close(closing, (sealed.kept_rewards, sealed.closing))
 
 
 def follow_plan(
     chain: Chain, phase: Phase, commitment: bytes, order: bytes, stored: tuple[bytes, bytes]
 ) -> None:
-    """Refuse a phase whose stored plan and link are not those of a chain's next one."""
-    if phase.index != chain.phases:
-        raise ChainBroken(
-            f"phase {chain.phases} is missing: phase {phase.index} stands in its place"
-        )
-    layout = layout_bytes(phase.counts, phase.batches, phase.shared)
-    chain.check_link(plan_of(layout, commitment), order, stored)
+    """Open a phase, unless its stored plan and link are not those of a chain's next one."""
+    chain.check_open(phase, plan_of(layout_bytes(phase), commitment), order, stored)
 
 
 @contextmanager

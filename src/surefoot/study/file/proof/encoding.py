@@ -17,6 +17,7 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Claims, Rows, Stakes
+from surefoot.statistics import Phase
 
 VERSION = 1
 MOST_NUMBERS = 2**27  # of one array; a crafted file cannot ask for more memory
@@ -153,12 +154,21 @@ class Reader:
         return count
 
 
-def layout_bytes(counts: IntArray, batches: int, shared: bool) -> bytes:
-    """Return the bytes of a phase's pulls, batches and streams; its index is not among them."""
+def layout_bytes(phase: Phase) -> bytes:
+    """Return the bytes of a phase's pulls, batches, streams and overlaps, without its index."""
     writer = Writer()
-    writer.integers(np.array([batches, int(shared)]))
-    writer.integers(counts)
+    writer.integers(np.array([phase.batches, int(phase.shared), phase.overlaps]))
+    writer.integers(phase.counts)
     return writer.content
+
+
+def layout_from(index: int, content: bytes) -> Phase:
+    """Return the phase that `layout_bytes` described; ValueError if it is none."""
+    reader = Reader(content)
+    batches, shared, overlaps = reader.integers().tolist()
+    counts = reader.integers()
+    reader.end()
+    return Phase(index, counts, batches, bool(shared), overlaps)
 
 
 def commitment_bytes(claims: Sequence[Claims], variances: Array | None) -> bytes:

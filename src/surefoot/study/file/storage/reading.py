@@ -47,6 +47,8 @@ PHASE_COLUMNS = {
     "finished": float,
     "batches": int,
     "shared": int,
+    "overlaps": int,
+    "told": int,
 }
 CORRECTION_COLUMNS = {"pull": int, "was": float, "became": float, "time": float}
 LOG_COLUMNS = {"time": float, "text": str}
@@ -94,7 +96,7 @@ class ReadStorage:
 
     def phases(self, since: int = 0) -> Iterator[StoredPhase]:
         """The phases in order, from the given one, each with its pulls."""
-        for index, first, count, batches, shared, *proof in self._layouts(since):
+        for index, first, count, batches, shared, overlaps, *proof in self._layouts(since):
             found = self._table(
                 "SELECT pair, reward FROM pulls WHERE id >= ? AND id < ? ORDER BY id",
                 (int, float),
@@ -111,24 +113,23 @@ class ReadStorage:
                 # no reward (None) becomes NaN
                 rewards = np.array(list(map(itemgetter(1), found)), dtype=np.float64)
                 commitment, plan, link, ending = _proof(*proof)
-            yield StoredPhase(
-                index, first, pairs, rewards, batches, shared == 1, commitment, plan, link, ending
-            )
+            layout = batches, shared == 1, overlaps
+            yield StoredPhase(index, first, pairs, rewards, *layout, commitment, plan, link, ending)
 
     def _layouts(self, since: int) -> list[Row]:
-        """Number, first pull, size, batches, whether streams are shared, proof, of each phase."""
+        """Number, first pull, size, layout, overlaps and proof of each phase."""
         rows = self._table(
-            "SELECT phase, first_pull, pulls, batches, shared, commitment, plan, link, rewards, "
-            "limits, closing FROM phases WHERE phase >= ? ORDER BY phase",
-            (*(int,) * 5, *(bytes,) * 6),
+            "SELECT phase, first_pull, pulls, batches, shared, overlaps, commitment, plan, link, "
+            "rewards, limits, closing FROM phases WHERE phase >= ? ORDER BY phase",
+            (*(int,) * 6, *(bytes,) * 6),
             since,
-            filled=5,
+            filled=6,
         )
-        for index, _, count, batches, shared, *_ in rows:
-            if not 0 <= batches <= count or shared not in (0, 1):
+        for index, _, count, batches, shared, overlaps, *_ in rows:
+            if not 0 <= batches <= count or shared not in (0, 1) or not 0 <= overlaps <= index:
                 raise StudyFileError(
                     f"{self.path} is damaged: phase {index} of {count} pulls has {batches} batches "
-                    f"and shares {shared} streams; restore it from a copy"
+                    f"and shares {shared} streams, beside {overlaps} others; restore it from a copy"
                 )
         return rows
 
@@ -150,21 +151,21 @@ class ReadStorage:
 
     def counts(self) -> PullCounts:
         """How many pulls are in which state."""
-        found = self._table(
-            "SELECT phase, pulls, first_pull FROM phases ORDER BY phase DESC LIMIT 1",
-            (int, int, int),
-            filled=3,
+        rows = self._table(
+            "SELECT phase, pulls, told, closing IS NULL FROM phases ORDER BY phase",
+            (int, int, int, int),
+            filled=4,
         )
-        phase, size, before = found[0] if found else (0, 0, 0)
-        told = self._number("SELECT count(*) FROM pulls WHERE id >= ? AND state = 'done'", before)
+        open_ = [row for row in rows if row[3]]
+        phase, size, told, _ = (*open_, *rows[-1:], (0, 0, 0, 1))[0]
         return PullCounts(
             phase=phase,
             phase_pulls=size,
             phase_told=told,
-            told=before + told,
-            asked=self._number(
-                "SELECT count(*) FROM pulls WHERE id >= ? AND state = 'asked'", before
-            ),
+            open_pulls=sum(row[1] for row in open_),
+            open_told=sum(row[2] for row in open_),
+            told=sum(row[2] for row in rows),
+            asked=self._number("SELECT count(*) FROM pulls WHERE state = 'asked'"),
             failed=self._number("SELECT count(*) FROM pulls WHERE state = 'failed'"),
             lost=self._number("SELECT count(*) FROM pulls WHERE error IS NOT NULL AND losses > 0"),
         )

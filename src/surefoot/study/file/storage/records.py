@@ -38,6 +38,7 @@ class StoredPhase:
         batches: into how many batches the pulls of each pair are put, in the order of their
             numbers; 0: it has none.
         shared: whether pulls of different pairs share random streams.
+        overlaps: how many phases before it were in flight when it was chosen.
         commitment: what it will be used for, as canonical bytes.
         plan, link: digests that were stored before its first reward.
         ending: what was stored when it was closed; None before.
@@ -49,6 +50,7 @@ class StoredPhase:
     rewards: Array
     batches: int = 0
     shared: bool = False
+    overlaps: int = 0
     commitment: bytes = b""
     plan: bytes = b""
     link: bytes = b""
@@ -63,7 +65,7 @@ class StoredPhase:
                 f"{pairs.max()} of {n_pairs}; restore it from a copy"
             )
         counts = np.bincount(self.pairs, minlength=n_pairs)
-        return Phase(self.index, counts, self.batches, self.shared)
+        return Phase(self.index, counts, self.batches, self.shared, self.overlaps)
 
     @property
     def complete(self) -> bool:
@@ -95,8 +97,10 @@ class PullCounts:
     """How many pulls are in which state.
 
     Attributes:
-        phase: the index of the last phase; 0 before there is one.
+        phase: the index of the oldest phase that is not closed, or of the last one; 0 before there
+            is one.
         phase_pulls, phase_told: its pulls, and those of them with a reward.
+        open_pulls, open_told: the same of all phases that are not closed.
         told, asked, failed: pulls with a reward; handed out to people; given up.
         lost: pulls that ever lost their worker.
     """
@@ -104,6 +108,8 @@ class PullCounts:
     phase: int
     phase_pulls: int
     phase_told: int
+    open_pulls: int
+    open_told: int
     told: int
     asked: int
     failed: int

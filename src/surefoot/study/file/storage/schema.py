@@ -7,8 +7,10 @@ It is an SQLite database:
   (why), and result once it is finished; boundary (as numbers), head (digest of the question) and
   fingerprint (digest of all closed phases).
 - `phases`: one row per phase; pulls are `first_pull` to `first_pull + pulls − 1`; `batches` says
-  into how many the pulls of each pair are put, in the order of their numbers, and `shared` whether
-  pulls of different pairs share random streams. Stored before its first reward: `commitment` (what
+  into how many the pulls of each pair are put, in the order of their numbers, `shared` whether
+  pulls of different pairs share random streams, `overlaps` how many phases before it were in flight
+  when it was chosen, and `told` how many of its pulls have their reward. Phases without `closing`
+  in a finished study were called off. Stored before its first reward: `commitment` (what
   it will be used for, packed), `plan` (digest of layout and commitment) and `link` (digest of that
   and all before it). Stored when it ends, all at once: `summary` (JSON), `rewards` (their digest),
   `limits` (by which evidence was lowered, packed) and `closing` (digest of all up to here).
@@ -33,7 +35,7 @@ from surefoot.study.file.storage.connection import Connection
 from surefoot.system.drafts import new_file
 
 APPLICATION = 0x53464F54  # "SFOT": stands in the header of every study file
-FORMAT = 7
+FORMAT = 8
 
 TABLES = (
     "CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -44,6 +46,8 @@ CREATE TABLE phases (
     pulls INTEGER NOT NULL,
     batches INTEGER NOT NULL,
     shared INTEGER NOT NULL,
+    overlaps INTEGER NOT NULL,
+    told INTEGER NOT NULL DEFAULT 0,
     planned REAL NOT NULL,
     commitment BLOB NOT NULL,
     plan BLOB NOT NULL,
@@ -71,6 +75,7 @@ CREATE TABLE pulls (
     "CREATE INDEX pulls_by_finish ON pulls (finished) WHERE finished IS NOT NULL",
     "CREATE INDEX pulls_with_error ON pulls (id) WHERE error IS NOT NULL",
     "CREATE INDEX pulls_failed ON pulls (id) WHERE state = 'failed'",
+    "CREATE INDEX pulls_asked ON pulls (id) WHERE state = 'asked'",
     "CREATE TABLE running (pull INTEGER PRIMARY KEY, since REAL NOT NULL, worker TEXT)",
     """
 CREATE TABLE corrections (

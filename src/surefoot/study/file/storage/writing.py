@@ -180,11 +180,11 @@ class WriteStorage(ReadStorage):
         index, first, pairs = phase.index, phase.first_pull, phase.pairs
         with self._transaction():
             self._connection.execute(
-                "INSERT INTO phases (phase, first_pull, pulls, batches, shared, planned, "
-                "commitment, plan, link) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO phases (phase, first_pull, pulls, batches, shared, overlaps, planned, "
+                "commitment, plan, link) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    *(index, first, len(pairs), phase.batches, int(phase.shared), time.time()),
-                    *(packed(phase.commitment), phase.plan, phase.link),
+                    *(index, first, len(pairs), phase.batches, int(phase.shared), phase.overlaps),
+                    *(time.time(), packed(phase.commitment), phase.plan, phase.link),
                 ),
             )
             self._connection.executemany(
@@ -224,6 +224,7 @@ class WriteStorage(ReadStorage):
     def record(
         self,
         reports: Sequence[Report],
+        of_phases: Mapping[int, int],
         final_failure: int | None = None,
         simulator: int | None = None,
     ) -> None:
@@ -231,6 +232,7 @@ class WriteStorage(ReadStorage):
 
         Args:
             simulator: the number of what gave the rewards; None if a person told them.
+            of_phases: how many of the rewards are of each phase.
             final_failure: a pull that will not be tried again, so that the study pauses.
         """
         told = [
@@ -253,6 +255,10 @@ class WriteStorage(ReadStorage):
                 )
             self._connection.execute(
                 "UPDATE simulators SET pulls = pulls + ? WHERE id = ?", (len(told), simulator)
+            )
+            self._connection.executemany(
+                "UPDATE phases SET told = told + ? WHERE phase = ?",
+                [(number, phase) for phase, number in of_phases.items()],
             )
             self._connection.executemany(
                 "UPDATE pulls SET attempts = attempts + 1, started = ?, error = ? "
