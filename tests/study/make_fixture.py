@@ -17,4 +17,4 @@ if __name__ == "__main__":
         while study.told < TOLD:
             for pull in study.ask(1):
                 study.tell(pull.id, linear(pull))
-    PATH.with_name(PATH.name + ".lock").unlink()
+    PATH.with_name(PATH.name + ".lock").unlink(missing_ok=True)

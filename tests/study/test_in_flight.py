@@ -80,7 +80,7 @@ def test_a_phase_is_chosen_without_the_rewards_of_those_in_flight(misfit: float)
     def committed(other: int | None) -> list[bytes]:
         run, found = algorithm_from("prime").start(asked, settings), []
         while (phase := run.next_phase()) and len(found) < 10:
-            for each in run.open[len(found) - phase.index :]:
+            for each in run.flying[len(found) - phase.index :]:
                 made = run.commitment_of(each)
                 assert made is not None
                 found.append(layout_bytes(each) + commitment_bytes(made.claims, made.variances))

@@ -68,7 +68,7 @@ class Algorithm(ABC):
     history: list[PhaseRecord]
     batches: int
     shared: bool
-    open: tuple[Phase, ...]
+    flying: tuple[Phase, ...]
     limits: Sequence[Array | None] = ()
     given_boundary: Boundary | None
     stored_limits: Sequence[Array | None] | None
@@ -87,7 +87,7 @@ class Algorithm(ABC):
         run.leader, run.evidence, run.boundary, run.history = 0, None, None, []
         run.batches, run.shared = 0, False
         run.given_boundary, run.stored_limits = boundary, None
-        run.open, run._waits, run._fresh = (), False, True
+        run.flying, run._waits, run._fresh = (), False, True
         run._stop = StopReason.ONE_ARM if problem.n_arms == 1 else None
         if run._stop is None:
             run.begin()
@@ -110,19 +110,19 @@ class Algorithm(ABC):
     def next_phase(self) -> Phase | None:
         """Return the phase whose outcome is needed next, the same until it is told.
 
-        All phases that may be in flight are planned first; `open` holds them. None: the run is
+        All phases that may be in flight are planned first; `flying` holds them. None: the run is
         over, and what is still open is called off.
         """
-        if self._fresh and self.open:  # more of them, perhaps, than may be in flight by now
+        if self._fresh and self.flying:  # more of them, perhaps, than may be in flight by now
             self._stop = self._stop or self.settled()
         self._fresh = False
         while (
             self._stop is None
             and not self._waits
-            and len(self.open) < self.settings.phases_in_flight
+            and len(self.flying) < self.settings.phases_in_flight
         ):
             self._plan(self.next_counts())
-        return self.open[0] if self.open and self._stop is None else None
+        return self.flying[0] if self.flying and self._stop is None else None
 
     def settled(self) -> StopReason | None:
         """Return why rewards of phases in flight could change nothing, if that is so."""
@@ -135,7 +135,7 @@ class Algorithm(ABC):
         elif (stop := self._refused(counts)) is None:
             self._commit_to(counts.astype(np.int64))
             return
-        if self.open and (stop is None or not stop.final):
+        if self.flying and (stop is None or not stop.final):
             self._waits = True
         elif stop is None:
             raise InputError(f"{self.name} waits, but no phase is in flight: let it give counts")
@@ -150,9 +150,9 @@ class Algorithm(ABC):
         return StopReason.LOOKS_SPENT if self.samples + pulls > MOST_PULLS else None
 
     def _commit_to(self, counts: Counts) -> None:
-        index = len(self.history) + len(self.open)
-        phase = Phase(index, counts, self.batches, self.shared, overlaps=len(self.open))
-        self.open = (*self.open, phase)
+        index = len(self.history) + len(self.flying)
+        phase = Phase(index, counts, self.batches, self.shared, overlaps=len(self.flying))
+        self.flying = (*self.flying, phase)
         self.asked(phase)
 
     def asked(self, phase: Phase) -> None:  # noqa: B027
@@ -167,7 +167,7 @@ class Algorithm(ABC):
     ) -> None:
         """Take up a phase that a study file holds, in the place of the one planned now."""
         self.next_phase()
-        self.open, self._stop = (phase,), None
+        self.flying, self._stop = (phase,), None
 
     def update(self, outcome: Outcome) -> None:
         """Take the outcome of the phase that `next_phase` gave; refuse anything else."""
@@ -180,11 +180,11 @@ class Algorithm(ABC):
         Args:
             limits: by which evidence was lowered when the phase was scored first, if it was.
         """
-        waiting = self.open[0] if self.open else None
+        waiting = self.flying[0] if self.flying else None
         phase = answered(waiting, outcome, self.problem, self.settings.noise)
         self.tally, self.stored_limits = self.tally.after(outcome), limits
         self.learn(outcome)
-        self.open, self._waits, self._fresh = self.open[1:], False, True
+        self.flying, self._waits, self._fresh = self.flying[1:], False, True
         self.history = [*self.history, self._record(phase)]
 
     @property
@@ -195,7 +195,7 @@ class Algorithm(ABC):
     def remaining(self) -> float:
         """Pulls left in the budget: those in flight are spent."""
         budget = math.inf if self.settings.budget is None else self.settings.budget
-        return budget - self.samples - sum(phase.samples for phase in self.open)
+        return budget - self.samples - sum(phase.samples for phase in self.flying)
 
     @property
     def rivals(self) -> NDArray[np.bool_]:

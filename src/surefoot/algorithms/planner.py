@@ -264,7 +264,7 @@ class Planner(Algorithm):
         self, phase: Phase, claims: Sequence[Claims] = (), variances: Array | None = None
     ) -> None:
         """Take up a phase as it was committed once; nothing is planned."""
-        self.open, self._stop = (*self.open, phase), None
+        self.flying, self._stop = (*self.flying, phase), None
         self._commit(phase, claims, variances)
 
     def _commit(self, phase: Phase, claims: Sequence[Claims], variances: Array | None) -> None:

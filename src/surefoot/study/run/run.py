@@ -81,7 +81,7 @@ class Run:
         """
         if self.next_phase() is None:
             return None
-        planned = next((each for each in self.algorithm.open if each.index == index), None)
+        planned = next((each for each in self.algorithm.flying if each.index == index), None)
         if planned is None:
             return None
         made = self.algorithm.commitment_of(planned)
