@@ -47,7 +47,7 @@ class Answer:
 
     @property
     def certified(self) -> bool:
-        """Whether it is proved with the confidence that was asked for."""
+        """True if it is proved with the confidence that was asked for."""
         return self.result.certified
 
     @property
@@ -62,7 +62,7 @@ class Answer:
 
     @property
     def pulls(self) -> int:
-        """How often the function was called, without a last phase that is not complete."""
+        """The number of calls of the function, without a last phase that is not complete."""
         return self.result.samples
 
     @property

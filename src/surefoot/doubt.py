@@ -28,7 +28,7 @@ LARGEST = 1e90  # cubes are finite; what is beyond says no more
 
 
 class Suspicion(NamedTuple):
-    """How far what was seen of a shape is doubted.
+    """The degree to which what was seen of a shape is doubted.
 
     Attributes:
         clear: standard errors of a skewness that may be chance.
@@ -114,7 +114,9 @@ class Shapes:
         falls[cells] = np.maximum(falls[cells], -centred.min(axis=0) / layout)
 
     def seen(self, challenger: int, cells: tuple[Any, ...]) -> tuple[Moments, Array]:
-        """What was counted there, and the farthest that a contrast of single pulls has fallen."""
+        """Return what was counted there, and the farthest that a contrast of single pulls has
+        fallen.
+        """
         moments = self._moments[challenger]
         return Moments(*(row[cells] for row in moments)), self._falls[challenger][cells]
 
@@ -130,7 +132,7 @@ def deviation(moments: Moments) -> Array:
 
 
 def skewness(moments: Moments, clear: float = CLEAR) -> Array:
-    """What is left of the skewness beyond what may be chance: that many standard errors of it."""
+    """Return the skewness that is left beyond chance: that many standard errors of it."""
     spread, known = deviation(moments), moments.known
     size = known * spread**3
     seen = (size > 0) & np.isfinite(size)  # the cube of what is tiny or huge may be neither
@@ -231,7 +233,7 @@ class Sample(NamedTuple):
         return np.maximum(self.of_arms(self.columns.pulls), 2.0)
 
     def after_a_fall(self, t: Array, far: Array) -> Array:
-        """What would be left of t statistics if one more value had been seen, that far below."""
+        """Return the t statistics as they would be after one more value that far below."""
         sizes = self.sizes
         return with_a_fall(t / np.sqrt(sizes), np.ones_like(sizes), sizes, far)
 

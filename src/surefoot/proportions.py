@@ -13,7 +13,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Proportion:
-    """How many of some independent runs had a property.
+    """The number of independent runs that had a property, out of all.
 
     Attributes:
         count: of the runs that had it.

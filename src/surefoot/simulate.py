@@ -22,7 +22,7 @@ LARGE = 10_000
 
 
 class Shape(TypedDict, total=False):
-    """What noise is like, beside its size: see `TableSimulator`."""
+    """The shape of the noise, beside its size: see `TableSimulator`."""
 
     family: Family
     correlation: ArrayLike

@@ -16,7 +16,7 @@ Counts = IntArray
 
 @dataclass(frozen=True, eq=False)
 class Phase:
-    """How often to pull each pair before looking at any of the rewards.
+    """The number of pulls of each pair before any of the rewards is looked at.
 
     Attributes:
         index: 0 for the first phase of a run.

@@ -230,7 +230,7 @@ class Algorithm(ABC):
 
     @property
     def attained_confidence(self) -> float | None:
-        """How sure it is now that the leader is best; None if it cannot say."""
+        """The confidence that the leader is best, attained so far; None if it cannot be said."""
         return None
 
     @property

@@ -24,7 +24,7 @@ ONE_SIDED = 2.0  # standard errors from which the past is trusted with the sign 
 
 
 class Strayed(NamedTuple):
-    """How past means stray from the model.
+    """The deviations of past means from the model.
 
     Attributes:
         fitted: (n_pairs,) what the model makes of the past.
@@ -80,7 +80,7 @@ def witness(rows: Array, past: Strayed, used: IntArray, pulls: int) -> int | Non
 
 
 def spares_one(rows: Array, used: IntArray) -> bool:
-    """Whether these pairs are more than the model needs, so that one can test it."""
+    """Return whether these pairs are more than the model needs, so that one can test it."""
     scaled = _of_one_size(rows)[used]
     return len(used) > _inverse(scaled, np.ones(len(used)))[1]
 

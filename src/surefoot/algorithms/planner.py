@@ -363,7 +363,7 @@ class Planner(Algorithm):
 
     @property
     def exhausted(self) -> bool:
-        """Whether the clocks of all arms that might be eliminated have run down."""
+        """True if the clocks of all arms that might be eliminated have run down."""
         last = len(self.certifier.walks.boundary.times) - 1
         return last > 0 and bool((self.certifier.promised[self.rivals] == last).all())
 

@@ -91,12 +91,12 @@ class StopReason(Enum):
 
     @property
     def final(self) -> bool:
-        """Whether rewards of phases in flight could change nothing."""
+        """True if rewards of phases in flight could change nothing."""
         return self.certifies or self is StopReason.NO_SURVIVOR
 
     @property
     def selects(self) -> bool:
-        """Whether one arm was chosen by a rule that promises it only under a condition, or by one
+        """True if one arm was chosen by a rule that promises it only under a condition, or by one
         that nobody has proved.
         """
         return self in (
@@ -107,12 +107,12 @@ class StopReason(Enum):
 
     @property
     def never_certifies(self) -> bool:
-        """Whether it is the end of a procedure that gives no certificate at all."""
+        """True if it is the end of a procedure that gives no certificate at all."""
         return self.selects or self is StopReason.NO_CERTIFICATE
 
     @property
     def contradicts(self) -> bool:
-        """Whether what every confidence rests on is not as stated."""
+        """True if what every confidence rests on is not as stated."""
         return self in (
             StopReason.MODEL_REJECTED,
             StopReason.NOISE_NOT_EQUAL,

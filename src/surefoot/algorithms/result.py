@@ -122,8 +122,8 @@ class Result:
 
     @property
     def misfit(self) -> float:
-        """How far from the linear model rewards may be for the answer to be right: what was stated,
-        or ∞ where only pairs were compared.
+        """The deviation from the linear model up to which the answer is right: what was stated, or
+        ∞ where only pairs were compared.
         """
         return self.settings.misfit
 
@@ -179,7 +179,7 @@ class Result:
 
     @property
     def checks(self) -> str:
-        """What the rewards say about what was assumed, and about nothing else."""
+        """The findings of the rewards on what was assumed, and on nothing else."""
         check, noise = self.model_check, self.settings.noise
         said = [
             f"model {check.say(check.lack_of_fit)}" if self.model_is_trusted else "no model trusted"
@@ -192,12 +192,12 @@ class Result:
 
     @property
     def shape(self) -> str | None:
-        """How far differences can be taken for normal, in one sentence; None where nothing is."""
+        """A sentence on how far differences can be taken for normal; None where nothing is."""
         return None if self.skewness is None else said_of_skewness(self.skewness)
 
     @property
     def warnings(self) -> list[str]:
-        """What should be known beside the answer: skewness that matters, an unseen event that
+        """The cautions that belong beside the answer: skewness that matters, an unseen event that
         would cost little, the edge of a grid.
         """
         skewed = self.skewness is not None and self.skewness <= -SYMMETRIC
@@ -207,14 +207,14 @@ class Result:
 
     @cached_property
     def unseen(self) -> Unseen | None:
-        """How rare an event the deciding pulls must have seen, and what an unseen one would have to
-        cost; None without a certificate, or where the range of rewards is known.
+        """The rarity of events that the deciding pulls must have seen, and the cost that an unseen
+        one would need; None without a certificate, or where the range of rewards is known.
         """
         return unseen_by(self.turned(self.settings) if self.minimize else self)
 
     @property
     def model_is_trusted(self) -> bool:
-        """Whether the answer rests on a model: features of which there are fewer than pairs."""
+        """True if the answer rests on a model: features of which there are fewer than pairs."""
         return self.settings.modelled and self.problem.dimension < self.problem.n_pairs
 
     @property

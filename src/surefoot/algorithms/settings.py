@@ -38,7 +38,7 @@ class Asked(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What every run is asked for.
+    """The question that every run is asked.
 
     Attributes:
         delta: the probability with which a certified answer may be wrong.
@@ -127,7 +127,7 @@ class Settings:
 
     @property
     def modelled(self) -> bool:
-        """Whether the certificate relies on the linear model, as far as `misfit` says."""
+        """True if the certificate relies on the linear model, as far as `misfit` says."""
         return math.isfinite(self.misfit)
 
     def _check_objective(self) -> None:

@@ -40,7 +40,7 @@ MISFIT_LEVEL = 0.001
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """What the outcomes so far say. It never changes: `after` gives the next one.
+    """The statistics of the outcomes so far. It never changes: `after` gives the next one.
 
     Attributes:
         scales: (n_pairs,) noise scales; ones where they are unknown.
@@ -111,7 +111,7 @@ class Tally:
         return unit_free_root(information(self.rows, outcome.counts))
 
     def _fit_of(self, outcome: Outcome) -> list[FitTest]:
-        """How well the linear model fits a phase, where the phase's pulls allow such a test.
+        """Return the lack of fit of a phase, where the phase's pulls allow such a test.
 
         It needs independent pulls, and noise levels up to a factor.
         """
@@ -134,7 +134,7 @@ class Tally:
 
     @cached_property
     def strayed(self) -> Strayed:
-        """How the means so far stray from the model."""
+        """The deviations of the means so far from the model."""
         variances = self.settings.noise.variances(self.scatter, self.freedom)
         return past_strays(self.problem.pairs, self.counts, self.sums, variances)
 
@@ -287,7 +287,7 @@ class Tally:
 
     @property
     def model_check(self) -> ModelCheck:
-        """What the replicates say about the linear model and about the noise."""
+        """The findings of the replicates on the linear model and on the noise."""
         independent = not self.settings.common_random_numbers
         relative = self.scatter / self.scales**2
         equal = equal_variances(self.freedom, relative) if independent else None
@@ -343,7 +343,7 @@ class Tally:
         )
 
     def _contradiction(self, check: ModelCheck) -> StopReason | None:
-        """What the guarantee needs, and the rewards' own tests reject."""
+        """Return the assumption of the guarantee that the rewards' own tests reject."""
         if check.rejected and self.settings.modelled:
             return StopReason.MODEL_REJECTED
         levels_differ = check.below(check.equal_variances)

@@ -44,7 +44,7 @@ class Leads(NamedTuple):
 
 @dataclass(frozen=True)
 class Unseen:
-    """What a certificate cannot have seen.
+    """The events that a certificate cannot have seen.
 
     Attributes:
         pulls: of each pair that decides, at least.
@@ -65,12 +65,14 @@ class Unseen:
 
     @property
     def light(self) -> bool:
-        """Whether the cost is so small that quiet pairs may have misled."""
+        """True if the cost is so small that quiet pairs may have misled."""
         return self.largest is not None and self.cost < LIGHT * self.largest
 
     @property
     def sentence(self) -> str:
-        """What was pulled, what may not have been seen, and what it would have to cost."""
+        """A sentence on what was pulled, what may not have been seen, and what it would have to
+        cost.
+        """
         seen = f"Every pair that decides was pulled at least {self.pulls} times"
         rare = f"what happens in fewer than 1 of {_ratio(self.rarity)} pulls may not have been seen"
         if self.pulls < 1:
@@ -87,7 +89,7 @@ class Unseen:
 
     @property
     def warning(self) -> str | None:
-        """What to do if the cost is small; None if it is not."""
+        """The advice if the cost is small; None if it is not."""
         if not self.light:
             return None
         return (

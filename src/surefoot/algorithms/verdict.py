@@ -37,15 +37,15 @@ class ModelCheck:
 
     @property
     def rejected(self) -> bool:
-        """Whether the linear model is."""
+        """True if the test rejects the linear model."""
         return self.below(self.lack_of_fit)
 
     def below(self, p: float | None) -> bool:
-        """Whether a p-value is there, and too small."""
+        """Return whether a p-value is there, and too small."""
         return p is not None and p < self.level
 
     def say(self, p: float | None) -> str:
-        """What became of a test, in words."""
+        """Say in words what became of a test."""
         if p is None:
             return "could not be tested"
         return f"{'rejected' if self.below(p) else 'not rejected'} (p = {p:.3g})"
@@ -53,7 +53,7 @@ class ModelCheck:
 
 @dataclass(frozen=True, eq=False)
 class PhaseRecord:
-    """What was known after a phase.
+    """The knowledge after a phase.
 
     Attributes:
         phase: its index.
@@ -77,7 +77,7 @@ class PhaseRecord:
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What an algorithm concludes from the rewards.
+    """The conclusion of an algorithm from the rewards.
 
     Attributes:
         algorithm: its name.
@@ -100,7 +100,7 @@ class Verdict:
 
 
 def said_of_skewness(skewness: float) -> str:
-    """How far differences can be taken for normal, in one sentence."""
+    """Say how far differences can be taken for normal, in one sentence."""
     if abs(skewness) < SYMMETRIC:
         return (
             "No skewness of the differences is clear: they are taken for normal; what is rare may "

@@ -28,7 +28,7 @@ Lower = Callable[[Claims, Array, Contrasts, Array], Array | None]
 
 @dataclass(frozen=True, eq=False)
 class Commitment:
-    """What was fixed before a phase. Only `Certifier.commit` makes one that counts.
+    """The choices that were fixed before a phase. Only `Certifier.commit` makes one that counts.
 
     Attributes:
         phase: the pulls, batches and streams.

@@ -126,7 +126,7 @@ class Claims(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is compared, and what is trusted.
+    """The arms that are compared, and the means that are trusted.
 
     Attributes:
         offsets: (n_arms + 1,) where the points of each arm begin.
@@ -213,7 +213,7 @@ class Spread(NamedTuple):
 
 
 class Contrasts(NamedTuple):
-    """What contrasts say, (…, n_own, n_tested) each; zeros where nothing is measured.
+    """The values of contrasts, (…, n_own, n_tested) each; zeros where nothing is measured.
 
     Attributes:
         values: (n_batches, …) a·Ȳ, less the bias that the contrast may have.

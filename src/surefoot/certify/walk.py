@@ -21,7 +21,7 @@ PLAIN, EASED = 0, -1  # kinds of sums; one and the same without a tolerance
 
 
 class Challenge(NamedTuple):
-    """What one challenger has shown, (n_kinds, n_arms, n_points) each.
+    """The evidence of one challenger, (n_kinds, n_arms, n_points) each.
 
     Attributes:
         exact: sums of √w T.

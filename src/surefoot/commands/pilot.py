@@ -60,7 +60,7 @@ def command(
 
 
 def _words(found: Pilot) -> list[str]:
-    """How long and how noisy pulls are; what is not known is left out."""
+    """Say how long and how noisy pulls are; what is not known is left out."""
     from surefoot.study.before.pilot import SILENT
 
     said = [f"{found.seconds:.3g} s for a pull"]

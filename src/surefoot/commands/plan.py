@@ -94,7 +94,7 @@ def command(
 
 
 def _size(problem: RobustProblem, modelled: bool) -> str:
-    """How large the problem is; features count only where a model is trusted."""
+    """Say how large the problem is; features count only where a model is trusted."""
     pairs = f"{problem.n_arms} arms, {problem.n_pairs} pairs of an arm and a perturbation"
     if not modelled:
         return pairs
@@ -200,7 +200,7 @@ def _simulated(runs: int) -> str:
 
 
 def _times(intended: IntendedStudy, seconds: float | None) -> str:
-    """What the times rest on."""
+    """Say what the times rest on."""
     from surefoot.system.progress import duration
 
     parallel, workers = intended.settings.parallel, intended.workers

@@ -78,7 +78,7 @@ def paper_separation(
 
 
 def hulls_meet(pairs: Array, offsets: IntArray, theta: Array, leader: int) -> bool:
-    """Whether a pair of the leader lies in the convex hull of another arm.
+    """Return whether a pair of the leader lies in the convex hull of another arm.
 
     A pair that is above all of an arm's pairs at θ cannot lie among them; others are looked at.
     """

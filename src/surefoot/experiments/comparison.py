@@ -30,7 +30,7 @@ Asked = tuple[Algorithm, Settings]
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What came of the runs.
+    """The outcome of the runs.
 
     Attributes:
         runs: one row per run: instance, algorithm, run, samples, certified, correct, good (within

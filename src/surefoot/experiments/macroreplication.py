@@ -200,7 +200,7 @@ class Macroreplications:
 
     @property
     def refuted(self) -> bool:
-        """Whether there were more false certificates than delta and chance explain."""
+        """True if there were more false certificates than delta and chance explain."""
         return self.certified_and_wrong.excess(self.settings.delta) < REFUTED
 
     @property
@@ -244,7 +244,7 @@ class Macroreplications:
 
     @property
     def _may_certify(self) -> bool:
-        """Whether a run could have ended with a certificate: some procedures never do."""
+        """True if a run could have ended with a certificate: some procedures never do."""
         return not all(StopReason[reason].never_certifies for reason in self.reasons)
 
     @property
@@ -358,7 +358,7 @@ def _summary(
 
 
 def _identity(description: Description, simulator: Callable[[Pull], float]) -> dict[str, Any]:
-    """What decides the runs, besides the seed: the question and the simulator's own code."""
+    """Return what decides the runs, besides the seed: the question and the simulator's own code."""
     asked = description.to_entries()
     whole = pickle.dumps(simulator) + _source(simulator)
     del asked["id"], asked["seed"], asked["name"], asked["versions"]

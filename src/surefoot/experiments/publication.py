@@ -18,7 +18,7 @@ ENOUGH = 20  # runs: below it, nothing is said flatly about somebody's paper
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says, whether it holds in our runs, and the numbers.
+    """A sentence of the paper, whether it holds in our runs, and the numbers.
 
     Attributes:
         runs: how many runs of each kind the verdict rests on; None if it does not rest on runs
@@ -99,7 +99,7 @@ def _write_table(frame: pd.DataFrame, stem: Path) -> None:
 
 
 def _origin(session: Session, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What to type to get the same again, and with which versions."""
+    """Say what to type to get the same again, and with which versions."""
     return {
         "command": session.command,
         "seed": session.seed,

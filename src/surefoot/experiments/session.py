@@ -194,7 +194,7 @@ class Meter:
 
 
 class JobWorkers(Protocol):
-    """What a session needs: futures for jobs, and an end."""
+    """The workers that a session needs: futures for jobs, and an end."""
 
     def submit_all(
         self, function: Callable[..., Any], jobs: list[tuple[Any, ...]]
@@ -272,7 +272,8 @@ class Job:
 
 @dataclass
 class Session:
-    """How an experiment is run, and where what is finished is kept until all of it is.
+    """The way an experiment is run, and the folder where what is finished is kept until all of it
+    is.
 
     Attributes:
         runs: how often each instance is run.

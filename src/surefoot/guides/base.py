@@ -20,7 +20,7 @@ from surefoot.statistics import Counts
 
 
 class Guess(NamedTuple):
-    """What a guide says.
+    """The means that a guide guesses.
 
     Attributes:
         means: (n_pairs,) expected rewards.
@@ -33,7 +33,7 @@ class Guess(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What was seen so far of every pair.
+    """The statistics so far of every pair.
 
     Attributes:
         problem: what the pairs are: parameters, features, arms.

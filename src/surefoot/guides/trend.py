@@ -51,7 +51,7 @@ def _with_level(features: Array) -> Array:
 
 
 class _Data(NamedTuple):
-    """What was seen of the pulled pairs, and the prior variance of the trend."""
+    """The statistics of the pulled pairs, and the prior variance of the trend."""
 
     rows: Array
     means: Array

@@ -31,20 +31,20 @@ class Noise(ABC):
     @property
     @abstractmethod
     def known(self) -> bool:
-        """Whether a scale is given; else data say what it is."""
+        """True if a scale is given; else data say what it is."""
 
     @property
     @abstractmethod
     def scales_are_deviations(self) -> bool:
-        """Whether the scales bound standard deviations of *normal* noise, so that a sum of squares
+        """True if the scales bound standard deviations of *normal* noise, so that a sum of squares
         can be tested against them (χ²).
         """
 
     @property
     @abstractmethod
     def evidence(self) -> EvidenceKind:
-        """What a difference of means is held against: known scales, the phase's own residual,
-        batches of each pair, or a gambler's wealth.
+        """The yardstick of a difference of means: known scales, the phase's own residual, batches
+        of each pair, or a gambler's wealth.
         """
 
     @abstractmethod
@@ -66,7 +66,7 @@ class Noise(ABC):
     @property
     @abstractmethod
     def assumption(self) -> str:
-        """What a certificate relies on, as part of a sentence."""
+        """The assumption that a certificate relies on, as part of a sentence."""
 
     @abstractmethod
     def scales(self, n_pairs: int) -> Array:
@@ -79,12 +79,12 @@ class Noise(ABC):
 
     @property
     def allows_sharing(self) -> bool:
-        """Whether pulls of different pairs may share random streams."""
+        """True if pulls of different pairs may share random streams."""
         return self.evidence in ("batches", "wealth")
 
     @property
     def mixes(self) -> bool:
-        """Whether the boundary is that of a mixture martingale, not of a Gaussian walk."""
+        """True if the boundary is that of a mixture martingale, not of a Gaussian walk."""
         return False
 
     @abstractmethod

@@ -25,7 +25,8 @@ def drawn_together(scatter: Array, freedom: Array, own: float) -> Array:
 
 
 def worth_of_pooled(scatter: Array, freedom: Array, most: float) -> float:
-    """How many degrees of freedom the pooled variance is worth, as alike as the pairs' own seem.
+    """Return the degrees of freedom that the pooled variance is worth, as alike as the pairs' own
+    seem.
 
     If variances differ with a squared coefficient of variation τ², one is known from the others as
     well as by 2 / τ² degrees of freedom of its own. τ² is what the pairs' own variances differ by

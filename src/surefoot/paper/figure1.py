@@ -189,7 +189,7 @@ def _all_find_it(runs: pd.DataFrame) -> Claim:
 
 
 def _trend(runs: pd.DataFrame) -> tuple[bool, str]:
-    """Whether log samples rise with log size: the slope over all runs, tested one-sided."""
+    """Return whether log samples rise with log size: the slope over all runs, tested one-sided."""
     means = runs.groupby("size")["samples"].mean()
     first, last = means.index[0], means.index[-1]
     fit = stats.linregress(np.log(runs["size"]), np.log(runs["samples"]))
@@ -226,7 +226,7 @@ def _ratios(runs: pd.DataFrame, one: Contender, other: Contender) -> pd.DataFram
 
 
 def _clear(ratios: pd.DataFrame, most: float) -> bool:
-    """Whether one ratio is above the most allowed beyond doubt, or all are below it so."""
+    """Return whether one ratio is above the most allowed beyond doubt, or all are below it so."""
     margin = (ratios["ratio"] - most) / ratios["error"]
     return bool((margin > BEYOND_DOUBT).any() or (margin < -BEYOND_DOUBT).all())
 
@@ -265,7 +265,7 @@ class Experiment:
     sizes: tuple[int, ...]
 
     def seed(self, session_seed: int, size: int, run: int) -> int:
-        """What one run is replayed from; it depends on nothing else."""
+        """The seed from which one run is replayed; it depends on nothing else."""
         sequence = np.random.SeedSequence(session_seed, spawn_key=(self.number, size, run))
         return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
 

@@ -66,7 +66,7 @@ def falling_scales(n_arms: int, n_own: int) -> Array:
 
 
 class Work(Protocol):
-    """What contenders solve: a problem, a fresh simulator for each run, and the right answer."""
+    """The task of contenders: a problem, a fresh simulator for each run, and the right answer."""
 
     @property
     def noise(self) -> Noise: ...
@@ -115,7 +115,7 @@ class Contest:
 
 @dataclass(frozen=True)
 class Run:
-    """What came of one run."""
+    """The outcome of one run."""
 
     samples: int
     certified: bool

@@ -106,7 +106,7 @@ class Looking(Recording):
             self.survivors, self.t = before, t
 
     def judged(self, outcome: Outcome) -> Outcome:
-        """What arms are eliminated by: the pulls of this phase."""
+        """Return the rewards by which arms are eliminated: the pulls of this phase."""
         return Outcome(outcome.phase, self.phase_counts, self.phase_sums, outcome.scatter)
 
 

@@ -87,7 +87,7 @@ NO_WORDS = {*TRUTHS, "na", "nan", "null", "inf", "infinity"}
 
 
 class Coding:
-    """How the numbers of a problem's parameters stand for their values.
+    """The code in which the numbers of a problem's parameters stand for their values.
 
     Attributes:
         names: of all parameters, in the order of their columns.
@@ -128,7 +128,7 @@ class Coding:
                 )
 
     def values(self, numbers: Array) -> dict[str, Value]:
-        """What (n_parameters,) numbers stand for, by name."""
+        """Return the values that (n_parameters,) numbers stand for, by name."""
         row: list[Value] = numbers.tolist()
         for column, own in self._columns.items():
             row[column] = own[int(numbers[column])]
@@ -138,7 +138,7 @@ class Coding:
         return dict(zip(self.names, row, strict=True))
 
     def column(self, numbers: Array, column: int) -> Sequence[Value] | Array | IntArray:
-        """What one column of (n_rows, n_parameters) numbers stands for."""
+        """Return the values that one column of (n_rows, n_parameters) numbers stands for."""
         own = self._columns.get(column)
         given = numbers[:, column]
         if column in self._whole and (given == given.round()).all():

@@ -34,7 +34,7 @@ class FeatureMap(ABC):
         """A readable name for each feature, from those of the parameters."""
 
     def width(self, n_pairs: int, n_parameters: int) -> int:
-        """How many features there are at most: whether they fit into memory is asked first."""
+        """Return the number of features at most, so that their memory can be asked for first."""
         return n_parameters + 1
 
     def settled(self, image: Array) -> FeatureMap:
@@ -42,7 +42,7 @@ class FeatureMap(ABC):
         return self
 
     def to_file(self) -> Any:
-        """What `map_from_file` makes the same map of."""
+        """Return the entry of which `map_from_file` makes the same map."""
         return self.kind
 
 

@@ -116,7 +116,7 @@ class Portable:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Portable:
-        """What `RobustProblem.to_dict` described; anything else is refused."""
+        """Read what `RobustProblem.to_dict` described; anything else is refused."""
         try:
             parameters, features = matrix(data["parameters"], "parameters"), data["features"]
             sizes = np.diff(data["offsets"])
@@ -343,7 +343,7 @@ class RobustProblem(LinearRewards):
         }
 
     def values_of(self, pair: int) -> dict[str, Value]:
-        """What is simulated at a pair, by name."""
+        """Return the values that are simulated at a pair, by name."""
         return self.coding.values(self.parameters[pair])
 
     def arm_named(self, given: str | Mapping[str, Value]) -> str:

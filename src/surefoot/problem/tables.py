@@ -111,8 +111,8 @@ class Row:
 
 
 class Change(NamedTuple):
-    """What a row does to a parameter: the number is added, as a share of the arm's own value if it
-    is relative, or takes its place.
+    """The change of a parameter by a row: the number is added, as a share of the arm's own value if
+    it is relative, or takes its place.
     """
 
     number: float = 0.0
@@ -124,7 +124,7 @@ UNCHANGED = Change()
 
 
 def read_offset(value: Any) -> Change:
-    """What an offset does to a number."""
+    """Return the change of a number that an offset makes."""
     try:
         if not isinstance(value, str):
             return Change(exact_number(value))
@@ -197,7 +197,7 @@ class OffsetTable:
         self._relative, self._replaces = parts[..., 1] > 0, parts[..., 2] > 0
 
     def n_pairs(self, n_arms: int) -> int:
-        """How many pairs that many arms have in all."""
+        """Return the number of pairs that so many arms have in all."""
         return n_arms * len(self._for_all) + sum(map(len, self._for_arm.values()))
 
     def pairs_of(self, arm: str, values: Array) -> tuple[Array, list[str]]:

@@ -65,7 +65,7 @@ class Ledger:
 
     @property
     def done(self) -> bool:
-        """Whether the study needs no more pulls."""
+        """True if the study needs no more pulls."""
         return self._over
 
     @property
@@ -120,16 +120,18 @@ class Ledger:
         return next((phase for phase in self._open if phase.holds(number)), None)
 
     def holds(self, number: int) -> bool:
-        """Whether this pull belongs to an open phase."""
+        """Return whether this pull belongs to an open phase."""
         return self._phase_of(number) is not None
 
     def needs(self, number: int) -> bool:
-        """Whether this pull belongs to an open phase of a study that goes on, without a reward."""
+        """Return whether this pull belongs to an open phase of a study that goes on, without a
+        reward.
+        """
         phase = self._phase_of(number)
         return not self._over and phase is not None and phase.needs(number)
 
     def was_called_off(self, number: int) -> bool:
-        """Whether the study was over before this pull had a reward."""
+        """Return whether the study was over before this pull had a reward."""
         phase = self._phase_of(number)
         return self._over and phase is not None and phase.needs(number)
 
@@ -288,7 +290,7 @@ class Ledger:
     def snapshot(
         self, in_flight: int, pulls_per_second: float | None, trouble: str | None
     ) -> Snapshot:
-        """How far the study is; an error if its file is gone."""
+        """Return how far the study is; an error if its file is gone."""
         self.storage.check_place()
         names = self.description.problem.arm_names
         last = self._run.history[-1] if self._run.history else None
@@ -372,7 +374,7 @@ class Ledger:
             self._set_state("finished", self.result.sentence)
 
     def _noted(self) -> Note | None:
-        """What the file says of the last complete phase."""
+        """Return the note of the last complete phase."""
         found = self.storage.notes(since=len(self._run.history) - 1)
         return Note.from_json(found[0]) if found else None
 

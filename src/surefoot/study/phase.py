@@ -52,12 +52,12 @@ class OpenPhase:
         return block if block >= 0 else None
 
     def needs(self, number: int) -> bool:
-        """Whether this pull is of this phase and has no reward yet."""
+        """Return whether this pull is of this phase and has no reward yet."""
         place = number - self.stored.first_pull
         return 0 <= place < len(self._needed) and self._needed[place] == 1
 
     def holds(self, number: int) -> bool:
-        """Whether this pull is of this phase."""
+        """Return whether this pull is of this phase."""
         return 0 <= number - self.stored.first_pull < self.size
 
     def reward(self, number: int) -> float:

@@ -169,8 +169,8 @@ class PullFactory:
         )
 
     def _values(self, pair: int) -> _Values:
-        """What pulls of a pair have in common; the nominal arm is one object for all of its pairs,
-        which a message to a worker holds once.
+        """Return what pulls of a pair have in common; the nominal arm is one object for all of its
+        pairs, which a message to a worker holds once.
         """
         problem, arm = self._problem, int(self._problem.arm_of_pair[pair])
         if arm not in self._nominal:
@@ -186,7 +186,7 @@ class PullFactory:
 
 
 class Report(NamedTuple):
-    """What came of a pull: a reward, or what went wrong.
+    """The outcome of a pull: a reward, or what went wrong.
 
     Attributes:
         id: the number of the pull.

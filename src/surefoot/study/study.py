@@ -116,7 +116,7 @@ class Study:
 
     @property
     def description(self) -> Description:
-        """What the study was asked: problem, settings, algorithm, direction, seed."""
+        """The question of the study: problem, settings, algorithm, direction, seed."""
         return self._ledger.description
 
     @property
@@ -144,7 +144,7 @@ class Study:
 
     @property
     def done(self) -> bool:
-        """Whether the study needs no more pulls."""
+        """True if the study needs no more pulls."""
         return self._ledger.done
 
     @property
@@ -299,7 +299,7 @@ class Study:
 
     @property
     def how_to_go_on(self) -> str:
-        """What a user types to go on with the study."""
+        """The command with which a user goes on with the study."""
         return self._ledger.command
 
     def close(self) -> None:

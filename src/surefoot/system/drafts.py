@@ -53,7 +53,7 @@ def _draft(path: Path) -> Iterator[Path]:
 
 
 def _is_database(path: Path) -> bool:
-    """Whether it is a file of SQLite, by how it begins."""
+    """Return whether it is a file of SQLite, by how it begins."""
     try:
         with path.open("rb") as file:
             return file.read(len(SQLITE)) == SQLITE

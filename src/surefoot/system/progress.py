@@ -70,7 +70,7 @@ class Snapshot:
 
     @property
     def known(self) -> str:
-        """What is known of the answer, of what is left, and of trouble, in words."""
+        """The answer so far, what is left, and trouble, in words."""
         parts = [f"{self.survivors} arms possible"]
         if self.leader is not None:
             parts.append(f"leading: {printable(self.leader)}")
@@ -123,7 +123,7 @@ class JobsSnapshot:
 
 
 class Shown(Protocol):
-    """What the displays here show of a snapshot; as a string it is a line of a log."""
+    """A snapshot as the displays here show it; as a string it is a line of a log."""
 
     @property
     def title(self) -> str: ...

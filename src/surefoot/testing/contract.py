@@ -18,7 +18,7 @@ from surefoot.testing.harness import Harness, finished, two_arms
 
 
 class Contract(Harness):
-    """What every algorithm does, whatever the problem."""
+    """The behaviour of every algorithm, whatever the problem."""
 
     def test_same_seed_same_run_to_the_bit(self) -> None:
         instance = unit_sphere(8, 4)

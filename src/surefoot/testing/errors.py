@@ -22,7 +22,7 @@ LEVEL = 1e-3
 
 @dataclass(frozen=True)
 class ErrorTest:
-    """What came of the runs.
+    """The outcome of the runs.
 
     Attributes:
         runs: how many.
@@ -45,7 +45,7 @@ class ErrorTest:
 
     @property
     def rejected(self) -> bool:
-        """Whether "errors ≤ δ" is refuted."""
+        """True if "errors ≤ δ" is refuted."""
         return self.p_value < LEVEL
 
 

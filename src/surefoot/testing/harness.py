@@ -16,7 +16,7 @@ from surefoot.simulate import Family, LinearSimulator
 
 
 class Harness:
-    """What differs between algorithms; a suite overrides what does not fit its own.
+    """The differences between algorithms; a suite overrides what does not fit its own.
 
     Attributes:
         certifies: whether it ends with a certificate.
@@ -33,7 +33,7 @@ class Harness:
         raise NotImplementedError("give the suite a method make(instance)")
 
     def noise(self, scale: float = 1.0) -> Noise:
-        """What it is told about rewards with noise of this scale."""
+        """Return the noise model that it is told for rewards with noise of this scale."""
         return Gaussian(scale)
 
     def simulator(
@@ -70,7 +70,7 @@ class Harness:
         return ended and result.arm == problem.best_arm(theta)
 
     def refused(self, noise: Noise) -> bool:
-        """Whether the algorithm is not made for this kind of noise; then it must say so."""
+        """Return whether the algorithm is not made for this kind of noise; then it must say so."""
         if noise.kind in getattr(self.make(two_arms()), "noises", noise.kind):
             return False
         with pytest.raises(InputError, match="is not made for"):

@@ -123,7 +123,7 @@ def beaten_of(ahead: NDArray[np.bool_], arms: IntArray, offsets: IntArray) -> ND
 
 @kernel
 def _is_ahead(ahead: NDArray[np.bool_], arm: int, other: int, offsets: IntArray) -> bool:
-    """Whether every pair of the arm is ahead of some pair of the other."""
+    """Return whether every pair of the arm is ahead of some pair of the other."""
     for a in range(offsets[arm], offsets[arm + 1]):
         if not ahead[a, offsets[other] : offsets[other + 1]].any():
             return False

@@ -74,7 +74,7 @@ class MRacing(Peer):
         self.racing &= self.survivors[arm]
 
     def _level(self) -> float:
-        """What r f must reach.
+        """Return the level that r f must reach.
 
         For a pair of coins in the other order than their means, r f exceeds b with probability at
         most (1 + b) exp(−b): two one-sided Chernoff bounds together.
@@ -89,6 +89,6 @@ class MRacing(Peer):
 
 
 def apart(low: Array, high: Array) -> Array:
-    """How clearly the second mean is above the first: f of the two, and 0 if it is not."""
+    """Return how clearly the second mean is above the first: f of the two, and 0 if it is not."""
     middle = (low + high) / 2
     return np.asarray(np.where(high > low, kl(low, middle) + kl(high, middle), 0.0))

@@ -34,7 +34,9 @@ def rinott_constant(n_systems: int, first_pulls: int, probability: float) -> flo
     width = np.sqrt(freedom * (1 / nodes[:, None] + 1 / nodes[None, :]))
 
     def missed(h: float) -> float:
-        """How much more than allowed goes wrong: by tails, which keep their digits."""
+        """Return the excess of the error rate over the allowed one: by tails, which keep their
+        digits.
+        """
         wrong = special.ndtr(-h / width) @ density
         all_right = np.expm1((n_systems - 1) * np.log1p(-wrong)) @ density
         return float(-all_right - (1 - probability))

@@ -20,7 +20,7 @@ DEPENDENT = 1e-13  # what is left of a row off the span of the others, relative:
 
 
 class Solved(NamedTuple):
-    """What `solve_blocks` writes, in arrays of the caller's.
+    """The arrays of the caller's that `solve_blocks` writes.
 
     Attributes:
         distance: (n_blocks,) min ‖ε‖²; 0 if no row has a positive gap.

@@ -41,7 +41,7 @@ class Prices:
 
 
 class Family(Protocol):
-    """What the working-set solver needs to know about its blocks."""
+    """The blocks as the working-set solver sees them."""
 
     def price(self, whitener: Array, threshold: float, limit: int) -> Prices:
         """The worst criterion, and at most `limit` blocks above the threshold."""

@@ -96,7 +96,7 @@ class Iterate:
         return cls(primal, np.concatenate([1.0 - scale * load, scale * multipliers]), geometry)
 
     def certificates(self) -> tuple[float, float]:
-        """What these weights attain, and what these multipliers prove."""
+        """Return the value that these weights attain, and the bound of these multipliers."""
         value = self.weights.sum() / self.geometry.distance.min()
         return float(value), float(self.multipliers.sum() / self.load.max())
 
@@ -174,6 +174,6 @@ class NewtonSystem:
 
 
 def _longest(values: Array, change: Array) -> float:
-    """How far the change can be followed before a value reaches zero."""
+    """Return the longest step along the change before a value reaches zero."""
     steepest = float((change / values).min())
     return -1.0 / steepest if steepest < 0.0 else np.inf

@@ -76,7 +76,7 @@ STYLE = Path(__file__).parent / "templates" / "patient.css"
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What the record of a patient recommends.
+    """The setting that the record of a patient recommends.
 
     Attributes:
         chosen: the first choice of PRIME.
@@ -130,7 +130,7 @@ class Recommendation:
 
     @property
     def confidence(self) -> str:
-        """How sure the data made the method, rounded down; it is never quite sure."""
+        """The confidence that the data gave the method, rounded down; it is never quite sure."""
         attained = self.chosen.attained or 0.0
         return f"{min(int(1000 * attained + 1e-9), 999) / 10:g} %"
 
@@ -162,7 +162,7 @@ def _reward(value: float) -> str:
 
 
 def fine_print(record: PatientRecord, plan: Plan) -> list[str]:
-    """What the certificate rests on, and what exhaustive simulation says."""
+    """Say what the certificate rests on, and what exhaustive simulation finds."""
     patient, noise = record.patient, find_reward(plan.reward).noise
     found = Recommendation.of(record)
     tie = (
@@ -310,7 +310,7 @@ def advise_job(name: str, plan: Plan) -> Advice:
 
 
 def cohort_rows(advices: Sequence[Advice]) -> list[dict[str, Any]]:
-    """What the table of the cohort says, one row per patient."""
+    """Return the table of the cohort, one row per patient."""
     rows = []
     for advice in advices:
         found = Recommendation.of(advice.record)

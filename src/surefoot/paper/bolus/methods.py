@@ -29,7 +29,7 @@ LEAST_SCALE = 0.05  # in units of the reward: where no pilot pull differed from 
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """What the pilot said.
+    """The findings of the pilot.
 
     Attributes:
         deviations: (n_pairs,) standard deviations of the pilot's rewards.
@@ -109,7 +109,7 @@ LABELS = (CALCULATOR, *(method.label for method in METHODS))
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of every method.
+    """The question that every method is asked.
 
     Attributes:
         delta: the probability with which a certified answer may be wrong.

@@ -40,7 +40,7 @@ Profile = dict[str, list[float]]  # "hour", and BG by `evaluation.QUANTILES`
 
 @dataclass(frozen=True)
 class PilotFacts:
-    """What a pilot said about the noise, for methods that need scales.
+    """The findings of a pilot on the noise, for methods that need scales.
 
     Attributes:
         samples: its pulls.
@@ -97,7 +97,7 @@ class ArmFacts:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a method chose at one of its attempts, held against the truth.
+    """The choice of a method at one of its attempts, held against the truth.
 
     Attributes:
         samples: all pulls that it took, those of a pilot for the noise scales included.
@@ -186,7 +186,7 @@ ERROR = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What exhaustive simulation says.
+    """The values that exhaustive simulation finds.
 
     Attributes:
         means: (n_pairs,) mean rewards.
@@ -208,7 +208,7 @@ class Truth:
     tied: IntArray
 
     def regret(self, arm: int) -> float:
-        """How much worse the arm's worst case is than the best arm's."""
+        """Return the loss of the arm's worst case against the best arm's."""
         return float(self.values[self.best] - self.values[arm])
 
 
@@ -296,7 +296,7 @@ def evaluate(
 
 
 def daily_profile(dosing: Dosing, setting: Setting, runs: int, seed: int) -> Profile:
-    """How BG is spread over many simulated days, by the time of day: the ambulatory glucose
+    """Return the spread of BG over many simulated days, by the time of day: the ambulatory glucose
     profile.
 
     Runs last five days, low- and high-carb days in turn, and settings that are compared meet the
@@ -321,7 +321,7 @@ STEPS = ("choices", "truth", "outcomes")
 
 @dataclass(frozen=True)
 class Plan:
-    """What is done for each patient.
+    """The runs that are made for each patient.
 
     Attributes:
         runs: 5-day simulations of each method's outcome.
@@ -347,7 +347,7 @@ class Plan:
 
     @property
     def choices(self) -> int:
-        """How often each method chooses."""
+        """The number of choices of each method."""
         return -(-self.runs // self.runs_a_choice)
 
     @property
@@ -357,7 +357,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What was found about one patient, before it becomes plain values.
+    """The findings on one patient, before they become plain values.
 
     Attributes:
         pilot: what is known of the noise scales; None where no method needs them.

@@ -126,7 +126,7 @@ def outcome_summary(outcomes: pd.DataFrame) -> pd.DataFrame:
 
 
 def method_summary(choices: pd.DataFrame) -> pd.DataFrame:
-    """How each method fared against the truth.
+    """Return the figures of each method against the truth.
 
     `found` counts an arm that is tied with the best as found; `certified_wrong` are choices that
     were certified and are not among the tied. `samples` are all pulls that a method took, those of
@@ -163,7 +163,7 @@ def share(value: float) -> str:
 
 
 def _if_trusted(method: Method, shares: pd.Series[bool]) -> float:
-    """What tests of the model said, where a model is trusted; nothing where none is."""
+    """Say what tests of the model found, where a model is trusted; nothing where none is."""
     return float(shares.mean()) if method.needs_scales else math.nan
 
 
@@ -183,7 +183,7 @@ def patient_summary(tables: Tables) -> pd.DataFrame:
 
 
 def paper_claims(summary: pd.DataFrame) -> Iterator[Claim]:
-    """What the paper concludes from its two tables, in our figures."""
+    """Return the paper's conclusions from its two tables, in our figures."""
     below, within = (
         {(row["case"], row["method"]): float(row[metric]) for row in summary.to_dict("records")}
         for metric in ("below", "within")
@@ -367,7 +367,7 @@ def _outcome_table(title: str, rows: pd.DataFrame) -> Any:
 
 
 def method_table(methods: pd.DataFrame) -> Any:
-    """How the methods fared against the truth, for a terminal."""
+    """Return the figures of the methods against the truth, for a terminal."""
     from rich.table import Table
 
     names = ("method", "rules", "pulls, all", "pilot", *SHARES.values(), "regret")

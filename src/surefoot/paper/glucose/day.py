@@ -226,7 +226,7 @@ def pump_rate(wanted: float) -> float:
 def bolus_units(
     grams: float, reading: float, carb: float, correction: float, target: float, threshold: float
 ) -> float:
-    """What the calculator proposes for a meal, U."""
+    """Return the units that the calculator proposes for a meal."""
     units = grams / carb
     if reading > threshold:
         units += (reading - target) / correction

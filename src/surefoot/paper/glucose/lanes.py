@@ -158,8 +158,8 @@ def _gut_step(
 def insulin_responses(
     patient: Patient, horizon: int, window: int
 ) -> tuple[Array, Array, Array, Array]:
-    """What basal insulin does, and what a bolus of 1 U/min during the first window adds: two tables
-    each.
+    """Return the effect of basal insulin, and that of a bolus of 1 U/min during the first window:
+    two tables each.
     """
     p = patient.physiology
     rest, count = insulin_matrix(p, 0.0), POINTS * horizon

@@ -148,7 +148,7 @@ class Statistics:
 
 @dataclass(frozen=True, eq=False)
 class Histories:
-    """What happened in every lane; arrays are (*lanes, n_samples).
+    """The course of every lane; arrays are (*lanes, n_samples).
 
     Column 0 is minute 0. Column k > 0 describes the window that ends at `minutes[k]`: means over
     its minutes.

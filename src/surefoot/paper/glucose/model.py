@@ -50,7 +50,7 @@ def gated(amount: float, rate: float) -> float:
 
 
 class Intake(NamedTuple):
-    """What goes into the body during a minute.
+    """The intake of the body during a minute.
 
     Attributes:
         eaten: Food, mg/min.
@@ -235,7 +235,7 @@ def bolus_rate(loop: ClosedLoop, lane: int, bolus: int, grams: float, seen: Seen
 
 
 class Meals(NamedTuple):
-    """What one patient eats.
+    """The meals of one patient.
 
     Attributes:
         announced: Grams that begin at each minute, (horizon,).

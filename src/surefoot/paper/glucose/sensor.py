@@ -85,7 +85,8 @@ def find_sensor(name: str | Sensor) -> Sensor:
 
 @cache
 def spline_weights(sample_minutes: int) -> Array:
-    """How the knots of a block make its errors, (samples a block, KNOTS_A_BLOCK + 1).
+    """Return the weights with which the knots of a block make its errors, (samples a block,
+    KNOTS_A_BLOCK + 1).
 
     The spline is linear in its knots, so row k gives the error at minute (k + 1)·sample_minutes.
     """

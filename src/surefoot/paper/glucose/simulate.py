@@ -219,7 +219,7 @@ GLUCOSE_STATES = (3, 4, 12)
 
 @dataclass(frozen=True)
 class _Call:
-    """What all lanes of a call share."""
+    """The inputs that all lanes of a call share."""
 
     batch: Batch
     sensor: Sensor
@@ -449,7 +449,7 @@ def _check_choice(what: str, given: str, choices: Sequence[str]) -> None:
 
 
 class Observation(NamedTuple):
-    """What a controller sees when a window begins.
+    """The measurements that a controller sees when a window begins.
 
     Attributes:
         minute: Minutes since the start.
@@ -525,8 +525,8 @@ def simulate_controller(
 
 
 def _reading(sensor: Sensor, instant: Array, errors: Array, step: int) -> float:
-    """What the controller sees; at minute 0 the second of two measurements, the first being for the
-    record.
+    """Return the value that the controller sees; at minute 0 the second of two measurements, the
+    first being for the record.
     """
     held = max(step - 1, 0)
     fresh = np.clip(

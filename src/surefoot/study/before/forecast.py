@@ -76,7 +76,7 @@ def left_now(expected: float | None, missing: int, told: int) -> float | None:
 
 
 def is_near_tie(told: int, left: float | None, settings: Settings) -> bool:
-    """Whether so much is left that a user should know of tolerances, and has none yet."""
+    """Return whether so much is left that a user should know of tolerances, and has none yet."""
     if left is None or told < EARLY or settings.tolerance or settings.objective == "guess":
         return False
     return left > max(MANY_MORE * told, MANY)

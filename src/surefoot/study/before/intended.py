@@ -65,7 +65,7 @@ class IntendedStudy:
 
     @property
     def knows_unit(self) -> bool:
-        """Whether the noise is known in the unit of the rewards, so that a tolerance can count."""
+        """True if the noise is known in the unit of the rewards, so that a tolerance can count."""
         return self.settings.noise.known or self.pilot is not None
 
     @property
@@ -83,7 +83,7 @@ class IntendedStudy:
         return float(np.mean(self.scales))
 
     def contestants(self) -> dict[str, tuple[Algorithm, Settings]]:
-        """What is simulated, by name: the study's own algorithm first."""
+        """Return what is simulated, by name: the study's own algorithm first."""
         own = {self.algorithm.name: (self.algorithm, self._simulated())}
         if self.settings.parallel > 1:
             small = replace(self._simulated(), parallel=1)

@@ -26,7 +26,7 @@ OF_PILOT = 2**62  # blocks from here on: no study has as many pulls
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """What a few pulls say.
+    """The findings of a few pulls.
 
     Attributes:
         pairs: (n_pulled,) the pairs that were pulled.
@@ -122,16 +122,16 @@ class Pilot:
 
     @property
     def two_values(self) -> bool:
-        """Whether rewards were 0 or 1 alone, as successes and failures are."""
+        """True if rewards were 0 or 1 alone, as successes and failures are."""
         return bool(np.isin(self.rewards, (0.0, 1.0)).all())
 
     @property
     def silent(self) -> bool:
-        """Whether no two pulls of a pair ever differed."""
+        """True if no two pulls of a pair ever differed."""
         return not self.deviations.any()
 
     def suggestions(self, shares: bool | str = False, ranged: bool = False) -> list[str]:
-        """What a configuration could say.
+        """Return entries that a configuration could have.
 
         Args:
             shares: what it says of common random numbers now.

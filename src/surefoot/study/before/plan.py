@@ -23,7 +23,7 @@ MOST_OWN = 400  # pairs up to which their own hardness is worked out: each is a 
 
 
 class Spread(NamedTuple):
-    """How much simulated studies took.
+    """The cost of simulated studies, as quantiles.
 
     Attributes:
         mean: of those that ended with an answer; NaN if none did.
@@ -50,7 +50,7 @@ class Spread(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What to expect if the best arm's worst case is better than the second best by `gap`.
+    """The cost to expect if the best arm's worst case is better than the second best by `gap`.
 
     Attributes:
         gap: in standard deviations of the noise.
@@ -71,7 +71,7 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to simulate.
+    """The limits of a simulation.
 
     Attributes:
         seconds: no simulated study begins later, but for the very first.

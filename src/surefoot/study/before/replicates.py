@@ -44,12 +44,12 @@ class Replicates:
 
     @property
     def refused(self) -> bool:
-        """Whether all pulls of a pair gave one reward, for every pair, too often for chance."""
+        """True if all pulls of a pair gave one reward, for every pair, too often for chance."""
         return self._all_equal(REPEATS)
 
     @property
     def no_ground_for_certificate(self) -> bool:
-        """Whether they did so too often to certify anything by them."""
+        """True if they did so too often to certify anything by them."""
         return self._all_equal(REPEATS_AT_THE_END)
 
     def _all_equal(self, repeats: int) -> bool:

@@ -37,7 +37,7 @@ NO_MODEL = "inf"  # an infinite misfit in a file: JSON has no such number
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """What a study was asked: all that does not change while it runs.
+    """The question of a study: all that does not change while it runs.
 
     Attributes:
         id: a random identifier; each pull carries it.
@@ -100,7 +100,7 @@ class Description:
 
     @property
     def sign(self) -> int:
-        """What a stored reward is multiplied by to be maximised."""
+        """The factor that makes a stored reward one to be maximised."""
         return 1 if self.direction == "maximize" else -1
 
     @property

@@ -238,7 +238,9 @@ class Feeder:
 
 
 def _same(one: Note, other: Note) -> bool:
-    """Whether two notes claim the same; evidence may differ in its last digits between machines."""
+    """Return whether two notes claim the same; evidence may differ in its last digits between
+    machines.
+    """
     return all(
         getattr(one, key) == getattr(other, key)
         for key in ("samples", "arm", "certified", "reason", "sentence", "candidates")

@@ -77,7 +77,7 @@ class WriterLock:
 
 
 def writer_of(study: Path) -> str | None:
-    """Who is writing to the study at this moment; None if nobody is."""
+    """Return who is writing to the study at this moment; None if nobody is."""
     real = study.resolve()
     locked = _is_locked(_lock_file(real)) or _is_locked(wal_of(real))
     return _holder(real) if locked else None
@@ -93,7 +93,7 @@ def _lock_file(study: Path) -> Path:
 
 
 def _same_file(handle: int, path: Path) -> bool:
-    """Whether an open file still has this name."""
+    """Return whether an open file still has this name."""
     with contextlib.suppress(OSError):
         return os.path.samestat(os.fstat(handle), path.stat())
     return False

@@ -17,7 +17,7 @@ MOST_EVIDENCE = 5_000  # arms: more is not worth keeping after every phase
 
 
 class Note(BaseModel):
-    """What was known after a phase.
+    """The knowledge after a phase.
 
     Attributes:
         samples: pulls so far.
@@ -49,7 +49,7 @@ class Note(BaseModel):
 
     @classmethod
     def of(cls, result: Result) -> Self:
-        """What is worth noting of a result."""
+        """Return the note of a result."""
         last = result.history[-1] if result.history else None
         return cls(
             samples=result.samples,
@@ -95,7 +95,7 @@ class Note(BaseModel):
 
     @property
     def guess(self) -> str:
-        """What is known before the end, put anew: a stored sentence could claim anything."""
+        """The answer so far, put anew: a stored sentence could claim anything."""
         left = "1 arm is" if len(self.candidates) == 1 else f"{len(self.candidates)} arms are"
         return (
             f"{self.arm} is the best guess after {self.samples} pulls, not certified; {left} still "
@@ -116,7 +116,7 @@ State = Literal["running", "paused", "finished"]
 
 
 class Standing(BaseModel):
-    """What the file says of the study as a whole.
+    """The state of the study as a whole, as its file tells it.
 
     Attributes:
         created: when, in seconds since 1970.
@@ -151,7 +151,7 @@ class Standing(BaseModel):
 
     @property
     def how_to_go_on(self) -> str:
-        """What a user types to go on with the study."""
+        """The command with which a user goes on with the study."""
         if self.file:
             return f"`surefoot run {self.file}`"
         call = (self.configuration or {}).get("call")

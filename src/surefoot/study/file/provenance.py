@@ -20,7 +20,7 @@ MOST_SAID = 6  # differences of two simulators
 
 @dataclass(frozen=True)
 class Source:
-    """What a simulator is made of.
+    """The code of which a simulator is made.
 
     Attributes:
         asked: by its caller: the name of a function, or a command and how its output is read.

@@ -132,7 +132,7 @@ class StudyReader:
 
     @property
     def simulators(self) -> Simulators:
-        """What gave the rewards: all simulators that the study was run with."""
+        """The simulators that gave the rewards, all with which the study was run."""
         return self._storage.simulators()
 
     @property
@@ -154,7 +154,7 @@ class StudyReader:
 
     @property
     def over(self) -> bool:
-        """Whether the study has its answer, or ended without one."""
+        """True if the study has its answer, or ended without one."""
         note = self._last_note()
         return note is not None and note.reason != StopReason.RUNNING.name
 
@@ -202,7 +202,7 @@ class StudyReader:
                 yield self.description.sealed(stored)
 
     def status(self) -> Status:
-        """How the study is: cheap enough to ask every second."""
+        """Return the state of the study: cheap enough to ask every second."""
         standing = Standing.from_entries(
             self._storage.entries("created", "configuration", "state", "message")
         )
@@ -339,7 +339,7 @@ class StudyReader:
         self.close()
 
     def _unconfirmed(self, note: Note) -> Result:
-        """What was noted at the end, but for the certificate."""
+        """Return the answer that was noted at the end, but for the certificate."""
         found = self._follower.result()
         if found is None:
             raise StudyFileError(

@@ -19,7 +19,7 @@ from surefoot.study.file.storage import schema
 
 @dataclass(frozen=True)
 class Verified:
-    """What came of the check of a study file.
+    """The outcome of the check of a study file.
 
     Attributes:
         certified: whether the file proves the answer that it claims.

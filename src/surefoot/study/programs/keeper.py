@@ -74,7 +74,7 @@ def carry_out(order: dict[str, Any], woken: int, control: Any) -> dict[str, Any]
 
 
 def wait(program: subprocess.Popen[bytes], time_limit: float | None, woken: int) -> bool:
-    """Whether the program itself ended in time, whoever still holds its output."""
+    """Return whether the program itself ended in time, whoever still holds its output."""
     deadline = None if time_limit is None else time.monotonic() + time_limit
     while program.poll() is None:
         left = None if deadline is None else deadline - time.monotonic()
@@ -100,7 +100,7 @@ def end_descendants(program: subprocess.Popen[bytes] | None = None) -> None:
 
 
 def _has_children() -> bool:
-    """Whether any child is left; those that ended are taken leave of."""
+    """Return whether any child is left; those that ended are taken leave of."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

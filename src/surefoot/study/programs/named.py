@@ -57,7 +57,7 @@ class Named:
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether the function asks for the random streams of its pull."""
+        """True if the function asks for the random streams of its pull."""
         return self.names is None or any(name in RANDOM for name in self.names)
 
     def __call__(self, pull: Pull) -> float:
@@ -112,7 +112,7 @@ def _arguments(function: Callable[..., float], parameters: list[str]) -> list[st
 
 
 def _takes_a_pull(taken: Any, needed: list[str], known: list[str]) -> bool:
-    """Whether the one argument that has to be given is called like nothing that is known."""
+    """Return whether the one argument that has to be given is called like nothing that is known."""
     if not needed:
         return any(one.kind is ANY_PLACES for one in taken.values())
     if len(needed) > 1 or taken[needed[0]].kind is BY_NAME:

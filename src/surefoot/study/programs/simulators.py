@@ -216,7 +216,7 @@ def _json_number(text: str, field: str) -> float:
 
 
 def _json_value(text: str) -> Any:
-    """What the text says as a whole or, below other output, in its last line."""
+    """Read the JSON of the text as a whole or, below other output, of its last line."""
     for part in (text, *text.strip().splitlines()[-1:]):
         with contextlib.suppress(json.JSONDecodeError):
             return json.loads(part)

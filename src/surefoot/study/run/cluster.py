@@ -46,7 +46,7 @@ class DaskWorkers(Workers):
 
     @property
     def ready(self) -> bool:
-        """Whether the scheduler answers. Raises if it has not for long, so that it never will."""
+        """True if the scheduler answers. Raises if it has not for long, so that it never will."""
         if self._client.status in ("closing", "closed"):
             raise ClusterLost(
                 f"the Dask scheduler at {self._address} is gone; every reward "

@@ -33,7 +33,7 @@ LOST = {
 
 
 def is_loss(error: BaseException) -> bool:
-    """Whether the worker was lost, not the pull: by class name, since Dask may be missing."""
+    """Return whether the worker was lost, not the pull: by class name, for Dask may be missing."""
     names = {cls.__name__ for cls in type(error).__mro__}
     return bool(names & LOST) or isinstance(
         error, CancelledError | ConnectionError | EOFError | TimeoutError
@@ -41,7 +41,7 @@ def is_loss(error: BaseException) -> bool:
 
 
 def deaths_in(error: BaseException) -> int:
-    """How many workers such a loss has cost: Dask tries on a few before it says so."""
+    """Count the workers that such a loss has cost: Dask tries on a few before it says so."""
     return 1 + int(getattr(error, "allowed_failures", 0) or 0)
 
 
@@ -75,7 +75,7 @@ class Workers:
 
     @property
     def size(self) -> int:
-        """How many pulls it can simulate at the same time, as far as we can see."""
+        """The number of pulls that it can simulate at the same time, as far as we can see."""
         known = (
             getattr(self._executor, name, None)
             for name in ("_max_workers", "max_workers", "num_workers")
@@ -86,12 +86,12 @@ class Workers:
 
     @property
     def one_at_a_time(self) -> bool:
-        """Whether no two pulls are ever simulated at the same time."""
+        """True if no two pulls are ever simulated at the same time."""
         return self.size == 1
 
     @property
     def ready(self) -> bool:
-        """Whether pulls can be handed out now."""
+        """True if pulls can be handed out now."""
         return True
 
     @property
@@ -104,7 +104,7 @@ class Workers:
         return None
 
     def running(self, flying: Mapping[Any, tuple[list[Pull], float]]) -> list[Running]:
-        """What is being simulated.
+        """Return the pulls that are being simulated.
 
         Args:
             flying: what was handed out, and when.

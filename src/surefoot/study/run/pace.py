@@ -50,5 +50,5 @@ class Pace:
 
     @property
     def is_short(self) -> bool:
-        """Whether a worker would wait for us, unless it has its next chunk at hand."""
+        """True if a worker would wait for us, unless it has its next chunk at hand."""
         return self._seconds is not None and self._seconds < LONG_PULL

@@ -109,7 +109,7 @@ class Run:
 
     @property
     def _repeats_itself(self) -> bool:
-        """Whether the rewards cannot be those of a noisy simulator."""
+        """True if the rewards cannot be those of a noisy simulator."""
         return self._description.on_identical == "refuse" and self._replicates.refused
 
     @property
@@ -186,6 +186,6 @@ def refuse_another_plan(
 
 
 def _same(one: Phase, other: Phase) -> bool:
-    """Whether two phases ask for the same pulls, in the same batches and streams."""
+    """Return whether two phases ask for the same pulls, in the same batches and streams."""
     alike = (one.index, one.batches, one.shared) == (other.index, other.batches, other.shared)
     return alike and bool((one.counts == other.counts).all())

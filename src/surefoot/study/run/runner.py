@@ -35,7 +35,7 @@ Chunk = list[Pull]
 
 @dataclass(frozen=True)
 class Limits:
-    """How many pulls may be handed out at a time, and how often a failed one is tried again."""
+    """The number of pulls handed out at a time, and of attempts at a pull that fails."""
 
     max_in_flight: int | None
     retries: int

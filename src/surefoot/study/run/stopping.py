@@ -26,7 +26,7 @@ class Stopping:
 
     @property
     def words(self) -> str | None:
-        """What to say about it."""
+        """The sentence that is said about it."""
         if not self.asked:
             return None
         return "stopping: waiting for what is running, interrupt again to leave at once"

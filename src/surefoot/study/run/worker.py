@@ -75,7 +75,7 @@ def run_packed(wanted: dict[str, str], simulator: bytes, pulls: bytes) -> list[R
 
 
 def versions() -> dict[str, str]:
-    """What must be the same on all machines, or the same seed could give another reward."""
+    """Return what must be the same on all machines, or the same seed could give another reward."""
     return {
         "surefoot": surefoot.__version__,
         "numpy": np.__version__,

@@ -157,7 +157,7 @@ class StudyConfig:
             study.change(**changed)
 
     def description(self) -> Description:
-        """What a new study would be asked; nothing is stored."""
+        """Return the question of a new study; nothing is stored."""
         values = self.values
         return Description.fresh(
             values.name or self.file.stem,
@@ -181,7 +181,7 @@ class StudyConfig:
         return {"file": str(self.path), "text": self.path.read_text(encoding="utf-8")}
 
     def _refuse_changes(self, study: Study) -> None:
-        """What a study is asked cannot change half-way: its guarantee is for one question.
+        """Refuse to change a question half-way: the guarantee is for one.
 
         What the file leaves unsaid is as the study has it: versions differ in what they then do.
         """

@@ -81,7 +81,7 @@ PathText = Annotated[str, AfterValidator(_path)]
 
 
 class NoiseSection(Section):
-    """What is known about the noise."""
+    """The noise as it is known."""
 
     model_config = ConfigDict(extra="allow")
     kind: Literal[tuple(NOISE_MODELS)]  # type: ignore[valid-type]
@@ -93,7 +93,7 @@ class NoiseSection(Section):
 
     @property
     def says(self) -> dict[str, Any]:
-        """What it says but for the kind."""
+        """The entries of the section but for the kind."""
         return self.model_extra or {}
 
     @property
@@ -165,7 +165,7 @@ class SimulatorSection(Section):
 
 
 class RunSection(Section):
-    """How to run it; may be changed between runs."""
+    """The way to run it; may be changed between runs."""
 
     processes: Annotated[Whole, Field(ge=1)] | None = None
     retries: Annotated[Whole, Field(ge=0)] = 2

@@ -102,7 +102,7 @@ class Arms(Section):
 
     @property
     def grid_size(self) -> int:
-        """How many points the grid has, without making them; 1 if there is none."""
+        """The number of points of the grid, without making them; 1 if there is none."""
         axes = (self.grid or {}).values()
         return math.prod(axis.steps if isinstance(axis, Steps) else len(axis) for axis in axes)
 
@@ -145,7 +145,7 @@ class Perturbations(Section):
 
     @property
     def box_size(self) -> int:
-        """How many corners the box has, without making them; 1 if there is none."""
+        """The number of corners of the box, without making them; 1 if there is none."""
         widths = (self.box or {}).values()
         sides = sum(read_offset(width).number != 0 for width in widths)
         return 1 << sides

@@ -197,7 +197,7 @@ Template = Callable[..., alt.LayerChart]
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """What is drawn, and how.
+    """A chart before it is drawn: its template and its rows.
 
     Attributes:
         template: gives the chart without its rows, whose marks refer to the tables by name.

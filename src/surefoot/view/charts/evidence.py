@@ -105,7 +105,7 @@ def _boundary_frame(result: Result) -> pd.DataFrame:
 
 
 def _unit(result: Result) -> str:
-    """What evidence is measured in: on each arm's own clock if it has one."""
+    """Return the unit of evidence: each arm's own clock if it has one."""
     bets = result.settings.noise.evidence == "wealth" and not result.settings.modelled
     return "logarithm of a wealth" if bets else "standard deviations"
 

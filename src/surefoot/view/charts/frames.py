@@ -46,5 +46,5 @@ def _plain(values: np.ndarray[Any, Any]) -> list[Any]:
 
 
 def measured(result: Result) -> str:
-    """What pulls of a study give: whoever minimises calls it a cost."""
+    """Return the word for what pulls of a study give: whoever minimises calls it a cost."""
     return "cost" if result.minimize else "reward"

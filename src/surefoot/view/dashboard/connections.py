@@ -129,7 +129,7 @@ class Lane:
         self._since = 0.0
 
     async def run(self, read: Callable[[], T]) -> T:
-        """What `read` gives, in its turn; TooSlow if that cannot be had in time."""
+        """Return what `read` gives, in its turn; TooSlow if that cannot be had in time."""
         if self._free.locked() and time.monotonic() - self._since > self._limit:
             raise TooSlow
         try:

@@ -48,7 +48,7 @@ class Guard:
         await (answer or self._app)(scope, receive, _with_headers(send))
 
     def _answer(self, scope: Scope) -> Response | None:
-        """What is answered without asking the application."""
+        """Return the answers that need no application."""
         headers, path = Headers(scope=scope), scope["path"]
         if not self._known_host(headers.get("host", "")):
             return PlainTextResponse(
@@ -119,7 +119,7 @@ def signed_in(scope: Scope, token: str, path: str) -> Response:
 
 
 def session_of(token: str) -> str:
-    """What the cookie holds: it proves knowledge of the token without being it."""
+    """Return the content of the cookie: it proves knowledge of the token without being it."""
     return hmac.new(token.encode(), b"surefoot dashboard", hashlib.sha256).hexdigest()
 
 
@@ -200,7 +200,7 @@ class Door:
         return listening
 
     def address(self, listening: socket.socket) -> str:
-        """What to open in a browser: the link carries the token."""
+        """Return the link to open in a browser: it carries the token."""
         host, port = listening.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         return f"http://{shown}:{port}/" + (f"?token={self.token}" if self.token else "")

@@ -53,7 +53,7 @@ class Shown:
         return await self.fields() | {"number": self.number} | self._where()
 
     async def details(self) -> dict[str, Any]:
-        """What is drawn and listed below the numbers."""
+        """Return the drawings and lists below the numbers."""
         return await self._reads.run(lambda: words.details(self._watch, self._watch.snapshot()))
 
     async def page(self) -> dict[str, Any]:

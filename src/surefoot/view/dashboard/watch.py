@@ -70,7 +70,7 @@ class Watch:
         self._hardness: dict[str, Complexity | None] = {}
 
     def snapshot(self) -> Snapshot:
-        """How the study is now."""
+        """Return how the study is now."""
         with self._lock:
             if self._last is None or time.monotonic() - self._taken > FRESH:
                 self._last = self._take()
@@ -88,7 +88,7 @@ class Watch:
             return self._reader.pulls_per_minute() if self._reader else None
 
     def hardness(self) -> Complexity | None:
-        """How hard a finished study was, worked out once."""
+        """Return the hardness of a finished study, worked out once."""
         snapshot = self.snapshot()
         if snapshot.result is None or snapshot.state != "finished":
             return None
@@ -98,7 +98,7 @@ class Watch:
         return self._hardness[key]
 
     def settings(self, result: Result) -> list[Fact]:
-        """What the study was asked."""
+        """Return the question of the study as facts."""
         with self._lock:
             return settings_facts(result, self._reader)
 

@@ -109,7 +109,7 @@ def _share(told: int, left: float | None, state: str) -> float | None:
 
 
 def details(watch: Watch, snapshot: Snapshot) -> dict[str, Any]:
-    """What is drawn and listed below the numbers."""
+    """Return the drawings and lists below the numbers."""
     failures, pace = watch.failures(), watch.pace()
     charts = drawings(snapshot.result) if snapshot.result else {}
     if pace is not None and not pace.empty:

@@ -89,7 +89,7 @@ def _promise(result: Result) -> list[Fact]:
 
 
 def _assumptions(result: Result) -> list[Fact]:
-    """What the answer assumes, the most important first."""
+    """Return the assumptions of the answer, the most important first."""
     settings = result.settings
     shared = settings.common_random_numbers is not False
     linear = "means are linear in the features"
@@ -121,13 +121,13 @@ def _decision(result: Result) -> list[Fact]:
 
 
 def _unseen(result: Result) -> list[Fact]:
-    """What the certificate cannot have seen."""
+    """Return what the certificate cannot have seen."""
     found = result.unseen
     return [] if found is None else [Fact("unseen", found.sentence, found.warning or "")]
 
 
 def _checks(result: Result) -> Fact:
-    """What the rewards say about what was assumed; no warning where no model was."""
+    """Return the findings of the rewards on what was assumed; no warning where no model was."""
     note = "passing proves nothing; failing is a warning to heed" if result.model_is_trusted else ""
     return Fact("checks", result.checks, note)
 
@@ -204,7 +204,7 @@ def _differing(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any
 
 
 def correction_facts(reader: StudyReader) -> list[Fact]:
-    """What was told wrongly and then corrected."""
+    """Return what was told wrongly and then corrected."""
     return [
         Fact(f"pull {row['pull']}", f"{row['became']:g}", f"was told as {row['was']:g}")
         for row in reader.corrections().to_dict("records")

@@ -137,7 +137,7 @@ def charts_script() -> str:
 
 
 def fingerprint(text: str) -> str:
-    """What a Content-Security-Policy calls this script or style."""
+    """Return the digest by which a Content-Security-Policy knows this script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

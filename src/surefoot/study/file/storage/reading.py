@@ -134,7 +134,7 @@ class ReadStorage:
         return rows
 
     def notes(self, since: int = 0) -> list[str]:
-        """What was noted after each phase that has a note, from the given one."""
+        """Return the notes of all phases that have one, from the given one."""
         rows = self._table(
             "SELECT summary FROM phases WHERE summary IS NOT NULL AND phase >= ? ORDER BY phase",
             (str,),
@@ -143,14 +143,14 @@ class ReadStorage:
         return [row[0] for row in rows]
 
     def last_note(self) -> str | None:
-        """What was noted after the last complete phase; its result if there was no phase."""
+        """Return the note of the last complete phase; its result if there was no phase."""
         found = self._rows(
             "SELECT summary FROM phases WHERE summary IS NOT NULL ORDER BY phase DESC LIMIT 1"
         ) or self._rows("SELECT value FROM study WHERE key = 'result'")
         return found[0][0] if found else None
 
     def counts(self) -> PullCounts:
-        """How many pulls are in which state."""
+        """Count the pulls in each state."""
         rows = self._table(
             "SELECT phase, pulls, told, closing IS NULL FROM phases ORDER BY phase",
             (int, int, int, int),
@@ -229,7 +229,7 @@ class ReadStorage:
         )
 
     def running(self) -> list[Running]:
-        """What is being simulated, as the writer last said."""
+        """Return the pulls that are being simulated, as the writer last said."""
         query = "SELECT pull, since, worker FROM running ORDER BY since, pull"
         return [Running(*row) for row in self._table(query, (int, float, str))]
 

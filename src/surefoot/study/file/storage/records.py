@@ -14,7 +14,7 @@ from surefoot.study.input import LARGEST_REWARD
 
 
 class Ending(NamedTuple):
-    """What is stored when a phase is closed.
+    """The proof that is stored when a phase is closed.
 
     Attributes:
         rewards: the digest of its rewards.
@@ -73,7 +73,7 @@ class StoredPhase:
 
     @property
     def usable(self) -> bool:
-        """Whether every pull has a reward that can be computed with."""
+        """True if every pull has a reward that can be computed with."""
         return bool((np.abs(self.rewards) < LARGEST_REWARD).all())
 
 
@@ -94,7 +94,7 @@ class Running:
 
 @dataclass(frozen=True)
 class PullCounts:
-    """How many pulls are in which state.
+    """The number of pulls in each state.
 
     Attributes:
         phase: the index of the oldest phase that is not closed, or of the last one; 0 before there

@@ -43,7 +43,7 @@ class Place:
 
     @property
     def kept(self) -> bool:
-        """Whether the same files are still there."""
+        """True if the same files are still there."""
         return all(_identity(file) == known for file, known in self._identities.items())
 
     def rescue(self, source: connection.Connection) -> Path:
