@@ -272,7 +272,7 @@ class Planner(Algorithm):
 
     @property
     def commitment(self) -> Commitment | None:
-        """What the phase will be used for whose outcome is needed next."""
+        """The commitment of the phase whose outcome is needed next."""
         return self.certifier.open[0] if self.certifier.open else None
 
     def commitment_of(self, phase: Phase) -> Commitment | None:
