@@ -12,13 +12,17 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.chaos.changes import changed_simulators
 from tests.chaos.clusters import clusters
+from tests.chaos.commands import commands_killed
 from tests.chaos.edits import Edits, commitments, cuts, flips, reorderings, rewards
 from tests.chaos.files import crafted, damaged
 from tests.chaos.inputs import configurations, tables
 from tests.chaos.kills import Kills
 from tests.chaos.load import Load
+from tests.chaos.places import logs, other_users
 from tests.chaos.processors import Processors
+from tests.chaos.sheets import corrections, sorted_apart
 from tests.chaos.signals import Signals, at_the_start
 from tests.chaos.trial import Suite, Trial
 from tests.study.killed import KINDS
@@ -34,10 +38,16 @@ SUITES = [
     Suite("flipped bits", 60, flips),
     Suite("cuts at 512 bytes", 400, cuts),
     Suite("processors", 30, Processors()),
-    Suite("configurations", 2500, configurations),
-    Suite("tables", 2500, tables),
+    Suite("cut and foreign logs", 60, logs),
+    Suite("other users", 48, other_users),
+    Suite("sheets sorted apart", 500, sorted_apart),
+    Suite("corrections", 60, corrections),
+    Suite("changed simulators", 40, changed_simulators),
+    Suite("configurations", 5000, configurations),
+    Suite("tables", 2000, tables),
     Suite("signals at the start", 30, Signals(latest=1.3)),
     Suite("interrupts at the start", 30, at_the_start),
+    Suite("killed commands", 6, commands_killed),
     Suite("clusters", 6, clusters),
     Suite("dashboard under load", 3, Load(half_sent=1200, readers=90)),
 ]
@@ -62,23 +72,31 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--share", type=float, default=1.0, help="of the trials to make")
     parser.add_argument("--only", choices=[suite.name for suite in SUITES], action="append")
-    parser.add_argument("--seed", type=int, default=2026)
+    parser.add_argument("--seed", type=int, default=2026, help="the same seed, the same trials")
     chosen = parser.parse_args()
     columns = f"{'trials':>8}{'held':>8}{'did not':>9}{'seconds':>9}{'of CPU':>8}"
     print(f"{'what was tried':<30}{columns}", flush=True)
     broken: list[tuple[str, Trial]] = []
+    began, tried, failed = time.monotonic(), 0, 0
     for suite in SUITES:
         if chosen.only and suite.name not in chosen.only:
             continue
         started, used = time.monotonic(), _cpu_seconds()
         trials = run_suite(suite, math.ceil(suite.count * chosen.share), chosen.seed)
         wrong = [trial for trial in trials if trial.broken]
+        tried, failed = tried + len(trials), failed + len(wrong)
         broken += [(suite.name, trial) for trial in wrong[:SHOWN]]
         numbers = f"{len(trials):>8}{len(trials) - len(wrong):>8}{len(wrong):>9}"
         times = f"{time.monotonic() - started:>9.0f}{_cpu_seconds() - used:>8.0f}"
         print(f"{suite.name:<30}{numbers}{times}", flush=True)
     for name, trial in broken:
         print(f"\n{name}: {trial.what[:3000]}\n{trial.broken}")
+        again = f"--only {name!r} --seed {chosen.seed} --share {chosen.share:g}"
+        print(f"to repeat it: python -m tests.chaos {again}")
+    minutes = (time.monotonic() - began) / 60
+    print(
+        f"\nseed {chosen.seed}: {tried - failed} of {tried} trials held, in {minutes:.1f} minutes"
+    )
     return 1 if broken else 0
 
 

@@ -11,6 +11,8 @@ from tests.chaos.__main__ import run_suite
 from tests.chaos.edits import Edits, commitments, cuts, flips, reorderings, rewards
 from tests.chaos.files import crafted, damaged
 from tests.chaos.inputs import configurations, tables
+from tests.chaos.places import logs
+from tests.chaos.sheets import corrections, sorted_apart
 from tests.chaos.trial import Suite, apart, refused_or_done
 
 SMALL = [
@@ -21,8 +23,11 @@ SMALL = [
     Suite("reordered studies", 3, Edits(reorderings)),
     Suite("flipped bits", 2, flips),
     Suite("cuts at 512 bytes", 3, cuts),
-    Suite("configurations", 150, configurations),
-    Suite("tables", 150, tables),
+    Suite("cut and foreign logs", 3, logs),
+    Suite("sheets sorted apart", 12, sorted_apart),
+    Suite("corrections", 2, corrections),
+    Suite("configurations", 100, configurations),
+    Suite("tables", 100, tables),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -126,6 +127,21 @@ def test_a_symbolic_link_does_not_let_a_second_writer_in(path: Path, tmp_path: P
             open_toy(other)
     with open_toy(other), pytest.raises(StudyLocked):
         open_toy(path)
+
+
+def test_a_file_system_without_locks_is_for_reading_only(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy_study(path).close()
+
+    def unsupported(*_: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+
+    monkeypatch.setattr("fcntl.flock", unsupported)
+    with pytest.raises(StudyFileError, match="a file system without locks"):
+        open_toy(path)
+    with read_toy(path) as reader:
+        assert reader.status().writer is None
 
 
 def test_a_hard_link_is_refused(path: Path, tmp_path: Path) -> None:

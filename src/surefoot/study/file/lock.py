@@ -9,7 +9,7 @@ import time
 import weakref
 from pathlib import Path
 
-from surefoot.errors import StudyLocked
+from surefoot.errors import StudyFileError, StudyLocked
 
 try:
     import fcntl
@@ -62,7 +62,7 @@ class WriterLock:
         deadline = time.monotonic() + PATIENCE
         while True:
             handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o666)
-            while not _try_lock(handle, fcntl.LOCK_EX):
+            while not self._try(handle):
                 if time.monotonic() > deadline:
                     os.close(handle)
                     holder = _holder(self._study)
@@ -74,6 +74,17 @@ class WriterLock:
                 self._handles.append(handle)
                 return
             os.close(handle)  # its last holder has removed it meanwhile
+
+    def _try(self, handle: int) -> bool:
+        try:
+            return _try_lock(handle, fcntl.LOCK_EX)
+        except OSError as error:
+            os.close(handle)
+            self.release()
+            raise StudyFileError(
+                f"{self._study} lies on a file system without locks ({error.strerror}), where two "
+                "writers would not know of each other: keep it on a local disk"
+            ) from None
 
 
 def writer_of(study: Path) -> str | None:
@@ -106,6 +117,8 @@ def _is_locked(path: Path) -> bool:
         return False
     try:
         return not _try_lock(handle, fcntl.LOCK_SH)
+    except OSError:  # a file system without locks, where nobody can write a study
+        return False
     finally:
         os.close(handle)
 

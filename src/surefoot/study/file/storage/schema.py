@@ -27,6 +27,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from surefoot.errors import StudyFileError
@@ -99,11 +101,15 @@ CREATE TABLE simulators (
 
 def make(path: Path, entries: dict[str, str]) -> None:
     """Write a new study file whole or not at all; an existing file is never replaced."""
-    if not path.parent.is_dir():
+    with _reached(path):
+        there = path.parent.is_dir()
+    if not there:
         raise StudyFileError(
             f"there is no folder {path.parent}: make it first, or choose another place"
         )
-    if wal_of(path.resolve()).exists() and not path.exists():
+    with _reached(path):
+        orphan = wal_of(path.resolve()).exists() and not path.exists()
+    if orphan:
         raise StudyFileError(
             f"{wal_of(path)} is left of another study of this name, and SQLite would mix the two: "
             "put that study back, or remove what is left of it"
@@ -172,7 +178,9 @@ def _refuse_cut(path: Path, page: int) -> None:
 
 def refuse_no_database(path: Path) -> None:
     """Refuse what cannot be a study before SQLite touches it."""
-    if not path.is_file():
+    with _reached(path):
+        there = path.is_file()
+    if not there:
         raise StudyFileError(
             f"there is no file {path}: make a study with Study.create or `surefoot run study.toml`"
         )
@@ -180,6 +188,17 @@ def refuse_no_database(path: Path) -> None:
         raise no_database(path)
     if not os.access(path, os.R_OK):
         raise StudyFileError(f"{path} cannot be read: check its permissions")
+
+
+@contextmanager
+def _reached(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:  # a folder that one may not enter, for example
+        raise StudyFileError(
+            f"{path} cannot be reached ({error.strerror}): check its name, and the permissions of "
+            "the folders that it is in"
+        ) from None
 
 
 def no_database(path: Path) -> StudyFileError:
