@@ -8,10 +8,12 @@ import resource
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 
+from surefoot.errors import SurefootWarning
 from tests.chaos.changes import changed_simulators
 from tests.chaos.clusters import clusters
 from tests.chaos.commands import commands_killed
@@ -69,6 +71,7 @@ def _cpu_seconds() -> float:
 
 def main() -> int:
     hear_signals()
+    warnings.simplefilter("ignore", SurefootWarning)
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--share", type=float, default=1.0, help="of the trials to make")
     parser.add_argument("--only", choices=[suite.name for suite in SUITES], action="append")

@@ -57,6 +57,10 @@ class Late:
 
     simulator: Callable[[Pull], float]
 
+    @property
+    def __wrapped__(self) -> Callable[[Pull], float]:
+        return self.simulator
+
     def __call__(self, pull: Pull) -> float:
         time.sleep(0.02)
         return self.simulator(pull)
