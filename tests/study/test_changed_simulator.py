@@ -231,13 +231,13 @@ def test_a_program_that_changes_while_it_runs_is_noticed(folder: Path) -> None:
 
 
 def test_a_confidence_on_the_way_is_not_shown_either(folder: Path) -> None:
-    begun(PYTHON, told=40)
+    begun(PYTHON, told=24)
     with StudyReader("study.db") as reader:
         assert reader.recorded.attained_confidence is not None
     edit("changing.py", "UNIT *", "-UNIT *")
     sys.modules.pop("changing", None)
     with pytest.warns(SurefootWarning, match=WORDS):
-        begun(PYTHON, told=30)
+        begun(PYTHON, told=12)
     with StudyReader("study.db") as reader:
         assert reader.recorded.attained_confidence is None
 
