@@ -171,7 +171,8 @@ class Algorithm(ABC):
 
     def update(self, outcome: Outcome) -> None:
         """Take the outcome of the phase that `next_phase` gave; refuse anything else."""
-        self.next_phase()  # before anything is learnt: what may be planned now is planned
+        if self.flying:
+            self.next_phase()  # before anything is learnt: what may be planned now is planned
         self.replay(outcome)
 
     def replay(self, outcome: Outcome, limits: Sequence[Array | None] | None = None) -> None:
