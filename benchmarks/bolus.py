@@ -20,7 +20,7 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.table import Row, seconds
-from surefoot.paper.bolus.methods import PRIME_SHARED, Question, run_method, run_pilot
+from surefoot.paper.bolus.methods import PRIME_SHARED, Assignment, run_method, run_pilot
 from surefoot.paper.bolus.patient import find_truth
 from surefoot.paper.bolus.problem import Dosing, day_rewards, make_dosing, stream
 from surefoot.paper.glucose import all_patients
@@ -95,7 +95,7 @@ class Count:
 
     @property
     def row(self) -> Row:
-        delta = Question().delta
+        delta = Assignment().delta
         test = stats.binomtest(self.wrong, CHOICES, delta, alternative="greater")
         most = stats.binomtest(self.wrong, CHOICES, alternative="less").proportion_ci(0.95).high
         measured = (
@@ -112,7 +112,7 @@ def _count(name: str) -> Count:
     dosing = make_dosing(name)
     truth = find_truth(dosing, stream(0, dosing.patient, "truth"))
     sources = (stream(1, dosing.patient, "identify", number) for number in range(CHOICES))
-    results = [run_method(PRIME_SHARED, dosing, None, Question(), source) for source in sources]
+    results = [run_method(PRIME_SHARED, dosing, None, Assignment(), source) for source in sources]
     right = [result.arm in truth.tied for result in results]
     certified = [result.certified for result in results]
     wrong = sum(sure and not found for sure, found in zip(certified, right, strict=True))

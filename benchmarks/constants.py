@@ -26,7 +26,7 @@ from surefoot.algorithms.prime import Prime, Tuning
 from surefoot.arrays import Array
 from surefoot.experiments.instances import Instance, classic, irrelevant_dimensions, unit_sphere
 from surefoot.noise import Bounded, Gaussian
-from surefoot.paper.peers import KINDS, Kind, Run, equal_scales, mean_rewards
+from surefoot.paper.peers import KINDS, Kind, PeerRun, equal_scales, mean_rewards
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import Family, TableSimulator, identify
 
@@ -117,13 +117,13 @@ class Tuned:
 
     changes: Changes = ()
 
-    def run(self, world: World, problem: None, seed: np.random.SeedSequence) -> Run:
+    def run(self, world: World, problem: None, seed: np.random.SeedSequence) -> PeerRun:
         shape, noise = seed.spawn(2)
         draw = FAMILIES[world.family](np.random.default_rng(shape))
         simulator = TableSimulator(draw.means, draw.scales, noise, draw.family)
         prime = Prime(tuning=Tuning(**dict(self.changes)))
         result = identify(draw.problem, simulator, prime, delta=DELTA, **draw.settings)
-        return Run(result.samples, result.certified, draw.right(result.arm))
+        return PeerRun(result.samples, result.certified, draw.right(result.arm))
 
 
 def rows() -> Iterator[Row]:

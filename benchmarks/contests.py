@@ -11,14 +11,14 @@ from functools import cache
 import numpy as np
 
 from surefoot.arrays import Array
-from surefoot.paper.peers import Contender, Run, Work
+from surefoot.paper.peers import PeerContender, PeerRun, Work
 from surefoot.system.processes import ProcessPool
 
 PROCESSES = int(os.environ.get("SUREFOOT_BENCH_PROCESSES", "2"))
 AT_ONCE = 20  # runs that a process takes at a time
 SEED = 2026
 
-Job = tuple[Work, Contender, int]
+Job = tuple[Work, PeerContender, int]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Cell:
     samples: Array = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, runs: Sequence[Run]) -> Cell:
+    def of(cls, runs: Sequence[PeerRun]) -> Cell:
         samples = np.array([run.samples for run in runs], dtype=np.float64)
         error = float(samples.std(ddof=1) / math.sqrt(len(runs))) if len(runs) > 1 else math.nan
         wrong = sum(not run.correct for run in runs)
@@ -100,7 +100,7 @@ def held(jobs: Sequence[Job], first: int = 0) -> list[Cell]:
     ]
 
 
-def _results(parts: list[tuple[Work, Contender, int, int]]) -> list[list[Run]]:
+def _results(parts: list[tuple[Work, PeerContender, int, int]]) -> list[list[PeerRun]]:
     if PROCESSES == 1:
         return [run_some(*part) for part in parts]
     futures = [_pool().submit(run_some, *part) for part in parts]
@@ -113,7 +113,7 @@ def _pool() -> ProcessPool:
     return ProcessPool(PROCESSES)
 
 
-def run_some(work: Work, contender: Contender, begin: int, end: int) -> list[Run]:
+def run_some(work: Work, contender: PeerContender, begin: int, end: int) -> list[PeerRun]:
     """These runs of one contender; the k-th run of every contender has the same seed."""
     problem = work.problem()
     return [

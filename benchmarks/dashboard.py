@@ -22,7 +22,7 @@ from surefoot.study import Pull
 from surefoot.view.dashboard import make_app, words
 from surefoot.view.dashboard import watch as watching
 from surefoot.view.dashboard.app import warm_up
-from surefoot.view.dashboard.watch import Watch
+from surefoot.view.dashboard.watch import FileWatch
 
 ARMS, PERTURBATIONS, DIMENSION, PULLS = 300, 6, 8, 10_000
 DRAWN = "document.querySelectorAll('figure[data-drawn]').length"
@@ -43,7 +43,7 @@ def tell_phase(study: Study, theta: np.ndarray) -> None:
     study.tell_many([(pull.id, reward(pull)) for pull in study.ask()])
 
 
-def update(watch: Watch) -> str:
+def update(watch: FileWatch) -> str:
     """All that the server does for one new phase: the numbers of the event, then what the page
     fetches.
     """
@@ -53,7 +53,7 @@ def update(watch: Watch) -> str:
 
 def update_row(study: Study, theta: np.ndarray) -> Row:
     """Processor time, while the phase before it was seen already."""
-    watch, costs = Watch(study.path), []
+    watch, costs = FileWatch(study.path), []
     update(watch)
     for _ in range(3):
         tell_phase(study, theta)
@@ -68,7 +68,7 @@ def update_row(study: Study, theta: np.ndarray) -> Row:
 
 
 def idle_row(path: Path) -> Row:
-    watch = Watch(path)
+    watch = FileWatch(path)
     watch.snapshot()
 
     def look_again() -> None:

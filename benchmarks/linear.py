@@ -12,7 +12,7 @@ from benchmarks.table import Row
 from surefoot.algorithms import Algorithm
 from surefoot.experiments.instances import Instance, classic, on_sphere
 from surefoot.noise import Gaussian
-from surefoot.paper.peers import Run
+from surefoot.paper.peers import PeerRun
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, identify
 
@@ -49,12 +49,12 @@ class Modelling:
 
     algorithm: str | Algorithm = "prime"
 
-    def run(self, work: Modelled, problem: RobustProblem, seed: np.random.SeedSequence) -> Run:
+    def run(self, work: Modelled, problem: RobustProblem, seed: np.random.SeedSequence) -> PeerRun:
         theta = work.instance[1]
         simulator = LinearSimulator(problem, theta, seed=seed)
         settings = {"delta": work.delta, "noise": Gaussian(1.0), "misfit": 0.0, "budget": MOST}
         result = identify(problem, simulator, self.algorithm, **settings)
-        return Run(result.samples, result.certified, result.arm == problem.best_arm(theta))
+        return PeerRun(result.samples, result.certified, result.arm == problem.best_arm(theta))
 
 
 def linear_rows(runs: int) -> Iterator[Row]:

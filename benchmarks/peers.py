@@ -23,9 +23,9 @@ from surefoot.paper.peers import (
     PRIME,
     TOLERANCE,
     ZONE,
-    Contender,
-    Contest,
     Kind,
+    PeerContender,
+    PeerContest,
     equal_scales,
     falling_scales,
     mean_rewards,
@@ -50,14 +50,14 @@ REFERENCE: dict[tuple[Kind, str], Sequence[float | None]] = {
 FIRST = (10, 40)  # other first stages: 20 is neither the best nor the worst of KN-RSB's
 IN_A_ZONE = (
     *CONTENDERS[:-1],
-    *(Contender(f"KN-RSB, n₀ = {n}", KnRsb(zone=ZONE, first_pulls=n)) for n in FIRST),
+    *(PeerContender(f"KN-RSB, n₀ = {n}", KnRsb(zone=ZONE, first_pulls=n)) for n in FIRST),
     CONTENDERS[-1],
 )
 SHARED = {"common_random_numbers": True}
 SHARING = (
-    Contender("KN-RSB", KnRsb(zone=ZONE), SHARED),
-    *(Contender(f"KN-RSB, n₀ = {n}", KnRsb(zone=ZONE, first_pulls=n), SHARED) for n in FIRST),
-    Contender(PRIME, "prime", {"tolerance": TOLERANCE, "common_random_numbers": "auto"}),
+    PeerContender("KN-RSB", KnRsb(zone=ZONE), SHARED),
+    *(PeerContender(f"KN-RSB, n₀ = {n}", KnRsb(zone=ZONE, first_pulls=n), SHARED) for n in FIRST),
+    PeerContender(PRIME, "prime", {"tolerance": TOLERANCE, "common_random_numbers": "auto"}),
 )
 GAMES = {  # with the mean samples of M-KL-LUCB, heuristic, by an independent implementation
     "game 1": ([[0.4, 0.5], [0.3, 0.35]], 1_852),
@@ -65,13 +65,13 @@ GAMES = {  # with the mean samples of M-KL-LUCB, heuristic, by an independent im
     "game 3": ([[0.45, 0.5, 0.55], [0.35, 0.4, 0.6], [0.3, 0.47, 0.52]], 2_588),
 }
 # turns of 1 % of a pair's pulls: at most as much too many, and a fraction of the turns
-HEURISTIC = Contender("M-KL-LUCB, heuristic", MKlLucb(threshold="heuristic", growth=0.01))
+HEURISTIC = PeerContender("M-KL-LUCB, heuristic", MKlLucb(threshold="heuristic", growth=0.01))
 PROVED = (
-    Contender("M-LUCB, proved", MLucb(growth=0.01)),
-    Contender("M-KL-LUCB, proved", MKlLucb(growth=0.01)),
-    Contender("M-Racing, proved", MRacing(growth=0.01)),
+    PeerContender("M-LUCB, proved", MLucb(growth=0.01)),
+    PeerContender("M-KL-LUCB, proved", MKlLucb(growth=0.01)),
+    PeerContender("M-Racing, proved", MRacing(growth=0.01)),
 )
-PLAYERS = (HEURISTIC, *PROVED, Contender(PRIME, "prime"))
+PLAYERS = (HEURISTIC, *PROVED, PeerContender(PRIME, "prime"))
 LEAST_STEP, STEPS = 50, 200  # of the budget, that the OCBA rules decide about at once
 
 
@@ -93,7 +93,7 @@ def _zones() -> Iterator[Row]:
             for spread, (scales, target) in SPREADS.items():
                 if spread == "falling" and (n_arms, n_own) != (10, 5):
                     continue
-                contest = Contest(
+                contest = PeerContest(
                     f"{n_arms} × {n_own} {kind}, {spread} variances",
                     mean_rewards(kind, n_arms, n_own),
                     scales(n_arms, n_own),
@@ -106,7 +106,7 @@ def _streams() -> Iterator[Row]:
     for kind, spread, correlation in product(KINDS, ("equal", "unequal"), (0.0, 0.5, 0.8)):
         scales, target = SPREADS[spread]
         said = ", unequal variances" if spread == "unequal" else ""
-        contest = Contest(
+        contest = PeerContest(
             f"10 × 5 {kind}, common random numbers, correlation {correlation:g}{said}",
             mean_rewards(kind, 10, 5),
             scales(10, 5),
@@ -118,7 +118,7 @@ def _streams() -> Iterator[Row]:
 def _games() -> Iterator[Row]:
     for delta in (0.1, 0.01, 0.001):
         for name, (means, reference) in GAMES.items():
-            contest = Contest(
+            contest = PeerContest(
                 f"{name}, δ = {delta:g}",
                 np.array(means),
                 noise=Bounded(0, 1),
@@ -130,8 +130,8 @@ def _games() -> Iterator[Row]:
 
 
 def _contested(
-    contest: Contest,
-    contenders: Sequence[Contender],
+    contest: PeerContest,
+    contenders: Sequence[PeerContender],
     target: float,
     known: Sequence[float | None] | None = None,
 ) -> Iterator[Row]:
@@ -168,18 +168,18 @@ def _budgets() -> Iterator[Row]:
             "falling": 12 + 1 / place,
         }
         for spread, scales in deviations.items():
-            contest = Contest(f"20 × {n_own}, sd {spread}", -(0.5 * i - 0.2 * j - 1), scales)
+            contest = PeerContest(f"20 × {n_own}, sd {spread}", -(0.5 * i - 0.2 * j - 1), scales)
             for extra in (0, 10, 50, 100):
                 yield _budget(contest, extra, (20 + extra) * 20 * n_own)
 
 
-def _budget(contest: Contest, extra: int, budget: int) -> Row:
+def _budget(contest: PeerContest, extra: int, budget: int) -> Row:
     step, spent = max(LEAST_STEP, budget // STEPS), {"budget": budget}
     contenders = [
-        Contender("equal", Equal(), spent),
-        Contender("R-OCBA", ROcba(increment=step), spent),
-        Contender("AR-OCBA", ArOcba(increment=step), spent),
-        Contender(PRIME, "prime", spent | {"objective": "guess"}),
+        PeerContender("equal", Equal(), spent),
+        PeerContender("R-OCBA", ROcba(increment=step), spent),
+        PeerContender("AR-OCBA", ArOcba(increment=step), spent),
+        PeerContender(PRIME, "prime", spent | {"objective": "guess"}),
     ]
     cells = held([(contest, contender, RUNS) for contender in contenders])
     shown = [

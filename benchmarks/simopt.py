@@ -18,7 +18,7 @@ from benchmarks.table import Row
 from surefoot.algorithms.peers import Equal, KnRsb, TwoStageRsb
 from surefoot.arrays import Array
 from surefoot.noise import Gaussian
-from surefoot.paper.peers import Contender, tabular
+from surefoot.paper.peers import PeerContender, tabular
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Outcome, Phase, places_in_batches
 
@@ -91,7 +91,7 @@ def _model(work: Replicated) -> Iterator[Row]:
     model = work.model
     name = f"{model.name} {len(model.arms)} × {len(model.perturbations)}"
     primes = [
-        Contender(
+        PeerContender(
             f"PRIME, common random numbers {when}",
             "prime",
             {"tolerance": model.zone, "common_random_numbers": choice},
@@ -99,14 +99,14 @@ def _model(work: Replicated) -> Iterator[Row]:
         for when, choice in STREAMS.items()
     ]
     sequential = [
-        Contender(
+        PeerContender(
             f"KN-RSB, n₀ = {first}, common random numbers",
             KnRsb(zone=model.zone, first_pulls=first),
             {"common_random_numbers": True},
         )
         for first in FIRST
     ]
-    static = Contender("two-stage, one-sample", TwoStageRsb(zone=model.zone, rule="one-sample"))
+    static = PeerContender("two-stage, one-sample", TwoStageRsb(zone=model.zone, rule="one-sample"))
     contenders = [*primes, *sequential, static]
     cells = held([(work, contender, RUNS) for contender in contenders])
     for contender, cell in zip(contenders, cells, strict=True):
@@ -130,7 +130,7 @@ def _equal(work: Replicated, name: str) -> Row:
     """
     budget = 20.0 * work.model.n_pairs
     while True:
-        contender = Contender("equal", Equal(), {"budget": round(budget)})
+        contender = PeerContender("equal", Equal(), {"budget": round(budget)})
         (cell,) = held([(work, contender, 4 * RUNS)])
         if cell.right >= 1 - work.delta:
             return Row(f"{name}: equal allocation, told when to stop", str(cell))

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.simopt import Drawn, Replicated
 from benchmarks.simopt_models import MODELS, ROWS, Model, simulated, stream
 
-from surefoot.paper.peers import Contender
+from surefoot.paper.peers import PeerContender
 from surefoot.statistics import Phase
 
 IDS = [model.name for model in MODELS]
@@ -47,7 +47,7 @@ def test_pulls_of_a_shared_phase_share_rows_batch_by_batch() -> None:
 
 def test_prime_finds_the_best_policy_of_dual_sourcing() -> None:
     work = Replicated(MODELS[1])
-    contender = Contender(
+    contender = PeerContender(
         "PRIME", "prime", {"tolerance": work.model.zone, "common_random_numbers": "auto"}
     )
     run = contender.run(work, work.problem(), np.random.SeedSequence(1))

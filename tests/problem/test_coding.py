@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.problem.coding import Coding, Reader, typed, written
+from surefoot.problem.coding import Coding, ValueReader, typed, written
 from surefoot.problem.problem import RobustProblem
 
 NAMES = ["model", "depth", "scaled"]
@@ -66,7 +66,7 @@ def test_a_number_must_stand_for_a_value() -> None:
 def test_the_first_value_says_of_what_kind_they_are(
     values: list[Any], numbers: list[float], category: Any
 ) -> None:
-    reader = Reader(values[0])
+    reader = ValueReader(values[0])
     assert reader.read(values, "entry") == numbers
     assert reader.category == category
 
@@ -88,7 +88,7 @@ def test_the_first_value_says_of_what_kind_they_are(
 )
 def test_a_mixture_is_refused(values: list[Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        Reader(values[0]).read(values, "entry")
+        ValueReader(values[0]).read(values, "entry")
 
 
 def test_fields_of_a_table_are_of_one_kind() -> None:

@@ -12,9 +12,9 @@ from surefoot.errors import InputError
 from surefoot.problem.features import (
     MAPS,
     FeatureMap,
-    Linear,
-    Quadratic,
-    Tabular,
+    LinearFeatures,
+    QuadraticFeatures,
+    TabularFeatures,
     feature_map,
     map_from_file,
 )
@@ -28,33 +28,33 @@ PARAMETERS = np.random.default_rng(0).standard_normal((12, 3)) * [1.0, 100.0, 1e
 
 
 def test_linear_has_an_intercept_and_standardised_columns() -> None:
-    features = Linear().image(PARAMETERS)
+    features = LinearFeatures().image(PARAMETERS)
     assert features[:, 0].tolist() == [1.0] * 12
     assert features[:, 1:].mean(axis=0) == pytest.approx(np.zeros(3), abs=1e-9)
     assert features[:, 1:].std(axis=0) == pytest.approx(np.ones(3))
 
 
 def test_a_constant_parameter_is_no_trouble() -> None:
-    features = Linear().image(np.column_stack([PARAMETERS, np.full(12, 3.0)]))
+    features = LinearFeatures().image(np.column_stack([PARAMETERS, np.full(12, 3.0)]))
     assert features[:, 4].tolist() == [0.0] * 12
 
 
 def test_linear_represents_every_affine_reward() -> None:
     rewards = PARAMETERS @ [1.0, -0.2, 30.0] + 4.0
-    features = Linear().image(PARAMETERS)
+    features = LinearFeatures().image(PARAMETERS)
     assert features @ np.linalg.lstsq(features, rewards)[0] == pytest.approx(rewards)
 
 
 def test_quadratic_represents_every_quadratic_reward() -> None:
     x, y, _ = PARAMETERS.T
     rewards = 1 + x * y - 0.01 * y**2
-    features = Quadratic().image(PARAMETERS)
+    features = QuadraticFeatures().image(PARAMETERS)
     assert features.shape == (12, 1 + 3 + 6)
     assert features @ np.linalg.lstsq(features, rewards)[0] == pytest.approx(rewards)
 
 
 def test_tabular_gives_equal_pairs_one_vector_and_others_orthogonal_ones() -> None:
-    features = Tabular().image(np.array([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0]]))
+    features = TabularFeatures().image(np.array([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0]]))
     assert (features @ features.T).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
 
 
@@ -69,8 +69,8 @@ def test_each_map_knows_itself(chosen: FeatureMap) -> None:
 
 
 def test_products_are_named_in_the_order_of_their_columns() -> None:
-    assert Quadratic().names(["a", "b"], 6) == ["1", "a", "b", "a·a", "a·b", "b·b"]
-    columns = Quadratic().image(PARAMETERS[:, :2])
+    assert QuadraticFeatures().names(["a", "b"], 6) == ["1", "a", "b", "a·a", "a·b", "b·b"]
+    columns = QuadraticFeatures().image(PARAMETERS[:, :2])
     assert columns[:, 4] == pytest.approx(columns[:, 1] * columns[:, 2])
 
 

@@ -12,7 +12,7 @@ import pytest
 import surefoot as sf
 from surefoot.algorithms import algorithm_from
 from surefoot.study.before.intended import IntendedStudy
-from surefoot.study.before.plan import Cost, Effort, Spread, expected_costs
+from surefoot.study.before.plan import Cost, Patience, Quantiles, expected_costs
 from tests.study.test_intended import large_problem, pilot_of
 from tests.study.toys import toy_problem
 
@@ -24,7 +24,7 @@ def intended(settings: sf.Settings = UNKNOWN, **changes: object) -> IntendedStud
 
 
 def costs(asked: IntendedStudy, gaps: tuple[float, ...], runs: int = 2) -> list[Cost]:
-    return expected_costs(asked, gaps, Effort(math.inf, runs))
+    return expected_costs(asked, gaps, Patience(math.inf, runs))
 
 
 def test_hardness_grows_with_the_inverse_square_of_the_gap() -> None:
@@ -90,19 +90,19 @@ def test_it_stops_before_its_time_is_up_and_says_how_far_it_came() -> None:
     def clock() -> float:
         return float(next(ticks))
 
-    found = expected_costs(intended(), (1.0, 0.5), Effort(30.0, 1000, Seen(), clock))
+    found = expected_costs(intended(), (1.0, 0.5), Patience(30.0, 1000, Seen(), clock))
     assert 1 <= found[0].pulls["prime"].runs < 20
     assert shown[-1] == -1
     assert sorted(shown[:-1]) == shown[:-1]
     assert shown[-2] <= 1
-    (wide, narrow) = expected_costs(intended(), (1.0, 0.5), Effort(0.0, 1000, clock=clock))
+    (wide, narrow) = expected_costs(intended(), (1.0, 0.5), Patience(0.0, 1000, clock=clock))
     assert wide.pulls["prime"].runs == 1
     assert narrow.pulls["prime"].runs == 0
 
 
 def test_studies_without_an_answer_are_counted_and_left_out_of_the_mean() -> None:
-    assert Spread.of([10.0, 20.0, math.inf]) == (15.0, 11.0, 19.0, 3, 1)
-    nothing = Spread.of([math.inf])
+    assert Quantiles.of([10.0, 20.0, math.inf]) == (15.0, 11.0, 19.0, 3, 1)
+    nothing = Quantiles.of([math.inf])
     assert math.isnan(nothing.mean)
     assert (nothing.runs, nothing.unanswered) == (1, 1)
 

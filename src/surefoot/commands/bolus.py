@@ -105,11 +105,11 @@ def _groups(patient: str | None, everyone: bool, group: str | None) -> tuple[str
 def _question(delta: float, tolerance: float, budget: int) -> Any:
     from surefoot.algorithms import Settings
     from surefoot.noise import Gaussian
-    from surefoot.paper.bolus.methods import Question
+    from surefoot.paper.bolus.methods import Assignment
 
     # refuses before anything is done
     Settings(delta=delta, noise=Gaussian(), tolerance=tolerance, budget=budget)
-    return Question(delta, tolerance, budget)
+    return Assignment(delta, tolerance, budget)
 
 
 def _one_patient(session: Session, plan: Plan, name: str) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from surefoot.problem.problem import RobustProblem
     from surefoot.study.before.intended import IntendedStudy
     from surefoot.study.before.pilot import Pilot
-    from surefoot.study.before.plan import Cost, Spread
+    from surefoot.study.before.plan import Cost, Quantiles
     from surefoot.study.toml.config import StudyConfig
 
 FOREVER = 1e9  # seconds
@@ -71,7 +71,7 @@ def command(
     """Say how many pulls and hours to expect, for a range of gaps between the best two arms."""
     from surefoot.errors import InputError
     from surefoot.study.before.intended import IntendedStudy
-    from surefoot.study.before.plan import GAPS, Effort, expected_costs
+    from surefoot.study.before.plan import GAPS, Patience, expected_costs
     from surefoot.study.toml.config import StudyConfig
     from surefoot.system.progress import NoProgress, progress_for
 
@@ -87,7 +87,7 @@ def command(
     workers = workers or config.settings.parallel
     intended = IntendedStudy(problem, config.settings, algorithm, tried, workers, compare)
     shown = NoProgress() if quiet else progress_for(sys.stderr)
-    effort = Effort(limit, progress=shown) if runs is None else Effort(FOREVER, runs, shown)
+    effort = Patience(limit, progress=shown) if runs is None else Patience(FOREVER, runs, shown)
     costs = expected_costs(intended, gap or GAPS, effort)
     known = seconds if tried is None or seconds is not None else tried.seconds
     _print(intended, costs, known)
@@ -150,7 +150,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-def _spread(spread: Spread) -> str:
+def _spread(spread: Quantiles) -> str:
     """The mean and, below it, the range of 80 %."""
     if not spread.runs:
         return "not simulated"

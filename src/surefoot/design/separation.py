@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.solver.comparison import Comparison, chosen_arms
+from surefoot.design.solver.comparison import Rivalry, chosen_arms
 from surefoot.design.solver.families import HULL_CHUNK, Hulls, Vertices, apex_in_hull
 from surefoot.design.solver.sparsity import sparse
 from surefoot.design.solver.vertex_descent import descend
@@ -101,7 +101,7 @@ def _compare(
     leader: int | None,
     rivals: ArrayLike | None,
     rows: Array | None,
-) -> tuple[Array, Comparison]:
+) -> tuple[Array, Rivalry]:
     """Whitened measurement rows, and the comparison of the leader's pairs with its rivals."""
     n_arms = offsets.size - 1
     _check(pairs, theta, leader, rows, n_arms)
@@ -110,7 +110,7 @@ def _compare(
     against = _rivals(n_arms, arm, rivals)
     coordinates, measured = whiten(pairs, pairs if rows is None else rows)
     apexes = np.arange(offsets[arm], offsets[arm + 1])
-    return measured, Comparison(coordinates, offsets, apexes, against, values[apexes], values)
+    return measured, Rivalry(coordinates, offsets, apexes, against, values[apexes], values)
 
 
 def _check(

@@ -34,7 +34,7 @@ NOISE: dict[str, Noise] = {
 
 
 @dataclass(frozen=True)
-class Run:
+class FigureRun:
     """One run of a contender: who, with which noise, and what came of it."""
 
     label: str
@@ -49,7 +49,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Contender:
+class FigureContender:
     """An algorithm under a policy.
 
     Attributes:
@@ -67,7 +67,7 @@ class Contender:
             self.algorithm, **({"theta": instance[1]} if self.algorithm == "oracle" else {})
         )
 
-    def run(self, instance: Instance, seed: int) -> Run:
+    def run(self, instance: Instance, seed: int) -> FigureRun:
         """Run once, with the noise of this seed."""
         problem, theta = instance
         simulator = LinearSimulator(
@@ -84,7 +84,7 @@ class Contender:
             misfit=0.0,
             on_misfit="ignore",
         )
-        return Run(
+        return FigureRun(
             label=self.label,
             algorithm=self.algorithm,
             policy=self.policy,
@@ -97,19 +97,19 @@ class Contender:
         )
 
 
-ORACLE = Contender("Oracle", "oracle", "paper")
-STATIC = Contender("Robust Static", "robust-static", "paper")
-RAGE = Contender("Robust RAGE", "robust-rage", "paper")
+ORACLE = FigureContender("Oracle", "oracle", "paper")
+STATIC = FigureContender("Robust Static", "robust-static", "paper")
+RAGE = FigureContender("Robust RAGE", "robust-rage", "paper")
 CONTENDERS = (
     ORACLE,
     STATIC,
     RAGE,
-    Contender("Oracle", "oracle", "valid"),
-    Contender("Robust Static", "robust-static", "valid"),
-    Contender("Robust RAGE", "robust-rage", "valid"),
-    Contender("PRIME", "prime", "valid"),
-    Contender("PRIME, sub-Gaussian", "prime", "valid", "sub-Gaussian"),
-    Contender("PRIME, unknown scale", "prime", "valid", "unknown scale"),
+    FigureContender("Oracle", "oracle", "valid"),
+    FigureContender("Robust Static", "robust-static", "valid"),
+    FigureContender("Robust RAGE", "robust-rage", "valid"),
+    FigureContender("PRIME", "prime", "valid"),
+    FigureContender("PRIME, sub-Gaussian", "prime", "valid", "sub-Gaussian"),
+    FigureContender("PRIME, unknown scale", "prime", "valid", "unknown scale"),
 )
 
 
@@ -202,7 +202,7 @@ def _trend(runs: pd.DataFrame) -> tuple[bool, str]:
     return p < LEVEL, f"{numbers} from {first} to {last}"
 
 
-def _of(runs: pd.DataFrame, contender: Contender) -> pd.DataFrame:
+def _of(runs: pd.DataFrame, contender: FigureContender) -> pd.DataFrame:
     return runs[(runs["label"] == contender.label) & (runs["policy"] == contender.policy)]
 
 
@@ -211,7 +211,7 @@ def _runs(runs: pd.DataFrame) -> int:
     return int(_of(runs, ORACLE).groupby("size").size().min())
 
 
-def _ratios(runs: pd.DataFrame, one: Contender, other: Contender) -> pd.DataFrame:
+def _ratios(runs: pd.DataFrame, one: FigureContender, other: FigureContender) -> pd.DataFrame:
     """One row per size: the ratio of mean samples, and its standard error to first order. Runs are
     taken in pairs, for both contenders meet the same instances.
     """

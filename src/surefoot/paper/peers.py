@@ -79,7 +79,7 @@ class Work(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Contest:
+class PeerContest:
     """Work with given means.
 
     Attributes:
@@ -114,7 +114,7 @@ class Contest:
 
 
 @dataclass(frozen=True)
-class Run:
+class PeerRun:
     """The outcome of one run."""
 
     samples: int
@@ -123,14 +123,14 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Contender:
+class PeerContender:
     """An algorithm with the settings that it is given in addition."""
 
     label: str
     algorithm: str | Algorithm
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def run(self, work: Work, problem: RobustProblem, seed: np.random.SeedSequence) -> Run:
+    def run(self, work: Work, problem: RobustProblem, seed: np.random.SeedSequence) -> PeerRun:
         """Solve it once, with the noise of this seed."""
         result = identify(
             problem,
@@ -141,7 +141,7 @@ class Contender:
             misfit=math.inf,
             **self.settings,
         )
-        return Run(result.samples, result.certified, result.arm == work.best)
+        return PeerRun(result.samples, result.certified, result.arm == work.best)
 
 
 def tabular(n_arms: int, n_own: int) -> RobustProblem:
@@ -154,7 +154,7 @@ def tabular(n_arms: int, n_own: int) -> RobustProblem:
 CLOSE = 1e-3  # how far the proven lower end of H* may be from the best design found
 
 
-def lower_bound(contest: Contest, tolerance: float) -> float:
+def lower_bound(contest: PeerContest, tolerance: float) -> float:
     """2 kl(δ, 1 − δ) H*, where H* is that of the means with the best arm raised by the tolerance.
 
     The answer is wrong only where another arm is ahead of it by more than the tolerance. Such means
@@ -184,12 +184,12 @@ PRIME = "PRIME"
 BOUND = "lower bound"
 TOLERANCE = 0.999 * ZONE  # a hair below the zone, so that the best arm is the only right answer
 CONTENDERS = (
-    Contender("two-stage, multiplicative", TwoStageRsb(zone=ZONE, rule="multiplicative")),
-    Contender("two-stage, additive", TwoStageRsb(zone=ZONE, rule="additive")),
-    Contender("two-stage, one-sample", TwoStageRsb(zone=ZONE, rule="one-sample")),
-    Contender("two-stage, direct", TwoStageRsb(zone=ZONE, rule="direct")),
-    Contender("KN-RSB", KnRsb(zone=ZONE)),
-    Contender(PRIME, "prime", {"tolerance": TOLERANCE}),
+    PeerContender("two-stage, multiplicative", TwoStageRsb(zone=ZONE, rule="multiplicative")),
+    PeerContender("two-stage, additive", TwoStageRsb(zone=ZONE, rule="additive")),
+    PeerContender("two-stage, one-sample", TwoStageRsb(zone=ZONE, rule="one-sample")),
+    PeerContender("two-stage, direct", TwoStageRsb(zone=ZONE, rule="direct")),
+    PeerContender("KN-RSB", KnRsb(zone=ZONE)),
+    PeerContender(PRIME, "prime", {"tolerance": TOLERANCE}),
 )
 
 
@@ -303,14 +303,14 @@ def _ratio(cells: Mapping[Any, Mapping[Any, Any]]) -> float:
     return float(cells[PRIME]["mean"] / min(peers))
 
 
-def contest_of(kind: Kind, size: int) -> Contest:
+def contest_of(kind: Kind, size: int) -> PeerContest:
     """One cell: a configuration with this many arms."""
     means, scales = mean_rewards(kind, size, N_OWN), equal_scales(size, N_OWN)
-    return Contest(f"{kind}, {size} × {N_OWN}", means, scales, delta=DELTA)
+    return PeerContest(f"{kind}, {size} × {N_OWN}", means, scales, delta=DELTA)
 
 
 @functools.cache
-def _same_for_all_runs(kind: Kind, size: int) -> tuple[Contest, RobustProblem]:
+def _same_for_all_runs(kind: Kind, size: int) -> tuple[PeerContest, RobustProblem]:
     """One problem per process, so that its designs are remembered from run to run."""
     contest = contest_of(kind, size)
     return contest, contest.problem()

@@ -176,7 +176,7 @@ class Coding:
         return given if own is None else (given == np.arange(len(own))).astype(np.float64)
 
 
-class Reader:
+class ValueReader:
     """Reads the values of one parameter, one after another; the first says of what kind they are.
 
     Attributes:

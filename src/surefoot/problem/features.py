@@ -46,7 +46,7 @@ class FeatureMap(ABC):
         return self.kind
 
 
-class Given(FeatureMap):
+class GivenFeatures(FeatureMap):
     """The parameters themselves, as in the paper: reward = (x − y)ᵀθ, without an intercept."""
 
     kind = "given"
@@ -58,7 +58,7 @@ class Given(FeatureMap):
         return parameters
 
 
-class Linear(FeatureMap):
+class LinearFeatures(FeatureMap):
     """An intercept and the parameters, centred and scaled to unit standard deviation."""
 
     kind = "linear"
@@ -70,7 +70,7 @@ class Linear(FeatureMap):
         return ["1", *parameters]
 
 
-class Quadratic(FeatureMap):
+class QuadraticFeatures(FeatureMap):
     """`linear` with all squares and products of two parameters."""
 
     kind = "quadratic"
@@ -88,7 +88,7 @@ class Quadratic(FeatureMap):
         return (n_parameters + 1) * (n_parameters + 2) // 2
 
 
-class Tabular(FeatureMap):
+class TabularFeatures(FeatureMap):
     """One basis vector for each distinct pair: no structure is assumed at all."""
 
     kind = "tabular"
@@ -104,7 +104,7 @@ class Tabular(FeatureMap):
         return n_pairs
 
 
-class Stored(FeatureMap):
+class StoredFeatures(FeatureMap):
     """Features by their values alone: what is left of a function of the caller's own."""
 
     kind = "custom"
@@ -119,13 +119,13 @@ class Stored(FeatureMap):
         return _numbered(n_features)
 
     def settled(self, image: Array) -> FeatureMap:
-        return Stored(image)
+        return StoredFeatures(image)
 
     def to_file(self) -> Any:
         return np.asarray(self._values).tolist()
 
 
-class Custom(FeatureMap):
+class CustomFeatures(FeatureMap):
     """A function of the caller's own, which no file can hold."""
 
     kind = "custom"
@@ -146,18 +146,19 @@ class Custom(FeatureMap):
         return _numbered(n_features)
 
     def settled(self, image: Array) -> FeatureMap:
-        return Stored(image)
+        return StoredFeatures(image)
 
 
 MAPS: dict[str, FeatureMap] = {
-    feature_map.kind: feature_map for feature_map in (Given(), Linear(), Quadratic(), Tabular())
+    feature_map.kind: feature_map
+    for feature_map in (GivenFeatures(), LinearFeatures(), QuadraticFeatures(), TabularFeatures())
 }
 
 
 def feature_map(choice: str | Function) -> FeatureMap:
     """The map of that name, or one of the caller's own function."""
     if callable(choice):
-        return Custom(choice)
+        return CustomFeatures(choice)
     if choice not in MAPS:
         raise InputError(
             f"features={choice!r} is not known: choose {', '.join(map(repr, MAPS))}, "
@@ -168,7 +169,7 @@ def feature_map(choice: str | Function) -> FeatureMap:
 
 def map_from_file(entry: Any) -> FeatureMap:
     """Rebuild what `FeatureMap.to_file` wrote."""
-    return feature_map(entry) if isinstance(entry, str) else Stored(entry)
+    return feature_map(entry) if isinstance(entry, str) else StoredFeatures(entry)
 
 
 def _numbered(n_features: int) -> list[str]:

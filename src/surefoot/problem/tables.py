@@ -14,7 +14,14 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
-from surefoot.problem.coding import Reader, Value, exact_number, number_from_text, typed, written
+from surefoot.problem.coding import (
+    Value,
+    ValueReader,
+    exact_number,
+    number_from_text,
+    typed,
+    written,
+)
 from surefoot.problem.features import Function
 from surefoot.problem.problem import RobustProblem
 
@@ -184,7 +191,7 @@ class OffsetTable:
         readers: of all parameters by name; those of categories learn words that no arm has.
     """
 
-    def __init__(self, rows: Sequence[Row], readers: Mapping[str, Reader]) -> None:
+    def __init__(self, rows: Sequence[Row], readers: Mapping[str, ValueReader]) -> None:
         self.rows = rows
         self._for_all: list[int] = []
         self._for_arm: dict[str, list[int]] = {}
@@ -229,7 +236,7 @@ def first_repeated(names: Iterable[str]) -> str | None:
     return None
 
 
-def _change(row: Row, name: str, reader: Reader) -> Change:
+def _change(row: Row, name: str, reader: ValueReader) -> Change:
     if name not in row.offsets:
         return UNCHANGED
     value = row.offsets[name]
@@ -300,12 +307,12 @@ class ArmTable:
             raise InputError("arms: there are none: give at least two")
         own = _same_parameters(entries)
         _refuse_chosen(environment, own)
-        self.readers = {name: Reader(entries[0][name]) for name in own}
+        self.readers = {name: ValueReader(entries[0][name]) for name in own}
         columns = [
             self.readers[name].read([entry[name] for entry in entries], f"arms: {name} of entry", 1)
             for name in own
         ]
-        self.readers |= {name: Reader(value) for name, value in environment.items()}
+        self.readers |= {name: ValueReader(value) for name, value in environment.items()}
         around = [_surrounding(self.readers[name], name, environment[name]) for name in environment]
         surroundings = np.tile(np.array(around).reshape(1, -1), (len(entries), 1))
         self.numbers: Array = np.hstack([np.array(columns).T, surroundings])
@@ -362,7 +369,7 @@ def _same_parameters(entries: Sequence[Mapping[str, Any]]) -> list[str]:
     return names
 
 
-def _surrounding(reader: Reader, name: str, value: Value) -> float:
+def _surrounding(reader: ValueReader, name: str, value: Value) -> float:
     try:
         return reader.number(value)
     except InputError as error:
@@ -411,7 +418,7 @@ def problem_from_frame(frame: pd.DataFrame, features: str | Function) -> RobustP
             f"give at least one of each"
         )
     columns = {str(name): frame[name].tolist() for name in names}
-    readers = {name: Reader(values[0]) for name, values in columns.items()}
+    readers = {name: ValueReader(values[0]) for name, values in columns.items()}
     numbers = [
         readers[name].read(values, f"column {name!r}, row") for name, values in columns.items()
     ]

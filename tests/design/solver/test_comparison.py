@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from surefoot.design.solver.comparison import Comparison, equal_gaps, squared_lengths
+from surefoot.design.solver.comparison import Rivalry, equal_gaps, squared_lengths
 
 PAIRS = np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [0.0, 2.0], [5.0, 5.0]])
 OFFSETS = np.array([0, 2, 3, 5])
@@ -9,7 +9,7 @@ OFFSETS = np.array([0, 2, 3, 5])
 
 def comparison(theta):
     values = PAIRS @ theta
-    return Comparison(
+    return Rivalry(
         PAIRS,
         OFFSETS,
         np.array([0, 1]),
@@ -36,7 +36,7 @@ def test_ratios_take_the_smallest_pair_with_a_positive_gap():
 def test_gaps_of_rounding_size_are_none():
     nearly = comparison(np.array([0.0, 1e-20]))
     assert nearly.smallest_gap < 1e-20
-    shifted = Comparison(
+    shifted = Rivalry(
         PAIRS,
         OFFSETS,
         np.array([0]),

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from surefoot.design.solver.comparison import Comparison, equal_gaps
+from surefoot.design.solver.comparison import Rivalry, equal_gaps
 from surefoot.design.solver.families import EVERY_BLOCK, Directions, Hulls, Vertices, apex_in_hull
 from surefoot.design.solver.small_problem import Blocks
 from tests.design.references import best_arm, block_rows, hull_criterion, members, ragged_instance
@@ -14,7 +14,7 @@ def comparison():
     values = pairs @ theta
     apexes = np.arange(offsets[leader], offsets[leader + 1])
     rivals = np.delete(np.arange(6), leader)
-    return Comparison(pairs, offsets, apexes, rivals, values[apexes], values), theta
+    return Rivalry(pairs, offsets, apexes, rivals, values[apexes], values), theta
 
 
 def whitener():

@@ -15,11 +15,11 @@ from surefoot.experiments import EXPERIMENTS
 from surefoot.experiments.session import Job, Session
 from surefoot.paper import glucose
 from surefoot.paper.bolus import tables as bolus
-from surefoot.paper.bolus.methods import Question
+from surefoot.paper.bolus.methods import Assignment
 from surefoot.paper.bolus.patient import Plan, study_patient
 from surefoot.paper.bolus.problem import DISCLAIMER
 
-SMALL = {"arms": 3, "perturbations": 2, "question": Question(budget=300)}
+SMALL = {"arms": 3, "perturbations": 2, "question": Assignment(budget=300)}
 
 
 def here(

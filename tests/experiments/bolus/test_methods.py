@@ -12,7 +12,7 @@ from surefoot.paper.bolus.methods import (
     PRIME_TABULAR,
     ROBUST_RAGE,
     STABLEOPT,
-    Question,
+    Assignment,
     choose,
 )
 from surefoot.paper.bolus.problem import make_dosing
@@ -22,7 +22,7 @@ SCALES = np.full(10, 2.0)
 
 
 def test_every_method_chooses_and_stableopt_spends_what_rage_spent() -> None:
-    results = choose(METHODS, DOSING, SCALES, Question(budget=3000), np.random.SeedSequence(0))
+    results = choose(METHODS, DOSING, SCALES, Assignment(budget=3000), np.random.SeedSequence(0))
     assert set(results) == {method.label for method in METHODS}
     assert results[STABLEOPT.label].samples == results[ROBUST_RAGE.label].samples > 0
     assert not results[STABLEOPT.label].certified
@@ -46,7 +46,7 @@ def test_the_budget_binds_everyone_and_the_tolerance_prime_alone() -> None:
         METHODS,
         DOSING,
         SCALES,
-        Question(delta=0.1, tolerance=0.7, budget=40),
+        Assignment(delta=0.1, tolerance=0.7, budget=40),
         np.random.SeedSequence(0),
     )
     assert max(result.samples for result in results.values()) <= 40
@@ -57,7 +57,7 @@ def test_the_budget_binds_everyone_and_the_tolerance_prime_alone() -> None:
 
 def test_direct_comparisons_are_told_no_scale_and_may_share_noise() -> None:
     results = choose(
-        (PRIME_PAIRS, PRIME_SHARED), DOSING, None, Question(), np.random.SeedSequence(1)
+        (PRIME_PAIRS, PRIME_SHARED), DOSING, None, Assignment(), np.random.SeedSequence(1)
     )
     assert {result.settings.noise.known for result in results.values()} == {False}
     assert results[PRIME_PAIRS.label].settings.common_random_numbers is False
@@ -68,7 +68,7 @@ def test_direct_comparisons_are_told_no_scale_and_may_share_noise() -> None:
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_other_sources_mean_other_noise(number: int) -> None:
-    question = Question(budget=300)
+    question = Assignment(budget=300)
     first, other = (
         choose((ROBUST_RAGE,), DOSING, SCALES, question, np.random.SeedSequence(seed))
         for seed in (0, number)

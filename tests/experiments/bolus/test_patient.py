@@ -15,7 +15,7 @@ from surefoot.paper.bolus.methods import (
     METHODS,
     PRIME_SHARED,
     WORST_OF_ALL,
-    Question,
+    Assignment,
 )
 from surefoot.paper.bolus.patient import (
     CASES,
@@ -25,14 +25,16 @@ from surefoot.paper.bolus.patient import (
     FiveDays,
     PatientRecord,
     Plan,
-    Truth,
+    TrueValues,
     linear_choice,
     study_patient,
 )
 from surefoot.paper.bolus.problem import make_dosing, stream
 from surefoot.paper.glucose import STATISTICS, Calculator, lane_seeds, simulate
 
-PLAN = Plan(seed=2, runs=3, runs_a_choice=2, arms=3, perturbations=2, question=Question(budget=400))
+PLAN = Plan(
+    seed=2, runs=3, runs_a_choice=2, arms=3, perturbations=2, question=Assignment(budget=400)
+)
 NAME = "adult#001"
 
 
@@ -109,9 +111,11 @@ def test_the_linear_choice_is_that_of_the_best_fit() -> None:
     means = dosing.linear.parameters @ np.array([0.0, 0.1, -1.0, 0.0, 0.0])
     values = dosing.linear.worst_of(means)
     zeros = np.zeros(75)
-    truth = Truth(means, zeros, zeros.astype(int), values, zeros.astype(int), 0, np.array([0]))
+    truth = TrueValues(means, zeros, zeros.astype(int), values, zeros.astype(int), 0, np.array([0]))
     assert linear_choice(dosing, truth) == 0
-    flipped = Truth(-means, zeros, zeros.astype(int), values, zeros.astype(int), 0, np.array([0]))
+    flipped = TrueValues(
+        -means, zeros, zeros.astype(int), values, zeros.astype(int), 0, np.array([0])
+    )
     assert linear_choice(dosing, flipped) == 14
 
 

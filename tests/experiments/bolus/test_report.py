@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from surefoot.paper.bolus.advice import METHOD, Recommendation, fine_print
-from surefoot.paper.bolus.methods import Question
+from surefoot.paper.bolus.methods import Assignment
 from surefoot.paper.bolus.patient import (
     CASES,
     ArmFacts,
@@ -58,7 +58,7 @@ def test_the_sentence_claims_no_more_than_was_shown(
     certified: bool, reason: str, words: str
 ) -> None:
     sentence = recommendation(certified=certified, reason=reason).sentence(
-        Plan(question=Question(tolerance=0.5))
+        Plan(question=Assignment(tolerance=0.5))
     )
     assert sentence.startswith("TDI 45.00 U/day: CarbF 11.11 g/U and CorrF 40.00 mg/dL per U")
     assert words in sentence

@@ -3,14 +3,14 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.algorithms.peers import KnRsb
-from surefoot.paper.peers import Contender, Contest, tabular
+from surefoot.paper.peers import PeerContender, PeerContest, tabular
 
 
 def test_all_contenders_see_the_same_noise() -> None:
-    contest = Contest("toy", np.array([[1.0, 2.0], [-3.0, 0.0]]), 0.5)
+    contest = PeerContest("toy", np.array([[1.0, 2.0], [-3.0, 0.0]]), 0.5)
     problem = contest.problem()
     first, again = (
-        Contender("kn", KnRsb(zone=1.0)).run(contest, problem, np.random.SeedSequence(4))
+        PeerContender("kn", KnRsb(zone=1.0)).run(contest, problem, np.random.SeedSequence(4))
         for _ in range(2)
     )
     assert first == again
@@ -20,7 +20,7 @@ def test_all_contenders_see_the_same_noise() -> None:
 
 
 def test_the_best_arm_is_the_one_of_the_best_worst_mean() -> None:
-    assert Contest("toy", np.array([[9.0, -1.0], [0.0, 0.5]])).best == 1
+    assert PeerContest("toy", np.array([[9.0, -1.0], [0.0, 0.5]])).best == 1
 
 
 def test_nothing_is_known_about_the_pairs() -> None:

@@ -8,7 +8,7 @@ import pytest
 from surefoot.arrays import Array
 from surefoot.certify import Claims, Rows, Stakes
 from surefoot.study.file.proof.encoding import (
-    Reader,
+    ByteReader,
     Writer,
     commitment_bytes,
     commitment_from,
@@ -46,7 +46,7 @@ def claims(stakes: bool = False) -> Claims:
 def test_numbers_come_back_to_the_bit(values: Array) -> None:
     writer = Writer()
     writer.numbers(values)
-    back = Reader(writer.content).numbers()
+    back = ByteReader(writer.content).numbers()
     assert back.shape == values.shape
     assert back.tobytes() == values.tobytes()
 
@@ -55,7 +55,7 @@ def test_numbers_come_back_to_the_bit(values: Array) -> None:
 def test_whole_numbers_come_back(values: list[int]) -> None:
     writer = Writer()
     writer.integers(np.array(values, dtype=np.int64))
-    assert Reader(writer.content).integers().tolist() == values
+    assert ByteReader(writer.content).integers().tolist() == values
 
 
 @pytest.mark.parametrize("stakes", [False, True])

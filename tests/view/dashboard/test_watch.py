@@ -9,7 +9,7 @@ import pytest
 from surefoot import StudyReader
 from surefoot.study.pull import Report
 from surefoot.view.dashboard import watch as module
-from surefoot.view.dashboard.watch import Watch
+from surefoot.view.dashboard.watch import FileWatch
 from surefoot.view.dashboard.words import fields
 from tests.study.toys import open_ledger, same_result
 from tests.view.dashboard.studies import create, finished_study, linear, paused_study
@@ -22,7 +22,7 @@ def _always_look(monkeypatch):
 
 def test_it_follows_a_study_through_its_life(tmp_path):
     path = tmp_path / "study.db"
-    watch = Watch(path)
+    watch = FileWatch(path)
     assert watch.snapshot().state == "missing"
     with create(path) as study:
         assert watch.snapshot().state == "running"
@@ -33,13 +33,13 @@ def test_it_follows_a_study_through_its_life(tmp_path):
     assert watch.snapshot().state == "interrupted"
     with create(tmp_path / "other.db") as other:
         other.close()
-    assert Watch(tmp_path / "other.db").snapshot().state == "waiting"
+    assert FileWatch(tmp_path / "other.db").snapshot().state == "waiting"
     watch.close()
 
 
 def test_versions_change_with_what_there_is_to_draw(tmp_path):
     with create(tmp_path / "study.db") as study:
-        watch = Watch(tmp_path / "study.db")
+        watch = FileWatch(tmp_path / "study.db")
         versions = []
         while not study.done:
             versions.append(watch.snapshot().version)
@@ -51,7 +51,7 @@ def test_versions_change_with_what_there_is_to_draw(tmp_path):
 
 def test_a_file_that_vanishes_and_one_in_its_place(tmp_path):
     path, other = finished_study(tmp_path / "a.db"), paused_study(tmp_path / "b.db")
-    watch = Watch(path)
+    watch = FileWatch(path)
     assert watch.snapshot().state == "finished"
     path.unlink()
     assert watch.snapshot().state == "missing"
@@ -65,9 +65,9 @@ def test_a_file_that_vanishes_and_one_in_its_place(tmp_path):
 def test_hardness_is_worked_out_once_and_only_at_the_end(tmp_path, monkeypatch):
     calls = []
     monkeypatch.setattr(module, "estimated_hardness", lambda result: calls.append(result))
-    paused = Watch(paused_study(tmp_path / "paused.db"))
+    paused = FileWatch(paused_study(tmp_path / "paused.db"))
     assert paused.hardness() is None
-    done = Watch(finished_study(tmp_path / "done.db"))
+    done = FileWatch(finished_study(tmp_path / "done.db"))
     done.hardness()
     done.hardness()
     assert len(calls) == 1
@@ -84,7 +84,7 @@ def test_it_reads_and_holds_nothing(tmp_path, monkeypatch):
         monkeypatch.setattr(
             sqlite3, "connect", lambda *a, **k: opened.append(connect(*a, **k)) or opened[-1]
         )
-        watch = Watch(path)
+        watch = FileWatch(path)
         ledger.record([Report(0, 1.5, None, None, time.time())])
         assert watch.snapshot().status.told == 1
         watch.failures()
@@ -99,7 +99,7 @@ def test_a_writer_at_full_speed_ends_as_if_nobody_watched(tmp_path):
     alone = finished_study(tmp_path / "alone.db")
     path, end, snapshots = tmp_path / "watched.db", threading.Event(), []
     with create(path) as study:
-        watch = Watch(path)
+        watch = FileWatch(path)
 
         def stare():
             while not end.is_set():
@@ -132,10 +132,10 @@ EDITS = {
 @pytest.mark.parametrize("edit", EDITS)
 def test_a_certificate_that_does_not_follow_from_the_rewards_is_not_shown(tmp_path, edit):
     path = finished_study(tmp_path / "study.db")
-    assert fields(Watch(path).snapshot())["certified"]
+    assert fields(FileWatch(path).snapshot())["certified"]
     with contextlib.closing(sqlite3.connect(path)) as connection:
         assert connection.execute(EDITS[edit]).rowcount > 0
         connection.commit()
-    said = fields(Watch(path).snapshot())
+    said = fields(FileWatch(path).snapshot())
     assert not said["certified"]
     assert "has the best worst case" not in said["sentence"]

@@ -2,7 +2,7 @@ import time
 from dataclasses import replace
 
 from surefoot.study.file.storage import Running
-from surefoot.view.dashboard.watch import Watch
+from surefoot.view.dashboard.watch import FileWatch
 from surefoot.view.dashboard.words import details, fields
 from tests.study.toys import open_ledger
 from tests.view.dashboard.studies import create, finished_study, grid_study, linear
@@ -14,7 +14,7 @@ def test_a_running_study_says_how_far_it_is(tmp_path):
         pulls = study.ask()
         study.tell_many([(pull.id, linear(pull)) for pull in pulls])
         last, problem = study.result.history[-1], study.problem
-    said = fields(Watch(path).snapshot())
+    said = fields(FileWatch(path).snapshot())
     assert said["leader"] == problem.arm_names[last.leader]
     assert said["survivors"] == f"{last.survivors.sum()} of {problem.n_arms}"
     assert said["told"] == str(len(pulls))
@@ -31,7 +31,7 @@ def test_what_runs_is_named_with_its_worker_the_longest_first(tmp_path):
         ledger.set_running(
             [Running(number, began + number, worker) for number, worker in enumerate(workers)]
         )
-        said = fields(Watch(path).snapshot())
+        said = fields(FileWatch(path).snapshot())
     assert said["running"] == "4"
     first, second, third = said["longest"].split("; ")
     assert first == "Running longest: pull 0 since 04 May 13:02:01 on node 7"
@@ -41,7 +41,7 @@ def test_what_runs_is_named_with_its_worker_the_longest_first(tmp_path):
 
 
 def test_a_finished_study_is_done(tmp_path):
-    said = fields(Watch(finished_study(tmp_path / "study.db")).snapshot())
+    said = fields(FileWatch(finished_study(tmp_path / "study.db")).snapshot())
     assert (said["state"], said["done"], said["left"], said["certified"]) == (
         "finished",
         1.0,
@@ -51,7 +51,7 @@ def test_a_finished_study_is_done(tmp_path):
 
 
 def test_a_missing_study_has_words_but_no_numbers(tmp_path):
-    watch = Watch(tmp_path / "gone.db")
+    watch = FileWatch(tmp_path / "gone.db")
     said = fields(watch.snapshot())
     assert (said["seen"], said["told"], said["done"]) == (False, "–", None)
     assert "gone.db" in said["message"]
@@ -59,13 +59,13 @@ def test_a_missing_study_has_words_but_no_numbers(tmp_path):
 
 
 def test_a_near_tie_is_pointed_out_while_a_study_runs(tmp_path):
-    watch = Watch(grid_study(tmp_path / "inner.db", best=2.0))
+    watch = FileWatch(grid_study(tmp_path / "inner.db", best=2.0))
     shown = watch.snapshot()
     tied = replace(shown, status=replace(shown.status, near_tie="nearly level"))
     assert fields(tied)["mind"] == "nearly level"
 
 
 def test_a_winner_at_the_end_of_its_grid_is_pointed_out(tmp_path):
-    said = fields(Watch(grid_study(tmp_path / "end.db", best=3.0)).snapshot())
+    said = fields(FileWatch(grid_study(tmp_path / "end.db", best=3.0)).snapshot())
     assert "gain=3 is at the end of the values of gain that were tried" in said["mind"]
-    assert not fields(Watch(grid_study(tmp_path / "inner.db", best=2.0)).snapshot())["mind"]
+    assert not fields(FileWatch(grid_study(tmp_path / "inner.db", best=2.0)).snapshot())["mind"]

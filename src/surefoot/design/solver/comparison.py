@@ -26,7 +26,7 @@ NO_GAP = 1e-13
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Rivalry:
     """Each of some pairs (the apexes) against each of some arms (the rivals).
 
     A block's identity is `apex position * number of rivals + rival position`.
@@ -142,11 +142,11 @@ def lowest_ratios(
             lowest[i, r] = least
 
 
-def equal_gaps(pairs: Array, offsets: IntArray, arms: IntArray) -> Comparison:
+def equal_gaps(pairs: Array, offsets: IntArray, arms: IntArray) -> Rivalry:
     """Every pair of the given arms against every other, all gaps 1: the robust XY criterion."""
     apexes = members_of(arms, offsets)[0]
     ones, zeros = np.ones(apexes.size), np.zeros(len(pairs))
-    return Comparison(pairs, offsets, apexes, arms, ones, zeros)
+    return Rivalry(pairs, offsets, apexes, arms, ones, zeros)
 
 
 def chosen_arms(given: ArrayLike | None, n_arms: int, what: str) -> IntArray:

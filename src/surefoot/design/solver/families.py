@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.solver.comparison import Comparison, squared_lengths
+from surefoot.design.solver.comparison import Rivalry, squared_lengths
 from surefoot.design.solver.small_problem import Blocks
 from surefoot.problem.grouping import largest_of, places_of_smallest, smallest_of
 
@@ -70,7 +70,7 @@ class Directions:
 class Vertices:
     """Blocks by the paper's criterion, the smallest ratio over the rival's *pairs*. Not convex."""
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: Rivalry) -> None:
         self.comparison = comparison
 
     def price(self, whitener: Array, threshold: float, limit: int) -> Prices:
@@ -102,7 +102,7 @@ class Hulls:
     there, whatever θ is. Such blocks are left out.
     """
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: Rivalry) -> None:
         self.comparison = comparison
         self._left_out = np.empty(0, dtype=np.int64)
         self._strict = np.empty(0, dtype=np.int64)
@@ -174,7 +174,7 @@ def distances(blocks: Blocks, whitener: Array) -> Array:
     return blocks.solve(whitener, np.zeros(len(blocks.rows))).distance
 
 
-def _gather(comparison: Comparison, whitener: Array, threshold: float, limit: int) -> Prices:
+def _gather(comparison: Rivalry, whitener: Array, threshold: float, limit: int) -> Prices:
     """Blocks by their vertex criterion."""
     worst, count, blocks, criteria = 0.0, 0, [], []
     for first, ratios in comparison.vertex_ratios(whitener):

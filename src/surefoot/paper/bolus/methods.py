@@ -28,7 +28,7 @@ LEAST_SCALE = 0.05  # in units of the reward: where no pilot pull differed from 
 
 
 @dataclass(frozen=True, eq=False)
-class Pilot:
+class MethodPilot:
     """The findings of the pilot.
 
     Attributes:
@@ -48,13 +48,13 @@ class Pilot:
 
 def run_pilot(
     dosing: Dosing, source: np.random.SeedSequence, replicates: int = REPLICATES
-) -> Pilot:
+) -> MethodPilot:
     """Pull every pair a few times."""
     n_pairs = dosing.linear.n_pairs
     pairs = np.repeat(np.arange(n_pairs), replicates)
     rewards = day_rewards(dosing, pairs, source).sum(axis=0).reshape(n_pairs, replicates)
     deviations = rewards.std(axis=1, ddof=1)
-    return Pilot(deviations, scales_from(deviations, replicates), len(pairs))
+    return MethodPilot(deviations, scales_from(deviations, replicates), len(pairs))
 
 
 def scales_from(deviations: Array, replicates: int) -> Array:
@@ -108,7 +108,7 @@ LABELS = (CALCULATOR, *(method.label for method in METHODS))
 
 
 @dataclass(frozen=True)
-class Question:
+class Assignment:
     """The question that every method is asked.
 
     Attributes:
@@ -127,7 +127,7 @@ def choose(
     methods: Sequence[Method],
     dosing: Dosing,
     scales: Array | None,
-    question: Question,
+    question: Assignment,
     source: np.random.SeedSequence,
 ) -> dict[str, Result]:
     """One result per method, by label. StableOPT, which cannot stop by itself, gets as many pulls
@@ -146,7 +146,7 @@ def run_method(
     method: Method,
     dosing: Dosing,
     scales: Array | None,
-    question: Question,
+    question: Assignment,
     source: np.random.SeedSequence,
 ) -> Result:
     """Run one method with simulated days of its own.

@@ -16,9 +16,9 @@ from surefoot.paper.bolus.methods import (
     CALCULATOR,
     METHODS,
     WORST_OF_ALL,
+    Assignment,
     Method,
-    Pilot,
-    Question,
+    MethodPilot,
     choose,
     run_pilot,
 )
@@ -185,7 +185,7 @@ ERROR = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
+class TrueValues:
     """The values that exhaustive simulation finds.
 
     Attributes:
@@ -214,7 +214,7 @@ class Truth:
 
 def find_truth(
     dosing: Dosing, source: np.random.SeedSequence, replicates: tuple[int, ...] = REPLICATES
-) -> Truth:
+) -> TrueValues:
     """Simulate all pairs; then, more and more often, those pairs of the arms in contention that may
     be the worst.
     """
@@ -237,7 +237,7 @@ def find_truth(
         chosen = np.flatnonzero(np.isin(problem.arm_of_pair, tied) & may_be_worst)
     values = problem.worst_of(means)
     worst = problem.worst_pairs_of(means)
-    return Truth(means, deviations, counts, values, worst, int(np.argmax(values)), tied)
+    return TrueValues(means, deviations, counts, values, worst, int(np.argmax(values)), tied)
 
 
 def _extend(
@@ -335,7 +335,7 @@ class Plan:
     runs_a_choice: int = 2
     arms: int = 15
     perturbations: int = 5
-    question: Question = field(default_factory=Question)
+    question: Assignment = field(default_factory=Assignment)
     labels: tuple[str, ...] = tuple(method.label for method in METHODS)
     reward: str = RISK.name
 
@@ -366,9 +366,9 @@ class Findings:
 
     plan: Plan
     dosing: Dosing
-    pilot: Pilot | None
+    pilot: MethodPilot | None
     results: list[dict[str, Result]]
-    truth: Truth
+    truth: TrueValues
 
     def setting(self, arm: int, case: str) -> Setting:
         """An arm's factors, as set or under its worst error."""
@@ -417,7 +417,7 @@ def record_of(found: Findings, tell: Callable[[str], None]) -> PatientRecord:
     return record
 
 
-def _pilot_facts(pilot: Pilot | None, truth: Truth) -> PilotFacts | None:
+def _pilot_facts(pilot: MethodPilot | None, truth: TrueValues) -> PilotFacts | None:
     if pilot is None:
         return None
     scales = pilot.scales
@@ -425,7 +425,7 @@ def _pilot_facts(pilot: Pilot | None, truth: Truth) -> PilotFacts | None:
     return PilotFacts(pilot.samples, float(scales.min()), float(scales.max()), covering)
 
 
-def _patient_facts(dosing: Dosing, truth: Truth) -> PatientFacts:
+def _patient_facts(dosing: Dosing, truth: TrueValues) -> PatientFacts:
     linear = linear_choice(dosing, truth)
     return PatientFacts(
         patient=dosing.patient.name,
@@ -442,7 +442,7 @@ def _patient_facts(dosing: Dosing, truth: Truth) -> PatientFacts:
     )
 
 
-def linear_choice(dosing: Dosing, truth: Truth) -> int:
+def linear_choice(dosing: Dosing, truth: TrueValues) -> int:
     """The arm that the linear model prefers however many pulls it gets: its least-squares fit to
     the true means.
     """
@@ -450,7 +450,7 @@ def linear_choice(dosing: Dosing, truth: Truth) -> int:
     return dosing.linear.best_arm(theta)
 
 
-def _arm_facts(dosing: Dosing, truth: Truth) -> list[ArmFacts]:
+def _arm_facts(dosing: Dosing, truth: TrueValues) -> list[ArmFacts]:
     rows = []
     for arm, name in enumerate(dosing.linear.arm_names):
         carb, correction = dosing.arm_setting(arm)

@@ -28,7 +28,7 @@ from surefoot.paper.glucose.model import (
     LAST_STOMACH,
     TAKEN,
     ClosedLoop,
-    Seen,
+    SeenGlucose,
     bolus_rate,
     eat,
     emptying_rate,
@@ -424,7 +424,7 @@ def run_lanes(p: Physiology, initial: Array, tables: Responses, loop: ClosedLoop
             if active < n_boluses and tables.windows[active] == step:
                 for lane in range(used):
                     i = first + lane
-                    seen = Seen(block.before[lane], block.now[lane], block.mean[lane])
+                    seen = SeenGlucose(block.before[lane], block.now[lane], block.mean[lane])
                     rate = bolus_rate(loop, i, active, tables.grams[active], seen)
                     rates[i, active] = block.rates[active * WIDTH + lane] = rate
                 active += 1

@@ -194,7 +194,7 @@ class ClosedLoop(NamedTuple):
     rates: Array
 
 
-class Seen(NamedTuple):
+class SeenGlucose(NamedTuple):
     """BG during the window of a meal, mg/dL.
 
     Attributes:
@@ -209,7 +209,7 @@ class Seen(NamedTuple):
 
 
 @kernel
-def bolus_rate(loop: ClosedLoop, lane: int, bolus: int, grams: float, seen: Seen) -> float:
+def bolus_rate(loop: ClosedLoop, lane: int, bolus: int, grams: float, seen: SeenGlucose) -> float:
     """The pump's rate (U/min) for one lane's bolus.
 
     Args:
@@ -290,7 +290,7 @@ def run_states(p: Physiology, initial: Array, basal: float, meals: Meals, loop: 
         for step in range(bg.shape[1] - 1):
             insulin = basal
             if bolus < windows.size and windows[bolus] == step:
-                seen = Seen(before, now, mean)
+                seen = SeenGlucose(before, now, mean)
                 loop.rates[lane, bolus] = bolus_rate(loop, lane, bolus, grams[bolus], seen)
                 insulin += loop.rates[lane, bolus]
                 bolus += 1

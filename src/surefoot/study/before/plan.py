@@ -22,7 +22,7 @@ GAPS = (2.0, 1.0, 0.5, 0.2, 0.1)
 MOST_OWN = 400  # pairs up to which their own hardness is worked out: each is a dimension
 
 
-class Spread(NamedTuple):
+class Quantiles(NamedTuple):
     """The cost of simulated studies, as quantiles.
 
     Attributes:
@@ -39,7 +39,7 @@ class Spread(NamedTuple):
     unanswered: int
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> Spread:
+    def of(cls, values: Sequence[float]) -> Quantiles:
         """Infinite values are of studies without an answer."""
         answered = [value for value in values if math.isfinite(value)]
         if not answered:
@@ -65,12 +65,12 @@ class Cost(NamedTuple):
     gap: float
     hardness: float
     lower_bound: float
-    pulls: dict[str, Spread]
-    rounds: dict[str, Spread]
+    pulls: dict[str, Quantiles]
+    rounds: dict[str, Quantiles]
 
 
 @dataclass(frozen=True)
-class Effort:
+class Patience:
     """The limits of a simulation.
 
     Attributes:
@@ -86,20 +86,20 @@ class Effort:
 
 
 def expected_costs(
-    intended: IntendedStudy, gaps: Sequence[float] = GAPS, effort: Effort | None = None
+    intended: IntendedStudy, gaps: Sequence[float] = GAPS, effort: Patience | None = None
 ) -> list[Cost]:
     """Costs for each gap, over random parameters θ that are scaled to it.
 
     What the true θ is, only the study itself finds out; random ones show the order of magnitude.
     Gaps for which the time did not suffice have no runs.
     """
-    return _Simulation(intended, sorted(gaps, reverse=True), effort or Effort()).costs()
+    return _Simulation(intended, sorted(gaps, reverse=True), effort or Patience()).costs()
 
 
 class _Simulation:
     """Rounds of simulated studies: in each a new θ, for every gap and algorithm."""
 
-    def __init__(self, intended: IntendedStudy, gaps: Sequence[float], effort: Effort) -> None:
+    def __init__(self, intended: IntendedStudy, gaps: Sequence[float], effort: Patience) -> None:
         self.intended, self.gaps, self.effort = intended, gaps, effort
         self.contestants = intended.contestants()
         self.pulls: dict[tuple[float, str], list[float]] = {
@@ -158,8 +158,8 @@ class _Simulation:
             gap,
             float(exact) / gap**2,
             math.nan if eased else float(bound) / gap**2,
-            {name: Spread.of(self.pulls[gap, name]) for name in self.contestants},
-            {name: Spread.of(self.rounds[gap, name]) for name in self.contestants},
+            {name: Quantiles.of(self.pulls[gap, name]) for name in self.contestants},
+            {name: Quantiles.of(self.rounds[gap, name]) for name in self.contestants},
         )
 
 

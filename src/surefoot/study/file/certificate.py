@@ -22,7 +22,7 @@ from surefoot.study.file.description import UNREADABLE, Description
 from surefoot.study.file.proof.chain import Chain, ChainBroken
 from surefoot.study.file.proof.check import Check, Sealed
 from surefoot.study.file.proof.encoding import (
-    Reader,
+    ByteReader,
     Writer,
     layout_bytes,
     layout_from,
@@ -128,7 +128,7 @@ def _sealed(index: int, stored: dict[str, str]) -> Sealed:
     digests = {name: bytes.fromhex(stored[name]) for name in DIGESTS}
     phase = layout_from(index, layout)
     counts = phase.counts
-    of_sums = Reader(sums)
+    of_sums = ByteReader(sums)
     numbers = [of_sums.numbers() for _ in range(3)]
     of_sums.end()
     if any(each.shape[-1:] not in (counts.shape, (0,)) for each in numbers):

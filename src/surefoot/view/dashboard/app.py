@@ -31,8 +31,8 @@ from surefoot.view.charts.drawing import vega_script
 from surefoot.view.dashboard import words
 from surefoot.view.dashboard.connections import TooSlow
 from surefoot.view.dashboard.guard import SIGN_IN, Door, Guard, same, signed_in
-from surefoot.view.dashboard.shown import SLOW, Shown
-from surefoot.view.dashboard.watch import Watch
+from surefoot.view.dashboard.shown import SLOW, Readings
+from surefoot.view.dashboard.watch import FileWatch
 from surefoot.view.report.page import charts_script, environment, style_sheet
 
 REFRESH = 1.0  # seconds between looks at a study somebody watches
@@ -51,7 +51,7 @@ def make_app(
         token: asked for before anything is shown, if given.
         names: host names other than `localhost` and plain addresses under which it is reached.
     """
-    shown = [Shown(number, Path(path)) for number, path in enumerate(studies, 1)]
+    shown = [Readings(number, Path(path)) for number, path in enumerate(studies, 1)]
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -84,7 +84,7 @@ def warm_up(studies: Sequence[Path]) -> None:
     """Make what is made once, so that the first page comes as quickly as the others."""
     vega_script()
     for path in studies[:1]:
-        watch = Watch(path)
+        watch = FileWatch(path)
         words.details(watch, watch.snapshot())
         watch.close()
 
@@ -92,7 +92,7 @@ def warm_up(studies: Sequence[Path]) -> None:
 class Pages:
     """Everything about the studies that are shown."""
 
-    def __init__(self, shown: list[Shown], token: str | None) -> None:
+    def __init__(self, shown: list[Readings], token: str | None) -> None:
         self._shown, self._token = shown, token
 
     async def studies(self, request: Request) -> Response:
@@ -134,7 +134,7 @@ class Pages:
             return _render("sign_in.html", status_code=403, wrong=True)
         return signed_in(request.scope, self._token, "/")
 
-    def _asked(self, request: Request) -> Shown:
+    def _asked(self, request: Request) -> Readings:
         number: int = request.path_params["number"]
         if not 1 <= number <= len(self._shown):
             raise HTTPException(

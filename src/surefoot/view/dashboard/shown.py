@@ -12,7 +12,7 @@ from surefoot.system.progress import Forward
 from surefoot.view.charts.pulls import bounds_drawing
 from surefoot.view.dashboard import words
 from surefoot.view.dashboard.connections import Lane, TooSlow
-from surefoot.view.dashboard.watch import Snapshot, Watch
+from surefoot.view.dashboard.watch import FileWatch, Moment
 from surefoot.view.report.drawings import DESCRIPTIONS, safe_json
 
 CSV_BLOCK = 20_000
@@ -23,7 +23,7 @@ SLOW = (
 )
 
 
-class Shown:
+class Readings:
     """One study; every method gives up when reading takes too long.
 
     Attributes:
@@ -32,7 +32,7 @@ class Shown:
 
     def __init__(self, number: int, path: Path) -> None:
         self.number = number
-        self._watch = Watch(path)
+        self._watch = FileWatch(path)
         self._forward = Onward()
         self._reads, self._downloads = Lane(), Lane()
         self._sums = Lane(HARDNESS_LIMIT)
@@ -46,7 +46,7 @@ class Shown:
         try:
             return await self._reads.run(self._fields)
         except TooSlow:
-            return words.fields(Snapshot(self.path.stem, "broken", trouble=SLOW))
+            return words.fields(Moment(self.path.stem, "broken", trouble=SLOW))
 
     async def summary(self) -> dict[str, Any]:
         """Its entry in the list of studies."""
@@ -112,7 +112,7 @@ class Onward:
     def __init__(self) -> None:
         self._forward, self._told, self._finished = Forward(), 0, False
 
-    def held(self, snapshot: Snapshot, fields: dict[str, Any]) -> dict[str, Any]:
+    def held(self, snapshot: Moment, fields: dict[str, Any]) -> dict[str, Any]:
         told = snapshot.status.told if snapshot.status else 0
         finished = snapshot.state == "finished"
         if told < self._told or (self._finished and not finished):

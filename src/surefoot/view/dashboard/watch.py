@@ -29,7 +29,7 @@ State = Literal["running", "interrupted", "waiting", "paused", "finished", "miss
 
 
 @dataclass(frozen=True, eq=False)
-class Snapshot:
+class Moment:
     """A study at one moment, or why it cannot be seen.
 
     Attributes:
@@ -56,7 +56,7 @@ class Snapshot:
         return f"{status.phase}.{status.state}.{status.failed}.{status.lost}.{minute}"
 
 
-class Watch:
+class FileWatch:
     """One study file. Every method may be called from any thread."""
 
     def __init__(self, path: Path) -> None:
@@ -65,11 +65,11 @@ class Watch:
         self._reader: StudyReader | None = None
         self._file: tuple[int, int] | None = None
         self._name = path.stem
-        self._last: Snapshot | None = None
+        self._last: Moment | None = None
         self._taken = 0.0
         self._hardness: dict[str, Complexity | None] = {}
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> Moment:
         """Return how the study is now."""
         with self._lock:
             if self._last is None or time.monotonic() - self._taken > FRESH:
@@ -108,11 +108,11 @@ class Watch:
             self._forget()
             self._lock.release()
 
-    def _take(self) -> Snapshot:
+    def _take(self) -> Moment:
         try:
             reader = self._opened()
             if reader is None:
-                return Snapshot(
+                return Moment(
                     self._name,
                     "missing",
                     trouble=f"There is no file {self.path.name} any more, or not yet.",
@@ -121,15 +121,15 @@ class Watch:
             return self._read(reader, status)
         except (InputError, sqlite3.Error, OSError) as error:
             self._forget()
-            return Snapshot(self._name, "broken", trouble=str(error))
+            return Moment(self._name, "broken", trouble=str(error))
 
-    def _read(self, reader: StudyReader, status: Status) -> Snapshot:
+    def _read(self, reader: StudyReader, status: Status) -> Moment:
         before = self._last
         if before and before.status and before.result and _same_knowledge(before.status, status):
             known: tuple[Result | None, str | None] = before.result, None
         else:
             known = _recorded(reader)
-        return Snapshot(
+        return Moment(
             self._name,
             _state(status),
             status,

@@ -11,7 +11,7 @@ from surefoot.study.file.storage import Running
 from surefoot.system.progress import duration, share_done
 from surefoot.view.charts import arms_frame
 from surefoot.view.charts.pulls import pace_drawing
-from surefoot.view.dashboard.watch import Snapshot, Watch
+from surefoot.view.dashboard.watch import FileWatch, Moment
 from surefoot.view.report.drawings import configurations, drawings
 from surefoot.view.report.facts import arm_rows, certificate, number
 
@@ -27,7 +27,7 @@ HINTS = {
 }
 
 
-def fields(snapshot: Snapshot) -> dict[str, Any]:
+def fields(snapshot: Moment) -> dict[str, Any]:
     """The texts of a page that change while a study runs; `done` is a share, `version` tells when
     to redraw.
     """
@@ -50,7 +50,7 @@ def fields(snapshot: Snapshot) -> dict[str, Any]:
     return said if snapshot.status is None else said | _numbers(snapshot)
 
 
-def _numbers(snapshot: Snapshot) -> dict[str, Any]:
+def _numbers(snapshot: Moment) -> dict[str, Any]:
     status = snapshot.status
     assert status is not None
     left = None if status.state == "finished" else status.expected_left
@@ -78,7 +78,7 @@ def _numbers(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def _time_left(snapshot: Snapshot, left: float | None) -> str:
+def _time_left(snapshot: Moment, left: float | None) -> str:
     rate = snapshot.status.pulls_per_minute if snapshot.status else None
     if snapshot.state != "running" or not rate or left is None:
         return ""
@@ -108,7 +108,7 @@ def _share(told: int, left: float | None, state: str) -> float | None:
     return None if left is None else share_done(told, left)
 
 
-def details(watch: Watch, snapshot: Snapshot) -> dict[str, Any]:
+def details(watch: FileWatch, snapshot: Moment) -> dict[str, Any]:
     """Return the drawings and lists below the numbers."""
     failures, pace = watch.failures(), watch.pace()
     charts = drawings(snapshot.result) if snapshot.result else {}

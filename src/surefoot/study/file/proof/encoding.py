@@ -79,7 +79,7 @@ class Writer:
         return b"".join(self._parts)
 
 
-class Reader:
+class ByteReader:
     """Reads what a `Writer` wrote; raises ValueError where it cannot be that."""
 
     def __init__(self, content: bytes) -> None:
@@ -164,7 +164,7 @@ def layout_bytes(phase: Phase) -> bytes:
 
 def layout_from(index: int, content: bytes) -> Phase:
     """Return the phase that `layout_bytes` described; ValueError if it is none."""
-    reader = Reader(content)
+    reader = ByteReader(content)
     batches, shared, overlaps = reader.integers().tolist()
     counts = reader.integers()
     reader.end()
@@ -190,14 +190,14 @@ def commitment_bytes(claims: Sequence[Claims], variances: Array | None) -> bytes
 
 def commitment_from(content: bytes) -> tuple[tuple[Claims, ...], Array | None]:
     """Return the claims and variances that `commitment_bytes` wrote."""
-    reader = Reader(content)
+    reader = ByteReader(content)
     claims = tuple(_claims(reader, int(challenger)) for challenger in reader.integers())
     variances = reader.optional()
     reader.end()
     return claims, variances
 
 
-def _claims(reader: Reader, challenger: int) -> Claims:
+def _claims(reader: ByteReader, challenger: int) -> Claims:
     points, arms, clocks, starts, columns = (reader.integers() for _ in range(5))
     values, deviation, stacked = reader.numbers(), reader.numbers(), reader.optional()
     shape = len(points), len(arms)
@@ -228,7 +228,7 @@ def limits_bytes(limits: Sequence[Array | None]) -> bytes:
 
 def limits_from(content: bytes) -> list[Array | None]:
     """Return the limits that `limits_bytes` wrote."""
-    reader = Reader(content)
+    reader = ByteReader(content)
     count = reader.integers()
     if len(count) != 1 or not 0 <= count[0] <= len(content):
         raise ValueError("it has no number of limits")
