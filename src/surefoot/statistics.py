@@ -52,6 +52,8 @@ class Outcome:
         sums: (n_pairs,) their sums.
         scatter: (n_pairs,) sums of squared deviations from the pair's mean in this phase.
         batch_sums: (n_batches, n_pairs) the sums of each batch; no rows where it has none.
+        single: (n,) the pair of each pull and (n,) its reward, in the order of their numbers; None
+            where only sums are known.
     """
 
     phase: int
@@ -59,6 +61,7 @@ class Outcome:
     sums: Array
     scatter: Array
     batch_sums: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    single: tuple[IntArray, Array] | None = None
 
     @classmethod
     def from_rewards(
@@ -98,6 +101,7 @@ class Outcome:
             sums,
             scatter.astype(np.float64),
             _batch_sums(pair, reward, counts, n_batches),
+            (pair, reward),
         )
 
 

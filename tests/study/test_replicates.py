@@ -79,7 +79,7 @@ def phases(noise: Noise, *rewards: list[float]) -> bool:
     replicates = Replicates(2, noise)
     for phase in rewards:
         replicates.add(np.arange(len(phase)) % 2, np.array(phase))
-    return replicates.refused
+    return replicates.refusal() is not None
 
 
 BINARY, CONTINUOUS = SubGaussian(0.5), Gaussian(1.0)
@@ -108,7 +108,7 @@ def test_two_repetitions_are_no_ground_for_a_certificate() -> None:
     found = []
     for pair, reward in [(0, 0.5), (1, 0.7), (0, 0.5), (1, 0.7), (1, 0.8)]:
         replicates.add(np.array([pair]), np.array([reward]))
-        found.append((replicates.no_ground_for_certificate, replicates.refused))
+        found.append(tuple(replicates.refusal(sure) is not None for sure in (True, False)))
     assert found == [*[(False, False)] * 3, (True, False), (False, False)]
 
 
@@ -116,7 +116,7 @@ def test_counts_must_repeat_more_often() -> None:
     def refused(repeats: int) -> bool:
         replicates = Replicates(3, SubGaussian(5.0))
         replicates.add(np.tile([0, 1, 2], repeats + 1), np.tile([7.0, 9.0, 4.0], repeats + 1))
-        return replicates.refused
+        return replicates.refusal() is not None
 
     assert [refused(repeats) for repeats in (2, 6, 7)] == [False, False, True]
 
@@ -148,3 +148,46 @@ def test_a_reward_that_ignores_the_perturbation_is_certified_for_what_it_is(
     assert result.certified
     assert result.best_parameters == {"dose": 3.0}
     assert result.pair_means[4] == pytest.approx(result.pair_means[5], abs=1.5)
+
+
+def pool(number: int) -> Replicates:
+    """A simulator that draws from this many seeds only."""
+    rng, found = np.random.default_rng(0), Replicates(4, Gaussian())
+    values = rng.standard_normal((4, number))
+    for _ in range(4):
+        pairs = rng.integers(0, 4, 24)
+        found.add(pairs, values[pairs, rng.integers(0, number, 24)])
+    return found
+
+
+def test_a_pool_of_seeds_is_counted_and_refused() -> None:
+    assert pool(8).repeated > 40
+    assert pool(8).refusal() is sf.StopReason.FEW_STREAMS
+    assert pool(10**5).refusal(certified=True) is None
+
+
+@pytest.mark.parametrize("step", [1.0, 0.1, 1 / 3, np.pi, 1e-3])
+def test_values_of_steps_may_repeat(step: float) -> None:
+    rng, found = np.random.default_rng(0), Replicates(4, Gaussian())
+    for _ in range(5):
+        found.add(rng.integers(0, 4, 50), 7 * step + step * rng.poisson(4, 50))
+    assert found.refusal(certified=True) is None
+
+
+def test_a_limit_that_rewards_reach_may_repeat() -> None:
+    rng, found = np.random.default_rng(0), Replicates(4, Gaussian())
+    found.add(rng.integers(0, 4, 200), np.minimum(rng.standard_normal(200), 1 / 7))
+    assert found.refusal(certified=True) is None
+
+
+def test_a_study_with_a_pool_of_seeds_ends(path: Path) -> None:
+    def pooled(pull: Pull) -> float:
+        return float(pull.features @ THETA + np.random.default_rng(pull.seed % 4).normal())
+
+    with create(path, noise=Gaussian(), misfit=math.inf) as study:
+        result = study.run(pooled, "serial")
+        assert study.done
+    assert result.reason is sf.StopReason.FEW_STREAMS
+    assert not result.certified
+    with StudyReader(path) as reader:
+        assert reader.result.reason is sf.StopReason.FEW_STREAMS

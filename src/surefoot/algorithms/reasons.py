@@ -43,6 +43,16 @@ class StopReason(Enum):
         "The rewards are noisier than stated, so the answer is not certified. Start anew with "
         'Gaussian(), which needs no scale, or accept it with on_misfit="ignore".'
     )
+    PULLS_DEPEND = (
+        "Pulls of a pair depend on those before them, so the answer is not certified: a generator "
+        "that lives on from pull to pull, a warm state, a cache, a worn instrument. Begin each one "
+        "afresh, with pull.rng() or pull.seed, and start a new study."
+    )
+    FEW_STREAMS = (
+        "Rewards of full precision repeat to the last digit, so the simulator draws from a pool of "
+        "a few seeds or stored runs, and more pulls of it say nothing new. Use all of pull.seed or "
+        'pull.rng(), and start a new study; on_identical = "accept" is for rewards that may repeat.'
+    )
     NO_SURVIVOR = (
         "Every arm was eliminated, which is hardly possible if model and noise are as stated: "
         "check the noise scale, or start anew with Gaussian() and misfit=math.inf."
@@ -117,6 +127,8 @@ class StopReason(Enum):
             StopReason.MODEL_REJECTED,
             StopReason.NOISE_NOT_EQUAL,
             StopReason.NOISE_TOO_LARGE,
+            StopReason.PULLS_DEPEND,
+            StopReason.FEW_STREAMS,
             StopReason.NO_SURVIVOR,
             StopReason.IDENTICAL_REPLICATES,
             StopReason.SIMULATOR_CHANGED,

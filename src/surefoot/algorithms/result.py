@@ -188,6 +188,8 @@ class Result:
             said.append(f"equal noise {check.say(check.equal_variances)}")
         if noise.scales_are_deviations:
             said.append(f"stated noise {check.say(check.stated_noise)}")
+        if check.below(check.independence):
+            said.append(f"independent pulls {check.say(check.independence)}")
         return "; ".join(said)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +24,7 @@ from surefoot.algorithms.fitting import (
     least_squares,
     stated_variances,
 )
+from surefoot.algorithms.independence import Independence
 from surefoot.algorithms.misfit import Strayed, misfit_p_value, past_strays, stray_test
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.result import Result
@@ -52,6 +53,7 @@ class Tally:
         spread: (n_pairs,) squared deviations from the pair's mean over all phases.
         fits: one test of the linear model per phase, for noise levels known up to a factor.
         strays: one per phase that needs no noise levels, but batches.
+        independence: bets that pulls depend on those before.
         first_root: (dimension, dimension) R with RᵀAR = I, where A is the information of the first
             phase; None before it, or if it did not measure all directions.
     """
@@ -67,6 +69,7 @@ class Tally:
     spread: Array
     fits: tuple[FitTest, ...] = ()
     strays: tuple[FitTest, ...] = ()
+    independence: Independence = field(default_factory=Independence)
     first_root: Array | None = None
 
     @classmethod
@@ -89,6 +92,7 @@ class Tally:
     def after(self, outcome: Outcome) -> Tally:
         """The tally with one more phase."""
         first = not self.samples
+        shared = bool(self.settings.common_random_numbers)
         return replace(
             self,
             counts=self.counts + outcome.counts,
@@ -98,6 +102,7 @@ class Tally:
             spread=self.spread + outcome.scatter + self._between(outcome),
             fits=(*self.fits, *self._fit_of(outcome)),
             strays=(*self.strays, *self._stray_of(outcome)),
+            independence=self.independence.after(outcome, shared),
             first_root=self._root_of(outcome) if first else self.first_root,
         )
 
@@ -300,6 +305,7 @@ class Tally:
                 if self.settings.noise.scales_are_deviations
                 else None
             ),
+            independence=self.independence.p_value,
         )
 
     @property
@@ -344,6 +350,8 @@ class Tally:
 
     def _contradiction(self, check: ModelCheck) -> StopReason | None:
         """Return the assumption of the guarantee that the rewards' own tests reject."""
+        if check.below(check.independence):
+            return StopReason.PULLS_DEPEND
         if check.rejected and self.settings.modelled:
             return StopReason.MODEL_REJECTED
         levels_differ = check.below(check.equal_variances)

@@ -28,12 +28,14 @@ class ModelCheck:
             untestable.
         level: the model is rejected below this p-value.
         stated_noise: p-value of noise that is no larger than the given scales; None: untestable.
+        independence: p-value of pulls that do not depend on those before; None: untestable.
     """
 
     lack_of_fit: float | None
     equal_variances: float | None
     level: float
     stated_noise: float | None = None
+    independence: float | None = None
 
     @property
     def rejected(self) -> bool:

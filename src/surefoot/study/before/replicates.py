@@ -7,13 +7,19 @@ noise, so both are stopped, and the second can be declared.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
+from surefoot.algorithms import StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.noise import Noise
 
 REPEATS = 5  # repetitions without any difference, where each should differ
 REPEATS_AT_THE_END = 2  # the same for a certificate: rounded rewards may be equal once
+KEPT = 200  # rewards of a pair among which repetitions are looked for
+DIGITS = 12  # of a reward that was measured in full; values of fewer may repeat
+COARSE = 1000  # parts of a step that a lattice may have: its values may repeat
 REPEATS_OF_COUNTS = 20  # where rewards are whole numbers, and may well be equal by chance
 
 
@@ -29,9 +35,12 @@ class Replicates:
         self._repeats, self._differ = 0, False
         self._may_be_counts = not noise.continuous
         self._values: set[float] = set()  # no more than three of them
+        self._kept: dict[int, Array] = {}
+        self._repeated: dict[int, int] = {}  # rewards of each pair that were there before
 
     def add(self, pairs: IntArray, rewards: Array) -> None:
         """Take the rewards of a phase."""
+        self._keep(pairs, rewards)
         seen, places = np.unique(pairs, return_index=True)
         new = np.isnan(self._first[seen])
         self._first[seen[new]] = rewards[places[new]]
@@ -42,15 +51,31 @@ class Replicates:
         if self._may_be_counts and not self._differ:
             self._may_be_counts = bool((rewards == np.round(rewards)).all())
 
-    @property
-    def refused(self) -> bool:
-        """True if all pulls of a pair gave one reward, for every pair, too often for chance."""
-        return self._all_equal(REPEATS)
+    def refusal(self, certified: bool = False) -> StopReason | None:
+        """Return why these rewards are no sample of a noisy simulator; None if they may be one.
+
+        Args:
+            certified: whether a certificate would rest on them, which takes less to be refused.
+        """
+        if self._all_equal(REPEATS_AT_THE_END if certified else REPEATS):
+            return StopReason.IDENTICAL_REPLICATES
+        return StopReason.FEW_STREAMS if self.repeated >= REPEATS else None
 
     @property
-    def no_ground_for_certificate(self) -> bool:
-        """True if they did so too often to certify anything by them."""
-        return self._all_equal(REPEATS_AT_THE_END)
+    def repeated(self) -> int:
+        """Number of rewards of full precision that were there before, in their own pair."""
+        return sum(self._repeated.values())
+
+    def _keep(self, pairs: IntArray, rewards: Array) -> None:
+        """Keep the first rewards of each pair."""
+        order = np.argsort(pairs, kind="stable")
+        ends = np.flatnonzero(np.diff(pairs[order], append=-1)) + 1
+        for block in np.split(order, ends[:-1]) if len(order) else ():
+            pair = int(pairs[block[0]])
+            before = self._kept.get(pair, np.zeros(0))
+            if len(before) < KEPT:
+                self._kept[pair] = np.concatenate([before, rewards[block]])[:KEPT]
+                self._repeated[pair] = _repeats(self._kept[pair])
 
     def _all_equal(self, repeats: int) -> bool:
         if self._differ:
@@ -58,3 +83,18 @@ class Replicates:
         if self._may_be_counts:
             return len(self._values) > 2 and self._repeats >= REPEATS_OF_COUNTS
         return self._repeats >= repeats
+
+
+def _repeats(rewards: Array) -> int:
+    """Return how many of them repeat; 0 if such values may do so: steps, or short numbers."""
+    values, counts = np.unique(rewards, return_counts=True)
+    several = values[counts > 1]
+    if len(several) < 3 or any(float(f"{value:.{DIGITS - 1}g}") == value for value in several):
+        return 0
+    shares = (several[2:] - several[0]) / (several[1] - several[0])
+    steps = [abs(share - _nearest(share)) <= 1e-9 * max(abs(share), 1) for share in shares.tolist()]
+    return 0 if all(steps) else int((counts - 1).sum())
+
+
+def _nearest(share: float) -> float:
+    return float(Fraction(share).limit_denominator(COARSE))

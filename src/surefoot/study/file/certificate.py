@@ -129,15 +129,16 @@ def _sealed(index: int, stored: dict[str, str]) -> Sealed:
     phase = layout_from(index, layout)
     counts = phase.counts
     of_sums = ByteReader(sums)
-    numbers = [of_sums.numbers() for _ in range(3)]
+    sums_of_pairs, scatter, batch_sums = (of_sums.numbers() for _ in range(3))
     of_sums.end()
+    numbers = (sums_of_pairs, scatter, batch_sums)
     if any(each.shape[-1:] not in (counts.shape, (0,)) for each in numbers):
         raise ValueError("its sums are of other pairs")
     return Sealed(
         phase=phase,
         commitment=commitment,
         limits=limits,
-        outcome=Outcome(index, counts.astype(np.int64), *numbers),
+        outcome=Outcome(index, counts.astype(np.int64), sums_of_pairs, scatter, batch_sums),
         kept_rewards=digests["rewards"],
         **digests,
     )

@@ -147,8 +147,9 @@ class Follower:
         )
         result = self._description.measured(self._tally.result(verdict))
         refuses = self._description.on_identical == "refuse"
-        if result.certified and refuses and self._replicates.no_ground_for_certificate:
-            return replace(result, certified=False, reason=StopReason.IDENTICAL_REPLICATES)
+        refusal = self._replicates.refusal(certified=True) if refuses else None
+        if result.certified and refusal is not None:
+            return replace(result, certified=False, reason=refusal)
         return result
 
     def _proved(self, noted: StopReason, arm: int) -> StopReason:

@@ -66,14 +66,12 @@ class Run:
     @property
     def result(self) -> Result:
         result = self._description.measured(self.algorithm.result)
-        unfounded = result.samples > 0 and result.certified and self._lacks_ground
-        if self._repeats_itself or unfounded:
-            return replace(result, certified=False, reason=StopReason.IDENTICAL_REPLICATES)
-        return result
+        refusal = self._refusal(certified=result.samples > 0 and result.certified)
+        return result if refusal is None else replace(result, certified=False, reason=refusal)
 
     def next_phase(self) -> Phase | None:
         """Return the phase whose rewards are needed next, or None when the study is over."""
-        return None if self._repeats_itself else self.algorithm.next_phase()
+        return None if self._refusal() else self.algorithm.next_phase()
 
     def plan(self, index: int, first_pull: int) -> OpenPhase | None:
         """Return a phase, to be stored before any of its rewards; None if it cannot be known yet,
@@ -107,15 +105,11 @@ class Run:
         """Return the number from which the streams of a phase are derived."""
         return phase_seed(self._description.head, stored.index, stored.plan)
 
-    @property
-    def _repeats_itself(self) -> bool:
-        """True if the rewards cannot be those of a noisy simulator."""
-        return self._description.on_identical == "refuse" and self._replicates.refused
-
-    @property
-    def _lacks_ground(self) -> bool:
-        refuses = self._description.on_identical == "refuse"
-        return refuses and self._replicates.no_ground_for_certificate
+    def _refusal(self, certified: bool = False) -> StopReason | None:
+        """Return why the rewards cannot be those of a noisy simulator; None if they can."""
+        if self._description.on_identical != "refuse":
+            return None
+        return self._replicates.refusal(certified)
 
     def take(self, stored: StoredPhase) -> None:
         """Learn from the oldest open phase, now that it is complete."""

@@ -1,0 +1,123 @@
+"""Whether pulls of a pair depend on those before, held against bets on their ranks.
+
+The rank of each reward of a pair among its earlier ones says nothing about the next one's if pulls
+are independent: then sequential ranks are independent and uniform, whatever the law of rewards.
+A gambler who bets that what was high stays high grows rich if they are not; docs/certificate.md
+has the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from surefoot.arrays import Array
+from surefoot.statistics import Outcome
+
+MEMORY = 40.0  # pulls that "usual" means: slower drifts of a mean are not bet on
+BETS = ((1.0, 1.5), (1.0, 3.5), (5.0, 1.5), (5.0, 3.5))  # pulls that "now" means; stakes below 4
+FIRST = 2000  # pulls of a pair that are looked at: what depends shows by then
+CHUNK = 128  # pulls that are ranked at once
+
+
+class _Bet(NamedTuple):
+    """One gambler's view of a pair.
+
+    Attributes:
+        recent: an average of its last ranks.
+        wealth: its logarithm.
+        most: the largest so far.
+    """
+
+    recent: float = 0.5
+    wealth: float = 0.0
+    most: float = 0.0
+
+
+class _Pair(NamedTuple):
+    """One pair: its rewards, sorted; an average of its ranks; the bets."""
+
+    ranked: Array
+    usual: float
+    bets: tuple[_Bet, ...]
+
+
+UNKNOWN = _Pair(np.zeros(0), 0.5, (_Bet(),) * len(BETS))
+
+
+@dataclass(frozen=True, eq=False)
+class Independence:
+    """The bets so far. It never changes: `after` gives the next one."""
+
+    _pairs: dict[int, _Pair] = field(default_factory=dict)
+    _shared: bool = False
+
+    def after(self, outcome: Outcome, shared: bool = False) -> Independence:
+        """Return the bets after one more phase; an outcome without single rewards says nothing.
+
+        Args:
+            shared: whether pulls of different pairs may share streams.
+        """
+        if outcome.single is None:
+            return self
+        pairs, rewards = outcome.single
+        found = dict(self._pairs)
+        order = np.argsort(pairs, kind="stable")
+        ends = np.flatnonzero(np.diff(pairs[order], append=-1)) + 1
+        for block in np.split(order, ends[:-1]) if len(order) else ():
+            pair = int(pairs[block[0]])
+            found[pair] = _bet(found.get(pair, UNKNOWN), pair, rewards[block])
+        return replace(self, _pairs=found, _shared=self._shared or shared)
+
+    @property
+    def p_value(self) -> float | None:
+        """Valid at any moment, however pulls were chosen; None before there is anything to say."""
+        if not self._pairs:
+            return None
+        gains = np.array([[bet.most for bet in pair.bets] for pair in self._pairs.values()])
+        together = special.gammaincc(len(gains), gains.sum(axis=0))  # Fisher's
+        single = len(gains) * np.exp(-gains.max(axis=0))
+        each = single if self._shared else 2 * np.minimum(together, single)
+        return float(min(1.0, len(BETS) * each.min()))
+
+
+def _bet(pair: _Pair, number: int, rewards: Array) -> _Pair:
+    """Let a pair's gamblers bet on its next rewards, one after the other."""
+    ranked, usual, bets = pair
+    for begin in range(0, min(len(rewards), FIRST - len(ranked)), CHUNK):
+        now = rewards[begin : begin + CHUNK]
+        ranks = _ranks(ranked, now, number).tolist()
+        before = []
+        for rank in ranks:
+            before.append(usual)
+            usual += (rank - usual) / MEMORY
+        bets = tuple(_after(bet, rule, ranks, before) for bet, rule in zip(bets, BETS, strict=True))
+        ranked = np.insert(ranked, np.searchsorted(ranked, np.sort(now)), np.sort(now))
+    return _Pair(ranked, usual, bets)
+
+
+def _after(bet: _Bet, rule: tuple[float, float], ranks: list[float], usual: list[float]) -> _Bet:
+    (memory, stake), (recent, wealth, most) = rule, bet
+    scale = math.sqrt(2 * memory - 1)  # averages of more ranks vary by less
+    for rank, centre in zip(ranks, usual, strict=True):
+        guess = min(max(scale * (recent - centre), -0.5), 0.5)
+        wealth += math.log1p(stake * guess * (rank - 0.5))
+        most = max(most, wealth)
+        recent += (rank - recent) / memory
+    return _Bet(recent, wealth, most)
+
+
+def _ranks(ranked: Array, rewards: Array, number: int) -> Array:
+    """Return the sequential ranks between 0 and 1, chance deciding among equal ones."""
+    n, k = len(ranked), len(rewards)
+    earlier = np.tri(k, k=-1, dtype=bool)
+    below = np.searchsorted(ranked, rewards, "left")
+    level = np.searchsorted(ranked, rewards, "right") - below
+    below = below + (earlier & (rewards < rewards[:, None])).sum(axis=1)
+    level = level + (earlier & (rewards == rewards[:, None])).sum(axis=1)
+    chance = np.random.default_rng(np.random.SeedSequence((number, n))).random(k)
+    return np.asarray((below + chance * (level + 1)) / (n + 1 + np.arange(k)))
