@@ -24,33 +24,69 @@ def surefoot(*arguments: str, code: int = 0) -> None:
     assert (ended.value.code or 0) == code
 
 
-def test_all_writes_tables_figures_and_their_origin(
+def test_figure_1_writes_tables_figures_claims_and_their_origin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(synthetic, "IRRELEVANT", replace(synthetic.IRRELEVANT, sizes=(5, 6)))
     monkeypatch.setattr(synthetic, "SPHERE", replace(synthetic.SPHERE, sizes=(10,)))
-    surefoot(
-        "all", "--runs", "2", "--seed", "4", "--out", str(tmp_path), "--processes", "2", "--quiet"
-    )
-    for name, rows in (("irrelevant-dimensions", 36), ("unit-sphere", 18)):
+    options = ["--seed", "4", "--out", str(tmp_path), "--processes", "2", "--quiet"]
+    surefoot("all", "--only", "figure1", "--runs", "2", "--prime", "1", "--gamma", "1.5", *options)
+    for name, rows in (("irrelevant-dimensions", 38), ("unit-sphere", 19)):
         table = pd.read_parquet(tmp_path / f"{name}.parquet")
         pd.testing.assert_frame_equal(table, pd.read_csv(tmp_path / f"{name}.csv"))
         assert len(table) == len(pd.read_csv(tmp_path / f"{name}-seconds.csv")) == rows
         assert "seconds" not in table.columns
-        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-        assert "<svg" in (tmp_path / f"{name}.svg").read_text()
-        assert "Robust RAGE" in (tmp_path / f"{name}.html").read_text()
-        assert (tmp_path / f"{name}-summary.md").read_text().count("\n") == 2 + 10
+        for stem in (name, f"{name}-paper"):
+            assert (tmp_path / f"{stem}.png").read_bytes().startswith(b"\x89PNG")
+            assert "<svg" in (tmp_path / f"{stem}.svg").read_text()
+            assert "Robust RAGE" in (tmp_path / f"{stem}.html").read_text()
+        assert (tmp_path / f"{name}-summary.md").read_text().count("\n") == 2 + 12
+        assert r"\toprule" in (tmp_path / f"{name}-summary.tex").read_text()
+        shown = json.loads((tmp_path / f"{name}-printed.json").read_text())
+        assert all(len(row["digest"]) == 12 for row in shown["summary"]["rows"])
         origin = json.loads((tmp_path / f"{name}.json").read_text())
-        assert origin["command"] == "surefoot reproduce all --runs 2 --seed 4"
-        assert origin["seed"] == 4
-        said = {"text", "holds", "numbers", "verdict", "runs", "clear"}
+        assert origin["command"] == (
+            "surefoot reproduce all --only figure1 --runs 2 --gamma 1.5 --prime 1 --seed 4"
+        )
+        assert (origin["seed"], origin["gamma"], origin["oracle_gamma"]) == (4, 1.5, 1.1)
+        said = {"text", "where", "verdict", "numbers", "reading"}
         assert all(said == set(claim) for claim in origin["claims"])
-    assert len(list(tmp_path.iterdir())) == 2 * 8
+        assert len(shown["claims"]["rows"]) == len(origin["claims"]) > 10
     output = capsys.readouterr().out
     assert "PRIME, unknown scale" in output
-    assert "Robust Static needs more samples" in output
-    assert "too few runs to say" in output
+    assert "Robust Static requires more samples" in output
+
+
+def test_the_table_of_patients_is_the_papers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    surefoot("patients", "--out", str(tmp_path))
+    lines = (tmp_path / "patients-summary.md").read_text().splitlines()
+    assert len(lines) == 32
+    assert "| adult#001 | 9.92 | 35.70 | 61 | 50.42 |" in lines
+    assert "| child#010 | 24.21 | 87.16 | 12 | 20.65 |" in lines
+    assert "adolescent#009" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("all", "--sizes", "5"), "give the panel as well"),
+        (("unit-sphere", "--sizes", "5,x"), "give whole numbers"),
+        (("unit-sphere", "--gamma", "1"), "give a growth above 1"),
+        (("unit-sphere", "--delta", "2"), "between 0 and 1"),
+        (("unit-sphere", "--epsilon", "0"), "such as 0.1"),
+        (("figure1", "--only", "bolus"), "choose irrelevant-dimensions, unit-sphere"),
+    ],
+)
+def test_what_is_impossible_is_refused_with_the_remedy(
+    arguments: tuple[str, ...],
+    hint: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    surefoot(*arguments, "--out", str(tmp_path / "none"), code=2)
+    assert hint in " ".join(capsys.readouterr().err.split())
 
 
 def test_an_unknown_experiment_is_told_with_the_known_ones(

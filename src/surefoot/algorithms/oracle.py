@@ -13,6 +13,7 @@ from surefoot.algorithms.estimates import Estimates
 from surefoot.algorithms.static_allocation import StaticAllocation
 from surefoot.arrays import Array
 from surefoot.design.for_problems import noise_key, remembered
+from surefoot.design.frank_wolfe import Solver, require_solver, separation_by_frank_wolfe
 from surefoot.design.separation import paper_separation
 from surefoot.errors import InputError
 
@@ -27,13 +28,18 @@ class Oracle(StaticAllocation):
         theta: the true parameter, for the features: their reduced basis is another one on other
             processors, where a study may go on.
         growth: γ, by which the pulls grow from look to look; 1.1 as in the paper.
+        keep: judge by all pulls so far; False: by those of the phase alone.
+        solver: of λ*: "certified", or "frank-wolfe" as in the paper.
     """
 
     theta: ArrayLike | None = None
     growth: float = 1.1
+    keep: bool = True
+    solver: Solver = "certified"
     name: ClassVar[str] = "oracle"
 
     def begin(self) -> None:
+        require_solver(self.solver)
         if self.theta is None:
             raise InputError(
                 "the oracle must be told the true parameter: give Oracle(theta), or "
@@ -58,8 +64,12 @@ class Oracle(StaticAllocation):
         given = (self.problem.pairs, self.problem.offsets, theta, self.best)
         lambda_star = remembered(
             self.problem,
-            ("oracle", noise_key(self.tally.scales), theta.tobytes()),
-            lambda: paper_separation(*given, rows=self.tally.rows, tolerance=1e-3),
+            ("oracle", self.solver, noise_key(self.tally.scales), theta.tobytes()),
+            lambda: (
+                paper_separation(*given, rows=self.tally.rows, tolerance=1e-3)
+                if self.solver == "certified"
+                else separation_by_frank_wolfe(*given, rows=self.tally.rows)
+            ),
         )
         return lambda_star.weights
 

@@ -19,6 +19,7 @@ from surefoot.algorithms.estimates import Frame
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array
 from surefoot.design.for_problems import g_weights, noise_key, remembered
+from surefoot.design.frank_wolfe import Solver, require_solver, robust_xy_by_frank_wolfe
 from surefoot.design.robust_xy import robust_xy
 from surefoot.design.rounding import round_design, rounding_minimum
 from surefoot.statistics import Counts, Outcome
@@ -32,13 +33,16 @@ class RobustRage(Algorithm):
         epsilon: ε, what rounding may cost.
         mixture: how much of λ^G the valid policy mixes into each design, so that no direction stays
             unmeasured.
+        solver: of λ*_t: "certified", or "frank-wolfe" as in the paper.
     """
 
     epsilon: float = 0.1
     mixture: float = 0.1
+    solver: Solver = "certified"
     name: ClassVar[str] = "robust-rage"
 
     def begin(self) -> None:
+        require_solver(self.solver)
         self.frame = Frame.of(self.problem, self.tally.scales)
         self.t = 1  # line 1; X̂_t is self.survivors
         self.blocked = False  # E12: no design can tell anybody apart
@@ -84,10 +88,11 @@ class RobustRage(Algorithm):
         """λ*_t and ρ(X̂_t) of `eq:eq14`, mixed with λ^G if valid: then A ⪰ (1 − mixture)·A_{λ*}."""
         problem, rows, scales = self.problem, self.tally.rows, self.tally.scales
         candidates = np.flatnonzero(self.survivors)
+        solve = robust_xy if self.solver == "certified" else robust_xy_by_frank_wolfe
         xy = remembered(
             problem,
-            ("xy", noise_key(scales), candidates.tobytes()),
-            lambda: robust_xy(problem.pairs, problem.offsets, candidates, rows),
+            ("xy", self.solver, noise_key(scales), candidates.tobytes()),
+            lambda: solve(problem.pairs, problem.offsets, candidates, rows),
         )
         if self.settings.rules == "paper":
             return xy.weights, xy.value / self.unit**2

@@ -7,7 +7,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from surefoot.algorithms.base import Algorithm
+from surefoot.algorithms.base import MOST_PULLS, Algorithm
 from surefoot.algorithms.confidence import one_sided_events, paper_threshold, valid_spending
 from surefoot.algorithms.estimates import Estimates, Frame
 from surefoot.algorithms.reasons import StopReason
@@ -17,13 +17,17 @@ from surefoot.statistics import Counts, Outcome
 
 
 class StaticAllocation(Algorithm):
-    """Pull a fixed allocation: twice its support, then γ times as many in all at each look.
+    """Pull a fixed allocation: twice its support first, then by γ more at each look.
 
-    Because no pull depends on a reward, all data count at every look. The last look takes what the
-    budget leaves.
+    The paper selects "γ^t samples" in phase t and leaves open what a phase is judged by. With
+    `keep`, the pulls in all grow by γ and all of them count, as in the public code of Fiez et al.
+    (2019): no pull depends on a reward, so nothing forbids it. Without, phase t takes γ^t pulls of
+    its own and is judged by these alone, as in the public code of Lindner et al. (2022). The last
+    look takes what the budget leaves.
     """
 
     growth: float
+    keep: bool
 
     @abstractmethod
     def allocation(self) -> Array:
@@ -37,21 +41,20 @@ class StaticAllocation(Algorithm):
     def next_counts(self) -> Counts | StopReason:
         if self.survivors.sum() == 1:
             return StopReason.IDENTIFIED
-        total = (
-            math.ceil(self.growth * self.samples)
-            if self.look
-            else 2 * np.count_nonzero(self.weights)
-        )
+        if self.remaining < 1:
+            return StopReason.BUDGET
+        first = 2 * np.count_nonzero(self.weights)
+        if not self.keep:
+            size = min(first * self.growth**self.look, self.remaining, MOST_PULLS + 1)
+            return round_design(self.weights, math.ceil(size))
+        total = math.ceil(self.growth * self.samples) if self.look else first
         total = int(min(total, self.samples + self.remaining))
-        return (
-            grown(self.weights, self.tally.counts, total) - self.tally.counts
-            if total > self.samples
-            else StopReason.BUDGET
-        )
+        return grown(self.weights, self.tally.counts, total) - self.tally.counts
 
     def learn(self, outcome: Outcome) -> None:
         self.look += 1
-        self.stop_by(self.frame.estimate(self.tally.counts, self.tally.sums))
+        data = self.tally if self.keep else outcome
+        self.stop_by(self.frame.estimate(data.counts, data.sums))
 
     def stop_by(self, estimates: Estimates) -> None:
         """`eq:11`: some arm beats every other. Only the arm of best estimated robust value can."""

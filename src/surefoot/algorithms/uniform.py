@@ -17,9 +17,11 @@ class Uniform(StaticAllocation):
 
     Attributes:
         growth: by which the pulls grow from look to look.
+        keep: judge by all pulls so far, not by those of the last look alone.
     """
 
     growth: float = 1.3
+    keep: bool = True
     name: ClassVar[str] = "uniform"
 
     def allocation(self) -> Array:

@@ -130,7 +130,7 @@ def _one_patient(session: Session, plan: Plan, name: str) -> None:
 def _show(record: PatientRecord, plan: Plan) -> None:
     from rich.table import Table
 
-    from surefoot.experiments.session import console_for_output
+    from surefoot.experiments.publication import console_for_output
     from surefoot.paper.bolus.advice import HEADS, Recommendation, fine_print, table_rows
     from surefoot.paper.bolus.problem import DISCLAIMER
 

@@ -1,8 +1,9 @@
 """The paper's experiments, and the instances they and the tests run on.
 
-An experiment is a function of one argument, its `Session` (`surefoot.experiments.session`).
-The session knows the number of runs, the seed and the folder, spreads jobs over workers, and keeps
-what is finished. `surefoot reproduce NAME` looks the function up here.
+An experiment is a function of its `Session` (`surefoot.experiments.session`), which knows the
+number of runs, the seed and the folder, spreads jobs over workers, and keeps what is finished. The
+panels of Figure 1 also take a `Variation` of the paper's constants. `surefoot reproduce NAME` looks
+the function up here.
 """
 
 from __future__ import annotations
@@ -10,10 +11,16 @@ from __future__ import annotations
 EXPERIMENTS = {
     "irrelevant-dimensions": "surefoot.paper.figure1:irrelevant_dimensions",
     "unit-sphere": "surefoot.paper.figure1:unit_sphere",
-    "why-rage": "surefoot.paper.why_rage:why_rage",
     "bolus": "surefoot.paper.bolus.tables:bolus",
+    "patients": "surefoot.paper.bolus.tables:patients",
+    "why-rage": "surefoot.paper.why_rage:why_rage",
     "peers": "surefoot.paper.peers:peers",
 }
+RUNS = {"irrelevant-dimensions": 200, "unit-sphere": 200}  # others: 20
 
 # A name that stands for several experiments, run one after the other by the same workers.
-GROUPS = {"all": ("irrelevant-dimensions", "unit-sphere")}
+GROUPS = {
+    "figure1": ("irrelevant-dimensions", "unit-sphere"),
+    "tables": ("patients", "bolus"),
+    "all": ("irrelevant-dimensions", "unit-sphere", "patients", "bolus"),
+}

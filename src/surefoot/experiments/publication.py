@@ -1,52 +1,104 @@
-"""Files of an experiment: tables, figures, words, and a sidecar that says where they come from."""
+"""Files of an experiment: tables, figures, claims, and a sidecar that says where they come from."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from surefoot.experiments.session import Session, code_digest, versions
+from surefoot.experiments.sources import digest
 
 if TYPE_CHECKING:
     import pandas as pd
 
-ENOUGH = 20  # runs: below it, nothing is said flatly about somebody's paper
+BEYOND_DOUBT = 2.0  # standard errors
+Verdict = Literal["holds", "fails", "undecided"]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, whether it holds in our runs, and the numbers.
+    """A sentence of the paper, held against our runs.
 
     Attributes:
-        runs: how many runs of each kind the verdict rests on; None if it does not rest on runs
-            that could be more.
-        clear: whether the numbers are further from the edge than chance alone would bring them.
+        text: the sentence, in the paper's words where that is possible.
+        where: the part of the paper that says it.
+        verdict: by the rule of two standard errors.
+        numbers: what it rests on, each with its standard error.
+        reading: what was taken for granted where the sentence leaves something open.
     """
 
     text: str
-    holds: bool
+    where: str
+    verdict: Verdict
     numbers: str
-    runs: int | None = None
-    clear: bool = True
-
-    @property
-    def verdict(self) -> str:
-        """In words; of few runs they say so."""
-        so_far = "it holds" if self.holds else "it does not hold"
-        if self.runs is not None and self.runs < ENOUGH:
-            return f"too few runs to say ({so_far} in these {self.runs})"
-        if not self.clear:
-            return f"too close to say ({so_far} in the means)"
-        return "holds" if self.holds else "does not hold"
+    reading: str = ""
 
     @property
     def markup(self) -> str:
-        """Two lines for a terminal, as rich understands them."""
-        colour = {"holds": "green", "does not hold": "red"}.get(self.verdict, "yellow")
-        return f"  [{colour}]{self.verdict}[/]: {self.text}\n      {self.numbers}"
+        """Lines for a terminal, as rich understands them."""
+        colour = {"holds": "green", "fails": "red"}.get(self.verdict, "yellow")
+        reading = f"\n      ({self.reading})" if self.reading else ""
+        return f"  [{colour}]{self.verdict}[/]: {self.text}\n      {self.numbers}{reading}"
+
+
+def judged(margins: Iterable[tuple[float, float]]) -> Verdict:
+    """Return the verdict on a claim that needs every margin to be above zero.
+
+    It fails if one margin is below zero by more than two standard errors, holds if all are above by
+    as much, and is undecided otherwise.
+
+    Args:
+        margins: each with its standard error; NaN where one run says nothing about it.
+    """
+    given = list(margins)
+    if any(margin < -BEYOND_DOUBT * error for margin, error in given):
+        return "fails"
+    sure = all(margin > BEYOND_DOUBT * error for margin, error in given)
+    return "holds" if given and sure else "undecided"
+
+
+def plus_minus(value: float, error: float, digits: int = 2) -> str:
+    """A number with its standard error, if there is one."""
+    shown = f"{value:.{digits}f}"
+    return f"{shown} ± {error:.{digits}f}" if math.isfinite(error) else f"{shown} from one run"
+
+
+@dataclass(frozen=True)
+class PrintedTable:
+    """A table for documents; each row knows what decides it.
+
+    Attributes:
+        heads: above the columns.
+        rows: the cells of each row.
+        roots: for each row the definitions that decide it, as of `sources.digest`.
+    """
+
+    heads: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    roots: Sequence[tuple[str, ...]]
+
+    def markdown(self) -> str:
+        return markdown_table([self.heads, *self.rows]) + "\n"
+
+    def latex(self) -> str:
+        """The table with the rules of booktabs."""
+        lines = [" & ".join(map(_tex, row)) + r" \\" for row in (self.heads, *self.rows)]
+        body = [r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
+        columns = "l" + "r" * (len(self.heads) - 1)
+        return "\n".join([rf"\begin{{tabular}}{{{columns}}}", *body, r"\end{tabular}", ""])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, with today's digest of each row."""
+        rows = [
+            {"cells": list(cells), "roots": list(roots), "digest": digest(*roots)}
+            for cells, roots in zip(self.rows, self.roots, strict=True)
+        ]
+        return {"heads": list(self.heads), "rows": rows}
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,42 +107,107 @@ class Publication:
 
     Attributes:
         name: of the experiment.
-        tables: written as CSV and Parquet.
+        tables: every row, written as CSV and Parquet.
         charts: Altair charts, written as PNG, SVG and HTML.
-        texts: written as they are; their keys hold the ending.
+        printed: tables for documents, written as Markdown and LaTeX, and together as JSON with the
+            digests of their rows.
+        claims: the paper's, as one more printed table.
+        roots: what decides the claims.
         facts: what the sidecar says besides command, seed, runs, versions and code.
+        texts: written as they are; their keys hold the ending.
     """
 
     name: str
     tables: Mapping[str, pd.DataFrame]
     charts: Mapping[str, Any] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
+    printed: Mapping[str, PrintedTable] = field(default_factory=dict)
+    claims: Sequence[Claim] = ()
+    roots: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def publish(session: Session, publication: Publication) -> None:
     """Write all files of an experiment into the session's folder, or none."""
     from surefoot.view.charts import save
 
+    printed = dict(publication.printed)
+    if publication.claims:
+        printed["claims"] = claims_table(publication.claims, publication.roots)
     with session.folder.staged() as stage:
         stem = stage / publication.name
         for key, chart in publication.charts.items():
             save(chart, _beside(stem, key))
         for key, frame in publication.tables.items():
             _write_table(frame, _beside(stem, key))
+        for key, table in printed.items():
+            _write(_beside(stem, f"-{key}.md"), table.markdown())
+            _write(_beside(stem, f"-{key}.tex"), table.latex())
         for key, text in publication.texts.items():
-            _beside(stem, key).write_text(text, encoding="utf-8")
-        origin = json.dumps(_origin(session, publication.facts), indent=1, ensure_ascii=False)
-        _beside(stem, ".json").write_text(origin + "\n", encoding="utf-8")
+            _write(_beside(stem, key), text)
+        shown = {key: table.to_json() for key, table in printed.items()}
+        _write_json(_beside(stem, "-printed.json"), shown)
+        claims = {"claims": [asdict(claim) for claim in publication.claims]}
+        origin = _origin(session, dict(publication.facts) | claims)
+        _write_json(_beside(stem, ".json"), origin)
 
 
-def claim_facts(claims: list[Claim]) -> dict[str, Any]:
-    """The claims as the sidecar holds them."""
-    return {"claims": [asdict(claim) | {"verdict": claim.verdict} for claim in claims]}
+def claims_table(claims: Sequence[Claim], roots: tuple[str, ...]) -> PrintedTable:
+    """The claims as a table for documents."""
+    heads = ("", "claim of the paper", "where", "our figures", "read as")
+    rows = [
+        (_bold(claim.verdict), claim.text, claim.where, claim.numbers, claim.reading)
+        for claim in claims
+    ]
+    return PrintedTable(heads, rows, [roots] * len(rows))
+
+
+def short(number: float) -> str:
+    """A number of samples for people: 9,400, 303 k, 1.22 M."""
+    if number >= 999_500:
+        return f"{number / 1e6:.2f} M"
+    return f"{number / 1e3:.0f} k" if number >= 1e5 else f"{number:,.0f}"
+
+
+def console_for_output() -> Any:
+    """A console that is wide enough for a table where there is no terminal to ask."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=140)
+
+
+def markdown_table(lines: Sequence[Sequence[str]]) -> str:
+    """Rows of cells, the headings first, as Markdown without an end of line."""
+    rule = ["---"] * len(lines[0])
+    rows = (
+        [cell.replace("|", r"\|") for cell in cells] for cells in (*lines[:1], rule, *lines[1:])
+    )
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in rows)
+
+
+def _bold(verdict: Verdict) -> str:
+    return verdict if verdict == "holds" else f"**{verdict}**"
+
+
+TEX = {"\\": r"\textbackslash{}", "±": r"$\pm$", "−": "$-$", "∝": r"$\propto$", "×": r"$\times$"}
+TEX |= {"≤": r"$\leq$", "≥": r"$\geq$", "δ": r"$\delta$", "γ": r"$\gamma$", "√": r"$\surd$"}
+TEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"} | {"~": r"\textasciitilde{}", "*": ""}
+
+
+def _tex(cell: str) -> str:
+    return "".join(TEX.get(letter, letter) for letter in cell)
 
 
 def _beside(stem: Path, key: str) -> Path:
     return stem.with_name(stem.name + key)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _write_json(path: Path, values: Mapping[str, Any]) -> None:
+    _write(path, json.dumps(values, indent=1, ensure_ascii=False) + "\n")
 
 
 def _write_table(frame: pd.DataFrame, stem: Path) -> None:
@@ -99,7 +216,7 @@ def _write_table(frame: pd.DataFrame, stem: Path) -> None:
 
 
 def _origin(session: Session, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Say what to type to get the same again, and with which versions."""
+    """What to type to get the same again, and with which versions."""
     return {
         "command": session.command,
         "seed": session.seed,

@@ -11,7 +11,6 @@ import importlib.metadata
 import json
 import platform
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -140,26 +139,6 @@ class Folder:
                     file.replace(self.path / file.name)
         finally:
             shutil.rmtree(stage)
-
-
-def short(number: float) -> str:
-    """A number of samples for people: 9,400, 303 k, 1.22 M."""
-    if number >= 999_500:
-        return f"{number / 1e6:.2f} M"
-    return f"{number / 1e3:.0f} k" if number >= 1e5 else f"{number:,.0f}"
-
-
-def console_for_output() -> Any:
-    """A console that is wide enough for a table where there is no terminal to ask."""
-    from rich.console import Console
-
-    return Console() if sys.stdout.isatty() else Console(width=140)
-
-
-def markdown_table(lines: Sequence[Sequence[str]]) -> str:
-    """Rows of cells, the headings first, as Markdown without an end of line."""
-    rule = ["---"] * len(lines[0])
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (lines[0], rule, *lines[1:]))
 
 
 class Meter:

@@ -16,8 +16,14 @@ from surefoot.algorithms.peers import KnRsb, TwoStageRsb
 from surefoot.arrays import Array
 from surefoot.design.hardness import binary_divergence
 from surefoot.design.separation import exact_separation
-from surefoot.experiments.publication import Publication, publish
-from surefoot.experiments.session import Job, Session, console_for_output, markdown_table, short
+from surefoot.experiments.publication import (
+    PrintedTable,
+    Publication,
+    console_for_output,
+    publish,
+    short,
+)
+from surefoot.experiments.session import Job, Session
 from surefoot.noise import Gaussian, Noise
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import Family, Simulator, TableSimulator, identify
@@ -201,7 +207,7 @@ def peers(session: Session) -> None:
         NAME,
         tables={"": runs},
         charts={"": figure(table)},
-        texts={"-summary.md": markdown(table)},
+        printed={"summary": printed(table)},
         facts={"delta": DELTA, "zone": ZONE, "tolerance": TOLERANCE},
     )
     publish(session, publication)
@@ -274,10 +280,10 @@ def figure(table: pd.DataFrame) -> Any:
     return growth_chart(named, "arms", "configuration", title, subtitle)
 
 
-def markdown(table: pd.DataFrame) -> str:
-    """The summary as a table for documents: one row per cell, one column per contender."""
+def printed(table: pd.DataFrame) -> PrintedTable:
+    """The summary for documents: one row per cell, one column per contender."""
     labels = list(dict.fromkeys(table["label"]))
-    lines: list[tuple[str, ...]] = [("", *labels, "wrong", f"{PRIME} / best peer")]
+    lines: list[tuple[str, ...]] = []
     for (kind, size), rows in table.groupby(["configuration", "arms"], sort=False):
         cells = {row["label"]: row for row in rows.to_dict("records")}
         wrong = sum(row["wrong"] for row in cells.values())
@@ -289,7 +295,9 @@ def markdown(table: pd.DataFrame) -> str:
                 f"{_ratio(cells):.2f}",
             )
         )
-    return markdown_table(lines) + "\n"
+    heads = ("", *labels, "wrong", f"{PRIME} / best peer")
+    roots = ("surefoot.paper.peers", "surefoot.algorithms.prime:Prime")
+    return PrintedTable(heads, lines, [roots] * len(lines))
 
 
 def _cell(row: Mapping[Any, Any]) -> str:

@@ -24,10 +24,16 @@ from surefoot.design.for_problems import g_weights
 from surefoot.design.hardness import complexity
 from surefoot.design.rounding import round_design, rounding_minimum
 from surefoot.experiments.instances import Instance
-from surefoot.experiments.publication import Publication, publish
-from surefoot.experiments.session import Job, Session, console_for_output, markdown_table, short
+from surefoot.experiments.publication import (
+    PrintedTable,
+    Publication,
+    console_for_output,
+    publish,
+    short,
+)
+from surefoot.experiments.session import Job, Session
 from surefoot.noise import Gaussian
-from surefoot.paper.figure1 import DELTA, IRRELEVANT, SPHERE
+from surefoot.paper.figure1 import IRRELEVANT, PAPER, SPHERE
 from surefoot.simulate import LinearSimulator
 from surefoot.statistics import Counts, Outcome
 
@@ -156,8 +162,8 @@ def why_rage(session: Session) -> None:
     publication = Publication(
         "why-rage",
         tables={"": runs},
-        texts={"-summary.md": markdown_table(lines) + "\n"},
-        facts={"delta": DELTA},
+        printed={"summary": _printed(lines)},
+        facts={"delta": PAPER.delta},
     )
     publish(session, publication)
     _show(session, lines)
@@ -222,7 +228,7 @@ def _finished(algorithm: Algorithm, instance: Instance, seed: int) -> Any:
     """The run itself, not only its result: it remembers what it wanted."""
     problem, theta = instance
     simulator = LinearSimulator(problem, theta, seed=np.random.SeedSequence(seed, spawn_key=(1,)))
-    settings = Settings(delta=DELTA, noise=Gaussian(1.0), misfit=0.0, rules="paper")
+    settings = Settings(delta=PAPER.delta, noise=Gaussian(1.0), misfit=0.0, rules="paper")
     run = algorithm.start(problem, settings)
     while phase := run.next_phase():
         run.update(simulator.pull(phase))
@@ -235,7 +241,7 @@ def _what_designs_need(instance: Instance, rage: Recording) -> dict[str, Any]:
     """
     problem, theta = instance
     first = rage.start(problem, rage.settings)._design()[0]
-    squared = paper_threshold(problem.n_pairs, DELTA) ** 2
+    squared = paper_threshold(problem.n_pairs, PAPER.delta) ** 2
     return {
         "support": int(np.count_nonzero(first)),
         "needs_g": squared * _hardness(instance, g_weights(problem, rage.tally.scales)),
@@ -262,6 +268,11 @@ def summary(runs: pd.DataFrame) -> list[list[str]]:
         cells = [shown(float(chosen[column].mean())) for column, shown in COLUMNS.values()]
         lines.append([f"{experiment.symbol} = {size}", *cells])
     return lines
+
+
+def _printed(lines: list[list[str]]) -> PrintedTable:
+    head, *rows = (tuple(line) for line in lines)
+    return PrintedTable(head, rows, [("surefoot.paper.why_rage:diagnose",)] * len(rows))
 
 
 def _show(session: Session, lines: list[list[str]]) -> None:

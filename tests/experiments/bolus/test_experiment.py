@@ -38,8 +38,9 @@ def test_the_experiment_is_registered() -> None:
     assert EXPERIMENTS["bolus"] == "surefoot.paper.bolus.tables:bolus"
 
 
+@pytest.mark.parametrize("prime", [True, False])
 def test_two_patients_from_jobs_to_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    prime: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     people = tuple(glucose.find_patient(name) for name in ("child#004", "adult#001"))
     monkeypatch.setattr(glucose, "all_patients", lambda: people)
@@ -47,10 +48,12 @@ def test_two_patients_from_jobs_to_files(
     monkeypatch.setattr(
         bolus,
         "study_job",
-        lambda name, plan: study_patient(name, Plan(plan.seed, plan.runs, **SMALL)),
+        lambda name, plan: study_patient(
+            name, Plan(plan.seed, plan.runs, labels=plan.labels, **SMALL)
+        ),
     )
     session = Session(runs=2, seed=5, out=tmp_path, command="surefoot reproduce bolus")
-    bolus.bolus(session)
+    bolus.bolus(session, prime)
 
     shown = capsys.readouterr().out
     assert DISCLAIMER in " ".join(shown.split())
@@ -74,15 +77,15 @@ def test_two_patients_from_jobs_to_files(
         )
     patients = pd.read_csv(tmp_path / "bolus-patients.csv")
     assert patients["patient"].tolist() == ["adult#001", "child#004"]
-    text = (tmp_path / "bolus-summary.md").read_text(encoding="utf-8")
+    text = (tmp_path / "bolus-table2.md").read_text(encoding="utf-8")
     assert (
-        "| Calculator | paper | 7.25 ± 4.24 | 17.86 ± 21.35 | 12.62 ± 7.74 | 69.52 ± 20.58 |"
+        "| Calculator | paper | 7.25 ± 4.24 | – | 17.86 ± 21.35 | 12.62 ± 7.74 | 69.52 ± 20.58 |"
         in text
     )
-    assert text.count("hold: ") + text.count("holds: ") == 6
+    assert ("PRIME" in text) == prime
     origin = json.loads((tmp_path / "bolus.json").read_text())
     assert (origin["seed"], origin["runs"], origin["note"]) == (5, 2, DISCLAIMER)
-    assert len(origin["claims"]) == 6
+    assert len(origin["claims"]) == 15
 
 
 def test_jobs_are_all_thirty_patients(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_confidence_is_never_rounded_up() -> None:
     [("risk", "nearly normal"), ("time-in-range", "rewards between 0 and 100, and nothing else")],
 )
 def test_the_fine_print_says_what_is_assumed_and_what_is_true(reward: str, words: str) -> None:
-    days = FiveDays("adult#001", METHOD.label, CASES[0], 0, 0, 3.0, 1.0, 9.0, 90.0)
+    days = FiveDays("adult#001", METHOD.label, CASES[0], 0, 0, 3.0, 4.0, 1.0, 9.0, 90.0)
     record = PatientRecord(PATIENT, None, [ARM], [replace(CHOICE, found=False)], [days])
     assumed, truth = fine_print(record, Plan(reward=reward))
     assert words in assumed

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from surefoot.experiments.publication import Claim
-from surefoot.paper.bolus.methods import CALCULATOR, LABELS, METHODS
+from surefoot.paper.bolus.methods import CALCULATOR, LABELS, METHODS, ROBUST_RAGE, STABLEOPT
 from surefoot.paper.bolus.patient import CASES, FiveDays, PatientRecord
 from surefoot.paper.bolus.tables import (
     PAPER,
     Tables,
-    markdown,
+    groups_table,
     method_summary,
-    method_table,
+    methods_table,
     outcome_summary,
+    outcomes_table,
     paper_claims,
     patient_summary,
 )
@@ -31,6 +32,7 @@ def outcomes(within: dict[tuple[str, str], float]) -> pd.DataFrame:
             for run, shift in enumerate((-1.0, 1.0)):
                 value = within.get((case, label), 80.0) + shift
                 figures = {"risk": 3.0, "below": 100 - value, "above": 0.0, "within": value}
+                figures["risk_of_parts"] = 4.0
                 rows.append({"patient": "a", "method": label, "case": case, "run": run, **figures})
     return pd.DataFrame(rows)
 
@@ -83,32 +85,23 @@ def test_methods_are_counted_against_the_truth() -> None:
     assert table.loc["PRIME, tabular", "model_untestable"] == 1
 
 
-def test_the_methods_table_reads_alike_in_markdown_and_terminal() -> None:
-    methods, claim = method_summary(choices()), Claim("it is so", True, "1 against 2")
-    lines = markdown(
-        outcome_summary(outcomes({})), methods, "Truth: 30 pulls.", [claim]
-    ).splitlines()
-    assert (
-        "| PRIME, linear | valid | 20 | 4 | 20 | 100 % | 50 % | 0 % | 50 % | 50 % | 1.50 | 3.00 |"
-        in lines
-    )
-    assert "- holds: it is so (1 against 2)" in lines
-    assert "Truth: 30 pulls." in lines
-    shown = method_table(methods)
-    cells = [list(column.cells)[2] for column in shown.columns]
-    assert cells == [
-        "PRIME, linear",
-        "valid",
-        "20",
-        "4",
-        "100 %",
-        "50 %",
-        "0 %",
-        "50 %",
-        "50 %",
-        "1.50, 3.00",
-    ]
-    assert all(column.header for column in shown.columns)
+def test_printed_tables_have_the_figures_and_know_what_decides_them() -> None:
+    methods = methods_table(method_summary(choices()))
+    rows = {row[0]: row for row in methods.rows}
+    assert rows["PRIME, linear"] == (
+        "PRIME, linear", "valid", "20", "4", "20",
+        "100 %", "50 %", "0 %", "50 %", "50 %", "1.50", "3.00",
+    )  # fmt: skip
+    prime = {
+        row[0]: any("prime" in r for r in root)
+        for row, root in zip(methods.rows, methods.roots, strict=True)
+    }
+    assert {name for name, rests in prime.items() if rests} == {n for n in LABELS if "PRIME" in n}
+    shown = outcomes_table(outcome_summary(outcomes({})))
+    assert shown.rows[1] == (
+        "Calculator", "paper", "4.07 ± 3.49", "–", "3.48 ± 7.33", "11.23 ± 13.95", "85.29 ± 14.30",
+    )  # fmt: skip
+    assert shown.roots[1] == ()  # the paper's own
 
 
 def test_one_row_per_patient() -> None:
@@ -118,17 +111,70 @@ def test_one_row_per_patient() -> None:
     assert table["PRIME, tabular: arms"].tolist() == ["0", "3"]
 
 
-def test_claims_hold_where_the_figures_are_as_the_paper_has_them() -> None:
-    paper = {key: figures[3][0] for key, figures in PAPER.items()}
-    assert all(claim.holds for claim in paper_claims(outcome_summary(outcomes(paper))))
+GOOD = {CALCULATOR: (4, 0), STABLEOPT.label: (2, 1), ROBUST_RAGE.label: (0, 2)}
 
 
-def test_claims_fail_where_nothing_differs() -> None:
-    assert not any(claim.holds for claim in paper_claims(outcome_summary(outcomes({}))))
+def people(costs: dict[str, tuple[float, float]], drop: float, found: dict[str, float]) -> Tables:
+    """Twelve patients who differ; each method is worse than perfect by its cost in every metric.
+
+    Args:
+        costs: by method.
+        drop: points in range that the worst error costs the calculator.
+        found: the share of patients for whom a method finds the best arm.
+    """
+    rng, days, chosen = np.random.default_rng(0), [], []
+    for number in range(12):
+        patient = f"{('adult', 'adolescent', 'child')[number % 3]}#{number:03d}"
+        own = rng.normal(0, 0.2)
+        for label, (cost, _) in costs.items():
+            for case in CASES:
+                fall = drop if label == CALCULATOR and case == CASES[1] else 0.1
+                noise = rng.normal(0, 0.1)
+                worse = cost + own + noise
+                values = {"risk": worse, "risk_of_parts": worse, "below": worse, "above": worse}
+                days.append(
+                    {"patient": patient, "method": label, "case": case, "within": 90 - worse - fall}
+                    | values
+                )
+            if label in found:
+                best = number < 12 * found[label]
+                row = {"patient": patient, "method": label, "found": best}
+                chosen.append(row | {"regret": 0.0 if best else 1.0})
+    empty = pd.DataFrame({"patient": []}, dtype=str)
+    return Tables(pd.DataFrame(days), pd.DataFrame(chosen), empty, empty)
+
+
+def test_every_claim_about_the_tables_can_hold() -> None:
+    tables = people(GOOD, 9.0, {STABLEOPT.label: 0.4, ROBUST_RAGE.label: 1.0})
+    verdicts = {claim.text: claim.verdict for claim in paper_claims(tables)}
+    assert set(verdicts.values()) == {"holds"}
+    assert len(verdicts) == 15
+    assert "adult" in next(c.numbers for c in paper_claims(tables) if "age ranges" in c.text)
+    assert [row[0] for row in groups_table(tables).rows[::3]] == ["adult", "adolescent", "child"]
+
+
+def test_the_main_sentence_fails_where_stableopt_finds_it_more_often() -> None:
+    tables = people(GOOD, 0.5, {STABLEOPT.label: 1.0, ROBUST_RAGE.label: 0.4})
+    verdicts = {claim.text: claim.verdict for claim in paper_claims(tables)}
+    assert (
+        verdicts["Robust RAGE outperforms StableOPT by identifying the best robust arm"] == "fails"
+    )
+    assert next(v for text, v in verdicts.items() if "highly non-robust" in text) == "fails"
+    assert next(v for text, v in verdicts.items() if "effectiveness" in text) == "fails"
+    assert next(v for text, v in verdicts.items() if "StableOPT is unable" in text) == "undecided"
+
+
+def test_nothing_is_decided_where_nothing_differs() -> None:
+    alike = dict.fromkeys(GOOD, (1.0, 0.0))
+    tables = people(alike, 0.1, {STABLEOPT.label: 0.5, ROBUST_RAGE.label: 0.5})
+    verdicts = {claim.text: claim.verdict for claim in paper_claims(tables)}
+    between = next(v for text, v in verdicts.items() if "falls between" in text)
+    better = [v for text, v in verdicts.items() if "better than" in text]
+    assert {between, *better} == {"undecided"}
 
 
 def test_ties_of_all_records_are_spelt_out() -> None:
-    days = FiveDays("a", CALCULATOR, CASES[0], 0, 1, 3.0, 1.0, 9.0, 90.0)
+    days = FiveDays("a", CALCULATOR, CASES[0], 0, 1, 3.0, 4.0, 1.0, 9.0, 90.0)
     record = PatientRecord(
         replace(PATIENT, patient="a", tied=[3, 4]), PILOT, [ARM], [CHOICE], [days]
     )

@@ -2,7 +2,8 @@ import pytest
 
 from surefoot import complexity
 from surefoot.experiments import instances
-from surefoot.paper.figure1 import TOLERANCE, lower_bound
+from surefoot.paper.figure1 import DESIGN_TOLERANCE as TOLERANCE
+from surefoot.paper.figure1 import lower_bound
 
 
 @pytest.mark.parametrize(

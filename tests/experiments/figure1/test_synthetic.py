@@ -9,27 +9,32 @@ import pytest
 
 from surefoot.experiments.session import Session
 from surefoot.paper.figure1 import (
-    CONTENDERS,
+    BY_THE_PAPER,
+    ENTRANTS,
     IRRELEVANT,
+    PAPER,
     SPHERE,
-    Experiment,
+    VALID,
+    Panel,
+    Variation,
     bounds,
     figure,
-    markdown,
+    printed,
     run_once,
     run_table,
     summary,
 )
 
+ASKED = {key: value for key, value in asdict(PAPER).items() if key != "sizes"}
 SMALL = {
     "irrelevant-dimensions": replace(IRRELEVANT, sizes=(5,)),
     "unit-sphere": replace(SPHERE, sizes=(10, 20)),
 }
 
 
-def runs_of(experiment: Experiment, out: Path, processes: int, runs: int = 2) -> pd.DataFrame:
+def runs_of(experiment: Panel, out: Path, processes: int, runs: int = 2) -> pd.DataFrame:
     with Session(runs=runs, seed=3, out=out, processes=processes) as session:
-        return run_table(session, experiment)
+        return run_table(session, experiment, Variation(prime=0))
 
 
 def test_the_table_is_the_same_to_the_bit_on_any_number_of_workers(tmp_path: Path) -> None:
@@ -37,20 +42,20 @@ def test_the_table_is_the_same_to_the_bit_on_any_number_of_workers(tmp_path: Pat
     pd.testing.assert_frame_equal(
         one.drop(columns="seconds"), two.drop(columns="seconds"), check_exact=True
     )
-    assert len(one) == 2 * 2 * len(CONTENDERS)
+    assert len(one) == 2 * 2 * len(BY_THE_PAPER + VALID)
     # one instance for all contenders
     assert one.groupby(["size", "run"])["seed"].nunique().eq(1).all()
     assert one["seed"].nunique() == 4
 
 
 @pytest.mark.parametrize("experiment", SMALL.values(), ids=SMALL)
-def test_a_row_is_replayed_from_its_seed(experiment: Experiment) -> None:
+def test_a_row_is_replayed_from_its_seed(experiment: Panel) -> None:
     size = experiment.sizes[0]
     seed = experiment.seed(3, size, 1)
-    rows = run_once(experiment.name, size, 1, seed)
+    rows = run_once(experiment.name, size, 1, seed, ASKED)
     instance = (IRRELEVANT if experiment.name == IRRELEVANT.name else SPHERE).instance(size, seed)
-    for contender, row in zip(CONTENDERS, rows, strict=True):
-        again = asdict(contender.run(instance, row["seed"]))
+    for contender, row in zip(ENTRANTS, rows, strict=True):
+        again = contender.run(instance, row["seed"], PAPER)
         assert {**row, "seconds": 0} == {**row, **again, "seconds": 0}
         assert row["certified"]
 
@@ -70,7 +75,7 @@ def test_the_settings_are_the_papers() -> None:
     assert SPHERE.sizes == (10, 20, 50, 100, 200)
     problem, _ = SPHERE.instance(20, 1)
     assert (problem.n_arms, problem.dimension, problem.n_pairs) == (20, 10, 2 + 18 * 5)
-    assert [c.policy for c in CONTENDERS[:3]] == ["paper"] * 3
+    assert [c.policy for c in ENTRANTS[:3]] == ["paper"] * 3
 
 
 def test_the_summary_compares_with_the_papers_oracle() -> None:
@@ -92,14 +97,23 @@ def test_the_summary_compares_with_the_papers_oracle() -> None:
             ("PRIME", "valid", 12, False),
         ]
     ]
-    table = summary(pd.DataFrame(rows).assign(seconds=0.1))
+    runs = [row | {"run": k % 2} for k, row in enumerate(rows)]
+    table = summary(pd.DataFrame(runs).assign(seconds=0.1))
     assert table["ratio"].tolist() == [1.0, 0.25, 0.5]
     assert table["errors"].tolist() == [0, 1, 2]
     assert table["deviation"][0] == pytest.approx(np.sqrt(200))
+    assert table["error"][0] == pytest.approx(10)
     limit = bounds(pd.DataFrame(rows).assign(lower_bound=[2.0, 2.0, 2.0, 4.0, 4.0, 4.0]))
-    text = markdown(replace(SPHERE, sizes=(5,)), table, limit)
-    assert "| Oracle, valid | 5 (0.25) | 1 of 2 |" in text
-    assert "| lower bound | 3 | – |" in text
+    shown = printed(SPHERE, table, limit)
+    assert "| Oracle, valid | 5 ± 0 (0.25) | 1 of 2 |" in shown.markdown()
+    assert "| lower bound | 3 | – |" in shown.markdown()
+    assert r"Oracle, valid & 5 $\pm$ 0 (0.25) & 1 of 2 \\" in shown.latex()
+    assert [any("prime" in root for root in roots) for roots in shown.roots] == [
+        False,
+        False,
+        True,
+        False,
+    ]
     chart = figure(SPHERE, table, limit).to_dict()
     values = (
         chart["data"]["values"]
@@ -113,3 +127,12 @@ def test_the_summary_compares_with_the_papers_oracle() -> None:
         (3.0, 3.0, 3.0),
     ]
     assert values[-1]["series"] == "lower bound"
+
+
+def test_a_run_with_other_constants_is_another_run() -> None:
+    seed = SPHERE.seed(0, 10, 0)
+    usual = run_once(SPHERE.name, 10, 30, seed, ASKED)
+    other = run_once(SPHERE.name, 10, 30, seed, ASKED | {"gamma": 2.0, "epsilon": 1.0})
+    same = {"Oracle", "Oracle, phases anew"}
+    for row, again in zip(usual, other, strict=True):
+        assert (row["samples"] == again["samples"]) == (row["label"] in same)

@@ -16,8 +16,8 @@ from surefoot.paper.peers import (
     NUMBER,
     PRIME,
     figure,
-    markdown,
     peers,
+    printed,
     run_once,
     summary,
 )
@@ -46,7 +46,7 @@ def test_the_summary_holds_errors_and_the_bound() -> None:
     assert table["error"][0] == pytest.approx(100)
     assert table["wrong"].tolist() == [2, 0, 0]
     assert 0 < table["mean"][2] < 100
-    line = markdown(table).splitlines()[2]
+    line = printed(table).markdown().splitlines()[2]
     assert line.startswith("| SC, 3 × 5 | 400 ± 100 | 100 ± 0 |")
     assert line.endswith("| 2 of 4 | 0.25 |")
     assert "lower bound" in json.dumps(figure(table).to_dict())

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.experiments.session import Folder, markdown_table, short
+from surefoot.experiments.publication import markdown_table, short
+from surefoot.experiments.session import Folder
 from surefoot.system.interrupts import SENTENCE
 from tests.waiting import PATIENCE
 

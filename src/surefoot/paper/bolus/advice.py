@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from surefoot.experiments.session import console_for_output
+from surefoot.experiments.publication import console_for_output
 from surefoot.paper.bolus.methods import CALCULATOR, PRIME_SHARED
 from surefoot.paper.bolus.patient import (
     CASES,

@@ -132,6 +132,7 @@ class FiveDays:
     run: int
     arm: int
     risk: float
+    risk_of_parts: float
     below: float
     above: float
     within: float
@@ -259,6 +260,7 @@ PLANS = (diet("low", "high", "low", "high", "low"), diet("high", "low", "high", 
 Setting = tuple[float, float]  # CarbF, CorrF
 METRIC_TITLES = {
     "risk": "risk index",
+    "risk_of_parts": "risk index of parts",
     "below": f"% below {LOW:g}",
     "above": f"% above {HIGH:g}",
     "within": f"% in {LOW:g}–{HIGH:g}",
@@ -284,10 +286,12 @@ def evaluate(
     plans = np.array(PLANS, dtype=object)[number % 2]
     noise = lane_seeds(stream(seed, dosing.patient, "evaluation"), int(number.max()) + 1)[number]
     names: list[Statistic] = ["time_below", "time_above", "time_in_range", "lbgi", "hbgi"]
+    names += ["lbgi_of_lows", "hbgi_of_highs"]
     calculators = Calculator(carb, correction)
     found = simulate(dosing.patient, calculators, plans, noise, statistics=names)
     columns = [
         found.risk_index,
+        found.risk_index_of_parts,
         100 * found["time_below"],
         100 * found["time_above"],
         100 * found["time_in_range"],

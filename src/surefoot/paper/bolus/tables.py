@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
 
-from surefoot.experiments.publication import Claim, Publication, claim_facts, publish
-from surefoot.experiments.session import Job, Session, console_for_output, markdown_table
+from surefoot.experiments.publication import (
+    Claim,
+    PrintedTable,
+    Publication,
+    console_for_output,
+    judged,
+    plus_minus,
+    publish,
+)
+from surefoot.experiments.session import Job, Session
 from surefoot.paper.bolus.methods import (
     CALCULATOR,
     LABELS,
@@ -31,7 +39,7 @@ from surefoot.paper.bolus.patient import (
     study_patient,
 )
 from surefoot.paper.bolus.problem import DISCLAIMER
-from surefoot.paper.glucose import all_patients
+from surefoot.paper.glucose import all_patients, patient_table
 from surefoot.paper.glucose.metrics import HIGH, LOW
 
 # Mean and standard deviation of risk index, % below 70, % above 180 and % within, as the paper's
@@ -44,16 +52,24 @@ PAPER = {
     (CASES[1], STABLEOPT.label): ((3.77, 3.13), (2.64, 7.32), (10.82, 11.96), (86.52, 13.90)),
     (CASES[1], ROBUST_RAGE.label): ((3.60, 2.98), (2.57, 7.07), (10.62, 12.22), (86.81, 14.10)),
 }
+IN_PAPER = (
+    "risk",
+    "below",
+    "above",
+    "within",
+)  # a large `within` is good
+UNIT = {"risk": "", "below": " points", "above": " points", "within": " points"}
 
-# What people read above the metrics in a table that has little room.
+# Words above the metrics in a table that has little room.
 COLUMNS = {
     "risk": "risk index",
+    "risk_of_parts": "risk index of parts",
     "below": f"% < {LOW:g}",
     "above": f"% > {HIGH:g}",
     "within": f"% {LOW:g}–{HIGH:g}",
 }
 
-# Columns of the methods' table that are shares of the choices, and what people read.
+# Columns of the methods' table that are shares of the choices, and their headings.
 SHARES = {
     "certified": "certified",
     "model_rejected": "model rejected",
@@ -61,6 +77,35 @@ SHARES = {
     "found": "found the best",
     "certified_wrong": "certified, wrong",
 }
+NAME = "bolus"
+GROUPS = ("adult", "adolescent", "child")
+DROP = 5.0  # points of time in range: the paper's "significant" without a number
+NEGLIGIBLE = 2.0
+SATISFACTORY = 70.0  # % in range: the consensus target for adults
+
+Spread = tuple[float, float]  # a mean over patients, and its standard error
+HERE = "surefoot.paper.bolus"
+ROOTS = (
+    f"{HERE}.problem:make_dosing",
+    f"{HERE}.problem:BolusSimulator",
+    f"{HERE}.patient:find_truth",
+    f"{HERE}.patient:evaluate",
+    f"{HERE}.patient:Plan",
+)
+CHOSEN = (f"{HERE}.methods:choose", f"{HERE}.methods:run_pilot")
+HOMES = {
+    "robust-rage": "surefoot.algorithms.robust_rage:RobustRage",
+    "stableopt": "surefoot.algorithms.stableopt:StableOpt",
+    "prime": "surefoot.algorithms.prime:Prime",
+}
+BY_THE_PAPER = (HOMES["robust-rage"], HOMES["stableopt"], *CHOSEN, *ROOTS)
+
+
+def roots_of(label: str) -> tuple[str, ...]:
+    """What decides a method's rows."""
+    homes = [HOMES[method.algorithm] for method in METHODS if method.label == label]
+    homes += [HOMES["robust-rage"]] if label == STABLEOPT.label else []  # as many pulls
+    return (*homes, *CHOSEN, *ROOTS) if homes else ROOTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +136,12 @@ class Tables:
             arms=_frame(row for record in records for row in record.arms),
         )
 
+    def of_group(self, group: str) -> Tables:
+        """The patients of one age group."""
+        frames = (self.outcomes, self.choices, self.patients, self.arms)
+        own = (frame[frame["patient"].str.startswith(f"{group}#")] for frame in frames)
+        return Tables(*own)
+
 
 def _patient_row(record: PatientRecord) -> dict[str, Any]:
     pilot = {} if record.pilot is None else asdict(record.pilot)
@@ -115,18 +166,17 @@ def outcome_summary(outcomes: pd.DataFrame) -> pd.DataFrame:
             if chosen.empty:
                 continue
             row: dict[str, Any] = {"case": case, "method": label, "simulations": len(chosen)}
-            for position, metric in enumerate(METRICS):
+            paper = dict(zip(IN_PAPER, PAPER.get((case, label), ()), strict=False))
+            for metric in METRICS:
                 row[metric], row[f"{metric}_sd"] = chosen[metric].mean(), chosen[metric].std()
-                paper = PAPER.get((case, label))
-                row[f"paper_{metric}"], row[f"paper_{metric}_sd"] = (
-                    paper[position] if paper else (None, None)
-                )
+                beside = paper.get(metric, (None, None))
+                row[f"paper_{metric}"], row[f"paper_{metric}_sd"] = beside
             rows.append(row)
     return pd.DataFrame(rows)
 
 
 def method_summary(choices: pd.DataFrame) -> pd.DataFrame:
-    """Return the figures of each method against the truth.
+    """How each method fared against the truth.
 
     `found` counts an arm that is tied with the best as found; `certified_wrong` are choices that
     were certified and are not among the tied. `samples` are all pulls that a method took, those of
@@ -163,7 +213,7 @@ def share(value: float) -> str:
 
 
 def _if_trusted(method: Method, shares: pd.Series[bool]) -> float:
-    """Say what tests of the model found, where a model is trusted; nothing where none is."""
+    """What tests of the model said, where a model is trusted; nothing where none is."""
     return float(shares.mean()) if method.needs_scales else math.nan
 
 
@@ -176,39 +226,190 @@ def patient_summary(tables: Tables) -> pd.DataFrame:
         chosen = tables.choices[tables.choices["method"] == method.label].groupby(
             "patient", sort=False
         )
+        if not len(chosen):
+            continue
         for column in ("found", "regret", "samples", "pilot", "certified", "model_rejected"):
             table[f"{method.label}: {column}"] = table["patient"].map(chosen[column].mean())
         table[f"{method.label}: arms"] = table["patient"].map(chosen["arm"].agg(_distinct))
     return table
 
 
-def paper_claims(summary: pd.DataFrame) -> Iterator[Claim]:
-    """Return the paper's conclusions from its two tables, in our figures."""
-    below, within = (
-        {(row["case"], row["method"]): float(row[metric]) for row in summary.to_dict("records")}
-        for metric in ("below", "within")
-    )
+def paper_claims(tables: Tables) -> Iterator[Claim]:
+    """Every sentence of the paper about Tables 1 and 2, with patients as the sample."""
     rage, stable, calculator = ROBUST_RAGE.label, STABLEOPT.label, CALCULATOR
-    for case in CASES:
-        for figures, word, sign in (
-            (below, f"less time below {LOW:g}", -1),
-            (within, "more time in range", 1),
-        ):
-            ours, theirs = figures[case, rage], figures[case, calculator]
-            text = f"{case}: the Robust-RAGE-tuned calculator has {word} than the standard one"
-            yield Claim(text, sign * (ours - theirs) > 0, f"{ours:.2f} % against {theirs:.2f} %")
-    ends = [within[CASES[1], label] for label in (calculator, stable, rage)]
+    found, worst = CASES
+    yield _better(tables, found, rage, calculator, "Results and caption, Table 1")
+    yield _better(tables, found, rage, stable, "Results, Table 1")
+    less = _differences(tables, found, calculator, rage)
     yield Claim(
-        "worst case: StableOPT with as many samples stands between the calculator and Robust RAGE",
-        ends[0] < ends[1] < ends[2],
-        f"{ends[0]:.2f}, {ends[1]:.2f} and {ends[2]:.2f} % in range",
+        "there is a significant decrease in the percentage of time in hypoglycemia",
+        "Results, Table 1",
+        judged([less["below"]]),
+        f"less by {_points(less['below'])}",
+        "Robust RAGE against the calculator",
     )
-    drops = [within[CASES[0], label] - within[CASES[1], label] for label in (calculator, rage)]
     yield Claim(
-        "the worst error costs the calculator much (taken as: 5 points in range or "
-        "more), Robust RAGE's setting little",
-        drops[0] >= 5 > drops[1],
-        f"{drops[0]:.2f} against {drops[1]:.2f} points of time in range",
+        "… accompanied by an improvement in the time within a safe BG range",
+        "Results, Table 1",
+        judged([_minus(less["within"])]),
+        f"more by {_points(_minus(less['within']))}",
+        "Robust RAGE against the calculator",
+    )
+    drops = {label: _fall(tables, label) for label in (calculator, rage)}
+    yield Claim(
+        "the calculator experiences a significant unsafe drop: it is highly non-robust",
+        "Results, Table 2",
+        judged([(drops[calculator][0] - DROP, drops[calculator][1])]),
+        f"its worst error costs {_points(drops[calculator])} of time in range",
+        f"{DROP:g} points or more",
+    )
+    yield Claim(
+        "our RBAI-tuned calculator exhibits only a negligible decrease",
+        "Results, Table 2",
+        judged([(NEGLIGIBLE - drops[rage][0], drops[rage][1])]),
+        f"its worst error costs {_points(drops[rage])} of time in range",
+        f"less than {NEGLIGIBLE:g} points",
+    )
+    kept = _spread(_by_patient(tables, worst, rage)["within"])
+    yield Claim(
+        "… while maintaining a satisfactory percentage of time in euglycemia",
+        "Results, Table 2",
+        judged([(kept[0] - SATISFACTORY, kept[1])]),
+        f"{plus_minus(*kept)} % in range in the worst case",
+        f"above {SATISFACTORY:g} %, the consensus target",
+    )
+    yield _better(tables, worst, rage, calculator, "caption, Table 2")
+    yield _better(tables, worst, rage, stable, "caption, Table 2")
+    ends = {
+        "calculator": _gains(tables, worst, stable, calculator),
+        "Robust RAGE": _gains(tables, worst, rage, stable),
+    }
+    yield Claim(
+        "the worst-case performance of StableOPT falls between that of the calculator and Robust "
+        "RAGE",
+        "Results, Table 2",
+        judged([ends[name]["within"] for name in ends]),
+        f"time in range: StableOPT over the calculator {_points(ends['calculator']['within'])}, "
+        f"Robust RAGE over StableOPT {_points(ends['Robust RAGE']['within'])}",
+        "by time in range",
+    )
+    yield from _best_arm_claims(tables)
+    yield _age_ranges(tables)
+    gains = _gains(tables, worst, rage, calculator)
+    yield Claim(
+        "we validated the utility of our approach in determining the suitable bolus insulin amount "
+        "while considering inaccuracies",
+        "Conclusions",
+        judged([gains["within"], gains["risk"]]),
+        f"worst case, Robust RAGE over the calculator: {_each(gains)}",
+        "less risk and more time in range under the worst error",
+    )
+
+
+def _best_arm_claims(tables: Tables) -> Iterator[Claim]:
+    """The paper's main sentence about StableOPT, and whether the best arm is found at all."""
+    choices = tables.choices.groupby(["method", "patient"], sort=False)
+    shares, regrets = choices["found"].mean(), choices["regret"].mean()
+    rage, stable = ROBUST_RAGE.label, STABLEOPT.label
+    share = {label: _spread(100 * shares[label]) for label in (rage, stable)}
+    ahead = _spread(100 * (shares[rage] - shares[stable]))
+    saved = _spread(regrets[stable] - regrets[rage])
+    both = ", ".join(f"{label} {plus_minus(*share[label], 1)} %" for label in (rage, stable))
+    numbers = f"{both}: {_points(ahead)}; regret saved {plus_minus(*saved)}"
+    yield Claim(
+        "StableOPT is unable to identify the most robust arm with the same sample size",
+        "Results, Table 2",
+        judged([(100 - share[stable][0], share[stable][1])]),
+        f"best arm found: {plus_minus(*share[stable], 1)} % of its choices",
+        "not in all choices; ten choices a patient",
+    )
+    yield Claim(
+        "Robust RAGE outperforms StableOPT by identifying the best robust arm",
+        "Results, Table 2",
+        judged([ahead, saved]),
+        f"best arm found: {numbers}",
+        "it finds the best arm more often, and its regret is smaller",
+    )
+    at_least = 100 * (1 - 0.05)
+    yield Claim(
+        "these algorithms demonstrate effectiveness in identifying the robust best arm",
+        "Conclusions",
+        judged([(share[rage][0] - at_least, share[rage][1])]),
+        f"dosing, best arm found: {both}",
+        f"in {at_least:g} % of the choices, as δ = 0.05 promises; the reward is not linear",
+    )
+
+
+def _age_ranges(tables: Tables) -> Claim:
+    groups = {}
+    for group in GROUPS:
+        part = tables.of_group(group)
+        if not part.outcomes.empty:
+            groups[group] = _gains(part, CASES[1], ROBUST_RAGE.label, CALCULATOR)["within"]
+    numbers = ", ".join(f"{group} {_points(gain)}" for group, gain in groups.items())
+    return Claim(
+        "effective in identifying robust dosage values across various age ranges of patients",
+        "abstract",
+        judged(groups.values()),
+        f"worst case, time in range over the calculator: {numbers}",
+        "more time in range under the worst error, in each age group",
+    )
+
+
+def _better(tables: Tables, case: str, one: str, other: str, where: str) -> Claim:
+    gains = _gains(tables, case, one, other)
+    theirs = "the calculator" if other == CALCULATOR else other
+    return Claim(
+        f"{case}: the RBAI-tuned calculator is better than {theirs} in all metrics",
+        where,
+        judged(gains.values()),
+        f"{one} over {theirs}: {_each(gains)}",
+        "by all four; positive is better",
+    )
+
+
+def _by_patient(tables: Tables, case: str, label: str) -> pd.DataFrame:
+    rows = tables.outcomes
+    chosen = rows[(rows["case"] == case) & (rows["method"] == label)]
+    return chosen.groupby("patient", sort=False)[list(METRICS)].mean()
+
+
+def _differences(tables: Tables, case: str, one: str, other: str) -> dict[str, Spread]:
+    """One method minus another, over patients."""
+    difference = _by_patient(tables, case, one) - _by_patient(tables, case, other)
+    return {metric: _spread(difference[metric]) for metric in IN_PAPER}
+
+
+def _gains(tables: Tables, case: str, one: str, other: str) -> dict[str, Spread]:
+    """By how much one method is better than another, over patients."""
+    found = _differences(tables, case, one, other)
+    return {m: spread if m == "within" else _minus(spread) for m, spread in found.items()}
+
+
+def _fall(tables: Tables, label: str) -> Spread:
+    """Points of time in range that the worst error costs."""
+    ends = [_by_patient(tables, case, label)["within"] for case in CASES]
+    return _spread(ends[0] - ends[1])
+
+
+def _spread(values: pd.Series[float]) -> Spread:
+    """The mean over patients with its standard error; NaN for the error of a single one."""
+    numbers = values.to_numpy()
+    error = numbers.std(ddof=1) / math.sqrt(len(numbers)) if len(numbers) > 1 else math.nan
+    return float(numbers.mean()), float(error)
+
+
+def _minus(spread: Spread) -> Spread:
+    return -spread[0], spread[1]
+
+
+def _points(spread: Spread) -> str:
+    return f"{plus_minus(*spread)} points"
+
+
+def _each(gains: dict[str, Spread]) -> str:
+    return ", ".join(
+        f"{COLUMNS[metric]} {plus_minus(*gain)}{UNIT[metric]}" for metric, gain in gains.items()
     )
 
 
@@ -216,69 +417,94 @@ def _distinct(arms: pd.Series[int]) -> str:
     return " ".join(map(str, sorted(set(arms))))
 
 
-def markdown(
-    outcomes: pd.DataFrame, methods: pd.DataFrame, truth: str, claims: Iterable[Claim]
-) -> str:
-    """Table 1, Table 2, the methods against the truth, and the paper's conclusions."""
-    parts = []
-    for number, (case, rows) in enumerate(outcomes.groupby("case", sort=False), 1):
-        parts.append(
-            f"**Table {number}, {case}** (mean ± standard deviation over patients and runs)"
-        )
-        parts.append(_outcomes(rows))
-    parts += [
-        "**Against the truth**",
-        _methods(methods),
-        truth,
-        "**The paper's conclusions, in our figures**",
-    ]
-    parts.append("\n".join(f"- {c.verdict}: {c.text} ({c.numbers})" for c in claims))
-    return "\n\n".join(parts) + "\n"
-
-
-def _outcomes(rows: pd.DataFrame) -> str:
-    lines: list[tuple[str, ...]] = [("method", "", *COLUMNS.values())]
-    for row in rows.to_dict("records"):
+def outcomes_table(outcomes: pd.DataFrame) -> PrintedTable:
+    """Means and standard deviations over patients and runs, the paper's below ours."""
+    rows, roots = [], []
+    for row in outcomes.to_dict("records"):
         for source, prefix in (("ours", ""), ("paper", "paper_")):
             if row[f"{prefix}risk"] == row[f"{prefix}risk"]:
-                cells = (
-                    f"{row[f'{prefix}{m}']:.2f} ± {row[f'{prefix}{m}_sd']:.2f}" for m in METRICS
-                )
-                lines.append((str(row["method"]), source, *cells))
-    return markdown_table(lines)
+                cells = (_cell(row, prefix, metric) for metric in COLUMNS)
+                rows.append((str(row["method"]), source, *cells))
+                roots.append(roots_of(str(row["method"])) if source == "ours" else ())
+    return PrintedTable(("method", "", *COLUMNS.values()), rows, roots)
 
 
-def _methods(methods: pd.DataFrame) -> str:
-    lines: list[tuple[str, ...]] = [
-        (
-            "method",
-            "rules",
-            "mean pulls, all",
-            "of these, pilot",
-            "median, all",
-            *SHARES.values(),
-            "mean regret",
-            "most",
-        )
-    ]
+def _cell(row: Mapping[Any, Any], prefix: str, metric: str) -> str:
+    mean, deviation = row[f"{prefix}{metric}"], row[f"{prefix}{metric}_sd"]
+    return "–" if mean is None or mean != mean else f"{mean:.2f} ± {deviation:.2f}"
+
+
+def groups_table(tables: Tables) -> PrintedTable:
+    """Outcomes by age group, under the worst error, with the share of choices that were best."""
+    heads = ("patients", "method", *COLUMNS.values(), "found the best", "mean regret")
+    rows, roots = [], []
+    for group in GROUPS:
+        part = tables.of_group(group)
+        for label in LABELS:
+            means = _by_patient(part, CASES[1], label)
+            if means.empty:
+                continue
+            chosen = part.choices[part.choices["method"] == label]
+            best = share(chosen["found"].mean()) if len(chosen) else "–"
+            regret = f"{chosen['regret'].mean():.2f}" if len(chosen) else "–"
+            cells = (plus_minus(*_spread(means[metric])) for metric in COLUMNS)
+            rows.append((group, label, *cells, best, regret))
+            roots.append(roots_of(label))
+    return PrintedTable(heads, rows, roots)
+
+
+def methods_table(methods: pd.DataFrame) -> PrintedTable:
+    """How the methods fared against the truth."""
+    heads = ("method", "rules", "mean pulls, all", "of these, pilot", "median, all")
+    rows, roots = [], []
     for row in methods.to_dict("records"):
         pulls = (f"{row[name]:,.0f}" for name in ("samples", "pilot", "samples_median"))
         shares = (share(row[column]) for column in SHARES)
         regrets = (f"{row['regret']:.2f}", f"{row['regret_most']:.2f}")
-        lines.append((str(row["method"]), str(row["rules"]), *pulls, *shares, *regrets))
-    return markdown_table(lines)
+        rows.append((str(row["method"]), str(row["rules"]), *pulls, *shares, *regrets))
+        roots.append(roots_of(str(row["method"])))
+    return PrintedTable((*heads, *SHARES.values(), "mean regret", "most"), rows, roots)
 
 
-NAME = "bolus"
-GROUPS = ("adult", "adolescent", "child")
+def patients(session: Session) -> None:
+    """The paper's table of patients: what the shipped parameters give, to the printed digits."""
+    table = patient_table()
+    heads = ("patient", "CarbF", "CorrF", "age", "TDI")
+    rows = [
+        (
+            str(row["Patient"]),
+            f"{row['CarbF']:.2f}",
+            f"{row['CorrF']:.2f}",
+            str(row["Age"]),
+            f"{row['TDI']:.2f}",
+        )
+        for row in table.to_dict("records")
+    ]
+    roots = [("surefoot.paper.glucose.day:patient_table",)] * len(rows)
+    shown = PrintedTable(heads, rows, roots)
+    publish(session, Publication("patients", {"": table}, printed={"summary": shown}))
+    console = console_for_output()
+    console.print(_screen(shown, "Patients' parameters"))
+    console.print(f"written to {session.out}/patients*. {DISCLAIMER}", highlight=False)
 
 
-def bolus(session: Session) -> None:
+def _screen(printed: PrintedTable, title: str) -> Any:
+    from rich.table import Table
+
+    table = Table(*printed.heads, title=title, title_justify="left")
+    for row in printed.rows:
+        table.add_row(*row)
+    return table
+
+
+def bolus(session: Session, prime: bool = True) -> None:
     """Tune the bolus calculator of every patient by every method, and hold the choices against the
-    truth.
+    truth; `prime=False` runs the paper's methods alone.
     """
-    records = patient_records(session, Plan(seed=session.seed, runs=session.runs))
-    write_and_show(session, records)
+    methods = METHODS if prime else (STABLEOPT, ROBUST_RAGE)
+    labels = tuple(method.label for method in methods)
+    plan = Plan(seed=session.seed, runs=session.runs, labels=labels)
+    write_and_show(session, patient_records(session, plan))
 
 
 def patient_records(session: Session, plan: Plan) -> list[PatientRecord]:
@@ -308,7 +534,11 @@ def write_and_show(session: Session, records: list[PatientRecord]) -> None:
 
     tables = Tables.of(records)
     outcomes, methods = outcome_summary(tables.outcomes), method_summary(tables.choices)
-    claims = list(paper_claims(outcomes))
+    claims = list(paper_claims(tables))
+    truth = PrintedTable(("truth",), [(_truth_sentence(tables),)], [(*CHOSEN, *ROOTS)])
+    cases = {f"table{k}": outcomes[outcomes["case"] == case] for k, case in enumerate(CASES, 1)}
+    printed = {name: outcomes_table(rows) for name, rows in cases.items()}
+    printed |= {"groups": groups_table(tables), "methods": methods_table(methods), "truth": truth}
     publication = Publication(
         NAME,
         tables={
@@ -320,68 +550,27 @@ def write_and_show(session: Session, records: list[PatientRecord]) -> None:
             "-arms": tables.arms,
         },
         charts={"": outcomes_chart(outcomes), "-regret": regret_chart(tables.choices)},
-        texts={"-summary.md": markdown(outcomes, methods, _truth_sentence(tables), claims)},
-        facts={**claim_facts(claims), "note": DISCLAIMER},
+        printed=printed,
+        claims=claims,
+        roots=(*BY_THE_PAPER, "surefoot.paper.bolus.tables:paper_claims"),
+        facts={"note": DISCLAIMER},
     )
     publish(session, publication)
-    _show(session, tables, outcomes, methods, claims)
-
-
-def _show(
-    session: Session,
-    tables: Tables,
-    outcomes: pd.DataFrame,
-    methods: pd.DataFrame,
-    claims: list[Claim],
-) -> None:
-
+    size = f"{len(tables.patients)} patients × {session.runs} five-day simulations"
+    titles = {
+        "table1": f"Table 1, {CASES[0]}: {size}, the paper's beneath",
+        "table2": f"Table 2, {CASES[1]}: {size}, the paper's beneath",
+        "groups": "Age groups, worst case (mean ± standard error over patients)",
+        "methods": "Against the truth (regret in worst-case reward)",
+    }
     console = console_for_output()
-    for number, (case, group) in enumerate(outcomes.groupby("case", sort=False), 1):
-        title = (
-            f"Table {number}, {case}: {len(tables.patients)} patients × {session.runs} "
-            f"five-day simulations"
-        )
-        console.print(_outcome_table(f"{title} (the paper's beneath)", group))
-    console.print(method_table(methods))
+    for name, title in titles.items():
+        console.print(_screen(printed[name], title))
     console.print(_truth_sentence(tables), highlight=False)
-    console.print("The paper's conclusions, in our figures:")
+    console.print("The paper's sentences, in our figures (two standard errors over patients):")
     for claim in claims:
         console.print(claim.markup, highlight=False)
     console.print(f"written to {session.out}/{NAME}*. {DISCLAIMER}", highlight=False)
-
-
-def _outcome_table(title: str, rows: pd.DataFrame) -> Any:
-    from rich.table import Table
-
-    table = Table("method", *COLUMNS.values(), title=title, title_justify="left")
-    for row in rows.to_dict("records"):
-        table.add_row(
-            str(row["method"]), *(f"{row[m]:.2f} ± {row[f'{m}_sd']:.2f}" for m in COLUMNS)
-        )
-        if row["paper_risk"] == row["paper_risk"]:
-            figures = (
-                f"[dim]{row[f'paper_{m}']:.2f} ± {row[f'paper_{m}_sd']:.2f}[/]" for m in COLUMNS
-            )
-            table.add_row("[dim]  paper[/]", *figures)
-    return table
-
-
-def method_table(methods: pd.DataFrame) -> Any:
-    """Return the figures of the methods against the truth, for a terminal."""
-    from rich.table import Table
-
-    names = ("method", "rules", "pulls, all", "pilot", *SHARES.values(), "regret")
-    table = Table(
-        *names,
-        title="Against the truth (regret in worst-case reward: mean, most)",
-        title_justify="left",
-    )
-    for row in methods.to_dict("records"):
-        shares = (share(row[column]) for column in SHARES)
-        regret = f"{row['regret']:.2f}, {row['regret_most']:.2f}"
-        pulls = (f"{row[name]:,.0f}" for name in ("samples", "pilot"))
-        table.add_row(str(row["method"]), str(row["rules"]), *pulls, *shares, regret)
-    return table
 
 
 def _truth_sentence(tables: Tables) -> str:

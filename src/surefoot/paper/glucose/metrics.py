@@ -28,10 +28,19 @@ SYMMETRY_SCALE, SYMMETRY_POWER, SYMMETRY_SHIFT = 1.509, 1.084, 5.381
 MAGNI_SCALE, MAGNI_POWER, MAGNI_SHIFT = 3.35506, 0.8353, 3.7932
 
 Statistic = Literal[
-    "min", "max", "time_below", "time_in_range", "time_above", "lbgi", "hbgi", "magni_risk"
+    "min",
+    "max",
+    "time_below",
+    "time_in_range",
+    "time_above",
+    "lbgi",
+    "hbgi",
+    "magni_risk",
+    "lbgi_of_lows",
+    "hbgi_of_highs",
 ]
 STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
-MIN, MAX, BELOW, WITHIN, ABOVE, LBGI, HBGI, MAGNI = range(len(STATISTICS))
+MIN, MAX, BELOW, WITHIN, ABOVE, LBGI, HBGI, MAGNI, LBGI_OF_LOWS, HBGI_OF_HIGHS = range(10)
 
 
 @kernel
@@ -72,7 +81,7 @@ def fill_statistics(bg: Array, with_indices: bool, table: Array) -> None:
 
     Args:
         bg: Samples in mg/dL, (n_lanes, n_samples).
-        with_indices: Whether LBGI and HBGI are wanted; they cost more than the simulation.
+        with_indices: Whether risk indices are wanted; they cost more than the simulation.
         table: Result: one row per lane, columns in the order of `STATISTICS`. The Magni risk is the
             highest of the history; the function is quasi-convex, so it is found at one of the
             extremes.
@@ -89,21 +98,26 @@ def fill_statistics(bg: Array, with_indices: bool, table: Array) -> None:
         table[lane, WITHIN] = (n_samples - below - above) / n_samples
         table[lane, MAGNI] = max(_magni(lowest), _magni(highest))
         if with_indices:
-            low, high = 0.0, 0.0
+            low, high, lows, highs = 0.0, 0.0, 0, 0
             for value in bg[lane]:
                 score = symmetric(value)
                 if score < 0:
                     low += 10.0 * score * score
+                    lows += 1
                 else:
                     high += 10.0 * score * score
+                    highs += score > 0
             table[lane, LBGI], table[lane, HBGI] = low / n_samples, high / n_samples
+            table[lane, LBGI_OF_LOWS] = low / max(lows, 1)
+            table[lane, HBGI_OF_HIGHS] = high / max(highs, 1)
 
 
 def score(bg: ArrayLike) -> dict[str, Array]:
     """Every statistic of histories (..., n_samples) in mg/dL, by name; the last axis is gone.
 
     `min` and `max` are in mg/dL, the times are shares of the samples (0 to 1), the indices are
-    means over all samples, and `magni_risk` is the highest of the history.
+    means over all samples, or over low and high samples alone, and `magni_risk` is the highest of
+    the history.
     """
     samples = np.ascontiguousarray(bg, dtype=np.float64)
     if samples.size == 0 or not np.isfinite(samples).all():
@@ -123,7 +137,9 @@ class Statistics:
 
     Attributes:
         values: Arrays by name. `min` and `max` in mg/dL; times as shares of the samples (0 to 1);
-            `lbgi` and `hbgi` averaged over all samples; `magni_risk` the highest of the history.
+            `lbgi` and `hbgi` averaged over all samples, as Kovatchev et al. have it and simglucose
+            since October 2023; `lbgi_of_lows` and `hbgi_of_highs` over low and high samples alone,
+            as in simglucose before; `magni_risk` the highest of the history.
     """
 
     values: dict[str, Array]
@@ -139,6 +155,11 @@ class Statistics:
     def risk_index(self) -> Array:
         """LBGI + HBGI."""
         return self["lbgi"] + self["hbgi"]
+
+    @property
+    def risk_index_of_parts(self) -> Array:
+        """The index of simglucose before October 2023: each part averaged over its own samples."""
+        return self["lbgi_of_lows"] + self["hbgi_of_highs"]
 
     @property
     def reward(self) -> Array:

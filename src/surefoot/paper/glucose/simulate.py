@@ -340,7 +340,7 @@ def simulate(
 
 def _statistics(call: _Call, names: Sequence[Statistic]) -> Statistics:
     table = np.empty((len(call.batch.words), len(STATISTICS)))
-    with_indices = "lbgi" in names or "hbgi" in names
+    with_indices = any("bgi" in name for name in names)
 
     def work(group: Group) -> None:
         run = _run(call, group, _errors(call, group, _at_boluses(call, group)))

@@ -1,0 +1,170 @@
+"""A digest of the sources that decide a figure, so that no figure outlives its code.
+
+A definition of a module (a function, a class, a constant) rests on all that it names, wherever that
+is defined in surefoot, and so on. Comments, docstrings, annotations, the texts of errors and the
+layout of lines do not count, nor do the modules that only show, keep or name what was found. Names
+that are looked up at run time, such as those of algorithms, are not seen: give them as roots.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import surefoot
+
+PACKAGE = Path(surefoot.__file__).parent
+SILENT = (  # modules that decide no figure
+    "surefoot.commands",
+    "surefoot.view",
+    "surefoot.system",
+    "surefoot.errors",
+    "surefoot.algorithms.options",
+    "surefoot.algorithms.result",
+    "surefoot.algorithms.verdict",
+    "surefoot.experiments.publication",
+    "surefoot.experiments.session",
+)
+UNREAD = {"annotation", "returns", "ctx", "kind", "type_comment", "type_params"}
+Place = tuple[str, str]  # a module, and a name in it
+
+
+def digest(*roots: str) -> str:
+    """Return a digest of all definitions that these rest on, such as "surefoot.simulate:identify".
+
+    A root without a name stands for all of its module.
+    """
+    whole = hashlib.sha256()
+    for module, name in definitions(*roots):
+        texts = "".join(_text(node) for node in _module(module).defined[name])
+        whole.update(f"{name} {texts}\n".encode())
+    return whole.hexdigest()[:12]
+
+
+def definitions(*roots: str) -> list[Place]:
+    """Return the places of all definitions that these rest on, in order."""
+    found: set[Place] = set()
+    left: list[Place] = []
+    for root in roots:
+        module, _, name = root.partition(":")
+        known = _module(module)
+        left += [(module, n) for n in ([name] if name else [*known.defined, *known.imported])]
+    while left:
+        asked = left.pop()
+        place = _home(*asked)
+        if place is not None and place not in found:
+            found.add(place)
+            left += _named(place)
+    return sorted(found)
+
+
+class _Module:
+    """What a module defines, and where the names come from that it imports."""
+
+    def __init__(self, path: Path) -> None:
+        self.defined: dict[str, list[ast.stmt]] = {}
+        self.imported: dict[str, Place] = {}
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for name in _names_of(node):
+                self.defined.setdefault(name, []).append(node)
+            self.imported |= dict(_imports(node))
+
+
+@functools.cache
+def _module(name: str) -> _Module:
+    path = _path(name)
+    if path is None:
+        raise ValueError(f"{name} is no module of surefoot: give its dotted name")
+    return _Module(path)
+
+
+def _path(module: str) -> Path | None:
+    if module.split(".")[0] != surefoot.__name__:
+        return None
+    place = PACKAGE.joinpath(*module.split(".")[1:])
+    return next((f for f in (place.with_suffix(".py"), place / "__init__.py") if f.exists()), None)
+
+
+def _home(module: str, name: str) -> Place | None:
+    """Where a name is defined, if it is surefoot's and may decide something."""
+    for _ in range(9):
+        if _path(module) is None or module.startswith(SILENT):
+            return None
+        known = _module(module)
+        if name in known.defined:
+            return module, name
+        if name not in known.imported:
+            return None
+        module, name = known.imported[name]
+    return None
+
+
+def _named(place: Place) -> Iterator[Place]:
+    """The names that a definition uses, each with the module in which it is to be looked up."""
+    module, name = place
+    known = _module(module)
+    for top in known.defined[name]:
+        inner = {n: p for node in ast.walk(top) for n, p in _imports(node)}
+        for node in _read(top):
+            if isinstance(node, ast.Name):
+                yield inner.get(node.id, (module, node.id))
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                where = (known.imported | inner).get(node.value.id)
+                if where is not None:
+                    yield f"{where[0]}.{where[1]}", node.attr  # of a module that was imported
+
+
+def _names_of(node: ast.stmt) -> Iterator[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        yield from (n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name))
+
+
+def _imports(node: ast.AST) -> Iterator[tuple[str, Place]]:
+    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield from ((a.asname or a.name, (node.module, a.name)) for a in node.names)
+    elif isinstance(node, ast.If):  # of types
+        for inner in node.body:
+            yield from _imports(inner)
+
+
+def _read(node: ast.AST) -> Iterator[ast.AST]:
+    """A tree without what decides nothing."""
+    yield node
+    if isinstance(node, ast.Raise):
+        return
+    for field, value in ast.iter_fields(node):
+        if field in UNREAD:
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and not _is_document(child):
+                yield from _read(child)
+
+
+def _text(node: ast.AST) -> str:
+    """A tree as text that is the same in every version of Python."""
+    if isinstance(node, ast.Raise):
+        return "Raise()"
+    parts = []
+    for field, value in ast.iter_fields(node):
+        if field not in UNREAD:
+            children = value if isinstance(value, list) else [value]
+            parts += [
+                _text(child) if isinstance(child, ast.AST) else repr(child)
+                for child in children
+                if not _is_document(child)
+            ]
+    return f"{type(node).__name__}({','.join(parts)})"
+
+
+def _is_document(node: object) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )

@@ -1,0 +1,117 @@
+"""The digest of what decides a figure: it follows uses, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from surefoot.experiments import sources
+from surefoot.experiments.sources import definitions, digest
+
+ROOT = "surefoot.algorithms.robust_rage:RobustRage"
+FILES = {
+    "a.py": """
+        \"\"\"A.\"\"\"
+        from surefoot.b import LIMIT, unused
+        from surefoot import b as other
+
+        def root(x: int) -> int:
+            \"\"\"Say.\"\"\"
+            return helper(x) + other.deep()
+
+        def helper(x):
+            if x < 0:
+                raise ValueError("too small")
+            return min(x, LIMIT)  # a remark
+
+        def stranger():
+            return 1
+    """,
+    "b.py": """
+        from surefoot.view import shown
+
+        LIMIT = 3
+
+        def deep():
+            return shown(LIMIT)
+
+        def unused():
+            return 2
+    """,
+    "view.py": """
+        def shown(x):
+            return x
+    """,
+}
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text("\n".join(line[8:] for line in text.splitlines()))
+    monkeypatch.setattr(sources, "PACKAGE", tmp_path)
+    monkeypatch.setattr(sources, "SILENT", ("surefoot.view",))
+    sources._module.cache_clear()
+    yield tmp_path
+    sources._module.cache_clear()
+
+
+def changed(house: Path, name: str, old: str, new: str) -> bool:
+    """Whether the digest of a's root changes with a file."""
+    before, text = digest("surefoot.a:root"), (house / name).read_text()
+    assert old in text
+    (house / name).write_text(text.replace(old, new))
+    ast.parse((house / name).read_text())
+    sources._module.cache_clear()
+    return digest("surefoot.a:root") != before
+
+
+def test_definitions_are_followed_through_modules(house: Path) -> None:
+    places = [("a", "helper"), ("a", "root"), ("b", "LIMIT"), ("b", "deep")]
+    assert definitions("surefoot.a:root") == [(f"surefoot.{m}", n) for m, n in places]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("b.py", "LIMIT = 3", "LIMIT = 4"),
+        ("a.py", "x < 0", "x < 1"),
+        ("a.py", "+ other", "- other"),
+    ],
+)
+def test_what_decides_changes_the_digest(house: Path, name: str, old: str, new: str) -> None:
+    assert changed(house, name, old, new)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("a.py", "  # a remark", "  # another"),
+        ("a.py", "Say.", "Say it."),
+        ("a.py", "too small", "below 0"),
+        ("a.py", "x: int", "x: float"),
+        ("a.py", "return 1", "return 7"),
+        ("a.py", "return helper(x) + other", "return (\n        helper(x) + other"),
+        ("b.py", "return 2", "return 3"),
+        ("view.py", "return x", "return 2 * x"),
+    ],
+)
+def test_nothing_else_does(house: Path, name: str, old: str, new: str) -> None:
+    if "(\n" in new:
+        new, old = f"{new}.deep()\n    )", f"{old}.deep()"
+    assert not changed(house, name, old, new)
+
+
+def test_the_papers_algorithms_rest_on_their_designs_and_not_on_prime() -> None:
+    found = definitions(ROOT)
+    assert ("surefoot.design.robust_xy", "robust_xy") in found
+    assert ("surefoot.algorithms.confidence", "paper_threshold") in found
+    assert not [place for place in found if "prime" in place[0]]
+    assert definitions("surefoot.algorithms.prime:Prime")
+
+
+def test_an_unknown_root_is_refused() -> None:
+    with pytest.raises(ValueError, match="no module of surefoot"):
+        digest("surefoot.nothing:here")
