@@ -14,7 +14,7 @@ PINNED := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell NUM
 # a machine may say that no compiled Python is to be kept: then every process compiles all it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint unit test-oldest chaos flakes mutants bench docs clean chromium ngspice
+.PHONY: demo test lint unit chaos mutants bench tables docs clean chromium ngspice
 
 demo: $(READY)
 	$(BIN)/surefoot bolus 'adult#001' --out results
@@ -40,16 +40,16 @@ test-oldest:
 chaos: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.chaos $(if $(SEED),--seed $(SEED))
 
-# The whole suite three times, in random order, on a busy machine, under two kinds of processors.
-flakes: $(KERNELS)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.flakes
-
 # Small changes to the kernel that no test notices: half an hour.
 mutants: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.certify.mutants --sample 200
 
 bench: $(KERNELS)
 	$(BIN)/python -m benchmarks
+
+# Every published table whose code has changed, printed anew; it goes on where it was stopped.
+tables: $(KERNELS)
+	$(BIN)/python -m benchmarks.tables
 
 docs: $(READY)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
@@ -73,7 +73,7 @@ ngspice:
 $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (a minute or two, once)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev,all]'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev,dask]'
 	@touch $(READY)
 
 $(KERNELS): $(READY)
@@ -83,4 +83,4 @@ $(KERNELS): $(READY)
 	@touch $(KERNELS)
 
 clean:
-	rm -rf $(VENV) .venv-oldest results docs/_build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) results docs/_build .pytest_cache .mypy_cache .ruff_cache

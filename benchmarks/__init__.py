@@ -12,5 +12,6 @@ NOT_BENCHMARKS = {
     "rewards",
     "simopt_models",
     "table",
+    "tables",
 }
 NAMES = sorted({path.stem for path in Path(__file__).parent.glob("*.py")} - NOT_BENCHMARKS)

@@ -1,38 +1,95 @@
-"""`python -m benchmarks.page`: the tables of the documentation, from the rows last printed.
+"""`python -m benchmarks.page`: the tables of README and docs, from the rows last printed.
 
 A page says which rows it wants by a marked place, which is filled in anew:
 
     <!-- measured peers pivot ^game -->
     <!-- /measured -->
 
-are the rows of the benchmark `peers` whose work begins with "game". With `pivot`, what stands after
-the last colon of a row's work names its column.
+are the rows of the benchmark `peers` whose work begins with "game". With `pivot`, the words after
+the last colon of a row's work name its column. `<!-- printed unit-sphere summary -->` is a table of
+`surefoot reproduce unit-sphere`; `<!-- measured README -->` the selection below.
+
+Every row is stored with a digest of the sources that decide it. A row whose digest is not today's
+is withdrawn: its figures leave the page until they are printed anew, by `make tables`.
 """
 
 from __future__ import annotations
 
+import ast
+import functools
+import hashlib
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
+from surefoot.algorithms import ALGORITHMS
+from surefoot.experiments.sources import digest
+from surefoot.paper.figure1 import HOMES
+
 ROOT = Path(__file__).parent.parent
-PRINTED = ROOT / "results" / "benchmarks.json"
-MEASURED = Path(__file__).parent / "data" / "measured.json"
+HERE = Path(__file__).parent
+RESULTS = ROOT / "results"
+MEASURED = HERE / "data" / "measured.json"  # rows of benchmarks
+PRINTED = HERE / "data" / "printed.json"  # tables of `surefoot reproduce`
+IMAGES = {  # of docs/images, and the figure of `surefoot reproduce` that each is
+    "figure1-irrelevant-dimensions.svg": "irrelevant-dimensions.svg",
+    "figure1-unit-sphere.svg": "unit-sphere.svg",
+    "bolus.svg": "bolus.svg",
+    "bolus-regret.svg": "bolus-regret.svg",
+    "peers.svg": "peers.svg",
+}
 PLACE = re.compile(
-    r"(<!-- measured (?P<name>\S+)(?P<pivot> pivot)?(?: (?!-->)(?P<chosen>[^\n]+?))? -->\n)"
-    r".*?(<!-- /measured -->)",
+    r"(?P<head><!-- (?P<kind>measured|printed) (?P<name>\S+)(?P<pivot> pivot)?"
+    r"(?: (?!-->)(?P<chosen>[^\n]+?))? -->\n).*?(?P<tail><!-- /(?P=kind) -->)",
     re.DOTALL,
 )
 VERDICTS = {True: "met", False: "**missed**", None: ""}
+WITHDRAWN = "withdrawn"
+SELECTED = (  # README's rows: the words, the benchmark, which of its rows
+    (
+        "samples of PRIME over those of the paper's oracle, which knows θ (geometric mean, and "
+        "each of eight instances): Gaussian; sub-Gaussian; one unknown scale",
+        "samples",
+        r"geometric mean$",
+    ),
+    ("samples of Robust RAGE, paper's rules, over those of PRIME", "samples", r"^Robust RAGE"),
+    (
+        "samples of PRIME over the lower bound 2 kl(δ, 1 − δ) H\\*: irrelevant dimensions; "
+        "classic; unit sphere of 50",
+        "samples",
+        r"^PRIME: samples / \(2 kl",
+    ),
+    ("errors of PRIME at δ = 0.05, three noise models", "samples", r"errors over all runs$"),
+    ("exact H\\*, 75 pairs, d = 10", "designs", r"^exact .*75 pairs"),
+    ("G-optimal design of 100 000 pairs, d = 50", "designs", r"100.000.*d = 50"),
+    ("one simulated day of a virtual patient, over stock simglucose", "glucose", r"stock"),
+    ("our own cost a pull", "study", r"cost|overhead"),
+    ("`surefoot --help`", "study", r"--help"),
+)
 Rows = list[dict[str, Any]]
 
 
 def main() -> None:
-    measured = json.loads(MEASURED.read_text()) | json.loads(PRINTED.read_text())
-    MEASURED.write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
+    measured, printed = stored()
+    for path, known in ((MEASURED, measured), (PRINTED, printed)):
+        path.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n")
     for page in pages():
-        page.write_text(filled(page.read_text(), measured))
+        page.write_text(filled(page.read_text(), measured, printed))
+    for image, figure in IMAGES.items():
+        if (RESULTS / figure).exists():
+            shutil.copyfile(RESULTS / figure, ROOT / "docs" / "images" / image)
+
+
+def stored() -> tuple[dict[str, Rows], dict[str, Any]]:
+    """All rows known: those of the repository, and those printed since."""
+    measured, printed = (json.loads(path.read_text()) for path in (MEASURED, PRINTED))
+    if (RESULTS / "benchmarks.json").exists():
+        measured |= json.loads((RESULTS / "benchmarks.json").read_text())
+    for path in sorted(RESULTS.glob("*-printed.json")):
+        printed[path.name.removesuffix("-printed.json")] = json.loads(path.read_text())
+    return measured, printed
 
 
 def pages() -> list[Path]:
@@ -41,16 +98,132 @@ def pages() -> list[Path]:
     return [page for page in every if PLACE.search(page.read_text())]
 
 
-def filled(text: str, measured: dict[str, Rows]) -> str:
-    """The page with the rows that were measured in all its places."""
+def places() -> set[tuple[str, str]]:
+    """What some page wants: "measured" rows of a benchmark, "printed" tables of an experiment."""
+    every = (place for page in pages() for place in PLACE.finditer(page.read_text()))
+    found = {(place["kind"], place["name"]) for place in every}
+    return (found - {("measured", "README")}) | {("measured", name) for _, name, _ in SELECTED}
+
+
+def filled(text: str, measured: dict[str, Rows], printed: dict[str, Any]) -> str:
+    """The page with today's rows in all its places."""
 
     def table(place: re.Match[str]) -> str:
-        chosen = re.compile(place["chosen"] or "")
-        rows = [row for row in measured.get(place["name"], []) if chosen.search(row["work"])]
-        shown = _pivot(rows) if place["pivot"] else _plain(rows)
-        return f"{place[1]}\n{shown}\n{place[5]}"
+        if place["kind"] == "printed":
+            shown = _printed(place["name"], printed.get(place["name"], {}).get(place["chosen"]))
+        elif place["name"] == "README":
+            shown = _selection(measured)
+        else:
+            chosen = re.compile(place["chosen"] or "")
+            rows = [r for r in measured.get(place["name"], []) if chosen.search(r["work"])]
+            rows = [_checked(place["name"], row) for row in rows]
+            shown = _pivot(rows) if place["pivot"] else _plain(rows)
+            if rows and all(row["measured"] == WITHDRAWN for row in rows):
+                shown = _none(f"python -m benchmarks {place['name']}")
+        return f"{place['head']}\n{shown}\n{place['tail']}"
 
     return PLACE.sub(table, text)
+
+
+def fresh(kind: str, name: str, measured: dict[str, Rows], printed: dict[str, Any]) -> bool:
+    """Whether all rows of a benchmark or an experiment were printed by today's code."""
+    if kind == "printed":
+        rows = [row for table in printed.get(name, {}).values() for row in table["rows"]]
+        return bool(rows) and all(_today(row) for row in rows)
+    rows = measured.get(name, [])
+    return bool(rows) and all(row.get("digest") == code_of(name) for row in rows)
+
+
+@functools.cache
+def code_of(name: str) -> str:
+    """A digest of what decides the rows of a benchmark: its own file and those beside it that it
+    uses, all that these take from surefoot, and every algorithm that they name.
+    """
+    texts, roots = [], {PRIME}
+    left, seen = [name], set[str]()
+    while left:
+        seen.add(file := left.pop())
+        tree = ast.parse((HERE / f"{file}.py").read_text(encoding="utf-8"))
+        texts.append(ast.unparse(_bare(tree)))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                if node.module.startswith("benchmarks"):
+                    named = [node.module.partition(".")[2], *(alias.name for alias in node.names)]
+                    left += [n for n in named if n not in seen and (HERE / f"{n}.py").exists()]
+                elif node.module.startswith("surefoot"):
+                    roots |= {f"{node.module}:{alias.name}" for alias in node.names}
+            elif isinstance(node, ast.Constant) and node.value in ALGORITHMS:
+                module, cls = ALGORITHMS[node.value]
+                roots.add(f"surefoot.algorithms.{module}:{cls}")
+    if any(root.startswith("surefoot.paper.figure1") for root in roots):
+        roots |= set(HOMES.values())
+    roots -= set() if "surefoot.simulate:identify" in roots or _runs(roots) else {PRIME}
+    whole = "\n".join([*texts, digest(*sorted(roots))])
+    return hashlib.sha256(whole.encode()).hexdigest()[:12]
+
+
+PRIME = "surefoot.algorithms.prime:Prime"
+
+
+def _runs(roots: set[str]) -> bool:
+    """Whether a default algorithm may run: by a study, a comparison or an experiment."""
+    homes = (
+        "surefoot.study",
+        "surefoot.experiments.comparison",
+        "surefoot.paper",
+        "surefoot.commands",
+    )
+    return any(root.startswith((*homes, "surefoot:")) for root in roots)
+
+
+def _bare(tree: ast.Module) -> ast.Module:
+    """Without docstrings; comments are gone already."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = node.body[bool(ast.get_docstring(node)) :] or [ast.Pass()]
+    return tree
+
+
+def _today(row: dict[str, Any]) -> bool:
+    return not row["roots"] or row["digest"] == digest(*row["roots"])
+
+
+def _checked(name: str, row: dict[str, Any]) -> dict[str, Any]:
+    """The row, or its work alone if it was printed by other code."""
+    if row.get("digest") == code_of(name):
+        return row
+    return {"work": row["work"], "measured": WITHDRAWN, "target": row["target"], "met": None}
+
+
+def _none(command: str) -> str:
+    return (
+        f"*Withdrawn: the code that decides these rows has changed since they were printed. "
+        f"`{command}` prints them, `make tables` all.*\n"
+    )
+
+
+def _printed(name: str, table: dict[str, Any] | None) -> str:
+    command = f"surefoot reproduce {name}"
+    if table is None or not any(_today(row) and row["roots"] for row in table["rows"]):
+        return _none(command)
+    width = len(table["heads"])
+    rows = [
+        tuple(row["cells"])
+        if _today(row)
+        else (row["cells"][0], WITHDRAWN, *[""] * (width - 2))[:width]
+        for row in table["rows"]
+    ]
+    return _markdown([tuple(table["heads"]), *rows])
+
+
+def _selection(measured: dict[str, Rows]) -> str:
+    lines = [("what", "command", "measured")]
+    for words, name, chosen in SELECTED:
+        rows = [r for r in measured.get(name, []) if re.search(chosen, r["work"])]
+        cells = [_checked(name, row)["measured"] for row in rows] or [WITHDRAWN]
+        shown = WITHDRAWN if WITHDRAWN in cells else "; ".join(cells)
+        lines.append((words, f"`python -m benchmarks {name}`", shown))
+    return _markdown(lines)
 
 
 def _plain(rows: Rows) -> str:

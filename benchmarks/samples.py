@@ -15,7 +15,6 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from surefoot.experiments.instances import (
     unit_sphere,
 )
 from surefoot.noise import Gaussian
-from surefoot.paper.figure1 import CONTENDERS, DELTA
+from surefoot.paper.figure1 import ENTRANTS, PAPER
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, identify
 from surefoot.system.processes import ONE_THREAD
@@ -52,7 +51,8 @@ PRIME, SUB_GAUSSIAN, UNKNOWN = (
     "PRIME, sub-Gaussian · valid",
     "PRIME, unknown scale · valid",
 )
-FIELD = {f"{c.label} · {c.policy}": c for c in CONTENDERS}
+DELTA = PAPER.delta
+FIELD = {f"{c.label} · {c.policy}": c for c in ENTRANTS}
 COMPARED = (ORACLE, STATIC, RAGE, PRIME, SUB_GAUSSIAN, UNKNOWN)
 
 FAMILIES: dict[str, Callable[[int, np.random.Generator], Instance]] = {
@@ -117,7 +117,7 @@ def _one_run(family: str, size: int, run: int) -> list[dict[str, Any]]:
         (PRIME,) if run >= RUNS else (ORACLE, PRIME) if (family, size) in ROBUST else COMPARED
     )
     return [
-        where | {"name": name, **asdict(FIELD[name].run(instance, int(noise_seed) >> 1))}
+        where | {"name": name, **FIELD[name].run(instance, int(noise_seed) >> 1, PAPER)}
         for name in contenders
     ]
 

@@ -21,20 +21,82 @@ def test_a_benchmark_can_be_asked_for_its_rows(name: str) -> None:
 
 @pytest.mark.parametrize("path", page.pages(), ids=lambda path: path.name)
 def test_tables_of_the_documentation_are_the_rows_that_were_measured(path: Path) -> None:
+    """A row that today's code did not print must not show its figures: `make tables` prints it, and
+    `python -m benchmarks.page` withdraws it.
+    """
     text = path.read_text()
-    assert page.filled(text, json.loads(page.MEASURED.read_text())) == text
+    stores = (json.loads(store.read_text()) for store in (page.MEASURED, page.PRINTED))
+    assert page.filled(text, *stores) == text
 
 
-def test_a_marked_place_is_filled_with_the_rows_that_it_asks_for() -> None:
-    rows = [
-        {"work": "game 1: ours", "measured": "5", "target": "≤ 6", "met": True},
-        {"work": "game 1: theirs", "measured": "9", "target": "", "met": None},
-        {"work": "other", "measured": "1", "target": "≤ 0", "met": False},
-    ]
-    text = "a\n<!-- measured peers pivot ^game -->\nold\n<!-- /measured -->\nb\n"
-    filled = page.filled(text, {"peers": rows})
+@pytest.fixture
+def code(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Digests of today's code, to be changed at will."""
+    today = {"benchmark": "b1", "root": "r1"}
+    monkeypatch.setattr(page, "code_of", lambda name: today["benchmark"])
+    monkeypatch.setattr(page, "digest", lambda *roots: today["root"])
+    return today
+
+
+ROWS = [
+    {"work": "game 1: ours", "measured": "5", "target": "≤ 6", "met": True, "digest": "b1"},
+    {"work": "game 1: theirs", "measured": "9", "target": "", "met": None, "digest": "b1"},
+    {"work": "other", "measured": "1", "target": "≤ 0", "met": False, "digest": "b1"},
+]
+GAME = "a\n<!-- measured peers pivot ^game -->\nold\n<!-- /measured -->\nb\n"
+
+
+def test_a_marked_place_is_filled_with_the_rows_that_it_asks_for(code: dict[str, str]) -> None:
+    filled = page.filled(GAME, {"peers": ROWS}, {})
     assert "| game 1 | 5 (≤ 6: met) | 9 |" in filled
     assert "old" not in filled
-    assert page.filled(filled, {"peers": rows}) == filled
-    plain = page.filled(text.replace(" pivot ^game", ""), {"peers": rows})
+    assert page.filled(filled, {"peers": ROWS}, {}) == filled
+    plain = page.filled(GAME.replace(" pivot ^game", ""), {"peers": ROWS}, {})
     assert "| other | 1 | ≤ 0 | **missed** |" in plain
+
+
+def test_rows_of_other_code_are_withdrawn(code: dict[str, str]) -> None:
+    code["benchmark"] = "b2"
+    filled = page.filled(GAME, {"peers": ROWS}, {})
+    assert "Withdrawn" in filled
+    assert "python -m benchmarks peers" in filled
+    assert "| 9 |" not in filled
+    some = [ROWS[0] | {"digest": "b2"}, *ROWS[1:]]
+    mixed = page.filled(GAME, {"peers": some}, {})
+    assert "| game 1 | 5 (≤ 6: met) | withdrawn |" in mixed
+    assert page.fresh("measured", "peers", {"peers": some}, {}) is False
+
+
+def test_a_printed_row_is_withdrawn_with_the_code_that_decides_it(code: dict[str, str]) -> None:
+    rows = [
+        {"cells": ["ours", "5", "3"], "roots": ["x"], "digest": "r1"},
+        {"cells": ["stale", "6", "3"], "roots": ["x"], "digest": "r0"},
+        {"cells": ["paper", "7", "3"], "roots": [], "digest": "any"},
+    ]
+    known = {"bolus": {"table1": {"heads": ["", "n", "m"], "rows": rows}}}
+    text = "<!-- printed bolus table1 -->\n<!-- /printed -->"
+    filled = page.filled(text, {}, known)
+    assert "| ours | 5 | 3 |" in filled
+    assert "| stale | withdrawn |  |" in filled
+    assert "| paper | 7 | 3 |" in filled
+    assert not page.fresh("printed", "bolus", {}, known)
+    code["root"] = "r2"
+    assert "surefoot reproduce bolus" in page.filled(text, {}, known)
+    assert "| paper | 7" not in page.filled(text, {}, known)
+
+
+def test_a_benchmark_rests_on_its_file_on_what_it_uses_and_on_the_algorithms_it_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(page, "digest", lambda *roots: asked.extend(roots) or "d")
+    page.code_of.__wrapped__("samples")
+    assert {page.PRIME, "surefoot.algorithms.robust_rage:RobustRage"} <= set(asked)
+    asked.clear()
+    page.code_of.__wrapped__("designs")
+    assert page.PRIME not in asked
+    assert any(root.startswith("surefoot.design") for root in asked)
+
+
+def test_every_benchmark_has_a_digest() -> None:
+    assert len({page.code_of(name) for name in benchmarks.NAMES}) == len(benchmarks.NAMES)

@@ -6,11 +6,16 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.errata import DELTA, blind_instance, bounded_instance, printed_gap, pulls_of
 from scipy import optimize, stats
 
+from surefoot.algorithms import Settings, StopReason
 from surefoot.algorithms.confidence import one_sided_events, paper_spending, valid_spending
 from surefoot.algorithms.estimates import Frame
 from surefoot.algorithms.fitting import information
+from surefoot.algorithms.oracle import Oracle
+from surefoot.algorithms.robust_rage import RobustRage
+from surefoot.algorithms.robust_track_and_stop import RobustTrackAndStop
 from surefoot.design import paper_separation
 from surefoot.design.hardness import binary_divergence, complexity
 from surefoot.experiments.instances import irrelevant_dimensions, random_robust
@@ -158,3 +163,40 @@ def test_e8_the_design_criterion_is_not_convex_so_it_comes_with_a_certificate() 
     assert criterion(0.5) > (criterion(0.9) + criterion(0.1)) / 2 + 0.5
     found = paper_separation(problem.pairs, problem.offsets, np.ones(2))
     assert 0 < found.lower_bound <= found.value
+
+
+def test_e5_less_than_the_papers_lower_bound_is_enough() -> None:
+    """Theorem 1 asks for 1 842 pulls of anybody; a hundredth is enough, and nothing goes wrong."""
+    instance = bounded_instance()
+    bound = 2 * math.log(1 / (2 * DELTA)) * complexity(*instance).paper
+    pulls, wrong = pulls_of(RobustTrackAndStop(), instance)
+    assert bound == pytest.approx(2 * math.log(10) / 0.05**2, rel=1e-3)
+    assert pulls.max() < bound / 100
+    assert len(pulls) == 100
+    assert wrong == 0
+
+
+def test_e12_frank_wolfe_from_the_uniform_design_stops_at_a_price() -> None:
+    problem, theta = blind_instance()
+    settings = Settings(
+        delta=0.05, noise=Gaussian(1.0), misfit=0.0, on_misfit="ignore", rules="paper"
+    )
+    blind, plain, oracle = (
+        algorithm.start(problem, settings)
+        for algorithm in (RobustRage(), RobustRage(solver="frank-wolfe"), Oracle(theta))
+    )
+    for run in (blind, plain, oracle):
+        simulator = LinearSimulator(problem, theta, seed=0)
+        while phase := run.next_phase():
+            run.update(simulator.pull(phase))
+    assert blind.result.reason is StopReason.SINGULAR_DESIGN
+    assert plain.result.arm == oracle.result.arm == problem.best_arm(theta)
+    assert plain.samples > 100 * oracle.samples
+
+
+def test_e13_the_formula_of_the_robust_gap_has_a_minimum_where_the_maximum_is_needed() -> None:
+    arms = np.array([[1.0, 0.0], [0.5, 0.0]])
+    perturbations = [np.array([[0.1, 0.0], [0.4, 0.0]]), np.array([[0.0, 0.0], [0.3, 0.0]])]
+    right, printed = printed_gap(arms, perturbations, np.array([1.0, 0.0]))
+    assert right == pytest.approx((1 - 0.4) - (0.5 - 0.3))
+    assert printed == pytest.approx(0.1)

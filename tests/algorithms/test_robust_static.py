@@ -11,6 +11,7 @@ from surefoot.algorithms import Result, StopReason
 from surefoot.algorithms.fitting import information
 from surefoot.algorithms.robust_static import RobustStatic
 from surefoot.design import g_optimal
+from surefoot.errors import InputError
 from surefoot.experiments.instances import Instance, classic, random_robust
 from surefoot.noise import Gaussian, SubGaussian
 from surefoot.simulate import LinearSimulator, identify
@@ -84,3 +85,37 @@ def test_the_last_look_takes_what_the_budget_leaves() -> None:
     result = solved(classic(4, 0.05), budget=100)
     assert result.samples == 100
     assert result.reason is StopReason.BUDGET
+
+
+def test_phases_anew_are_judged_by_their_own_pulls() -> None:
+    """The other reading of the paper's phases: each is γ times as long, and forgets the others."""
+    problem, theta = instance = random_robust(4, 3, 3, gap=0.4)
+    run = RobustStatic(keep=False).start(problem, settings_for("robust-static"))
+    simulator, sizes = LinearSimulator(problem, theta, seed=2), []
+    while phase := run.next_phase():
+        outcome = simulator.pull(phase)
+        run.update(outcome)
+        sizes.append(phase.samples)
+        alone = run.frame.estimate(outcome.counts, outcome.sums)
+        clearance = alone.clearance(np.array([run.leader]))[0]
+        assert run.evidence == pytest.approx(clearance)
+    support = g_optimal(problem.pairs).support.size
+    assert sizes == [math.ceil(2 * support * 1.3**k) for k in range(len(sizes))]
+    assert len(sizes) > 3
+    assert run.result.arm == problem.best_arm(instance[1])
+
+
+def test_a_frank_wolfe_design_is_nearly_as_good_and_an_unknown_solver_is_refused() -> None:
+    problem, _ = instance = random_robust()
+    usual, plain = (
+        RobustStatic(solver=solver).start(problem, settings_for("robust-static"))
+        for solver in ("certified", "frank-wolfe")
+    )
+
+    def largest(weights: np.ndarray) -> float:
+        inverse = np.linalg.inv(information(problem.pairs, weights))
+        return float(np.einsum("ij,jk,ik->i", problem.pairs, inverse, problem.pairs).max())
+
+    assert largest(usual.weights) <= largest(plain.weights) <= 1.1 * largest(usual.weights)
+    with pytest.raises(InputError, match="choose 'certified', 'frank-wolfe'"):
+        RobustStatic(solver="newton").start(instance[0], settings_for("robust-static"))

@@ -47,15 +47,21 @@ FILES = {
 }
 
 
+def forget() -> None:
+    """Read all files anew."""
+    for name in ("_module", "_path", "_home", "_named", "_text_of"):
+        getattr(sources, name).cache_clear()
+
+
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in FILES.items():
         (tmp_path / name).write_text("\n".join(line[8:] for line in text.splitlines()))
     monkeypatch.setattr(sources, "PACKAGE", tmp_path)
     monkeypatch.setattr(sources, "SILENT", ("surefoot.view",))
-    sources._module.cache_clear()
+    forget()
     yield tmp_path
-    sources._module.cache_clear()
+    forget()
 
 
 def changed(house: Path, name: str, old: str, new: str) -> bool:
@@ -64,7 +70,7 @@ def changed(house: Path, name: str, old: str, new: str) -> bool:
     assert old in text
     (house / name).write_text(text.replace(old, new))
     ast.parse((house / name).read_text())
-    sources._module.cache_clear()
+    forget()
     return digest("surefoot.a:root") != before
 
 

@@ -39,8 +39,7 @@ def digest(*roots: str) -> str:
     """
     whole = hashlib.sha256()
     for module, name in definitions(*roots):
-        texts = "".join(_text(node) for node in _module(module).defined[name])
-        whole.update(f"{name} {texts}\n".encode())
+        whole.update(f"{name} {_text_of(module, name)}\n".encode())
     return whole.hexdigest()[:12]
 
 
@@ -57,7 +56,7 @@ def definitions(*roots: str) -> list[Place]:
         place = _home(*asked)
         if place is not None and place not in found:
             found.add(place)
-            left += _named(place)
+            left += _named(*place)
     return sorted(found)
 
 
@@ -81,6 +80,7 @@ def _module(name: str) -> _Module:
     return _Module(path)
 
 
+@functools.cache
 def _path(module: str) -> Path | None:
     if module.split(".")[0] != surefoot.__name__:
         return None
@@ -88,6 +88,7 @@ def _path(module: str) -> Path | None:
     return next((f for f in (place.with_suffix(".py"), place / "__init__.py") if f.exists()), None)
 
 
+@functools.cache
 def _home(module: str, name: str) -> Place | None:
     """Where a name is defined, if it is surefoot's and may decide something."""
     for _ in range(9):
@@ -102,19 +103,25 @@ def _home(module: str, name: str) -> Place | None:
     return None
 
 
-def _named(place: Place) -> Iterator[Place]:
+@functools.cache
+def _text_of(module: str, name: str) -> str:
+    return "".join(_text(node) for node in _module(module).defined[name])
+
+
+@functools.cache
+def _named(module: str, name: str) -> frozenset[Place]:
     """The names that a definition uses, each with the module in which it is to be looked up."""
-    module, name = place
-    known = _module(module)
+    known, found = _module(module), set[Place]()
     for top in known.defined[name]:
         inner = {n: p for node in ast.walk(top) for n, p in _imports(node)}
         for node in _read(top):
             if isinstance(node, ast.Name):
-                yield inner.get(node.id, (module, node.id))
+                found.add(inner.get(node.id, (module, node.id)))
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 where = (known.imported | inner).get(node.value.id)
                 if where is not None:
-                    yield f"{where[0]}.{where[1]}", node.attr  # of a module that was imported
+                    found.add((f"{where[0]}.{where[1]}", node.attr))  # of an imported module
+    return frozenset(found)
 
 
 def _names_of(node: ast.stmt) -> Iterator[str]:
