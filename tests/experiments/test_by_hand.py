@@ -13,9 +13,7 @@ from surefoot.noise import Gaussian
 from surefoot.simulate import LinearSimulator
 from tests.experiments import by_hand
 
-SETTINGS = Settings(
-    delta=0.05, noise=Gaussian(1.0), misfit=0.0, rules="paper", on_misfit="ignore"
-)
+SETTINGS = Settings(delta=0.05, noise=Gaussian(1.0), misfit=0.0, rules="paper", on_misfit="ignore")
 NAMES = {"rage": "robust-rage", "static": "robust-static", "oracle": "oracle"}
 IRRELEVANT, SPHERES = (5, 10, 30), (10, 20, 50, 100)
 Means = tuple[float, float, int]  # mean pulls, standard error, wrong

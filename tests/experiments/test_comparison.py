@@ -6,6 +6,7 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import surefoot as sf
@@ -36,9 +37,32 @@ def test_every_algorithm_runs_on_every_instance(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_generator_of_instances_draws_one_for_each_run() -> None:
+    met: list[Instance] = []
+
+    def fresh(rng: np.random.Generator) -> Instance:
+        met.append(random_robust(3, 2, 2, gap=0.8, rng=rng))
+        return met[-1]
+
+    algorithms = {"static": "robust-static", "oracle": "oracle"}
+    found = sf.compare(algorithms, {"fresh": fresh, "fixed": classic(3, 0.6)}, runs=3)
+    assert len(met) == 3
+    assert len({problem.pairs.tobytes() for problem, _ in met}) == 3
+    table = found.summary().set_index(["instance", "algorithm"])
+    assert table["runs"].tolist() == [3] * 4
+    oracle = found.runs[found.runs["algorithm"] == "oracle"]
+    pulls = oracle.groupby("instance")["samples"].nunique()
+    assert pulls["fresh"] == 3  # it is told the θ of each run's own instance
+    assert pulls["fixed"] == 1
+    again = sf.compare(algorithms, {"fresh": fresh}, runs=3).runs
+    assert again["samples"].tolist() == found.runs["samples"].tolist()[:6]
+
+
 def test_what_cannot_work_is_refused_before_any_run() -> None:
     with pytest.raises(sf.InputError, match="nothing to compare"):
         sf.compare([], INSTANCES)
+    with pytest.raises(sf.InputError, match="a function of a generator that draws both"):
+        sf.compare(["prime"], {"drawn": lambda rng: 7}, runs=1)
     with pytest.raises(sf.InputError, match="relies on the linear model"):
         sf.compare(["robust-rage"], {"SC": slippage(3, 2)}, misfit=math.inf)
 

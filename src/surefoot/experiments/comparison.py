@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RUNS = 20
+DRAWN = 1  # the second number of a key: of instances, not of noise
+Generator = Callable[[np.random.Generator], Instance]  # draws an instance anew for each run
 Choice = str | Algorithm | Callable[[Instance], Algorithm]
 Asked = tuple[Algorithm, Settings]
 
@@ -70,7 +72,7 @@ class Comparison:
 
 def compare(
     algorithms: Iterable[str] | Mapping[str, Choice | tuple[Choice, Mapping[str, Any]]],
-    instances: Mapping[str, Instance],
+    instances: Mapping[str, Instance | Generator],
     runs: int | None = None,
     *,
     session: Session | None = None,
@@ -84,8 +86,10 @@ def compare(
             `{"oracle": lambda instance: sf.Oracle(theta=instance[1])}`; "oracle" by name is told θ.
             Settings of its own follow in a tuple: `{"RAGE": ("robust-rage", {"confidence":
             "paper"})}`.
-        instances: by label, each a problem and its true θ; see `surefoot.experiments.instances` and
-            `surefoot.experiments.instances`.
+        instances: by label, each a problem and its true θ; see `surefoot.experiments.instances`.
+            Or a function of a random generator that draws one, such as `lambda rng:
+            unit_sphere(20, rng=rng)`: then every run has a fresh instance, the same for all
+            algorithms, and means and errors are pooled over them.
         runs: of each; 20 by default, or as many as a session says.
         session: seed, processes, progress, and the folder in which what is finished is kept until
             all is: the same call goes on with the rest.
@@ -104,36 +108,58 @@ def compare(
     choices = dict(algorithms) if isinstance(algorithms, Mapping) else {a: a for a in algorithms}
     if not choices or not instances:
         raise InputError("there is nothing to compare: give one algorithm and one instance or more")
-    for place, instance in instances.items():
-        if not (isinstance(instance, tuple) and len(instance) == 2):
-            raise InputError(
-                f"instance {place!r} is a {type(instance).__name__}: give the problem and its true "
-                "θ, as in {name: (problem, theta)}"
-            )
-    made = {
-        (place, label): _made(choice, instance, usual | settings)
-        for place, instance in instances.items()
-        for label, choice in choices.items()
-    }
-    for (place, _), (algorithm, own) in made.items():
-        algorithm.start(instances[place][0], own)  # refuses what cannot work before any run
     if session is not None and runs not in (None, session.runs):
         raise InputError(
             f"runs={runs}, but the session has {session.runs}: give one of them, as in "
             f"Session(runs={runs})"
         )
     with opened(session, RUNS if runs is None else runs) as work:
+        met = {place: _met(place, given, work) for place, given in instances.items()}
+        made = {
+            (place, label): [_made(choice, one, usual | settings) for one in _each_once(each)]
+            for place, each in met.items()
+            for label, choice in choices.items()
+        }
+        for (place, _), every in made.items():
+            every[0][0].start(met[place][0][0], every[0][1])  # refuses before any run
         jobs = [
             Job(
                 f"{place}/{label}/{run}",
-                (contender, instances[place], asked.tolerance, true_noise, (work.seed, run)),
+                (
+                    every[run % len(every)],
+                    met[place][run],
+                    asked.tolerance,
+                    true_noise,
+                    (work.seed, run),
+                ),
             )
-            for (place, label), contender in made.items()
+            for (place, label), every in made.items()
             for run in range(work.runs)
         ]
-        whole = hashlib.sha256(pickle.dumps((made, dict(instances), asked, true_noise)))
+        whole = hashlib.sha256(pickle.dumps((made, met, asked, true_noise)))
         found = work.map("compare", _run, jobs, {"asked": whole.hexdigest()})
     return Comparison(_frame(jobs, found), asked)
+
+
+def _met(place: str, given: Any, work: Session) -> list[Instance]:
+    """The instance of each run: the one given, or one drawn for the run."""
+    if not callable(given):
+        drawn = [given]
+    else:
+        keys = [(run, DRAWN) for run in range(work.runs)]
+        sources = [np.random.SeedSequence(work.seed, spawn_key=key) for key in keys]
+        drawn = [given(np.random.default_rng(source)) for source in sources]
+    for instance in drawn:
+        if not (isinstance(instance, tuple) and len(instance) == 2):
+            raise InputError(
+                f"instance {place!r} is a {type(instance).__name__}: give the problem and its true "
+                "θ, as in {name: (problem, theta)}, or a function of a generator that draws both"
+            )
+    return drawn if callable(given) else drawn * work.runs
+
+
+def _each_once(met: list[Instance]) -> list[Instance]:
+    return met if any(one is not met[0] for one in met) else met[:1]
 
 
 def _made(choice: Any, instance: Instance, settings: dict[str, Any]) -> Asked:
