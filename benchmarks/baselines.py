@@ -22,6 +22,9 @@ NAMES = {
     "PRIME": "prime",
     "Robust LinGapE": "robust-lingape",
     "Robust Track-and-Stop": "robust-track-and-stop",
+    "Robust Lazy Track-and-Stop": "robust-lazy-track-and-stop",
+    "Robust LinGame": "robust-lingame",
+    "Robust Frank–Wolfe sampling": "robust-frank-wolfe-sampling",
     "Robust RAGE": "robust-rage",
     "Robust Static": "robust-static",
 }

@@ -34,6 +34,12 @@ NAMES = list(ALGORITHMS)
 
 COINS = ("m-lucb", "m-kl-lucb", "m-racing")  # for rewards in an interval only
 ZONES = ("two-stage-rsb", "kn-rsb")  # with an indifference zone
+TRACKING = (
+    "robust-track-and-stop",
+    "robust-lazy-track-and-stop",
+    "robust-lingame",
+    "robust-frank-wolfe-sampling",
+)
 SPENDERS = ("stableopt", "r-ocba", "ar-ocba", "equal")  # of a budget
 CERTIFYING = [name for name in NAMES if name not in ZONES + SPENDERS]
 
@@ -48,8 +54,8 @@ def made_for(name: str, instance: Instance, **others: Any) -> Algorithm:
         options |= {"step": 20}
     if name in COINS:
         options = {"growth": 4.0}
-    if name == "robust-track-and-stop":
-        options = {"growth": 3.0}  # a design for each look is what it spends its time on
+    if name in TRACKING:
+        options = {"growth": 3.0}  # a design for each look is what they spend their time on
     return algorithm_from(name, **options, **others)
 
 

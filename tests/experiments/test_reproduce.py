@@ -118,7 +118,7 @@ def test_what_stops_early_ends_with_its_message(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def stopping(session: Session) -> None:
+    def stopping(session: Session, *_: object) -> None:
         raise stop
 
     monkeypatch.setattr(EXPERIMENTS["unit-sphere"].replace(":", "."), stopping)

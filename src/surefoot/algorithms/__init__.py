@@ -49,6 +49,9 @@ ALGORITHMS = {
     "stableopt": ("stableopt", "StableOpt"),
     "robust-lingape": ("robust_lingape", "RobustLinGapE"),
     "robust-track-and-stop": ("robust_track_and_stop", "RobustTrackAndStop"),
+    "robust-lazy-track-and-stop": ("robust_lazy_track_and_stop", "RobustLazyTrackAndStop"),
+    "robust-lingame": ("robust_lingame", "RobustLinGame"),
+    "robust-frank-wolfe-sampling": ("robust_frank_wolfe_sampling", "RobustFrankWolfeSampling"),
     "uniform": ("uniform", "Uniform"),
     **PEERS,
 }

@@ -63,9 +63,13 @@ class RobustTrackAndStop(Algorithm):
         if not self.samples:  # fixed before any data: it spans all directions
             return round_design(self.spread, int(min(2 * support, self.remaining)))
         pulls = int(min(math.ceil((self.growth - 1) * self.samples), self.remaining))
-        share = min(math.sqrt(support / self.samples), 1.0) / 2
-        self.wanted += pulls * ((1 - share) * self._weights() + share * self.spread)
+        self.want(pulls)
         return self._tracked(pulls)
+
+    def want(self, pulls: int) -> None:
+        """Add to `wanted` where the next pulls should go."""
+        share = min(math.sqrt((self.spread > 0).sum() / self.samples), 1.0) / 2
+        self.wanted += pulls * ((1 - share) * self._weights() + share * self.spread)
 
     def learn(self, outcome: Outcome) -> None:
         if not self.wanted.any():
