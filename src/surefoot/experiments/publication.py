@@ -216,7 +216,7 @@ def _write_table(frame: pd.DataFrame, stem: Path) -> None:
 
 
 def _origin(session: Session, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What to type to get the same again, and with which versions."""
+    """Say what to type to get the same again, and with which versions."""
     return {
         "command": session.command,
         "seed": session.seed,

@@ -108,7 +108,7 @@ def code_digest() -> str:
 
 
 class Folder:
-    """Where results go. It is made, and tried, before any work is done."""
+    """The folder of results. It is made, and tried, before any work is done."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

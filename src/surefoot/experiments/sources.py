@@ -61,7 +61,7 @@ def definitions(*roots: str) -> list[Place]:
 
 
 class _Module:
-    """What a module defines, and where the names come from that it imports."""
+    """Definitions of a module, and the places that its imported names come from."""
 
     def __init__(self, path: Path) -> None:
         self.defined: dict[str, list[ast.stmt]] = {}
@@ -90,7 +90,7 @@ def _path(module: str) -> Path | None:
 
 @functools.cache
 def _home(module: str, name: str) -> Place | None:
-    """Where a name is defined, if it is surefoot's and may decide something."""
+    """Return the place of a name, if it is surefoot's and may decide something."""
     for _ in range(9):
         if _path(module) is None or module.startswith(SILENT):
             return None

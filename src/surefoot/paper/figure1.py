@@ -60,7 +60,7 @@ NOISE: dict[str, Noise] = {
 
 @dataclass(frozen=True)
 class Variation:
-    """What may be asked of the experiments otherwise than in the paper.
+    """Constants of the experiments, as in the paper unless others are asked for.
 
     Attributes:
         delta: the probability with which an answer may be wrong.
@@ -100,7 +100,7 @@ class Panel:
     sizes: tuple[int, ...]
 
     def seed(self, session_seed: int, size: int, run: int) -> int:
-        """What one run is replayed from; it depends on nothing else."""
+        """Return the seed from which one run is replayed; it depends on nothing else."""
         sequence = np.random.SeedSequence(session_seed, spawn_key=(self.number, size, run))
         return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
@@ -137,7 +137,7 @@ class Entrant:
 
     @property
     def roots(self) -> tuple[str, ...]:
-        """What decides its rows."""
+        """The definitions that decide its rows."""
         return (self.home, *ROOTS)
 
     def made(self, instance: Instance, variation: Variation) -> Algorithm:
@@ -446,7 +446,7 @@ def _all_find_it(runs: pd.DataFrame, delta: float) -> Claim:
 
 
 def _grows(runs: pd.DataFrame, who: Entrant, text: str, wanted: bool, reading: str) -> Claim:
-    """Whether log samples rise with log size: the slope over all runs, with its standard error."""
+    """Judge whether log samples rise with log size, by the slope over all runs."""
     table = _of(runs, who)
     slope, error = _slope(table["size"], table["samples"])
     means = table.groupby("size")["samples"].mean()
@@ -484,7 +484,7 @@ def _focuses(runs: pd.DataFrame) -> Claim:
 
 
 def _optimal(runs: pd.DataFrame, who: Entrant, text: str) -> Claim:
-    """Whether samples over the lower bound stay the same as instances grow, but for logarithms."""
+    """Judge whether samples over the lower bound stay level as instances grow, but for logs."""
     table = _of(runs, who)
     bound = runs.groupby("size")["lower_bound"].mean()
     over = table["samples"] / table["size"].map(bound)

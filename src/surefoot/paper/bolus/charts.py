@@ -241,7 +241,7 @@ def _renamed(part: Any, number: int) -> Any:
 
 
 def axis_top(frames: Sequence[pd.DataFrame]) -> int:
-    """Where the axis of all these profiles may end: a round number above the highest band."""
+    """Return the common end of all these profiles' axes: a round number above the highest band."""
     highest = max(float(frame["p95"].max()) for frame in frames)
     return int(max(LEAST_TOP, 50 * -(-highest // 50)))
 

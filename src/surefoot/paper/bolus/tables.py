@@ -102,7 +102,7 @@ BY_THE_PAPER = (HOMES["robust-rage"], HOMES["stableopt"], *CHOSEN, *ROOTS)
 
 
 def roots_of(label: str) -> tuple[str, ...]:
-    """What decides a method's rows."""
+    """Return the definitions that decide a method's rows."""
     homes = [HOMES[method.algorithm] for method in METHODS if method.label == label]
     homes += [HOMES["robust-rage"]] if label == STABLEOPT.label else []  # as many pulls
     return (*homes, *CHOSEN, *ROOTS) if homes else ROOTS
@@ -176,7 +176,7 @@ def outcome_summary(outcomes: pd.DataFrame) -> pd.DataFrame:
 
 
 def method_summary(choices: pd.DataFrame) -> pd.DataFrame:
-    """How each method fared against the truth.
+    """Return the figures of each method against the truth.
 
     `found` counts an arm that is tied with the best as found; `certified_wrong` are choices that
     were certified and are not among the tied. `samples` are all pulls that a method took, those of
@@ -213,7 +213,7 @@ def share(value: float) -> str:
 
 
 def _if_trusted(method: Method, shares: pd.Series[bool]) -> float:
-    """What tests of the model said, where a model is trusted; nothing where none is."""
+    """Say what tests of the model found, where a model is trusted; nothing where none is."""
     return float(shares.mean()) if method.needs_scales else math.nan
 
 
@@ -454,7 +454,7 @@ def groups_table(tables: Tables) -> PrintedTable:
 
 
 def methods_table(methods: pd.DataFrame) -> PrintedTable:
-    """How the methods fared against the truth."""
+    """Return the figures of the methods against the truth."""
     heads = ("method", "rules", "mean pulls, all", "of these, pilot", "median, all")
     rows, roots = [], []
     for row in methods.to_dict("records"):

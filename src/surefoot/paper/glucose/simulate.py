@@ -404,7 +404,7 @@ def _run(call: _Call, group: Group, errors: Array) -> ClosedLoop:
 
 
 def _at_boluses(call: _Call, group: Group) -> IntArray:
-    """Which sensor errors the calculator meets: at the two ends of each meal's window.
+    """Number the sensor errors that the calculator meets: at the two ends of each meal's window.
 
     The reference draws one error for the record at minute 0, then one for the controller: the
     sample that ends window w uses error w + 1.
