@@ -14,7 +14,7 @@ PINNED := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell NUM
 # a machine may say that no compiled Python is to be kept: then every process compiles all it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint unit chaos mutants bench tables docs clean chromium ngspice
+.PHONY: demo test lint unit test-oldest chaos flakes mutants bench tables docs clean chromium ngspice
 
 demo: $(READY)
 	$(BIN)/surefoot bolus 'adult#001' --out results

@@ -18,6 +18,7 @@ from surefoot import cli
 from surefoot.experiments import session as runner
 from surefoot.experiments.session import Journal, Session
 from surefoot.paper import glucose
+from surefoot.paper.bolus import tables
 from surefoot.paper.bolus.problem import DISCLAIMER
 from tests.experiments.bolus.test_experiment import here
 
@@ -90,7 +91,7 @@ def test_everyone_gets_a_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     people = tuple(glucose.find_patient(name) for name in ("child#004", "adult#007"))
-    monkeypatch.setattr(glucose, "all_patients", lambda: people)
+    monkeypatch.setattr(tables, "all_patients", lambda: people)
     monkeypatch.setattr(Session, "map", here)
     surefoot("--all", *SMALL, "--out", str(tmp_path), "--quiet")
     shown = " ".join(capsys.readouterr().out.split())
@@ -133,7 +134,7 @@ def test_an_interrupted_cohort_goes_on_to_the_same_bytes(
 ) -> None:
     people = tuple(glucose.find_patient(name) for name in ("child#004", "adult#007"))
     workers, record = Workers(), Journal.record
-    monkeypatch.setattr(glucose, "all_patients", lambda: people)
+    monkeypatch.setattr(tables, "all_patients", lambda: people)
     monkeypatch.setattr(runner, "Processes", lambda count: workers)
     monkeypatch.setattr(os, "_exit", sys.exit)  # which would end the tests too
 

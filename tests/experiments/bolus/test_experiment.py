@@ -43,7 +43,7 @@ def test_two_patients_from_jobs_to_files(
     prime: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     people = tuple(glucose.find_patient(name) for name in ("child#004", "adult#001"))
-    monkeypatch.setattr(glucose, "all_patients", lambda: people)
+    monkeypatch.setattr(bolus, "all_patients", lambda: people)
     monkeypatch.setattr(Session, "map", here)
     monkeypatch.setattr(
         bolus,
