@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.solver.comparison import Comparison
+from surefoot.design.solver.comparison import Rivalry
 from surefoot.design.solver.small_problem import Blocks, SmallProblem
 from surefoot.design.whitening import cholesky_whitener
 
@@ -27,7 +27,7 @@ class Alternatives:
     ) -> None:
         rivals = np.delete(np.arange(len(offsets) - 1), leader)
         apexes = np.arange(offsets[leader], offsets[leader + 1])
-        comparison = Comparison(pairs, offsets, apexes, rivals, means[apexes], means)
+        comparison = Rivalry(pairs, offsets, apexes, rivals, means[apexes], means)
         blocks = comparison.rows_of(np.arange(len(apexes) * len(rivals)))
         self._problem = SmallProblem(rows, Blocks(blocks.rows, blocks.gaps, blocks.starts))
 
@@ -61,7 +61,7 @@ def squared_distances(
     rivals, found = np.delete(np.arange(n_arms), leader), np.full(n_arms, np.inf)
     for apex in range(offsets[leader], offsets[leader + 1]):
         own = np.array([apex])
-        blocks = Comparison(pairs, offsets, own, rivals, means[own], means).rows_of(
+        blocks = Rivalry(pairs, offsets, own, rivals, means[own], means).rows_of(
             np.arange(len(rivals))
         )
         solved = blocks.solve(whitener, np.zeros(len(blocks.rows)))
