@@ -15,6 +15,7 @@ SMALLEST_DELTA = 1e-12  # a quadrature that misses 1e-17 of a walk still resolve
 LARGEST_SCALE = 1e75  # fourth powers and their inverses are finite
 SMALLEST_RAREST = 1e-9
 MOST_PARALLEL = 1_000_000
+SPARE = 0.3
 IN_FLIGHT, MOST_IN_FLIGHT = 2, 100  # phases, where there are several workers; and at most
 MOST_PULLS = 2**53  # numbers of pulls are exact as floats, and fit a study file
 
@@ -61,8 +62,8 @@ class Settings:
             seen with probability 1 − delta. None: pairs decide as soon as their evidence suffices.
         unseen: goes on until an event that was never seen would have to cost more than this to
             change the answer, by lower bounds of leads, as far as the budget allows. None: never.
-        parallel: pulls of a phase at least, so that this many workers are kept busy. It is part of
-            the question: the answer never depends on how many workers there really are.
+        parallel: workers that phases are large enough for. It is part of the question: the answer
+            never depends on how many workers there really are.
         baseline: the name of the arm that is used today, if there is one: the result says how far
             ahead of it the best arm is at least.
         in_flight: phases that may be pulled at the same time. Each is chosen without the rewards of
@@ -124,6 +125,15 @@ class Settings:
         """Phases that may be pulled at the same time."""
         assert self.in_flight is not None  # since it was checked
         return self.in_flight
+
+    @property
+    def least_pulls(self) -> int:
+        """Pulls of a phase at least, for the sake of workers.
+
+        Where lengths vary as exponential ones do, the last of W pulls ends ln W lengths after the
+        first. A share of that, and one pull each, is enough for workers to go on with.
+        """
+        return round(self.parallel * (1 + SPARE * math.log(self.parallel)))
 
     @property
     def modelled(self) -> bool:

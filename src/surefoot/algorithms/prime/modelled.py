@@ -59,7 +59,7 @@ class ModelledCourse(Course):
         self.unit = max(tuning.unit_per_dimension * dimension, dimension + tuning.least_replicates)
         if self.batched:
             self.unit = max(self.unit, round(tuning.batched_unit * dimension))
-        self.unit = max(self.unit, settings.parallel)
+        self.unit = max(self.unit, settings.least_pulls)
         scales = settings.noise.scales(problem.n_pairs)
         self.spread = g_weights(problem, scales, tuning.spread_tolerance)
         self.weights = self.spread
@@ -115,12 +115,14 @@ class ModelledCourse(Course):
         """Pulls in all directions, a few that check the model: they choose, but do not count."""
         dimension = self.problem.dimension
         wanted = self.tuning.pilot_per_dimension * dimension * (2 if self.batched else 1)
-        counts = round_design(self.spread, int(min(max(wanted, self.settings.parallel), remaining)))
+        counts = round_design(
+            self.spread, int(min(max(wanted, self.settings.least_pulls), remaining))
+        )
         return counts + check_pulls(counts, int(min(dimension + 1, remaining - counts.sum())))
 
     def _meanwhile(self, past: Past) -> Counts:
         """Pulls for workers that would wait for the last of the pilot."""
-        return round_design(self.spread, int(min(self.settings.parallel, past.remaining)))
+        return round_design(self.spread, int(min(self.settings.least_pulls, past.remaining)))
 
     @property
     def _means(self) -> Array:
@@ -182,7 +184,7 @@ class ModelledCourse(Course):
         least = (
             1 if self.settings.noise.known else self.problem.dimension + self.tuning.least_freedom
         )
-        pulls = int(min(max(allocation.pulls, least, self.settings.parallel), past.remaining))
+        pulls = int(min(max(allocation.pulls, least, self.settings.least_pulls), past.remaining))
         if pulls < least:
             return None
         units = float(self.schedule.sizes[: self._look(past)].sum())

@@ -11,6 +11,8 @@ from surefoot.arrays import IntArray
 
 SHAKEN = 0.2  # standard errors by which a gap is taken to be smaller than it looks
 LEAST = 0.5  # standard errors that a gap is taken to be at least
+LUCK = 0.85  # half of all runs need less than this share of what they need on average
+IN_BATCHES = 1.2  # times as many pulls, where a few batches also have to say how noisy pairs are
 EARLY = 100  # pulls before which a forecast is hardly more than chance
 MANY, MANY_MORE = 1_500, 3.0  # pulls left that are worth a word, and how many times those so far
 NEAR_TIE = (
@@ -32,8 +34,11 @@ def expected_left(run: Algorithm) -> float | None:
     if not len(rivals):
         return 0.0
     with np.errstate(all="ignore"):
-        left = _lacking(run) * _hardness(run, rivals)
-    return float(left) if math.isfinite(left) else None
+        left = LUCK * _lacking(run) * _hardness(run, rivals)
+        if run.settings.noise.evidence == "batches":
+            left *= IN_BATCHES
+    phase = run.history[-1].counts.sum()  # the next is hardly smaller
+    return max(float(left), float(phase)) if math.isfinite(left) else None
 
 
 def _hardness(run: Algorithm, rivals: IntArray) -> float:

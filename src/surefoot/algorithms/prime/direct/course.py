@@ -132,7 +132,7 @@ class DirectCourse(Course):
     @property
     def _busy(self) -> int:
         """Pulls that a phase should have for workers' sake: fixed before any data."""
-        return self.settings.parallel
+        return self.settings.least_pulls
 
     @property
     def _may_share(self) -> bool:
