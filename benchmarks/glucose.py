@@ -14,10 +14,10 @@ import tempfile
 from collections.abc import Iterator
 
 import numpy as np
-from tests.glucose.cases import SETTINGS, cases
-from tests.glucose.compare import COLLAPSE, stored_traces
-from tests.glucose.compare import ours as ours_on
-from tests.glucose.reference import calculator_for, run
+from tests.paper.glucose.cases import SETTINGS, cases
+from tests.paper.glucose.compare import COLLAPSE, stored_traces
+from tests.paper.glucose.compare import ours as ours_on
+from tests.paper.glucose.reference import calculator_for, run
 
 from benchmarks.table import Row, seconds
 from surefoot.paper.glucose import (

@@ -87,8 +87,8 @@ def test_stock_simglucose_agrees_where_the_sensor_does_not_matter(
 
 
 def _bypass_pandas(example: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same arithmetic ten times faster: tests/glucose holds the two ways equal to the bit."""
-    from tests.glucose.reference import without_pandas
+    """The same arithmetic, ten times faster; tests/paper/glucose holds the two equal to the bit."""
+    from tests.paper.glucose.reference import without_pandas
 
     stock = example.T1DSimEnv
     seeds: list[int] = []

@@ -17,7 +17,7 @@ import surefoot as sf
 from surefoot import cli
 from surefoot.study.file.proof.encoding import packed, unpacked
 from tests.chaos.trial import Trial
-from tests.study.test_follower import create, linear
+from tests.study.file.test_follower import create, linear
 
 CUT = 512  # bytes
 PACKED = ("commitment", "limits")

@@ -16,7 +16,7 @@ from surefoot.study import StudyReader
 from surefoot.study.file import follower
 from surefoot.study.file.proof.check import Check
 from surefoot.view.report import study_page
-from tests.study.test_follower import create, linear
+from tests.study.file.test_follower import create, linear
 from tests.study.toys import same_result
 
 

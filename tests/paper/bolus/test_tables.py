@@ -21,7 +21,7 @@ from surefoot.paper.bolus.tables import (
     paper_claims,
     patient_summary,
 )
-from tests.experiments.bolus.test_report import ARM, CHOICE, PATIENT, PILOT
+from tests.paper.bolus.test_report import ARM, CHOICE, PATIENT, PILOT
 
 
 def outcomes(within: dict[tuple[str, str], float]) -> pd.DataFrame:

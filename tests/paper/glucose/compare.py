@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.paper.glucose import Calculator, Histories, find_sensor, simulate
-from tests.glucose.cases import Case
-from tests.glucose.make_reference import FILE, UNITS
+from tests.paper.glucose.cases import Case
+from tests.paper.glucose.make_reference import FILE, UNITS
 
 COLLAPSE = 10.0  # mg/dL: below it a history counts as collapsed
 

@@ -20,7 +20,7 @@ from surefoot.experiments.session import Journal, Session
 from surefoot.paper import glucose
 from surefoot.paper.bolus import tables
 from surefoot.paper.bolus.problem import DISCLAIMER
-from tests.experiments.bolus.test_experiment import here
+from tests.paper.bolus.test_experiment import here
 
 SMALL = ("--arms", "3", "--perturbations", "2", "--runs", "2", "--budget", "400")
 

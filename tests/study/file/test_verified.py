@@ -20,8 +20,8 @@ from surefoot.algorithms.prime import Prime
 from surefoot.certify import Claims, Rows
 from surefoot.study import Pull, Study, StudyReader
 from surefoot.study.file.proof.encoding import packed, unpacked
+from tests.study.file.test_follower import create, linear
 from tests.study.test_fed import edit
-from tests.study.test_follower import create, linear
 from tests.study.toys import THETA, Rounds, open_ledger, toy_problem, toy_study
 
 PAIRS = {"noise": sf.Gaussian(), "misfit": math.inf}

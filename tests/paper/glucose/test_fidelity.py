@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from surefoot.paper.glucose import Scenario, score
-from tests.glucose.cases import SETTINGS, cases
-from tests.glucose.compare import COLLAPSE, ours, stored_traces
-from tests.glucose.make_reference import trace_of
-from tests.glucose.reference import calculator_for, run
+from tests.paper.glucose.cases import SETTINGS, cases
+from tests.paper.glucose.compare import COLLAPSE, ours, stored_traces
+from tests.paper.glucose.make_reference import trace_of
+from tests.paper.glucose.reference import calculator_for, run
 
 ORDINARY, COLLAPSED = 0.005, 0.02  # mg/dL; the promise is 0.02 and 0.2
 

@@ -13,7 +13,7 @@ import surefoot as sf
 from surefoot.algorithms import algorithm_from
 from surefoot.study.before.intended import IntendedStudy
 from surefoot.study.before.plan import Cost, Patience, Quantiles, expected_costs
-from tests.study.test_intended import large_problem, pilot_of
+from tests.study.before.test_intended import large_problem, pilot_of
 from tests.study.toys import toy_problem
 
 UNKNOWN = sf.Settings(delta=0.05, noise=sf.Gaussian(equal=True), misfit=0)

@@ -9,7 +9,7 @@ from surefoot.paper.glucose import Scenario, find_patient
 from surefoot.paper.glucose.day import pump_rate
 from surefoot.paper.glucose.lanes import POINTS, boluses, responses
 from surefoot.paper.glucose.model import advance_minute, fresh_patient
-from tests.glucose.cases import ODD_MEALS
+from tests.paper.glucose.cases import ODD_MEALS
 
 
 @pytest.mark.parametrize("name", ["adult#006", "adolescent#008", "child#007"])

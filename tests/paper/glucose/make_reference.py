@@ -1,4 +1,4 @@
-"""`python -m tests.glucose.make_reference`: run simglucose on every case and store the traces.
+"""`python -m tests.paper.glucose.make_reference`: store simglucose's traces of every case.
 
 BG and CGM are stored as whole millionths of mg/dL, insulin as whole billionths of U/min.
 """
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.glucose.cases import SETTINGS, Case, cases
-from tests.glucose.reference import Trace, calculator_for, run
+from tests.paper.glucose.cases import SETTINGS, Case, cases
+from tests.paper.glucose.reference import Trace, calculator_for, run
 
-FILE = Path(__file__).parents[1] / "data" / "glucose_reference.npz"
+FILE = Path(__file__).parents[2] / "data" / "glucose_reference.npz"
 UNITS = {"bg": 1e-6, "cgm": 1e-6, "insulin": 1e-9}
 WITH_CGM = {"odd", "high-guardian", "high-navigator"}
 

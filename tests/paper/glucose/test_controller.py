@@ -18,7 +18,7 @@ from surefoot.paper.glucose import (
     simulate,
     simulate_controller,
 )
-from tests.glucose.reference import run
+from tests.paper.glucose.reference import run
 
 
 def proportional(glucose: float, basal: float) -> tuple[float, float]:

@@ -1,1 +1,0 @@
-"""Tests of what phases say: batches, scores, wealth, and how sure that makes one."""
