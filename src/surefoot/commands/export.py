@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -141,11 +142,12 @@ def _write_parquet(reader: StudyReader, output: Path) -> None:
 
 
 def _write_json(reader: StudyReader, output: Path) -> None:
-    """The question, the answer, the phases, the corrections and the pulls."""
+    """The question, the answer, the simulators, the phases, the corrections and the pulls."""
     document: dict[str, Any] = reader.description.to_entries() | {
         "created": reader.created,
         "configuration": reader.configuration,
         "result": _result(reader),
+        "simulators": [asdict(one) for one in reader.simulators],
         "phases": reader.phase_records(),
         "corrections": reader.correction_records(),
     }

@@ -4,8 +4,10 @@ reason.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -246,3 +248,23 @@ def test_accepting_nothing_is_refused(folder: Path) -> None:
     begun(PYTHON)
     with pytest.raises(InputError, match="there is no change"):
         finished("for good measure")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE simulators SET pulls = 0 WHERE id = 2",
+        "UPDATE pulls SET simulator = 1",
+        "DELETE FROM simulators WHERE id = 2",
+    ],
+)
+def test_marks_that_do_not_agree_are_no_certificate(folder: Path, statement: str) -> None:
+    begun(PYTHON)
+    edit("changing.py", "UNIT *", "-UNIT *")
+    with pytest.warns(SurefootWarning, match=WORDS):
+        finished()
+    with contextlib.closing(sqlite3.connect("study.db")) as connection, connection:
+        connection.execute(statement)
+    found = verify("study.db")
+    assert not found.intact
+    assert "marked with other simulators" in found.sentence

@@ -165,6 +165,7 @@ class StudyReader:
             The chain of digests over all closed phases.
         """
         self._storage.check_pages()
+        self._storage.check_simulators()
         if self._storage.entries("head").get("head") != self.description.head.hex():
             raise ChainBroken("the question was changed after the study was made")
         before = None

@@ -253,6 +253,19 @@ class ReadStorage:
                 for number, since, pulls, source, accepted in rows
             )
 
+    def check_simulators(self) -> None:
+        """Refuse marks of what gave the rewards that do not agree with the simulators stored."""
+        wrong = self._number(
+            "SELECT (SELECT count(*) FROM simulators AS one WHERE one.pulls <> "
+            "(SELECT count(*) FROM pulls WHERE simulator = one.id AND state = 'done')) + "
+            "(SELECT count(*) FROM pulls WHERE simulator NOT IN (SELECT id FROM simulators))"
+        )
+        if wrong:
+            raise StudyFileError(
+                f"{self.path} is damaged: its rewards are marked with other simulators than it "
+                "lists; restore it from a copy"
+            )
+
     def log_rows(self) -> list[Row]:
         """The log as LOG_COLUMNS, in the order in which it was written."""
         return self._table(
