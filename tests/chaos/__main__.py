@@ -25,7 +25,7 @@ from tests.chaos.load import Load
 from tests.chaos.places import logs, other_users
 from tests.chaos.processors import Processors
 from tests.chaos.sheets import corrections, sorted_apart
-from tests.chaos.signals import Signals, at_the_start
+from tests.chaos.signals import Signals, at_the_start, first_milliseconds
 from tests.chaos.trial import Suite, Trial
 from tests.study.killed import KINDS
 from tests.terminal import hear_signals
@@ -49,6 +49,7 @@ SUITES = [
     Suite("tables", 2000, tables),
     Suite("signals at the start", 30, Signals(latest=1.3)),
     Suite("interrupts at the start", 30, at_the_start),
+    Suite("first milliseconds", 48, first_milliseconds),
     Suite("killed commands", 6, commands_killed),
     Suite("clusters", 6, clusters),
     Suite("dashboard under load", 3, Load(half_sent=1200, readers=90)),

@@ -68,14 +68,23 @@ def at_the_start(count: int, folder: Path, generator: np.random.Generator) -> It
     with busy_machine():
         start_up = Command(_empty(folder / "calm"), *REPRODUCE).seconds_until_children(WORKERS)
         for number in range(count):
-            seconds = start_up * float(generator.random())
-            ending = Command(_empty(folder / str(number)), *REPRODUCE).at(seconds).interrupt()
-            broken = None
-            if ending.seconds > PATIENCE:
-                broken = f"it still ran {PATIENCE:g} s after the signal"
-            elif not _said_once(ending):
-                broken = f"exit code {ending.code}: {ending.words[-800:]!r}"
-            yield Trial(f"interrupt after {seconds:.2f} s", broken)
+            yield _interrupted(folder / str(number), start_up * float(generator.random()))
+
+
+def first_milliseconds(count: int, folder: Path, generator: np.random.Generator) -> Iterator[Trial]:
+    """Press Ctrl-C while a command arranges what an interrupt will do."""
+    for number in range(count):
+        yield _interrupted(folder / str(number), float(generator.uniform(0.0, 0.03)))
+
+
+def _interrupted(folder: Path, seconds: float) -> Trial:
+    ending = Command(_empty(folder), *REPRODUCE).at(seconds).interrupt()
+    broken = None
+    if ending.seconds > PATIENCE:
+        broken = f"it still ran {PATIENCE:g} s after the signal"
+    elif not _said_once(ending):
+        broken = f"exit code {ending.code}: {ending.words[-800:]!r}"
+    return Trial(f"interrupt after {seconds:.3f} s", broken)
 
 
 def _said_once(ending: Ending) -> bool:
