@@ -258,7 +258,8 @@ class ReadStorage:
         wrong = self._number(
             "SELECT (SELECT count(*) FROM simulators AS one WHERE one.pulls <> "
             "(SELECT count(*) FROM pulls WHERE simulator = one.id AND state = 'done')) + "
-            "(SELECT count(*) FROM pulls WHERE simulator NOT IN (SELECT id FROM simulators))"
+            "(SELECT count(*) FROM pulls WHERE simulator IS NOT NULL AND "
+            "simulator NOT IN (SELECT id FROM simulators))"
         )
         if wrong:
             raise StudyFileError(
