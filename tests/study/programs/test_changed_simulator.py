@@ -32,6 +32,9 @@ from scale import UNIT
 
 def simulate(pull):
     return UNIT * pull.parameters["dose"] + pull.rng().normal()
+
+if __name__ == "__main__":
+    print(1)
 """
 PROGRAM = """
 import random, sys
@@ -194,6 +197,7 @@ def test_the_report_prints_every_simulator_and_the_last_configuration(folder: Pa
     [
         lambda: edit("changing.py", "def simulate", "# a remark\n\ndef simulate"),
         lambda: Path("other.py").write_text("UNIT = 3\n"),
+        lambda: edit("changing.py", "print(1)", "print(2)"),
         lambda: os.utime("changing.py"),
         lambda: edit("study.toml", "seed = 3", "seed = 3\nbudget = 5000"),
     ],

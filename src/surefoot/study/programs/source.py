@@ -17,7 +17,7 @@ import shutil
 import sysconfig
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from surefoot.study.file.provenance import Source, digest_of_text
 from surefoot.study.programs.simulators import FIELD, CommandSimulator
@@ -34,7 +34,17 @@ INSTALLED = tuple(
 )
 
 Files = dict[str, Path]
-Parts = tuple[dict[str, Any], Files, dict[str, list[str]]]
+
+
+class _Parts(NamedTuple):
+    """What was asked, the files behind it, digests of code that is in no file, and whether files
+    are imported, so that what they do as programs is no part of the simulator.
+    """
+
+    asked: dict[str, Any]
+    files: Files
+    texts: dict[str, list[str]]
+    imported: bool = True
 
 
 class Watched:
@@ -60,14 +70,14 @@ class Watched:
         return True
 
     def _take(self) -> None:
-        asked, self._files, texts = _parts(self._simulator)
+        parts = _parts(self._simulator)
+        self._files = parts.files
         self._stamps = [_stamp(path) for path in self._files.values()]
-        digests = {name: _digests(path) for name, path in self._files.items()}
-        self.source = Source(asked, digests | texts)
+        digests = {name: _digests(path, parts.imported) for name, path in self._files.items()}
+        self.source = Source(parts.asked, digests | parts.texts)
 
 
-def _parts(simulator: Callable[..., Any]) -> Parts:
-    """Return what was asked, the files behind it, and digests of code that is in no file."""
+def _parts(simulator: Callable[..., Any]) -> _Parts:
     inner = inspect.unwrap(simulator)
     if isinstance(inner, CommandSimulator):
         return _of_command(inner)
@@ -86,8 +96,8 @@ def _parts(simulator: Callable[..., Any]) -> Parts:
         path = Path()
     if path.is_file():
         home = path.stem if module == "__main__" else module
-        return {"python": f"{home}:{name}"} | more, _beside(path, _root(path, module)), {}
-    return {"python": f"{module}:{name}"} | more, {}, {name: [_of_code(code)]}
+        return _Parts({"python": f"{home}:{name}"} | more, _beside(path, _root(path, module)), {})
+    return _Parts({"python": f"{module}:{name}"} | more, {}, {name: [_of_code(code)]})
 
 
 def _of_code(code: Any) -> str:
@@ -99,7 +109,7 @@ def _of_code(code: Any) -> str:
         return digest_of_text(own.co_code if own else repr(code).encode())
 
 
-def _of_command(command: CommandSimulator) -> Parts:
+def _of_command(command: CommandSimulator) -> _Parts:
     asked: dict[str, Any] = {"command": command.arguments, "folder": command.folder}
     asked |= {key: getattr(command, key) for key in ("json_field", "file") if getattr(command, key)}
     files: Files = {}
@@ -111,7 +121,7 @@ def _of_command(command: CommandSimulator) -> Parts:
         if argument == "-m" and place + 1 < len(command.arguments):
             for path in _modules(command.arguments[place + 1], command.working_folder):
                 files |= _beside(path, command.working_folder)
-    return asked, files, {}
+    return _Parts(asked, files, {}, imported=False)
 
 
 def _named(said: str, command: CommandSimulator, *, is_program: bool) -> Path | None:
@@ -176,7 +186,12 @@ def _modules(name: str, root: Path) -> Iterator[Path]:
                 yield file
 
 
-def _digests(path: Path) -> list[str]:
+def _digests(path: Path, imported: bool) -> list[str]:
+    """Return the digest of a file as it is and, for Python, of its code without remarks.
+
+    Args:
+        imported: what it does where it is the program itself is left out of its code.
+    """
     whole = hashlib.sha256()
     try:
         with path.open("rb") as file:
@@ -184,12 +199,20 @@ def _digests(path: Path) -> list[str]:
                 whole.update(block)
         found = [whole.hexdigest()[:32]]
         if path.suffix == ".py":
-            found.append(digest_of_text(ast.unparse(ast.parse(path.read_bytes())).encode()))
+            tree = ast.parse(path.read_bytes())
+            if imported:
+                tree.body = [one for one in tree.body if not _is_for_the_program(one)]
+            found.append(digest_of_text(ast.unparse(tree).encode()))
     except OSError:
         return ["cannot be read"]
     except (SyntaxError, ValueError, RecursionError):
         pass
     return found
+
+
+def _is_for_the_program(statement: ast.stmt) -> bool:
+    guard = ast.unparse(statement.test) if isinstance(statement, ast.If) else ""
+    return guard == "__name__ == '__main__'"
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
