@@ -26,7 +26,7 @@ StudyArgument = Annotated[
 ]
 
 
-def study_path(given: Path | None) -> Path:
+def _study_path(given: Path | None) -> Path:
     """The path given, or the only study in this folder."""
     from surefoot.errors import InputError
 
@@ -48,7 +48,7 @@ def study_file(given: Path | None) -> Path:
     """The .db file of the study that is meant."""
     from surefoot.study.toml.config import StudyConfig
 
-    path = study_path(given)
+    path = _study_path(given)
     return StudyConfig(path).file if path.suffix == ".toml" else path
 
 
@@ -57,5 +57,5 @@ def open_study(given: Path | None) -> Study:
     from surefoot.study import Study
     from surefoot.study.toml.config import StudyConfig
 
-    path = study_path(given)
+    path = _study_path(given)
     return StudyConfig(path).open_study() if path.suffix == ".toml" else Study.open(path)

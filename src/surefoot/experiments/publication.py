@@ -133,7 +133,7 @@ def publish(session: Session, publication: Publication) -> None:
 
     printed = dict(publication.printed)
     if publication.claims:
-        printed["claims"] = claims_table(publication.claims, publication.roots)
+        printed["claims"] = _claims_table(publication.claims, publication.roots)
     with session.folder.staged() as stage:
         stem = stage / publication.name
         for key, chart in publication.charts.items():
@@ -152,7 +152,7 @@ def publish(session: Session, publication: Publication) -> None:
         _write_json(_beside(stem, ".json"), origin)
 
 
-def claims_table(claims: Sequence[Claim], roots: tuple[str, ...]) -> PrintedTable:
+def _claims_table(claims: Sequence[Claim], roots: tuple[str, ...]) -> PrintedTable:
     """The claims as a table for documents."""
     heads = ("", "claim of the paper", "where", "our figures", "read as")
     rows = [

@@ -172,7 +172,7 @@ class Meter:
         self._display.update(JobsSnapshot(self._title, self._work, self._done, seconds_left))
 
 
-class JobWorkers(Protocol):
+class _JobWorkers(Protocol):
     """The workers that a session needs: futures for jobs, and an end."""
 
     def submit_all(
@@ -272,7 +272,7 @@ class Session:
     dask: str | None = None
     progress: JobProgress = field(default_factory=NoProgress)
     _journals: list[Journal] = field(default_factory=list, init=False)
-    _workers: JobWorkers | None = field(default=None, init=False)
+    _workers: _JobWorkers | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         for name, least in (("runs", 1), ("seed", 0)):
@@ -350,7 +350,7 @@ class Session:
                 'If none ever starts in a script, put the call under if __name__ == "__main__":'
             ) from error
 
-    def _started_workers(self) -> JobWorkers:
+    def _started_workers(self) -> _JobWorkers:
         if self._workers is None:
             self._workers = (
                 Cluster(self.dask) if self.dask else Processes(self.processes or cores())

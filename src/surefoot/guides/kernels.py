@@ -26,13 +26,13 @@ def mixed_kernel(n_numbers: int, n_categories: int) -> Any:
     """A kernel for rows of this many numbers and categories, each with a length of its own."""
     kernel = ConstantKernel(1.0, SIZES)
     if n_numbers:
-        kernel = kernel * OnNumbers(n_numbers, np.ones(n_numbers), LENGTHS, nu=2.5)
+        kernel = kernel * _OnNumbers(n_numbers, np.ones(n_numbers), LENGTHS, nu=2.5)
     if n_categories:
         kernel = kernel * OnCategories(n_numbers, np.ones(n_categories), LENGTHS)
     return kernel
 
 
-class OnNumbers(Matern):  # type: ignore[misc]
+class _OnNumbers(Matern):  # type: ignore[misc]
     """Matérn's kernel on the first columns."""
 
     def __init__(

@@ -118,7 +118,7 @@ PANELS = {panel.name: panel for panel in (IRRELEVANT, SPHERE)}
 
 
 @dataclass(frozen=True)
-class Entrant:
+class _Entrant:
     """An algorithm under a policy.
 
     Attributes:
@@ -155,12 +155,12 @@ class Entrant:
         """Run once, with the noise of this seed."""
         begun = time.perf_counter()
         algorithm = self.made(instance, variation)
-        found = played(algorithm, instance, seed, variation.delta, self.knows, self.policy)
+        found = _played(algorithm, instance, seed, variation.delta, self.knows, self.policy)
         about = {key: getattr(self, key) for key in ("label", "algorithm", "policy", "knows")}
         return about | found | {"seed": seed, "seconds": time.perf_counter() - begun}
 
 
-def played(
+def _played(
     algorithm: Algorithm,
     instance: Instance,
     seed: int,
@@ -198,8 +198,8 @@ HOMES = {
 }
 
 
-def _entrant(label: str, algorithm: str, *more: Any, **others: Any) -> Entrant:
-    return Entrant(label, algorithm, HOMES[algorithm], *more, **others)
+def _entrant(label: str, algorithm: str, *more: Any, **others: Any) -> _Entrant:
+    return _Entrant(label, algorithm, HOMES[algorithm], *more, **others)
 
 
 ORACLE = _entrant("Oracle", "oracle", "paper")
@@ -445,7 +445,7 @@ def _all_find_it(runs: pd.DataFrame, delta: float) -> Claim:
     )
 
 
-def _grows(runs: pd.DataFrame, who: Entrant, text: str, wanted: bool, reading: str) -> Claim:
+def _grows(runs: pd.DataFrame, who: _Entrant, text: str, wanted: bool, reading: str) -> Claim:
     """Judge whether log samples rise with log size, by the slope over all runs."""
     table = _of(runs, who)
     slope, error = _slope(table["size"], table["samples"])
@@ -483,7 +483,7 @@ def _focuses(runs: pd.DataFrame) -> Claim:
     )
 
 
-def _optimal(runs: pd.DataFrame, who: Entrant, text: str) -> Claim:
+def _optimal(runs: pd.DataFrame, who: _Entrant, text: str) -> Claim:
     """Judge whether samples over the lower bound stay level as instances grow, but for logs."""
     table = _of(runs, who)
     bound = runs.groupby("size")["lower_bound"].mean()
@@ -505,11 +505,11 @@ def _optimal(runs: pd.DataFrame, who: Entrant, text: str) -> Claim:
     )
 
 
-def _of(runs: pd.DataFrame, who: Entrant) -> pd.DataFrame:
+def _of(runs: pd.DataFrame, who: _Entrant) -> pd.DataFrame:
     return runs[(runs["label"] == who.label) & (runs["policy"] == who.policy)]
 
 
-def _ratios(runs: pd.DataFrame, one: Entrant, other: Entrant) -> pd.DataFrame:
+def _ratios(runs: pd.DataFrame, one: _Entrant, other: _Entrant) -> pd.DataFrame:
     """One row per size: the ratio of mean samples, and its standard error to first order. Runs are
     taken in pairs, for both entrants meet the same instances.
     """

@@ -62,7 +62,7 @@ class Recording(RobustRage):
 
 
 @dataclass(eq=False)
-class WithoutRounding(Recording):
+class _WithoutRounding(Recording):
     """Without r(ε), the only place where the size of a design's support matters."""
 
     def next_counts(self) -> Counts | StopReason:
@@ -201,7 +201,7 @@ class Diagnosis:
 def diagnose(name: str, size: int, seed: int) -> Diagnosis:
     """Run all variants on one instance of the experiment of that name."""
     instance = (IRRELEVANT if name == IRRELEVANT.name else SPHERE).instance(size, seed)
-    algorithms = (Recording(), WithoutRounding(), Looking(), Keeping(), RobustStatic())
+    algorithms = (Recording(), _WithoutRounding(), Looking(), Keeping(), RobustStatic())
     printed, without, looking, keeping, static = (
         _finished(algorithm, instance, seed) for algorithm in algorithms
     )

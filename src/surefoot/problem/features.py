@@ -46,7 +46,7 @@ class FeatureMap(ABC):
         return self.kind
 
 
-class GivenFeatures(FeatureMap):
+class _GivenFeatures(FeatureMap):
     """The parameters themselves, as in the paper: reward = (x − y)ᵀθ, without an intercept."""
 
     kind = "given"
@@ -104,7 +104,7 @@ class TabularFeatures(FeatureMap):
         return n_pairs
 
 
-class StoredFeatures(FeatureMap):
+class _StoredFeatures(FeatureMap):
     """Features by their values alone: what is left of a function of the caller's own."""
 
     kind = "custom"
@@ -119,13 +119,13 @@ class StoredFeatures(FeatureMap):
         return _numbered(n_features)
 
     def settled(self, image: Array) -> FeatureMap:
-        return StoredFeatures(image)
+        return _StoredFeatures(image)
 
     def to_file(self) -> Any:
         return np.asarray(self._values).tolist()
 
 
-class CustomFeatures(FeatureMap):
+class _CustomFeatures(FeatureMap):
     """A function of the caller's own, which no file can hold."""
 
     kind = "custom"
@@ -146,19 +146,19 @@ class CustomFeatures(FeatureMap):
         return _numbered(n_features)
 
     def settled(self, image: Array) -> FeatureMap:
-        return StoredFeatures(image)
+        return _StoredFeatures(image)
 
 
 MAPS: dict[str, FeatureMap] = {
     feature_map.kind: feature_map
-    for feature_map in (GivenFeatures(), LinearFeatures(), QuadraticFeatures(), TabularFeatures())
+    for feature_map in (_GivenFeatures(), LinearFeatures(), QuadraticFeatures(), TabularFeatures())
 }
 
 
 def feature_map(choice: str | Function) -> FeatureMap:
     """The map of that name, or one of the caller's own function."""
     if callable(choice):
-        return CustomFeatures(choice)
+        return _CustomFeatures(choice)
     if choice not in MAPS:
         raise InputError(
             f"features={choice!r} is not known: choose {', '.join(map(repr, MAPS))}, "
@@ -169,7 +169,7 @@ def feature_map(choice: str | Function) -> FeatureMap:
 
 def map_from_file(entry: Any) -> FeatureMap:
     """Rebuild what `FeatureMap.to_file` wrote."""
-    return feature_map(entry) if isinstance(entry, str) else StoredFeatures(entry)
+    return feature_map(entry) if isinstance(entry, str) else _StoredFeatures(entry)
 
 
 def _numbered(n_features: int) -> list[str]:

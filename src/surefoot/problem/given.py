@@ -25,11 +25,11 @@ def problem_from_lists(
     arms: Any, perturbations: Any, environment: Mapping[str, Value], features: str | Function
 ) -> RobustProblem:
     """Return the problem of these tables; see `RobustProblem.from_lists`."""
-    rows = perturbation_rows(perturbations)
-    return problem_from_rows(arm_entries(arms), rows, environment, features)
+    rows = _perturbation_rows(perturbations)
+    return problem_from_rows(_arm_entries(arms), rows, environment, features)
 
 
-def arm_entries(given: Any) -> list[dict[str, Any]]:
+def _arm_entries(given: Any) -> list[dict[str, Any]]:
     """Return one entry per arm.
 
     Args:
@@ -38,14 +38,14 @@ def arm_entries(given: Any) -> list[dict[str, Any]]:
     """
     if isinstance(given, str | os.PathLike):
         return typed_entries(read_entries(Path(given), "arms"), "arms")
-    if is_frame(given):
-        return frame_entries(given)
+    if _is_frame(given):
+        return _frame_entries(given)
     if isinstance(given, Mapping):
         return grid_entries(given)
     return listed(given, "arms", '{"nurses": 4, "doctors": 8}')
 
 
-def perturbation_rows(given: Any) -> list[Row] | None:
+def _perturbation_rows(given: Any) -> list[Row] | None:
     """Return one row per perturbation; None: nothing goes wrong.
 
     Args:
@@ -57,8 +57,8 @@ def perturbation_rows(given: Any) -> list[Row] | None:
         return None
     if isinstance(given, str | os.PathLike):
         entries = numbers_where_all_are(read_entries(Path(given), "perturbations"))
-    elif is_frame(given):
-        entries = frame_entries(given)
+    elif _is_frame(given):
+        entries = _frame_entries(given)
     elif isinstance(given, Mapping):
         entries = [_named(name, changes) for name, changes in given.items()]
     else:
@@ -71,10 +71,10 @@ def is_pair_table(given: Any) -> bool:
     if isinstance(given, str | os.PathLike):
         path = Path(given)
         return path.is_file() and {"arm", "perturbation"} <= set(read_fields(path)[0])
-    return is_frame(given) and {"arm", "perturbation"} <= set(given.columns)
+    return _is_frame(given) and {"arm", "perturbation"} <= set(given.columns)
 
 
-def is_frame(given: Any) -> bool:
+def _is_frame(given: Any) -> bool:
     """Return whether it is a data frame; pandas is not loaded to find that out."""
     return hasattr(given, "columns") and hasattr(given, "to_dict")
 
@@ -92,7 +92,7 @@ def grid_entries(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(grid, point, strict=True)) for point in itertools.product(*axes)]
 
 
-def frame_entries(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def _frame_entries(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a data frame, without the fields that are missing."""
     filled = frame.notna().to_dict("records")
     return [

@@ -257,7 +257,7 @@ def joined(names: Sequence[Sequence[str]], groups: list[Array]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Grouped:
+class _Grouped:
     """Pairs sorted by arm, with duplicates within an arm merged.
 
     Attributes:
@@ -273,7 +273,7 @@ class Grouped:
 
 def grouped_by_arm(
     parameters: Array, arm: NDArray[Any], arm_names: list[str], perturbation_names: Names
-) -> Grouped:
+) -> _Grouped:
     """Sort pairs by arm, keeping their order within it, and merge equal pairs of one arm."""
     if perturbation_names is not None and len(perturbation_names) != len(parameters):
         raise InputError(
@@ -298,7 +298,7 @@ def grouped_by_arm(
         names = [str(perturbation_names[i]) for i in order]
     else:
         names = [f"perturbation {k}" for size in sizes for k in range(size)]
-    return Grouped(parameters[order], offsets, names)
+    return _Grouped(parameters[order], offsets, names)
 
 
 def refuse_twin_arms(features: Array, offsets: IntArray, names: list[str]) -> None:

@@ -98,7 +98,7 @@ WRITE_IT = "write it with to_dict() or to_json()"
 
 
 @dataclass(frozen=True)
-class Portable:
+class _Portable:
     """All that a problem is rebuilt from.
 
     Attributes:
@@ -115,7 +115,7 @@ class Portable:
     arms: Any
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Portable:
+    def from_dict(cls, data: dict[str, Any]) -> _Portable:
         """Read what `RobustProblem.to_dict` described; anything else is refused."""
         try:
             parameters, features = matrix(data["parameters"], "parameters"), data["features"]
@@ -422,7 +422,7 @@ class RobustProblem(LinearRewards):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> RobustProblem:
         """Rebuild what `to_dict` described."""
-        told = Portable.from_dict(data)
+        told = _Portable.from_dict(data)
         problem = cls.__new__(cls)
         problem._build(told.parameters, told.arm, map_from_file(told.features), told.labels)
         problem.arms = nominal_arms(told.arms, problem.coding, problem.n_arms)

@@ -85,7 +85,7 @@ def labels(entries: Sequence[Entry]) -> list[str]:
     return short if len(set(short)) == len(short) else [_label(entry, "") for entry in entries]
 
 
-def arm_labels(entries: Sequence[Entry]) -> list[str]:
+def _arm_labels(entries: Sequence[Entry]) -> list[str]:
     """The same, where all entries have the same parameters: from those that vary."""
     varying = [key for key in entries[0] if len({written(entry[key]) for entry in entries}) > 1]
     return labels(
@@ -93,13 +93,13 @@ def arm_labels(entries: Sequence[Entry]) -> list[str]:
     )
 
 
-def parameters_of(entry: Entry) -> dict[str, Value]:
+def _parameters_of(entry: Entry) -> dict[str, Value]:
     return {key: value for key, value in entry.items() if key not in NO_PARAMETERS}
 
 
 def _label(entry: Entry, style: str) -> str:
     return ", ".join(
-        f"{key}={written(value, style)}" for key, value in parameters_of(entry).items()
+        f"{key}={written(value, style)}" for key, value in _parameters_of(entry).items()
     )
 
 
@@ -150,10 +150,10 @@ def rows_from(entries: Sequence[Mapping[str, Any]], where: str) -> list[Row]:
     for number, entry in enumerate(entries, start=1):
         for key in NO_PARAMETERS:
             if key in entry:
-                require_text(entry[key], f"{where}: {key} of entry {number}")
+                _require_text(entry[key], f"{where}: {key} of entry {number}")
     places = [f"{where}: in entry {number}" for number in range(1, len(entries) + 1)]
     return [
-        Row(entry.get("name") or label or "none", parameters_of(entry), entry.get("arm"), place)
+        Row(entry.get("name") or label or "none", _parameters_of(entry), entry.get("arm"), place)
         for entry, label, place in zip(entries, labels(entries), places, strict=True)
     ]
 
@@ -175,13 +175,13 @@ def corners(box: Mapping[str, float | str]) -> list[Row]:
     ]
 
 
-def require_text(value: Any, what: str) -> None:
+def _require_text(value: Any, what: str) -> None:
     """Names are names: a number in their place might be written in another way than it is shown."""
     if not isinstance(value, str):
         raise InputError(f"{what} is {value!r}: write names in quotes, such as {str(value)!r}")
 
 
-class OffsetTable:
+class _OffsetTable:
     """Which offsets each arm has, as arrays.
 
     Attributes:
@@ -218,7 +218,7 @@ class OffsetTable:
         names = [self.rows[number].name for number in own]
         if len(set(names)) < len(names):
             raise InputError(
-                f"perturbations: {first_repeated(names)!r} stands twice for arm {arm!r}: "
+                f"perturbations: {_first_repeated(names)!r} stands twice for arm {arm!r}: "
                 "give each perturbation of an arm its own name"
             )
         numbers = self._numbers[own]
@@ -226,7 +226,7 @@ class OffsetTable:
         return np.where(self._replaces[own], numbers, added), names
 
 
-def first_repeated(names: Iterable[str]) -> str | None:
+def _first_repeated(names: Iterable[str]) -> str | None:
     """The first name that stood before."""
     seen: set[str] = set()
     for name in names:
@@ -259,9 +259,9 @@ def problem_from_rows(
     features: str | Function,
 ) -> RobustProblem:
     """The same where perturbations are rows already; None: nothing goes wrong."""
-    arms = ArmTable(entries, environment)
+    arms = _ArmTable(entries, environment)
     changes = [NOTHING_GOES_WRONG] if rows is None else arms.allowed(rows)
-    table = OffsetTable(changes, arms.readers)
+    table = _OffsetTable(changes, arms.readers)
     require_size(table.n_pairs(len(arms.names)))
     own = [table.pairs_of(arm, row) for arm, row in zip(arms.names, arms.numbers, strict=True)]
     return RobustProblem.from_pairs(
@@ -291,7 +291,7 @@ def require_size(pairs: int) -> None:
         )
 
 
-class ArmTable:
+class _ArmTable:
     """Arms and what surrounds them, as numbers.
 
     Attributes:
@@ -346,7 +346,7 @@ def _place_of(number: int, row: Row) -> str:
 
 def arm_names(entries: Sequence[Mapping[str, Value]]) -> list[str]:
     """The names that entries give to their arms; where there are none, what varies among them."""
-    own = arm_labels([parameters_of(entry) for entry in entries])
+    own = _arm_labels([_parameters_of(entry) for entry in entries])
     return [str(entry.get("name") or label) for entry, label in zip(entries, own, strict=True)]
 
 
@@ -365,7 +365,7 @@ def _same_parameters(entries: Sequence[Mapping[str, Any]]) -> list[str]:
                 f"all need the same"
             )
         if "name" in entry:
-            require_text(entry["name"], f"arms: name of entry {number}")
+            _require_text(entry["name"], f"arms: name of entry {number}")
     return names
 
 

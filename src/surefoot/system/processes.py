@@ -60,12 +60,12 @@ class ProcessPool(ProcessPoolExecutor):
 
 
 def _begin(then: Callable[..., None] | None, known: tuple[Any, ...]) -> None:
-    prepare_process()
+    _prepare_process()
     if then is not None:
         then(*known)
 
 
-def prepare_process() -> None:
+def _prepare_process() -> None:
     """Set up a process of the pool: it leaves interrupts to its driver, and dies with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # it began with interrupts blocked, and what it starts itself would inherit that

@@ -122,7 +122,7 @@ class JobsSnapshot:
         return "" if left is None or self.done >= self.work else f"{duration(left)} left"
 
 
-class Shown(Protocol):
+class _Shown(Protocol):
     """A snapshot as the displays here show it; as a string it is a line of a log."""
 
     @property
@@ -176,7 +176,7 @@ def share_done(done: float, left: float) -> float:
 class NoProgress:
     """Says nothing."""
 
-    def update(self, snapshot: Shown) -> None:
+    def update(self, snapshot: _Shown) -> None:
         pass
 
     def close(self) -> None:
@@ -194,7 +194,7 @@ class LineProgress:
         self._stream, self._every = stream or sys.stderr, every
         self._next, self._last, self._written = time.monotonic() + min(every, 2.0), "", ""
 
-    def update(self, snapshot: Shown) -> None:
+    def update(self, snapshot: _Shown) -> None:
         self._last = str(snapshot)
         if time.monotonic() >= self._next:
             self._write()
@@ -231,7 +231,7 @@ class BarProgress:
         self._task: Any = None
         self._forward = Forward()
 
-    def update(self, snapshot: Shown) -> None:
+    def update(self, snapshot: _Shown) -> None:
         if self._task is None:
             self._bar.start()
             self._task = self._bar.add_task("", total=1.0, count="", words="")
@@ -259,13 +259,13 @@ def progress_for(stream: TextIO) -> BarProgress | LineProgress:
     return LineProgress(stream)
 
 
-class NotebookProgress:
+class _NotebookProgress:
     """A line in a notebook's cell, which is written anew."""
 
     def __init__(self) -> None:
         self._shown: Any = None
 
-    def update(self, snapshot: Shown) -> None:
+    def update(self, snapshot: _Shown) -> None:
         from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
 
         text = {"text/plain": str(snapshot)}
@@ -282,11 +282,11 @@ class NotebookProgress:
 
 def progress_if_seen(
     stream: TextIO, always: bool = False
-) -> BarProgress | LineProgress | NotebookProgress | NoProgress:
+) -> BarProgress | LineProgress | _NotebookProgress | NoProgress:
     """Return a bar in a terminal and a line in a notebook; elsewhere nothing, or lines of a log."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if hasattr(shell, "kernel"):
-        return NotebookProgress()
+        return _NotebookProgress()
     return progress_for(stream) if always or stream.isatty() else NoProgress()
 
 

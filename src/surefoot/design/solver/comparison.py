@@ -94,7 +94,7 @@ class Rivalry:
             lowest = np.empty((len(apex_points[part]), self.rivals.size))
             apexes = _Apexes(apex_norms[part], self.apex_values[part], self.own_arm[part])
             products = apex_points[part] @ rival_points.T
-            lowest_ratios(products, apexes, rivals, self.smallest_gap, lowest)
+            _lowest_ratios(products, apexes, rivals, self.smallest_gap, lowest)
             yield first, lowest
 
     def rows_of(self, identities: IntArray) -> Blocks:
@@ -127,7 +127,7 @@ class _Rivals(NamedTuple):
 
 
 @kernel
-def lowest_ratios(
+def _lowest_ratios(
     products: Array, apexes: _Apexes, rivals: _Rivals, smallest_gap: float, lowest: Array
 ) -> None:
     """Each rival's lowest ‖z − z'‖² / gap₊², from inner products; 0 for z's own arm."""

@@ -24,7 +24,7 @@ HULL_TOLERANCE = 1e-16  # squared distance from the hull, relative to its square
 
 
 @dataclass(frozen=True)
-class Prices:
+class _Prices:
     """The criterion at one design.
 
     Attributes:
@@ -43,7 +43,7 @@ class Prices:
 class Family(Protocol):
     """The blocks as the working-set solver sees them."""
 
-    def price(self, whitener: Array, threshold: float, limit: int) -> Prices:
+    def price(self, whitener: Array, threshold: float, limit: int) -> _Prices:
         """The worst criterion, and at most `limit` blocks above the threshold."""
         ...
 
@@ -58,7 +58,7 @@ class Directions:
     def __init__(self, directions: Array) -> None:
         self.directions = directions
 
-    def price(self, whitener: Array, threshold: float, limit: int) -> Prices:
+    def price(self, whitener: Array, threshold: float, limit: int) -> _Prices:
         return _worst(squared_lengths(self.directions @ whitener.T), threshold, limit)
 
     def blocks(self, identities: IntArray, whitener: Array) -> Blocks:
@@ -73,7 +73,7 @@ class Vertices:
     def __init__(self, comparison: Rivalry) -> None:
         self.comparison = comparison
 
-    def price(self, whitener: Array, threshold: float, limit: int) -> Prices:
+    def price(self, whitener: Array, threshold: float, limit: int) -> _Prices:
         prices = _gather(self.comparison, whitener, threshold, limit)
         if prices.value == np.inf:
             raise self.comparison.tie(int(prices.blocks[0]))
@@ -107,7 +107,7 @@ class Hulls:
         self._left_out = np.empty(0, dtype=np.int64)
         self._strict = np.empty(0, dtype=np.int64)
 
-    def price(self, whitener: Array, threshold: float, limit: int) -> Prices:
+    def price(self, whitener: Array, threshold: float, limit: int) -> _Prices:
         """As every family; an upper bound if more than `limit` blocks are above the threshold."""
         candidates = _gather(self.comparison, whitener, threshold, EVERY_BLOCK)
         keep = ~np.isin(candidates.blocks, self._left_out)
@@ -125,7 +125,7 @@ class Hulls:
             worst = max(worst, float(values.max(initial=0.0)))
         found, values = np.concatenate(blocks), np.concatenate(criteria)
         chosen = np.argsort(-values, kind="stable")[:limit]
-        return Prices(worst, found[chosen], values[chosen], order.size)
+        return _Prices(worst, found[chosen], values[chosen], order.size)
 
     def _above(
         self, identities: IntArray, whitener: Array, threshold: float
@@ -174,7 +174,7 @@ def distances(blocks: Blocks, whitener: Array) -> Array:
     return blocks.solve(whitener, np.zeros(len(blocks.rows))).distance
 
 
-def _gather(comparison: Rivalry, whitener: Array, threshold: float, limit: int) -> Prices:
+def _gather(comparison: Rivalry, whitener: Array, threshold: float, limit: int) -> _Prices:
     """Blocks by their vertex criterion."""
     worst, count, blocks, criteria = 0.0, 0, [], []
     for first, ratios in comparison.vertex_ratios(whitener):
@@ -188,10 +188,10 @@ def _gather(comparison: Rivalry, whitener: Array, threshold: float, limit: int) 
         criteria.append(flat[above])
     identities, values = np.concatenate(blocks), np.concatenate(criteria)
     order = np.argsort(-values, kind="stable")[:limit]
-    return Prices(worst, identities[order].astype(np.int64), values[order], count)
+    return _Prices(worst, identities[order].astype(np.int64), values[order], count)
 
 
-def _worst(criteria: Array, threshold: float, limit: int) -> Prices:
+def _worst(criteria: Array, threshold: float, limit: int) -> _Prices:
     above = np.flatnonzero(criteria > threshold)
     worst = above[np.argsort(-criteria[above])[:limit]].astype(np.int64)
-    return Prices(float(criteria.max()), worst, criteria[worst], above.size)
+    return _Prices(float(criteria.max()), worst, criteria[worst], above.size)

@@ -27,7 +27,7 @@ RIDGE = 1e-13  # relative: against rounding errors on the diagonal
 
 
 @dataclass
-class SmallSolution:
+class _SmallSolution:
     """The best weights found, the best proof, and what each certifies."""
 
     weights: Array
@@ -41,7 +41,7 @@ class SmallSolution:
         """(n_blocks, dimension) the minimisers ε_k of the proof."""
         return self.proof.epsilon @ self.proof.whitener
 
-    def improve(self, iterate: Iterate) -> None:
+    def improve(self, iterate: _Iterate) -> None:
         """Keep the better weights and the better proof, each from one iterate."""
         value, bound = iterate.certificates()
         if value < self.value:
@@ -52,10 +52,10 @@ class SmallSolution:
 
 def solve(
     problem: SmallProblem, weights: Array, multipliers: Array, tolerance: float
-) -> SmallSolution:
+) -> _SmallSolution:
     """Follow the central path until the certified gap is below the tolerance."""
-    iterate = Iterate.start(problem, weights, multipliers)
-    best = SmallSolution(iterate.weights, iterate.multipliers, iterate.geometry, np.inf, 0.0)
+    iterate = _Iterate.start(problem, weights, multipliers)
+    best = _SmallSolution(iterate.weights, iterate.multipliers, iterate.geometry, np.inf, 0.0)
     for _ in range(MAX_ITERATIONS):
         best.improve(iterate)
         following = (
@@ -67,7 +67,7 @@ def solve(
     return best
 
 
-class Iterate:
+class _Iterate:
     """Weights λ and slacks s of f ≥ 1, in turn, against reduced costs y and multipliers w.
 
     Attributes:
@@ -84,7 +84,7 @@ class Iterate:
         self.load = geometry.squares @ self.multipliers
 
     @classmethod
-    def start(cls, problem: SmallProblem, weights: Array, multipliers: Array) -> Iterate:
+    def start(cls, problem: SmallProblem, weights: Array, multipliers: Array) -> _Iterate:
         """Scale both so that all constraints hold strictly."""
         geometry = problem.geometry(weights)
         assert geometry is not None, "the start must have full rank"
@@ -100,9 +100,9 @@ class Iterate:
         value = self.weights.sum() / self.geometry.distance.min()
         return float(value), float(self.multipliers.sum() / self.load.max())
 
-    def advance(self, problem: SmallProblem) -> Iterate | None:
+    def advance(self, problem: SmallProblem) -> _Iterate | None:
         """One predictor-corrector step; None if no progress is possible any more."""
-        newton = NewtonSystem.at(self)
+        newton = _NewtonSystem.at(self)
         if newton is None:
             return None
         d_primal, d_dual = newton.direction(np.zeros_like(self.primal))
@@ -123,30 +123,30 @@ class Iterate:
             shrink = max(shrink, lag / (lag + PATIENCE))
         return shrink * now / self.primal.size
 
-    def _moved(self, problem: SmallProblem, d_primal: Array, d_dual: Array) -> Iterate | None:
+    def _moved(self, problem: SmallProblem, d_primal: Array, d_dual: Array) -> _Iterate | None:
         step = min(1.0, LONGEST_STEP * _longest(self.primal, d_primal))
         for _ in range(20):
             primal = self.primal + step * d_primal
             geometry = problem.geometry(primal[: self.split])
             if geometry is not None and geometry.distance.min() > 0.0:
                 step = min(1.0, LONGEST_STEP * _longest(self.dual, d_dual))
-                return Iterate(primal, self.dual + step * d_dual, geometry)
+                return _Iterate(primal, self.dual + step * d_dual, geometry)
             step *= 0.5
         return None
 
 
 @dataclass(frozen=True)
-class NewtonSystem:
+class _NewtonSystem:
     """The Newton system of one iterate, reduced to the weights and factorised."""
 
-    iterate: Iterate
+    iterate: _Iterate
     factor: Array
     ratio: Array
     dual_residual: Array
     primal_residual: Array
 
     @classmethod
-    def at(cls, iterate: Iterate) -> NewtonSystem | None:
+    def at(cls, iterate: _Iterate) -> _NewtonSystem | None:
         """None if rounding errors have made the matrix indefinite."""
         geometry, split = iterate.geometry, iterate.split
         ratio = iterate.dual / iterate.primal

@@ -189,7 +189,7 @@ def write_report(advice: Advice, stage: Path, plan: Plan, command: str) -> str:
     found = Recommendation.of(advice.record)
     stem = found.name.replace("#", "-")
     frames = {name: pd.DataFrame(profile) for name, profile in advice.profiles.items()}
-    drawn = profile_drawings({name.capitalize(): frame for name, frame in frames.items()})
+    drawn = _profile_drawings({name.capitalize(): frame for name, frame in frames.items()})
     save(side_by_side(list(drawn.values()), f"{found.name}, virtual"), stage / f"{stem}-profiles")
     whole = pd.concat([frame.assign(setting=name) for name, frame in frames.items()])
     whole.to_csv(stage / f"{stem}-profiles.csv", index=False, lineterminator="\n")
@@ -199,7 +199,7 @@ def write_report(advice: Advice, stage: Path, plan: Plan, command: str) -> str:
     return page.name
 
 
-def profile_drawings(frames: dict[str, pd.DataFrame]) -> dict[str, Drawing]:
+def _profile_drawings(frames: dict[str, pd.DataFrame]) -> dict[str, Drawing]:
     """Profiles on one scale, by name."""
     from surefoot.paper.bolus.charts import axis_top, profile_drawing
 
@@ -219,7 +219,7 @@ def _page(
     command: str,
 ) -> str:
     record, reward = advice.record, find_reward(plan.reward)
-    return rendered(
+    return _rendered(
         "patient.html",
         profiles | advice.charts,
         name=found.name,
@@ -236,7 +236,7 @@ def _page(
     )
 
 
-def rendered(template: str, specs: dict[str, Any], **values: Any) -> str:
+def _rendered(template: str, specs: dict[str, Any], **values: Any) -> str:
     """A page of its own with these charts in it."""
     page = environment("surefoot.paper.bolus").get_template(template)
     return standalone(page, specs, values, STYLE.read_text(encoding="utf-8"))
@@ -285,31 +285,31 @@ COHORT_HEADS = (
 
 def cohort(session: Session, plan: Plan, groups: Sequence[str]) -> None:
     """Advise all patients of these groups; what is finished is kept, so that it can go on."""
-    advices = advise_all(session, plan, groups)
+    advices = _advise_all(session, plan, groups)
     with session.folder.staged() as stage:
-        page = write_cohort(advices, stage, plan, session.command)
-    rows = cohort_rows(advices)
+        page = _write_cohort(advices, stage, plan, session.command)
+    rows = _cohort_rows(advices)
     console = console_for_output()
     console.print(_table(rows))
     console.print(summary(rows), highlight=False)
     print(f"report: {session.out / page}")
 
 
-def advise_all(session: Session, plan: Plan, groups: Sequence[str]) -> list[Advice]:
+def _advise_all(session: Session, plan: Plan, groups: Sequence[str]) -> list[Advice]:
     """One advice per patient, by as many processes as the session has."""
     found = session.map(
-        NAME, advise_job, patient_jobs(plan, groups), identity={"plan": asdict(plan)}
+        NAME, _advise_job, patient_jobs(plan, groups), identity={"plan": asdict(plan)}
     )
     return [Advice.from_json(values) for values in found]
 
 
-def advise_job(name: str, plan: Plan) -> Advice:
+def _advise_job(name: str, plan: Plan) -> Advice:
     """One patient, in a worker."""
 
     return advise(name, plan)
 
 
-def cohort_rows(advices: Sequence[Advice]) -> list[dict[str, Any]]:
+def _cohort_rows(advices: Sequence[Advice]) -> list[dict[str, Any]]:
     """Return the table of the cohort, one row per patient."""
     rows = []
     for advice in advices:
@@ -342,19 +342,19 @@ def summary(rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def write_cohort(advices: Sequence[Advice], stage: Path, plan: Plan, command: str) -> str:
+def _write_cohort(advices: Sequence[Advice], stage: Path, plan: Plan, command: str) -> str:
     """Write everybody's page, the table, and the page of all; gives its file name."""
     pages = [write_report(advice, stage, plan, command) for advice in advices]
-    rows = cohort_rows(advices)
+    rows = _cohort_rows(advices)
     pd.DataFrame(rows).to_csv(stage / f"{NAME}.csv", index=False, lineterminator="\n")
     worst = {
         row["patient"]: pd.DataFrame(list(advice.profiles.values())[-1])
         for row, advice in zip(rows, advices, strict=True)
     }
-    drawn = profile_drawings(worst)
+    drawn = _profile_drawings(worst)
     specs = {f"p{number}": drawing.spec() for number, drawing in enumerate(drawn.values())}
     page = stage / f"{NAME}.html"
-    text = rendered(
+    text = _rendered(
         "cohort.html",
         specs,
         sentence=summary(rows),

@@ -31,7 +31,7 @@ from surefoot.statistics import Outcome, Phase
 
 
 @dataclass(frozen=True)
-class Reward:
+class _Reward:
     """A reward is the sum over a low- and a high-carb day of what each of them is worth.
 
     Attributes:
@@ -49,28 +49,28 @@ class Reward:
     noise: Noise
 
 
-RISK = Reward(
+RISK = _Reward(
     "risk",
     "−(highest risk of a low- and of a high-carb day)",
     ("magni_risk",),
     lambda day: day.reward,
     Gaussian(),
 )
-TIME_IN_RANGE = Reward(
+TIME_IN_RANGE = _Reward(
     "time-in-range",
     f"% of time in {LOW:g}–{HIGH:g} mg/dL",
     ("time_in_range",),
     lambda day: 50 * day["time_in_range"],
     Bounded(0, 100),
 )
-TIME_BELOW = Reward(
+TIME_BELOW = _Reward(
     "time-below",
     f"−(% of time below {LOW:g} mg/dL)",
     ("time_below",),
     lambda day: -50 * day["time_below"],
     Bounded(-100, 0),
 )
-RISK_INDEX = Reward(
+RISK_INDEX = _Reward(
     "risk-index",
     "−(risk index, LBGI + HBGI)",
     ("lbgi", "hbgi"),
@@ -80,7 +80,7 @@ RISK_INDEX = Reward(
 REWARDS = {reward.name: reward for reward in (RISK, TIME_IN_RANGE, TIME_BELOW, RISK_INDEX)}
 
 
-def find_reward(name: str) -> Reward:
+def find_reward(name: str) -> _Reward:
     """The reward of that name."""
     if name not in REWARDS:
         raise InputError(f"reward={name!r} is not known: choose {', '.join(REWARDS)}")
@@ -112,7 +112,7 @@ class Dosing:
     linear: RobustProblem
     curved: RobustProblem
     tabular: RobustProblem
-    reward: Reward = RISK
+    reward: _Reward = RISK
 
     @property
     def baseline_arm(self) -> int:
@@ -146,7 +146,7 @@ def make_dosing(
     seed: int = 0,
     n_arms: int = 15,
     n_perturbations: int = 5,
-    reward: Reward = RISK,
+    reward: _Reward = RISK,
 ) -> Dosing:
     """The problem of one patient: the arms are evenly spaced, the errors uniform in the paper's
     ranges.
@@ -178,12 +178,12 @@ def make_dosing(
             perturbation_names=labels,
             parameter_names=PARAMETERS,
         )
-        for features in ("given", dose_features, "tabular")
+        for features in ("given", _dose_features, "tabular")
     )
     return Dosing(patient, linear, curved, tabular, reward)
 
 
-def dose_features(parameters: Array) -> Array:
+def _dose_features(parameters: Array) -> Array:
     """(n_pairs, 4) what the reward depends on: insulin for a gram, its square, and for a mg/dL.
 
     Both doses are centred, and divided by their standard deviations over the pairs. Too little
@@ -211,10 +211,10 @@ def day_rewards(dosing: Dosing, pairs: IntArray, source: np.random.SeedSequence)
     """(2, n_pulls) what a low- and a high-carb day of each pull are worth, noise of its own for
     every day.
     """
-    return seeded_days(dosing, pairs, lane_seeds(source, (len(DAYS), len(pairs))))
+    return _seeded_days(dosing, pairs, lane_seeds(source, (len(DAYS), len(pairs))))
 
 
-def seeded_days(dosing: Dosing, pairs: IntArray, seeds: Words) -> Array:
+def _seeded_days(dosing: Dosing, pairs: IntArray, seeds: Words) -> Array:
     """The same, with (2, n_pulls) seeds of the sensor's noise: equal seeds, equal noise."""
     carb, correction = dosing.linear.parameters[pairs, 3], dosing.linear.parameters[pairs, 4]
     days = np.array([diet(day) for day in DAYS], dtype=object)[:, None]
@@ -248,7 +248,7 @@ class BolusSimulator:
         pairs = np.repeat(np.arange(len(phase.counts)), phase.counts)
         streams = stream_numbers(phase)
         seeds = lane_seeds(branch(self._source, phase.index), (len(DAYS), int(streams.max()) + 1))
-        rewards = seeded_days(self._dosing, pairs, seeds[:, streams]).sum(axis=0)
+        rewards = _seeded_days(self._dosing, pairs, seeds[:, streams]).sum(axis=0)
         return Outcome.from_rewards(phase, len(phase.counts), pairs, rewards)
 
 

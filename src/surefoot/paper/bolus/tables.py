@@ -101,7 +101,7 @@ HOMES = {
 BY_THE_PAPER = (HOMES["robust-rage"], HOMES["stableopt"], *CHOSEN, *ROOTS)
 
 
-def roots_of(label: str) -> tuple[str, ...]:
+def _roots_of(label: str) -> tuple[str, ...]:
     """Return the definitions that decide a method's rows."""
     homes = [HOMES[method.algorithm] for method in METHODS if method.label == label]
     homes += [HOMES["robust-rage"]] if label == STABLEOPT.label else []  # as many pulls
@@ -425,7 +425,7 @@ def outcomes_table(outcomes: pd.DataFrame) -> PrintedTable:
             if row[f"{prefix}risk"] == row[f"{prefix}risk"]:
                 cells = (_cell(row, prefix, metric) for metric in COLUMNS)
                 rows.append((str(row["method"]), source, *cells))
-                roots.append(roots_of(str(row["method"])) if source == "ours" else ())
+                roots.append(_roots_of(str(row["method"])) if source == "ours" else ())
     return PrintedTable(("method", "", *COLUMNS.values()), rows, roots)
 
 
@@ -449,7 +449,7 @@ def groups_table(tables: Tables) -> PrintedTable:
             regret = f"{chosen['regret'].mean():.2f}" if len(chosen) else "–"
             cells = (plus_minus(*_spread(means[metric])) for metric in COLUMNS)
             rows.append((group, label, *cells, best, regret))
-            roots.append(roots_of(label))
+            roots.append(_roots_of(label))
     return PrintedTable(heads, rows, roots)
 
 
@@ -462,7 +462,7 @@ def methods_table(methods: pd.DataFrame) -> PrintedTable:
         shares = (share(row[column]) for column in SHARES)
         regrets = (f"{row['regret']:.2f}", f"{row['regret_most']:.2f}")
         rows.append((str(row["method"]), str(row["rules"]), *pulls, *shares, *regrets))
-        roots.append(roots_of(str(row["method"])))
+        roots.append(_roots_of(str(row["method"])))
     return PrintedTable((*heads, *SHARES.values(), "mean regret", "most"), rows, roots)
 
 
@@ -504,7 +504,7 @@ def bolus(session: Session, prime: bool = True) -> None:
     methods = METHODS if prime else (STABLEOPT, ROBUST_RAGE)
     labels = tuple(method.label for method in methods)
     plan = Plan(seed=session.seed, runs=session.runs, labels=labels)
-    write_and_show(session, patient_records(session, plan))
+    _write_and_show(session, patient_records(session, plan))
 
 
 def patient_records(session: Session, plan: Plan) -> list[PatientRecord]:
@@ -528,7 +528,7 @@ def study_job(name: str, plan: Plan) -> PatientRecord:
     return study_patient(name, plan)
 
 
-def write_and_show(session: Session, records: list[PatientRecord]) -> None:
+def _write_and_show(session: Session, records: list[PatientRecord]) -> None:
     """Tables as CSV and Parquet, figures, their origin; then the tables on the screen."""
     from surefoot.paper.bolus.charts import outcomes_chart, regret_chart
 

@@ -43,7 +43,7 @@ INSULIN_STATES = (5, 6, 7, 8, 9, 10, 11)
 PLASMA, USE, DELAY, MAKE, LIVER, FIRST_DEPOT, SECOND_DEPOT, ONE = range(8)
 
 
-class Responses(NamedTuple):
+class _Responses(NamedTuple):
     """Tables of one (patient, scenario, length of the sensor's window); times in quarter minutes.
 
     Attributes:
@@ -66,14 +66,14 @@ class Responses(NamedTuple):
 
 
 @lru_cache(maxsize=64)  # a table of 5 days takes 1 MB
-def responses(patient: Patient, scenario: Scenario, window: int) -> Responses:
+def responses(patient: Patient, scenario: Scenario, window: int) -> _Responses:
     """The tables for a patient who eats this scenario, with actions that last `window` minutes."""
     appearance = np.empty(POINTS * scenario.horizon + 1)
-    fill_appearance(
+    _fill_appearance(
         np.array(patient.initial_state[:3]), scenario.announced(), patient.physiology, appearance
     )
     windows, grams = boluses(scenario, window)
-    return Responses(
+    return _Responses(
         appearance, *insulin_responses(patient, scenario.horizon, window), windows, grams
     )
 
@@ -88,7 +88,7 @@ def boluses(scenario: Scenario, window: int) -> tuple[IntArray, Array]:
 
 
 @kernel
-def fill_appearance(gut: Array, announced: Array, p: Physiology, appearance: Array) -> None:
+def _fill_appearance(gut: Array, announced: Array, p: Physiology, appearance: Array) -> None:
     """Solve states 0 to 2 for the announced meals; the rate of appearance every quarter of a
     minute.
     """
@@ -162,20 +162,20 @@ def insulin_responses(
     two tables each.
     """
     p = patient.physiology
-    rest, count = insulin_matrix(p, 0.0), POINTS * horizon
+    rest, count = _insulin_matrix(p, 0.0), POINTS * horizon
     start = np.array([patient.initial_state[state] for state in INSULIN_STATES] + [1.0])
-    basal = insulin_matrix(p, pump_rate(patient.basal)) + insulin_offset(p)
+    basal = _insulin_matrix(p, pump_rate(patient.basal)) + _insulin_offset(p)
     basal_use, basal_make = np.empty(count + 1), np.empty(count + 1)
-    propagate(expm(basal / POINTS), start, 0, count, basal_use, basal_make)
+    _propagate(expm(basal / POINTS), start, 0, count, basal_use, basal_make)
 
     bolus_use, bolus_make = np.empty(count + 1), np.empty(count + 1)
     unit, on = np.eye(8)[ONE], min(POINTS * window, count)
-    middle = propagate(expm(insulin_matrix(p, 1.0) / POINTS), unit, 0, on, bolus_use, bolus_make)
-    propagate(expm(rest / POINTS), middle, on, count, bolus_use, bolus_make)
+    middle = _propagate(expm(_insulin_matrix(p, 1.0) / POINTS), unit, 0, on, bolus_use, bolus_make)
+    _propagate(expm(rest / POINTS), middle, on, count, bolus_use, bolus_make)
     return basal_use, basal_make, bolus_use, bolus_make
 
 
-def insulin_matrix(p: Physiology, rate: float) -> Array:
+def _insulin_matrix(p: Physiology, rate: float) -> Array:
     """States 5 to 11 as a linear system, driven by `rate` U/min; the eighth state is the constant
     1.
     """
@@ -190,7 +190,7 @@ def insulin_matrix(p: Physiology, rate: float) -> Array:
     return m
 
 
-def insulin_offset(p: Physiology) -> Array:
+def _insulin_offset(p: Physiology) -> Array:
     """Insulin acts on utilisation by its excess over the basal concentration: a constant drive of
     state 6.
     """
@@ -200,7 +200,7 @@ def insulin_offset(p: Physiology) -> Array:
 
 
 @kernel
-def propagate(step: Array, start: Array, first: int, last: int, use: Array, make: Array) -> Array:
+def _propagate(step: Array, start: Array, first: int, last: int, use: Array, make: Array) -> Array:
     """Write states 6 and 8 at points first..last, starting from `start`; gives the last state."""
     now, after = start.copy(), np.empty(8)
     use[first], make[first] = now[USE], now[MAKE]
@@ -221,7 +221,7 @@ STEP = 0.5  # minutes: two points of the tables
 FUSED = {"contract"}
 
 
-class Block(NamedTuple):
+class _Block(NamedTuple):
     """WIDTH lanes side by side.
 
     Attributes:
@@ -246,10 +246,10 @@ class Block(NamedTuple):
 
 
 @kernel
-def new_block(n_boluses: int, points: int) -> Block:
+def _new_block(n_boluses: int, points: int) -> _Block:
     """Room for a block with that many boluses and points in a window."""
     rows = -(-n_boluses // 4) * 4
-    return Block(
+    return _Block(
         np.empty(3 * WIDTH),
         np.empty(WIDTH),
         np.empty(WIDTH),
@@ -262,7 +262,7 @@ def new_block(n_boluses: int, points: int) -> Block:
 
 
 @kernel
-def start_block(block: Block, initial: Array, p: Physiology) -> None:
+def _start_block(block: _Block, initial: Array, p: Physiology) -> None:
     """Put every lane in the patient's initial state, with no bolus given."""
     block.rates[:] = 0.0
     block.since[:] = 0
@@ -273,7 +273,9 @@ def start_block(block: Block, initial: Array, p: Physiology) -> None:
 
 
 @kernel(fastmath=FUSED)
-def insulin_action(tables: Responses, points: int, active: int, first: int, block: Block) -> None:
+def _insulin_action(
+    tables: _Responses, points: int, active: int, first: int, block: _Block
+) -> None:
     """Insulin action over one window, by superposition of the boluses given so far.
 
     Four boluses go in one pass, so that a row is read and written once for them. Those still to
@@ -313,7 +315,7 @@ def insulin_action(tables: Responses, points: int, active: int, first: int, bloc
 
 
 @kernel(fastmath=FUSED)
-def glucose_slope(
+def _glucose_slope(
     glucose: tuple[float, float, float], use: float, make: float, appearance: float, p: Physiology
 ) -> tuple[float, float, float]:
     """States 3, 4 and 12 of `model.slope`, given insulin action and the appearance of meals."""
@@ -335,7 +337,7 @@ def glucose_slope(
 
 
 @kernel(fastmath=FUSED)
-def advance_step(
+def _advance_step(
     glucose: Array,
     use: Array,
     make: Array,
@@ -358,14 +360,14 @@ def advance_step(
     start, middle, end = appearance
     for lane in range(np.uint64(glucose.size // 3)):
         x, y, z = glucose[lane], glucose[lane + ROW], glucose[lane + TWO_ROWS]
-        x1, y1, z1 = glucose_slope((x, y, z), use[row + lane], make[row + lane], start, p)
+        x1, y1, z1 = _glucose_slope((x, y, z), use[row + lane], make[row + lane], start, p)
         u, m = use[row + ROW + lane], make[row + ROW + lane]
         half = (x + h / 2 * x1, y + h / 2 * y1, z + h / 2 * z1)
-        x2, y2, z2 = glucose_slope(half, u, m, middle, p)
+        x2, y2, z2 = _glucose_slope(half, u, m, middle, p)
         half = (x + h / 2 * x2, y + h / 2 * y2, z + h / 2 * z2)
-        x3, y3, z3 = glucose_slope(half, u, m, middle, p)
+        x3, y3, z3 = _glucose_slope(half, u, m, middle, p)
         u, m = use[row + TWO_ROWS + lane], make[row + TWO_ROWS + lane]
-        x4, y4, z4 = glucose_slope((x + h * x3, y + h * y3, z + h * z3), u, m, end, p)
+        x4, y4, z4 = _glucose_slope((x + h * x3, y + h * y3, z + h * z3), u, m, end, p)
         x += h / 6 * (x1 + 2 * x2 + 2 * x3 + x4)
         y += h / 6 * (y1 + 2 * y2 + 2 * y3 + y4)
         z += h / 6 * (z1 + 2 * z2 + 2 * z3 + z4)
@@ -375,7 +377,7 @@ def advance_step(
 
 
 @kernel(fastmath=FUSED)
-def advance_window(block: Block, meals: Array, first: int, points: int, p: Physiology) -> None:
+def advance_window(block: _Block, meals: Array, first: int, points: int, p: Physiology) -> None:
     """Advance a block by one window; leaves BG at its two ends and its mean over the minutes in
     `block`.
 
@@ -392,7 +394,7 @@ def advance_window(block: Block, meals: Array, first: int, points: int, p: Physi
         before[lane], mean[lane] = now[lane], 0.0
     for k in range(0, points, 2):
         appearance = (meals[first + k], meals[first + k + 1], meals[first + k + 2])
-        advance_step(glucose, use, make, k, appearance, p)
+        _advance_step(glucose, use, make, k, appearance, p)
         if (k + 2) % POINTS == 0:
             for lane in range(np.uint64(mean.size)):
                 mean[lane] += glucose[lane + TWO_ROWS]
@@ -402,7 +404,7 @@ def advance_window(block: Block, meals: Array, first: int, points: int, p: Physi
 
 
 @kernel
-def run_lanes(p: Physiology, initial: Array, tables: Responses, loop: ClosedLoop) -> None:
+def run_lanes(p: Physiology, initial: Array, tables: _Responses, loop: ClosedLoop) -> None:
     """Simulate every lane of one patient and scenario.
 
     Args:
@@ -414,10 +416,10 @@ def run_lanes(p: Physiology, initial: Array, tables: Responses, loop: ClosedLoop
     bg, instant, rates = loop.bg, loop.instant, loop.rates
     n_lanes, n_samples = bg.shape
     n_boluses, points = tables.windows.size, POINTS * loop.window
-    block = new_block(n_boluses, points)
+    block = _new_block(n_boluses, points)
     for first in range(0, n_lanes, WIDTH):
         used, active = min(WIDTH, n_lanes - first), 0
-        start_block(block, initial, p)
+        _start_block(block, initial, p)
         for lane in range(used):
             bg[first + lane, 0] = instant[first + lane, 0] = block.now[lane]
         for step in range(n_samples - 1):
@@ -428,7 +430,7 @@ def run_lanes(p: Physiology, initial: Array, tables: Responses, loop: ClosedLoop
                     rate = bolus_rate(loop, i, active, tables.grams[active], seen)
                     rates[i, active] = block.rates[active * WIDTH + lane] = rate
                 active += 1
-            insulin_action(tables, points, active, points * step, block)
+            _insulin_action(tables, points, active, points * step, block)
             advance_window(block, tables.appearance, points * step, points, p)
             for lane in range(used):
                 bg[first + lane, step + 1] = block.mean[lane]

@@ -44,7 +44,7 @@ def emptying_rate(stomach: float, meal_size: float, p: Physiology) -> float:
 
 
 @kernel
-def gated(amount: float, rate: float) -> float:
+def _gated(amount: float, rate: float) -> float:
     """The rate of change of an amount that the reference freezes once it is negative."""
     return rate if amount >= 0 else 0.0
 
@@ -76,22 +76,22 @@ def slope(x: Array, intake: Intake, p: Physiology, dx: Array) -> None:
     excretion = p.ke1 * max(x[3] - p.ke2, 0.0)
     utilisation = (p.Vm0 + p.Vmx * x[6]) * x[4] / (p.Km0 + x[4])
     exchange = p.k1 * x[3] - p.k2 * x[4]
-    dx[3] = gated(x[3], production + appearance - p.Fsnc - excretion - exchange)
-    dx[4] = gated(x[4], exchange - utilisation)
-    dx[12] = gated(x[12], p.ksc * (x[3] - x[12]))
+    dx[3] = _gated(x[3], production + appearance - p.Fsnc - excretion - exchange)
+    dx[4] = _gated(x[4], exchange - utilisation)
+    dx[12] = _gated(x[12], p.ksc * (x[3] - x[12]))
 
     plasma_insulin = x[5] / p.Vi
-    dx[5] = gated(x[5], p.m1 * x[9] + p.ka1 * x[10] + p.ka2 * x[11] - (p.m2 + p.m4) * x[5])
+    dx[5] = _gated(x[5], p.m1 * x[9] + p.ka1 * x[10] + p.ka2 * x[11] - (p.m2 + p.m4) * x[5])
     dx[6] = p.p2u * (plasma_insulin - p.Ib - x[6])
     dx[7] = p.ki * (plasma_insulin - x[7])
     dx[8] = p.ki * (x[7] - x[8])
-    dx[9] = gated(x[9], p.m2 * x[5] - (p.m1 + p.m30) * x[9])
-    dx[10] = gated(x[10], intake.insulin - (p.ka1 + p.kd) * x[10])
-    dx[11] = gated(x[11], p.kd * x[10] - p.ka2 * x[11])
+    dx[9] = _gated(x[9], p.m2 * x[5] - (p.m1 + p.m30) * x[9])
+    dx[10] = _gated(x[10], intake.insulin - (p.ka1 + p.kd) * x[10])
+    dx[11] = _gated(x[11], p.kd * x[10] - p.ka2 * x[11])
 
 
 @kernel
-def runge_kutta(x: Array, intake: Intake, p: Physiology, steps: int, work: Array) -> None:
+def _runge_kutta(x: Array, intake: Intake, p: Physiology, steps: int, work: Array) -> None:
     """Advance the state by one minute in classical fourth-order steps; `work` is (5, 13)."""
     h = 1.0 / steps
     trial = work[4]
@@ -159,7 +159,7 @@ def advance_minute(body: Body, announced: float, insulin: float, p: Physiology) 
     eaten = eat(announced, x[0] + x[1], meal)
     meal_size = meal[LAST_STOMACH] + 1000 * meal[TAKEN]
     intake = Intake(1000 * eaten, insulin * UNITS_TO_PMOL / p.BW, meal_size)
-    runge_kutta(x, intake, p, STEPS_EATING if eaten > 0 else STEPS, body.work)
+    _runge_kutta(x, intake, p, STEPS_EATING if eaten > 0 else STEPS, body.work)
 
 
 def fresh_patient(initial_state: Sequence[float]) -> Body:

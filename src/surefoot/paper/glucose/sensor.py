@@ -131,7 +131,7 @@ def fill_normals(words: Words, normals: Array) -> None:
 
 
 @kernel
-def errors_from_normals(
+def _errors_from_normals(
     normals: Array,
     wanted: IntArray,
     sensor: Sensor,
@@ -169,5 +169,5 @@ def sensor_errors(sensor: Sensor, normals: Array, wanted: IntArray) -> Array:
     """The wanted errors (mg/dL) of every lane, (n_lanes, n_wanted); the normals are overwritten."""
     errors = np.empty((len(normals), len(wanted)))
     weights = spline_weights(sensor.sample_minutes)
-    errors_from_normals(normals, wanted, sensor, weights, sensor.samples_a_block, errors)
+    _errors_from_normals(normals, wanted, sensor, weights, sensor.samples_a_block, errors)
     return errors

@@ -213,7 +213,7 @@ class Description:
                 f"{self.options}, not with {chosen.name!r} and "
                 f"{chosen.options()}: give the same algorithm, or start a new study"
             )
-        return chosen.start(self.problem, with_guide(self.signed_settings), self.boundary)
+        return chosen.start(self.problem, _with_guide(self.signed_settings), self.boundary)
 
     def going_on_with(self, algorithm: Algorithm | None) -> Description:
         """Return the same question for another planner: with a kernel, any may go on."""
@@ -293,7 +293,7 @@ def settings_from_dict(stored: dict[str, Any]) -> Settings:
     )
 
 
-def with_guide(settings: Settings) -> Settings:
+def _with_guide(settings: Settings) -> Settings:
     """Return the settings with the guide itself in the place of its name."""
     return replace(settings, guide=_guide_from(_guide_to_store(settings.guide)))
 

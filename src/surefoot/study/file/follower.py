@@ -85,7 +85,7 @@ class Follower:
         if state == self._state:
             return
         kept = islice(self._storage.phases(), len(self._seen))
-        if [digest_of(stored) for stored in kept] != self._seen:
+        if [_digest_of(stored) for stored in kept] != self._seen:
             self._begin()
         self._state = state
 
@@ -96,7 +96,7 @@ class Follower:
         self._tally = self._tally.after(outcome)
         self._replicates.add(stored.pairs, stored.rewards)
         self._history = [*self._history, self._record(outcome, note)]
-        self._seen.append(digest_of(stored))
+        self._seen.append(_digest_of(stored))
         self.pulls += len(stored.pairs)
 
     def _prove(self, stored: StoredPhase) -> None:
@@ -179,7 +179,7 @@ class Follower:
         return note
 
 
-def digest_of(stored: StoredPhase) -> bytes:
+def _digest_of(stored: StoredPhase) -> bytes:
     """Return a digest of all that was read of a phase."""
     proof = (stored.commitment, stored.plan, stored.link, *(stored.ending or ()))
     return digest("seen", stored.pairs.tobytes(), stored.rewards.tobytes(), *proof)
@@ -226,13 +226,13 @@ class Feeder:
         """Take what came since the last look."""
         try:
             kept = islice(self._storage.phases(), len(self._seen))
-            if self._broken is not None or [digest_of(phase) for phase in kept] != self._seen:
+            if self._broken is not None or [_digest_of(phase) for phase in kept] != self._seen:
                 self._begin()
             run = self._run = self._run or Run(self._description, self._algorithm)
             for stored in self._storage.phases(since=len(self._seen)):
                 run.feed([stored])
                 if stored.ending is not None:
-                    self._seen.append(digest_of(stored))
+                    self._seen.append(_digest_of(stored))
             run.next_phase()  # finds out whether the run is over
         except InputError as error:
             self._broken = error

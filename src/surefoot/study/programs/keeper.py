@@ -40,13 +40,13 @@ def main() -> None:
         control(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         while line := sys.stdin.buffer.readline():
-            answer = carry_out(json.loads(line), woken, control)
+            answer = _carry_out(json.loads(line), woken, control)
             print(json.dumps(answer), flush=True)
     finally:
-        end_descendants()
+        _end_descendants()
 
 
-def carry_out(order: dict[str, Any], woken: int, control: Any) -> dict[str, Any]:
+def _carry_out(order: dict[str, Any], woken: int, control: Any) -> dict[str, Any]:
     """Run a program to its end, or to that of its time."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaints:
         try:
@@ -63,7 +63,7 @@ def carry_out(order: dict[str, Any], woken: int, control: Any) -> dict[str, Any]
         except OSError as error:
             return {"refused": [error.errno, error.strerror, error.filename]}
         in_time = wait(program, order["time_limit"], woken)
-        end_descendants(program)
+        _end_descendants(program)
         complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - TAIL))
         output.seek(0)
         return {
@@ -88,7 +88,7 @@ def wait(program: subprocess.Popen[bytes], time_limit: float | None, woken: int)
     return True
 
 
-def end_descendants(program: subprocess.Popen[bytes] | None = None) -> None:
+def _end_descendants(program: subprocess.Popen[bytes] | None = None) -> None:
     """Kill everything that was started, again and again, since processes may have begun others."""
     deadline = time.monotonic() + LONGEST_END
     while _has_children() and time.monotonic() < deadline:

@@ -109,7 +109,7 @@ def _ask_a_keeper(order: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def end_program_of(thread: int) -> None:
+def _end_program_of(thread: int) -> None:
     """End the program that this thread waits for, if it does, and everything that it started."""
     if kept := _busy.get(thread):
         kept.end()
@@ -162,4 +162,4 @@ def _watch(worker: Any, key: str, thread: int, over: threading.Event) -> None:
     while not over.wait(REFRESH):
         task = worker.state.tasks.get(key)
         if task is None or task.state == "cancelled":
-            end_program_of(thread)
+            _end_program_of(thread)

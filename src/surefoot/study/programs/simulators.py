@@ -122,13 +122,13 @@ class CommandSimulator:
             )
 
     def __call__(self, pull: Pull) -> float:
-        folder = Path(self.base, fill_path(self.folder, pull))
+        folder = Path(self.base, _fill_path(self.folder, pull))
         folder.mkdir(parents=True, exist_ok=True)
         arguments = [fill(argument, pull) for argument in self.arguments]
         if self.file is None:
             text = run_program(arguments, folder, self.time_limit)
         else:
-            result = folder / fill_path(self.file, pull)
+            result = folder / _fill_path(self.file, pull)
             result.unlink(missing_ok=True)  # what is there is not of this pull
             run_program(arguments, folder, self.time_limit)
             text = _written(result, arguments[0])
@@ -142,7 +142,7 @@ def fill(text: str, pull: Pull) -> str:
     return _fill(text, pull, _shown)
 
 
-def fill_path(text: str, pull: Pull) -> str:
+def _fill_path(text: str, pull: Pull) -> str:
     """A path with its fields replaced; no value may lead to another folder."""
     return _fill(text, pull, _part_of_a_name)
 

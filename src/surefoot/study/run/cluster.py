@@ -22,7 +22,7 @@ REFRESH = 2.0  # seconds between questions to the scheduler
 PATIENCE = 10.0  # seconds without a worker, before that is said
 
 
-class ClusterLost(InputError):
+class _ClusterLost(InputError):
     """The scheduler is gone. Everything that came back is stored."""
 
 
@@ -48,7 +48,7 @@ class DaskWorkers(Workers):
     def ready(self) -> bool:
         """True if the scheduler answers. Raises if it has not for long, so that it never will."""
         if self._client.status in ("closing", "closed"):
-            raise ClusterLost(
+            raise _ClusterLost(
                 f"the Dask scheduler at {self._address} is gone; every reward "
                 "that came back is stored. Start it again, then run the study again to go on"
             )

@@ -131,7 +131,7 @@ class Workers:
         """Leave nothing of ours behind; without `wait`, at once."""
 
 
-class SerialWorkers(Workers):
+class _SerialWorkers(Workers):
     """No workers at all: what comes back is stored before the next pull begins."""
 
     depth = 1
@@ -144,7 +144,7 @@ class SerialWorkers(Workers):
         return 1
 
 
-class OwnThreads(Workers):
+class _OwnThreads(Workers):
     """Threads for this run."""
 
     def __init__(self) -> None:
@@ -154,7 +154,7 @@ class OwnThreads(Workers):
         self._executor.shutdown(wait=wait, cancel_futures=True)
 
 
-class ProcessWorkers(Workers):
+class _ProcessWorkers(Workers):
     """A process pool of somebody else's; a broken one is replaced by one of ours made alike."""
 
     def __init__(self, pool: ProcessPoolExecutor) -> None:
@@ -191,7 +191,7 @@ class ProcessWorkers(Workers):
         self._executor.shutdown(wait=True, cancel_futures=True)
 
 
-class OwnProcesses(ProcessWorkers):
+class _OwnProcesses(_ProcessWorkers):
     """Processes for this run, which say what they are doing."""
 
     def __init__(self, size: int | None = None) -> None:
@@ -235,17 +235,17 @@ def dask_client(address: str) -> Any:
 def workers_from(executor: Any, max_in_flight: int | None = None) -> Workers:
     """The workers that the caller's choice of executor means."""
     if executor is None or executor == "processes":
-        return OwnProcesses()
+        return _OwnProcesses()
     if isinstance(executor, str):
-        named: dict[str, Callable[[], Workers]] = {"threads": OwnThreads, "serial": SerialWorkers}
+        named: dict[str, Callable[[], Workers]] = {"threads": _OwnThreads, "serial": _SerialWorkers}
         if executor in named:
             return named[executor]()
     if isinstance(executor, int) and not isinstance(executor, bool) and executor > 0:
-        return OwnProcesses(executor)
+        return _OwnProcesses(executor)
     if isinstance(executor, ProcessPoolExecutor):
-        return ProcessWorkers(executor)
+        return _ProcessWorkers(executor)
     if isinstance(executor, SerialExecutor):
-        return SerialWorkers()
+        return _SerialWorkers()
     if hasattr(executor, "get_executor") and hasattr(executor, "nthreads"):
         from surefoot.study.run.cluster import DaskWorkers
 

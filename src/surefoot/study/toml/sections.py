@@ -80,7 +80,7 @@ Positive = Annotated[Number, Field(gt=0)]
 PathText = Annotated[str, AfterValidator(_path)]
 
 
-class NoiseSection(Section):
+class _NoiseSection(Section):
     """The noise as it is known."""
 
     model_config = ConfigDict(extra="allow")
@@ -112,7 +112,7 @@ class NoiseSection(Section):
         return NOISE_MODELS[self.kind].from_options(options)
 
 
-class AlgorithmSection(Section):
+class _AlgorithmSection(Section):
     """Which algorithm, and its own options."""
 
     model_config = ConfigDict(extra="allow")
@@ -189,7 +189,7 @@ class Config(Section):
     on_identical: Literal["refuse", "accept"] = "refuse"
     seed: Annotated[Whole, Field(ge=0)] | None = None
     baseline: str | dict[str, Entry] | None = None
-    noise: NoiseSection = NoiseSection(kind="gaussian")
+    noise: _NoiseSection = _NoiseSection(kind="gaussian")
     guide: str | None = None
     common_random_numbers: Annotated[bool | Literal["auto"], PlainValidator(_shared)] = False
     objective: Literal["certify", "guess"] = "certify"
@@ -200,7 +200,7 @@ class Config(Section):
     arms: Arms
     perturbations: Perturbations = Perturbations()
     environment: dict[str, Annotated[Entry, BeforeValidator(_single)]] = Field(default_factory=dict)
-    algorithm: AlgorithmSection = AlgorithmSection()
+    algorithm: _AlgorithmSection = _AlgorithmSection()
     simulator: SimulatorSection | None = None
     run: RunSection = RunSection()
 
@@ -288,7 +288,7 @@ def _keys_at(path: list[str]) -> list[str]:
     if path[:2] == ["arms", "grid"]:
         return _keys(Steps)
     sections: dict[str, type[BaseModel]] = {
-        "noise": NoiseSection,
+        "noise": _NoiseSection,
         "arms": Arms,
         "perturbations": Perturbations,
         "simulator": SimulatorSection,

@@ -32,7 +32,7 @@ def vega_script() -> str:
     return bundle.replace("</script", "<\\/script")
 
 
-class Offline:
+class _Offline:
     """A chart that notebooks show with the installed Vega; Altair's own way fetches it from the
     internet. A renderer that was chosen with `altair.renderers.enable` is left in charge.
     """
@@ -43,11 +43,11 @@ class Offline:
         return {"text/html": cell(self.to_dict())}  # type: ignore[attr-defined]
 
 
-class OfflineLayers(Offline, alt.LayerChart):
+class _OfflineLayers(_Offline, alt.LayerChart):
     """Marks upon each other, shown without a network."""
 
 
-class OfflineFacets(Offline, alt.FacetChart):
+class _OfflineFacets(_Offline, alt.FacetChart):
     """The same chart for each group, shown without a network."""
 
 
@@ -93,7 +93,7 @@ def telling(names: Sequence[Sequence[str]]) -> list[str]:
     return labels if len(set(labels)) == len(set(unchanged)) else unchanged
 
 
-OFFLINE = {alt.FacetChart: OfflineFacets}
+OFFLINE = {alt.FacetChart: _OfflineFacets}
 
 # Each has a contrast of 3 or more against both backgrounds below, so a chart needs no second set of
 # colours.
@@ -183,10 +183,10 @@ def config(palette: dict[str, str] = LIGHT) -> dict[str, Any]:
 
 def styled(chart: Any) -> alt.LayerChart:
     """The chart with the house's configuration, which notebooks show without a network."""
-    return from_spec(chart.to_dict(), OFFLINE.get(type(chart), OfflineLayers))
+    return _from_spec(chart.to_dict(), OFFLINE.get(type(chart), _OfflineLayers))
 
 
-def from_spec(spec: dict[str, Any], kind: Any = OfflineLayers) -> alt.LayerChart:
+def _from_spec(spec: dict[str, Any], kind: Any = _OfflineLayers) -> alt.LayerChart:
     """A specification as such a chart."""
     finished: alt.LayerChart = kind.from_dict(spec | {"config": config()})
     return finished
@@ -217,7 +217,7 @@ class Drawing:
 
     def chart(self) -> alt.LayerChart:
         """As an Altair chart."""
-        return from_spec(self.spec())
+        return _from_spec(self.spec())
 
     def spec(self) -> dict[str, Any]:
         """The same as a Vega-Lite specification without a configuration: milliseconds once the

@@ -22,7 +22,7 @@ MESSAGES, PERIOD = 10, 60.0  # this many messages in this many seconds
 LOGGERS = ("uvicorn.error", "asyncio")
 
 
-def most_connections() -> int:
+def _most_connections() -> int:
     """As many as leave files to open: each takes one of what the system grants."""
     granted, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if granted == resource.RLIM_INFINITY else max(8, min(MOST, granted // 4))
@@ -38,7 +38,7 @@ class LimitedConnection(H11Protocol):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._deadline: asyncio.TimerHandle | None = None
-        self._most = most_connections()
+        self._most = _most_connections()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

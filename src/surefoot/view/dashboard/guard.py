@@ -92,10 +92,10 @@ class Guard:
         if scheme.lower() == "bearer" and same(given.strip(), self._token):
             return True
         cookies = cookie_parser(headers.get("cookie", ""))
-        return same(cookies.get(cookie_name(scope), ""), session_of(self._token))
+        return same(cookies.get(_cookie_name(scope), ""), session_of(self._token))
 
 
-def cookie_name(scope: Scope) -> str:
+def _cookie_name(scope: Scope) -> str:
     """One for each port: browsers share cookies among all servers of a machine."""
     return f"surefoot-{scope['server'][1]}"
 
@@ -109,7 +109,7 @@ def signed_in(scope: Scope, token: str, path: str) -> Response:
     # a path that begins with two slashes would be the address of another site
     response = RedirectResponse("/" + quote(path.lstrip("/")), status_code=303)
     response.set_cookie(
-        cookie_name(scope),
+        _cookie_name(scope),
         session_of(token),
         httponly=True,
         samesite="lax",

@@ -98,11 +98,11 @@ def standalone(
         payload=safe_json({"configs": configurations(), "charts": specs}),
         style=style,
         scripts=scripts,
-        policy=content_policy(style, *scripts),
+        policy=_content_policy(style, *scripts),
     )
 
 
-def content_policy(style: str, *scripts: str) -> str:
+def _content_policy(style: str, *scripts: str) -> str:
     """Only the scripts and the style that we wrote run, and nothing is fetched from anywhere."""
     allowed = " ".join(f"'{fingerprint(script)}'" for script in scripts)
     return (

@@ -34,7 +34,7 @@ WAL_LIMIT = 32 * 2**20
 LAST_PATIENCE = 5.0  # seconds: how long closing waits for somebody who reads
 
 
-class Place:
+class _Place:
     """The study file and its log as they were when it was opened."""
 
     def __init__(self, path: Path) -> None:
@@ -110,7 +110,7 @@ class WriteStorage(ReadStorage):
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.rows("SELECT count(*) FROM sqlite_master")  # opens the log
                 self._lock.take_log(wal_of(self._real))
-                self._place = Place(self._real)
+                self._place = _Place(self._real)
                 self._clear_running()
         except BaseException:
             self._lock.release()
