@@ -21,7 +21,7 @@ Lengths = Callable[[IntArray], Array]  # the seconds of pulls of these pairs
 
 
 class Took(NamedTuple):
-    """What a study took.
+    """The time that a study took.
 
     Attributes:
         seconds: until its answer.
