@@ -205,3 +205,13 @@ def test_a_pull_walks_through_the_rooms_of_the_page() -> None:
     walk = house.one_phase(house.PAIRS)
     assert {"algorithms/base.py", "certify/certifier.py", "certify/walk.py"} <= walk
     assert not any(place.startswith(("study/", "view/", "commands/")) for place in walk)
+
+
+def test_what_is_added_is_named_where_the_page_says() -> None:
+    section = PAGE.split("## To add something")[1].split("\n## ")[0]
+    named = re.findall(r"`([A-Z_]+)` in `([\w/]+\.py)`", section)
+    assert len(named) == 6
+    for name, file in named:
+        assert re.search(rf"^{name}\b", (PACKAGE / file).read_text(), re.MULTILINE), (name, file)
+    for test in re.findall(r"`(tests/[\w/]+\.py)`", section):
+        assert (ROOT / test).is_file(), test
