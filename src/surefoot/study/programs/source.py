@@ -37,7 +37,7 @@ Files = dict[str, Path]
 
 
 class _Parts(NamedTuple):
-    """What was asked, the files behind it, digests of code that is in no file, and whether files
+    """The settings asked, the files behind them, digests of code in no file, and whether files
     are imported, so that what they do as programs is no part of the simulator.
     """
 
