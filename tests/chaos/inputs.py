@@ -145,11 +145,15 @@ def _use_configuration(path: Path, create: bool) -> None:
 
 
 def _tried(content: bytes, attempt: Callable[[], Any]) -> Trial:
+    """Give it so many seconds of the processor, and ten times as many by the clock."""
+
     def give_up(*_: object) -> None:
         raise RuntimeError(f"it took longer than {SECONDS} s")
 
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(SECONDS)
+    signals = {signal.SIGPROF: (signal.ITIMER_PROF, 1), signal.SIGALRM: (signal.ITIMER_REAL, 10)}
+    before = {number: signal.signal(number, give_up) for number in signals}
+    for timer, times in signals.values():
+        signal.setitimer(timer, times * SECONDS)
     try:
         with (
             warnings.catch_warnings(),
@@ -158,6 +162,8 @@ def _tried(content: bytes, attempt: Callable[[], Any]) -> Trial:
             warnings.simplefilter("ignore")
             broken = refused_or_done(attempt)
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        for timer, _ in signals.values():
+            signal.setitimer(timer, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     return Trial(repr(content[:2000]), broken)
