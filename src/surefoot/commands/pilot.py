@@ -63,7 +63,8 @@ def _words(found: Pilot) -> list[str]:
     """Say how long and how noisy pulls are; what is not known is left out."""
     from surefoot.study.before.pilot import SILENT
 
-    said = [f"{found.seconds:.3g} s for a pull"]
+    shortest, longest = found.times.min(), found.times.max()
+    said = [f"{found.seconds:.3g} s for a pull, from {shortest:.3g} to {longest:.3g} s"]
     if not math.isnan(found.ratio):
         said.append(
             f"noise: the noisiest pair has {found.ratio:.3g} times the standard deviation of the "

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from surefoot.study.toml.config import StudyConfig
 
 FOREVER = 1e9  # seconds
+WORTHWHILE = 0.9  # a share of the time
 ENOUGH = 5  # studies, to speak of what most of them took
 OWN_PAIRS, OWN_PULLS = 8, 10  # of a pilot that the plan makes itself
 
@@ -85,12 +86,11 @@ def command(
     tried = _pilot(config, pilot, try_out)
     algorithm = config.values.algorithm.build()
     workers = workers or config.settings.parallel
-    intended = IntendedStudy(problem, config.settings, algorithm, tried, workers, compare)
+    intended = IntendedStudy(problem, config.settings, algorithm, tried, workers, seconds, compare)
     shown = NoProgress() if quiet else progress_for(sys.stderr)
     effort = Patience(limit, progress=shown) if runs is None else Patience(FOREVER, runs, shown)
     costs = expected_costs(intended, gap or GAPS, effort)
-    known = seconds if tried is None or seconds is not None else tried.seconds
-    _print(intended, costs, known)
+    _print(intended, costs)
 
 
 def _size(problem: RobustProblem, modelled: bool) -> str:
@@ -116,20 +116,20 @@ def _pilot(config: StudyConfig, file: Path | None, try_out: bool) -> Pilot | Non
     return None
 
 
-def _print(intended: IntendedStudy, costs: list[Cost], seconds: float | None) -> None:
+def _print(intended: IntendedStudy, costs: list[Cost]) -> None:
     from rich.table import Table
 
     from surefoot.system.progress import duration
 
-    a_pull = 1.0 if seconds is None else seconds
     names = list(costs[0].pulls)
-    timed = names[: 2 if intended.settings.parallel > 1 else 1]
+    own = intended.algorithm.name
+    timed = [name for name in names if name == own or name.startswith(f"{own}, parallel")]
     in_unit = ["gap"] if intended.knows_unit else []
     headings = [name.replace("-", "-\n").replace(", ", "\n") for name in names]
     times = [f"time,\n{name.rpartition(', ')[2]}" if len(timed) > 1 else "time" for name in timed]
     table = Table("gap /\nnoise", *in_unit, "hardness\nH*", "lower\nbound", *headings, *times)
     for cost in costs:
-        took = [cost.rounds[name].mean * a_pull for name in timed]
+        took = [cost.seconds[name].mean for name in timed]
         table.add_row(
             f"{cost.gap:g}",
             *([f"{cost.gap * intended.typical:.3g}"] if in_unit else []),
@@ -140,7 +140,7 @@ def _print(intended: IntendedStudy, costs: list[Cost], seconds: float | None) ->
         )
     print_table(table)
     runs = [spread.runs for cost in costs for spread in cost.pulls.values()]
-    for line in [*_words(intended, max(runs)), _times(intended, seconds)]:
+    for line in [*_words(intended, max(runs)), _times(intended), *_advice(intended, costs)]:
         print(line)
 
 
@@ -199,18 +199,39 @@ def _simulated(runs: int) -> str:
     )
 
 
-def _times(intended: IntendedStudy, seconds: float | None) -> str:
+def _times(intended: IntendedStudy) -> str:
     """Say what the times rest on."""
     from surefoot.system.progress import duration
 
-    parallel, workers = intended.settings.parallel, intended.workers
-    if seconds is None:
+    tried, seconds, workers = intended.pilot, intended.seconds, intended.workers
+    usual = tried.seconds if tried is not None and seconds is None else seconds
+    if usual is None:
         pulls = "pulls of one second, since nobody said how long they take (--seconds-per-pull)"
     else:
-        pulls = f"pulls of {seconds:.3g} s" if seconds < 60 else f"pulls of {duration(seconds)}"
-    if parallel == 1:
-        return f"Times are for {pulls}, {workers} at a time."
+        pulls = f"pulls of {usual:.3g} s" if usual < 60 else f"pulls of {duration(usual)}"
+    if tried is not None:
+        pulls += ", which vary as those of the pilot"
     return (
-        f"Times are for {pulls} on {workers} workers, which wait at the end of each phase: with "
-        f"parallel = {parallel} phases are larger and fewer."
+        f"Times are for {pulls}, {workers} at a time and {intended.settings.in_flight} phases in "
+        "flight; workers without a pull wait."
     )
+
+
+def _advice(intended: IntendedStudy, costs: list[Cost]) -> list[str]:
+    """Say whether another number of workers to be kept busy is worth setting."""
+    own = intended.algorithm.name
+    others = [name for name in costs[0].pulls if name.startswith(f"{own}, parallel")]
+    known = [cost for cost in costs if all(cost.seconds[n].mean > 0 for n in (own, *others))]
+    if not others or not known:
+        return []
+    parallel = others[0].rpartition(" ")[2]
+    time, pulls = (
+        sum(values[others[0]].mean for values in each) / sum(values[own].mean for values in each)
+        for each in ([c.seconds for c in known], [c.pulls for c in known])
+    )
+    choice = f"parallel = {parallel}" if time < WORTHWHILE else ""
+    verdict = f"set {choice} if time matters more than pulls" if choice else "leave it as it is"
+    return [
+        f"parallel = {parallel} would take {time:.2f} times the time and {pulls:.2f} times the "
+        f"pulls: {verdict}."
+    ]

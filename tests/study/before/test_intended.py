@@ -24,7 +24,7 @@ def pilot_of(scale: float, common: float = 0.0) -> Pilot:
     generator = np.random.default_rng(0)
     shared, own = generator.normal(size=(400, 1)), generator.normal(size=(400, 4))
     rewards = scale * (np.sqrt(common) * shared + np.sqrt(1 - common) * own)
-    return Pilot(np.arange(4), rewards, 0.5)
+    return Pilot(np.arange(4), rewards, np.full(rewards.shape, 0.5))
 
 
 def large_problem(n_arms: int, n_perturbations: int) -> sf.RobustProblem:

@@ -86,19 +86,21 @@ def test_a_pilot_is_kept_by_the_names_of_its_pairs() -> None:
     again = Pilot.from_json(found.to_json(problem), problem)
     assert again.pairs.tolist() == found.pairs.tolist()
     assert again.rewards.tobytes() == found.rewards.tobytes()
-    assert again.seconds == found.seconds
+    assert np.array_equal(again.times, found.times)
+    assert found.times.shape == found.rewards.shape
+    assert found.seconds == found.times.mean()
     other = toy_problem(3)
-    for text in (found.to_json(problem), "{}", "[", '{"pairs": [], "rewards": [], "seconds": 1}'):
+    for text in (found.to_json(problem), "{}", "[", '{"pairs": [], "rewards": [], "times": []}'):
         with pytest.raises(InputError, match="no pilot of these arms"):
             Pilot.from_json(text, other)
 
 
 def test_pairs_that_were_not_tried_have_typical_noise() -> None:
-    found = Pilot(np.array([0, 2]), np.array([[0.0, 0], [1, 3], [2, 6]]), 1.0)
+    found = Pilot(np.array([0, 2]), np.array([[0.0, 0], [1, 3], [2, 6]]), np.ones((3, 2)))
     assert found.scales(4) == pytest.approx([1, 2, 3, 2])  # the median: one wild pair says little
     assert found.common_share > 0.5
     with pytest.raises(InputError, match="is the seed fixed"):
-        Pilot(np.array([0]), np.zeros((3, 1)), 1.0).scales(2)
+        Pilot(np.array([0]), np.zeros((3, 1)), np.ones((3, 1))).scales(2)
 
 
 def test_a_pull_that_cannot_be_repeated_is_pointed_out() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -69,11 +70,31 @@ def test_common_random_numbers_save_what_the_pilot_says() -> None:
     assert means[1] < means[0] / 2
 
 
-def test_workers_shorten_the_rounds_and_not_the_pulls() -> None:
+def test_workers_shorten_the_time_and_not_the_pulls() -> None:
     (alone,), (many,) = (costs(intended(workers=count), (0.5,)) for count in (1, 20))
-    assert alone.pulls == many.pulls
-    assert alone.rounds["prime"].mean == alone.pulls["prime"].mean
-    assert many.rounds["prime"].mean < alone.rounds["prime"].mean / 4
+    assert alone.pulls["prime"] == many.pulls["prime"]
+    assert list(many.pulls) == ["prime", "prime, parallel 20"]
+    assert alone.seconds["prime"].mean == pytest.approx(alone.pulls["prime"].mean)
+    assert many.seconds["prime"].mean < alone.seconds["prime"].mean / 4
+
+
+def test_times_are_as_spread_as_the_pilots() -> None:
+    pilot = pilot_of(1.0)
+    slow = replace(
+        pilot, times=np.where(np.arange(pilot.times.size) % 10, 0.0, 5.0).reshape(pilot.times.shape)
+    )
+    (even,), (uneven,) = (
+        costs(intended(pilot=each, workers=8), (0.5,), 4) for each in (pilot, slow)
+    )
+    assert slow.seconds == pilot.seconds
+    assert uneven.seconds["prime"].mean > 1.2 * even.seconds["prime"].mean
+
+
+def test_a_wider_gap_is_never_dearer() -> None:
+    found = costs(intended(direct(0.0)), (2.0, 1.5, 1.0, 0.7, 0.5), 8)
+    means = [cost.pulls["prime"].mean for cost in found]
+    assert means == sorted(means)
+    assert {cost.pulls["prime"].runs for cost in found} == {8}
 
 
 def test_it_stops_before_its_time_is_up_and_says_how_far_it_came() -> None:
@@ -139,5 +160,5 @@ def test_parallel_phases_cost_pulls_and_save_time() -> None:
     (cost,) = costs(intended(settings, workers=64), (0.2,), 16)
     wide, narrow = "prime", "prime, parallel 1"
     assert list(cost.pulls) == [wide, narrow]
-    assert cost.rounds[wide].mean < cost.rounds[narrow].mean / 1.2
+    assert cost.seconds[wide].mean < cost.seconds[narrow].mean / 1.2
     assert cost.pulls[wide].mean < 4 * cost.pulls[narrow].mean

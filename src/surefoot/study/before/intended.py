@@ -12,6 +12,7 @@ from surefoot.errors import InputError
 from surefoot.noise import Gaussian
 from surefoot.problem.problem import RobustProblem
 from surefoot.study.before.pilot import Pilot
+from surefoot.study.before.timetable import Lengths
 
 ALTERNATIVES = ("robust-rage", "robust-static")
 LEAVE_OUT = ("robust-rage",)  # compares every pair with every arm, in memory and time alike
@@ -26,6 +27,7 @@ class IntendedStudy:
     Attributes:
         pilot: what a few pulls said about the noise, if there are any.
         workers: how many pulls run at the same time.
+        seconds: a pull takes on average; None: as the pilot says, or 1.
         compare: whether other algorithms that trust the same model are simulated too.
     """
 
@@ -34,6 +36,7 @@ class IntendedStudy:
     algorithm: Algorithm
     pilot: Pilot | None = None
     workers: int = 1
+    seconds: float | None = None
     compare: bool = False
     seed: int = 0
 
@@ -85,9 +88,10 @@ class IntendedStudy:
     def contestants(self) -> dict[str, tuple[Algorithm, Settings]]:
         """Return what is simulated, by name: the study's own algorithm first."""
         own = {self.algorithm.name: (self.algorithm, self._simulated())}
-        if self.settings.parallel > 1:
-            small = replace(self._simulated(), parallel=1)
-            own[f"{self.algorithm.name}, parallel 1"] = (self.algorithm, small)
+        other = self.workers if self.settings.parallel == 1 else 1
+        if other != self.settings.parallel and self.algorithm.keeps_workers_busy:
+            changed = replace(self._simulated(), parallel=other, in_flight=None)
+            own[f"{self.algorithm.name}, parallel {other}"] = (self.algorithm, changed)
         if self.settings.rarest is not None:
             sooner = replace(self._simulated(), rarest=None)
             own[f"{self.algorithm.name}, no rarest"] = (self.algorithm, sooner)
@@ -101,6 +105,16 @@ class IntendedStudy:
         )
         others = [name for name in ALTERNATIVES if name not in left_out(self.problem)]
         return own | {name: (algorithm_from(name), known) for name in others}
+
+    def lengths(self, generator: np.random.Generator) -> Lengths:
+        """Return a function that draws how long pulls take."""
+        if self.pilot is None:
+            seconds = 1.0 if self.seconds is None else self.seconds
+            return lambda pairs: np.full(len(pairs), seconds)
+        drawn = self.pilot.lengths(self.problem.n_pairs, generator)
+        usual = self.pilot.seconds
+        scale = 1.0 if self.seconds is None or not usual else self.seconds / usual
+        return lambda pairs: scale * drawn(pairs)
 
     def _simulated(self) -> Settings:
         """The study's settings, for rewards that are normal."""

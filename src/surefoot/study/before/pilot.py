@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 from surefoot.problem.problem import RobustProblem
 from surefoot.study.before.rehearsal import reward_of
+from surefoot.study.before.timetable import Lengths
 from surefoot.study.pull import Pull, PullFactory
 
 SILENT = 1e-9  # a share of the variance below this is rounding: nothing is left to compare
@@ -31,14 +33,35 @@ class Pilot:
     Attributes:
         pairs: (n_pulled,) the pairs that were pulled.
         rewards: (n_blocks, n_pulled) with common random numbers in each row.
-        seconds: a pull takes on average.
+        times: (n_blocks, n_pulled) seconds that the pulls took.
         repeatable: whether a pull that was made twice gave the same reward.
     """
 
     pairs: IntArray
     rewards: Array
-    seconds: float
+    times: Array
     repeatable: bool = True
+
+    @property
+    def seconds(self) -> float:
+        """A pull takes on average."""
+        return float(self.times.mean())
+
+    def lengths(self, n_pairs: int, generator: np.random.Generator) -> Lengths:
+        """Return a function that draws how long pulls take: as those of the pair did, or as those
+        of any pair where it was not tried.
+        """
+        tried = np.full(n_pairs, -1)
+        tried[self.pairs] = np.arange(len(self.pairs))
+
+        def drawn(pairs: IntArray) -> Array:
+            any_ = generator.integers(len(self.pairs), size=len(pairs))
+            columns = np.where(tried[pairs] >= 0, tried[pairs], any_)
+            return np.asarray(
+                self.times[generator.integers(len(self.times), size=len(pairs)), columns]
+            )
+
+        return drawn
 
     @property
     def deviations(self) -> Array:
@@ -99,7 +122,7 @@ class Pilot:
     def to_json(self, problem: RobustProblem) -> str:
         """As a file keeps it, with the names of the pairs."""
         names = [list(problem.describe_pair(pair).values()) for pair in self.pairs.tolist()]
-        kept = {"pairs": names, "rewards": self.rewards.tolist(), "seconds": self.seconds}
+        kept = {"pairs": names, "rewards": self.rewards.tolist(), "times": self.times.tolist()}
         return json.dumps(kept, ensure_ascii=False)
 
     @classmethod
@@ -111,8 +134,9 @@ class Pilot:
         try:
             kept = json.loads(text)
             pairs = np.array([places[tuple(names)] for names in kept["pairs"]], dtype=np.int64)
-            found = cls(pairs, np.array(kept["rewards"], dtype=np.float64), float(kept["seconds"]))
-            if found.rewards.shape[1:] != pairs.shape or len(found.rewards) < 3:
+            rewards, times = (np.array(kept[key], dtype=np.float64) for key in ("rewards", "times"))
+            found = cls(pairs, rewards, times)
+            if rewards.shape != times.shape or rewards.shape[1:] != pairs.shape or len(rewards) < 3:
                 raise ValueError
         except (ValueError, TypeError, KeyError, IndexError, RecursionError):
             raise InputError(
@@ -177,14 +201,11 @@ def run_pilot(
     wanted = min(max(pairs, 2), problem.n_pairs)
     chosen = np.unique(np.linspace(0, problem.n_pairs - 1, wanted).round().astype(np.int64))
     make = PullFactory(problem, "pilot", seed)
-    began = time.monotonic()
-    rewards = [
-        [
-            reward_of(simulator, make(block * len(chosen) + place, 0, pair, OF_PILOT + block))
-            for place, pair in enumerate(chosen.tolist())
-        ]
-        for block in range(pulls)
-    ]
-    seconds = (time.monotonic() - began) / (pulls * len(chosen))
+    rewards, times = np.empty((2, pulls, len(chosen)))
+    for block, (place, pair) in product(range(pulls), enumerate(chosen.tolist())):
+        began = time.monotonic()
+        asked = make(block * len(chosen) + place, 0, pair, OF_PILOT + block)
+        rewards[block, place] = reward_of(simulator, asked)
+        times[block, place] = time.monotonic() - began
     again = reward_of(simulator, make(0, 0, int(chosen[0]), OF_PILOT))
-    return Pilot(chosen, np.array(rewards), seconds, repeatable=again == rewards[0][0])
+    return Pilot(chosen, rewards, times, repeatable=bool(again == rewards[0, 0]))

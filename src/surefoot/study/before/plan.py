@@ -16,6 +16,7 @@ from surefoot.design.hardness import Complexity, complexity
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
 from surefoot.study.before.intended import IntendedStudy, unit_gap_theta
+from surefoot.study.before.timetable import timed
 from surefoot.system.progress import JobProgress, JobsSnapshot, NoProgress
 
 GAPS = (2.0, 1.0, 0.5, 0.2, 0.1)
@@ -58,15 +59,14 @@ class Cost(NamedTuple):
         lower_bound: no algorithm with this confidence needs fewer pulls on average; NaN with a
             tolerance, where that is not so.
         pulls: by the name of the algorithm.
-        rounds: likewise: pulls that follow one another, where as many as there are workers run at
-            the same time.
+        seconds: likewise, until the answer, on as many workers as there are to be.
     """
 
     gap: float
     hardness: float
     lower_bound: float
     pulls: dict[str, Quantiles]
-    rounds: dict[str, Quantiles]
+    seconds: dict[str, Quantiles]
 
 
 @dataclass(frozen=True)
@@ -105,38 +105,43 @@ class _Simulation:
         self.pulls: dict[tuple[float, str], list[float]] = {
             (gap, name): [] for gap in gaps for name in self.contestants
         }
-        self.rounds = {key: list[float]() for key in self.pulls}
+        self.seconds = {key: list[float]() for key in self.pulls}
         self.hardness: list[Complexity | None] = []
+        self._compile()
         self.begun = effort.clock()
+
+    def _compile(self) -> None:
+        """Let compiled code be loaded before anything is timed."""
+        source = np.random.SeedSequence(self.intended.seed)
+        theta = unit_gap_theta(self.intended.problem, np.random.default_rng(source))
+        for contestant in self.contestants.values():
+            _simulated(self.intended, contestant, 8 * self.intended.typical * theta, source)
 
     def costs(self) -> list[Cost]:
         try:
             for number in range(self.effort.most_runs):
                 before = self._elapsed
                 self._round(np.random.SeedSequence(self.intended.seed, spawn_key=(number,)))
-                took = self._elapsed - before
-                # the first loads compiled code
-                if self._elapsed + (took if number else took / 2) > self.effort.seconds:
+                if 2 * self._elapsed - before > self.effort.seconds:
                     break
         finally:
             self.effort.progress.close()
         return [self._cost(gap) for gap in self.gaps]
 
     def _round(self, source: np.random.SeedSequence) -> None:
-        of_theta, *of_gaps = source.spawn(1 + len(self.gaps))
+        of_theta, *of_contestants = source.spawn(1 + len(self.contestants))
         intended = self.intended
         theta = unit_gap_theta(intended.problem, np.random.default_rng(of_theta))
         theta = theta * intended.typical
         self.hardness.append(_hardness(intended, theta))
-        for gap, stream in zip(self.gaps, of_gaps, strict=True):
-            for name, child in zip(
-                self.contestants, stream.spawn(len(self.contestants)), strict=True
-            ):
-                if self._elapsed > self.effort.seconds and self.rounds[self.gaps[0], name]:
+        for gap in self.gaps:
+            for name, child in zip(self.contestants, of_contestants, strict=True):
+                first = not self.pulls[gap, name]  # later rounds are whole: rows can be compared
+                if first and self._elapsed > self.effort.seconds and gap != self.gaps[0]:
                     return
-                pulls, rounds = _simulated(intended, self.contestants[name], gap * theta, child)
+                pulls, took = _simulated(intended, self.contestants[name], gap * theta, child)
                 self.pulls[gap, name].append(pulls)
-                self.rounds[gap, name].append(rounds)
+                self.seconds[gap, name].append(took)
                 self._show()
 
     @property
@@ -159,7 +164,7 @@ class _Simulation:
             float(exact) / gap**2,
             math.nan if eased else float(bound) / gap**2,
             {name: Quantiles.of(self.pulls[gap, name]) for name in self.contestants},
-            {name: Quantiles.of(self.rounds[gap, name]) for name in self.contestants},
+            {name: Quantiles.of(self.seconds[gap, name]) for name in self.contestants},
         )
 
 
@@ -181,14 +186,18 @@ def _simulated(
     theta: Array,
     seed: np.random.SeedSequence,
 ) -> tuple[float, float]:
-    """Pulls and rounds of one simulated study; infinitely many if it ends without an answer."""
+    """Return pulls and seconds of one simulated study; infinite if it ends without an answer.
+
+    The streams are the same for every gap, so that a larger one is hardly ever dearer.
+    """
     algorithm, settings = contestant
     common = intended.pilot.common_share if intended.pilot and settings.common_random_numbers else 0
-    simulator = LinearSimulator(intended.problem, theta, intended.scales, seed, correlation=common)
-    run, rounds = algorithm.start(intended.problem, settings), 0
-    while phase := run.next_phase():
-        run.update(simulator.pull(phase))
-        rounds += -(-phase.samples // intended.workers)
-    result = run.result
-    answered = result.certified or result.reason.selects
-    return (float(run.samples), float(rounds)) if answered else (math.inf, math.inf)
+    of_rewards, of_times = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key).spawn(2)
+    simulator = LinearSimulator(
+        intended.problem, theta, intended.scales, of_rewards, correlation=common
+    )
+    clock = np.random.default_rng(of_times)
+    run = algorithm.start(intended.problem, settings)
+    took = timed(run, simulator, intended.workers, intended.lengths(clock), clock)
+    answered = took.result.certified or took.result.reason.selects
+    return (float(took.pulls), took.seconds) if answered else (math.inf, math.inf)
