@@ -122,8 +122,7 @@ def _print(intended: IntendedStudy, costs: list[Cost]) -> None:
     from surefoot.system.progress import duration
 
     names = list(costs[0].pulls)
-    own = intended.algorithm.name
-    timed = [name for name in names if name == own or name.startswith(f"{own}, parallel")]
+    timed = _timed(intended.algorithm.name, costs[0])
     in_unit = ["gap"] if intended.knows_unit else []
     headings = [name.replace("-", "-\n").replace(", ", "\n") for name in names]
     times = [f"time,\n{name.rpartition(', ')[2]}" if len(timed) > 1 else "time" for name in timed]
@@ -211,27 +210,30 @@ def _times(intended: IntendedStudy) -> str:
         pulls = f"pulls of {usual:.3g} s" if usual < 60 else f"pulls of {duration(usual)}"
     if tried is not None:
         pulls += ", which vary as those of the pilot"
-    return (
-        f"Times are for {pulls}, {workers} at a time and {intended.settings.in_flight} phases in "
-        "flight; workers without a pull wait."
-    )
+    waits = "" if workers == 1 else " Workers wait where no pull can be chosen yet."
+    return f"Times are for {pulls}, {workers} at a time.{waits}"
 
 
 def _advice(intended: IntendedStudy, costs: list[Cost]) -> list[str]:
-    """Say whether another number of workers to be kept busy is worth setting."""
+    """Say which other numbers of workers and of phases in flight are worth setting."""
     own = intended.algorithm.name
-    others = [name for name in costs[0].pulls if name.startswith(f"{own}, parallel")]
-    known = [cost for cost in costs if all(cost.seconds[n].mean > 0 for n in (own, *others))]
-    if not others or not known:
-        return []
-    parallel = others[0].rpartition(" ")[2]
-    time, pulls = (
-        sum(values[others[0]].mean for values in each) / sum(values[own].mean for values in each)
-        for each in ([c.seconds for c in known], [c.pulls for c in known])
-    )
-    choice = f"parallel = {parallel}" if time < WORTHWHILE else ""
-    verdict = f"set {choice} if time matters more than pulls" if choice else "leave it as it is"
+    known = [cost for cost in costs if all(cost.seconds[n].mean > 0 for n in _timed(own, cost))]
+    said = []
+    for name in _timed(own, costs[0])[1:] if known else ():
+        time, pulls = (
+            sum(values[name].mean for values in each) / sum(values[own].mean for values in each)
+            for each in ([c.seconds for c in known], [c.pulls for c in known])
+        )
+        key, _, value = name.rpartition(", ")[2].partition(" ")
+        said.append(
+            f"{key} = {value} would take {time:.2f} times the time and {pulls:.2f} times the "
+            f"pulls: {'set it' if time < WORTHWHILE else 'leave it as it is'}."
+        )
+    return said
+
+
+def _timed(own: str, cost: Cost) -> list[str]:
+    """Return the study itself, and the same with other phases for workers."""
     return [
-        f"parallel = {parallel} would take {time:.2f} times the time and {pulls:.2f} times the "
-        f"pulls: {verdict}."
+        name for name in cost.pulls if name == own or name.startswith((f"{own}, p", f"{own}, in_"))
     ]

@@ -159,6 +159,6 @@ def test_parallel_phases_cost_pulls_and_save_time() -> None:
     settings = sf.Settings(delta=0.05, noise=sf.Gaussian(), misfit=math.inf, parallel=64)
     (cost,) = costs(intended(settings, workers=64), (0.2,), 16)
     wide, narrow = "prime", "prime, parallel 1"
-    assert list(cost.pulls) == [wide, narrow]
+    assert list(cost.pulls) == [wide, narrow, "prime, in_flight 1"]
     assert cost.seconds[wide].mean < cost.seconds[narrow].mean / 1.2
     assert cost.pulls[wide].mean < 4 * cost.pulls[narrow].mean

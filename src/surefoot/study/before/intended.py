@@ -92,6 +92,9 @@ class IntendedStudy:
         if other != self.settings.parallel and self.algorithm.keeps_workers_busy:
             changed = replace(self._simulated(), parallel=other, in_flight=None)
             own[f"{self.algorithm.name}, parallel {other}"] = (self.algorithm, changed)
+        if self.settings.phases_in_flight > 1:
+            changed = replace(self._simulated(), in_flight=1)
+            own[f"{self.algorithm.name}, in_flight 1"] = (self.algorithm, changed)
         if self.settings.rarest is not None:
             sooner = replace(self._simulated(), rarest=None)
             own[f"{self.algorithm.name}, no rarest"] = (self.algorithm, sooner)
