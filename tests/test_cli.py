@@ -409,7 +409,7 @@ def test_an_export_that_breaks_off_leaves_what_was_there(
     def breaks_off(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("surefoot.study.StudyReader.pulls", breaks_off)
+    monkeypatch.setattr("surefoot.study.StudyReader.pull_records", breaks_off)
     with pytest.raises(MemoryError):
         cli.main(["export", "-o", "out.json"])
     assert Path("out.json").read_text() == "yesterday's"
@@ -555,7 +555,7 @@ def test_export_in_three_formats(folder: Path, capsys: pytest.CaptureFixture[str
     surefoot("tell", "results.csv")
     for name in ("new/out.csv", "new/out.parquet", "new/out.json"):
         surefoot("export", "-o", name)
-    table = pd.read_csv("new/out.csv")
+    table = pd.read_csv("new/out.csv", float_precision="round_trip")
     assert table["reward"].tolist()[:2] == [1e-17, 0.30000000000000004]
     assert pd.read_parquet("new/out.parquet")["arm"].tolist() == table["arm"].tolist()
     document = json.loads(Path("new/out.json").read_text())
