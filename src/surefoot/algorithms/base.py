@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +17,7 @@ from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.result import Result
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
-from surefoot.algorithms.verdict import Later, PhaseRecord, Verdict
+from surefoot.algorithms.verdict import Later, Leads, PhaseRecord, Verdict
 from surefoot.arrays import Array
 from surefoot.certify import Boundary, Claims, Commitment
 from surefoot.errors import InputError
@@ -225,6 +225,7 @@ class Algorithm(ABC):
             survivors=self.survivors,
             history=history,
             attained_confidence=self.confidence_later,
+            leads=self.leads_later,
             skewness=self.skewness,
         )
         return self.tally.result(verdict)
@@ -238,6 +239,11 @@ class Algorithm(ABC):
     def confidence_later(self) -> Later:
         """The same, or what works it out once a result is asked for it: that may take long."""
         return self.attained_confidence
+
+    @property
+    def leads_later(self) -> Callable[[], Leads] | None:
+        """A function that computes how far the leader is ahead; None if nobody can say."""
+        return None
 
     @property
     def skewness(self) -> float | None:

@@ -20,7 +20,7 @@ from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.unseen import pulls_beyond, pulls_for
-from surefoot.algorithms.verdict import Verdict
+from surefoot.algorithms.verdict import Leads, Verdict
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Boundary, Certifier, Claims, Commitment, Question, Rows, Stakes
 from surefoot.certify.contrast import Contrasts
@@ -155,6 +155,15 @@ def certifier_for(problem: RobustProblem, settings: Settings, boundary: Boundary
         delta=settings.delta,
         tolerance=settings.tolerance,
     )
+
+
+def leads_later(
+    problem: RobustProblem, settings: Settings, kernel: Certifier, arm: int
+) -> Callable[[], Leads]:
+    """Return a function that computes how far a certified arm is ahead."""
+    named = settings.baseline
+    baseline = None if named is None else problem.arm_names.index(named)
+    return lambda: Leads.of(kernel, arm, baseline)
 
 
 def in_one_unit(walks: Walks, walk: Array) -> tuple[float, Array]:
@@ -355,6 +364,12 @@ class Planner(Algorithm):
         if not hasattr(self, "certifier"):  # a single arm: nothing to be unsure about
             return lambda: 1.0
         return self.certifier.confidence(self.leader)
+
+    @property
+    def leads_later(self) -> Callable[[], Leads] | None:
+        if not hasattr(self, "certifier"):
+            return None
+        return leads_later(self.problem, self.settings, self.certifier, self.leader)
 
     @property
     def skewness(self) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, overload
@@ -11,7 +12,14 @@ import numpy as np
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.unseen import Unseen, unseen_by
-from surefoot.algorithms.verdict import SYMMETRIC, Later, ModelCheck, PhaseRecord, said_of_skewness
+from surefoot.algorithms.verdict import (
+    SYMMETRIC,
+    Later,
+    Leads,
+    ModelCheck,
+    PhaseRecord,
+    said_of_skewness,
+)
 from surefoot.arrays import Array, IntArray
 from surefoot.problem.coding import Value
 from surefoot.problem.problem import RobustProblem
@@ -72,6 +80,7 @@ class Result:
             that are clear; 0 if none is, None where no evidence takes differences for normal.
         minimize: whether pulls give costs: an arm's worst case is then its largest mean, and the
             best arm has the smallest.
+        leads_later: computes `leads`, which takes time.
     """
 
     problem: RobustProblem
@@ -95,6 +104,7 @@ class Result:
     attained_confidence: WhenAsked = WhenAsked()
     skewness: float | None = None
     minimize: bool = False
+    leads_later: Callable[[], Leads] | None = None
 
     def __post_init__(self) -> None:
         if self.reason.contradicts:
@@ -102,7 +112,8 @@ class Result:
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and other processes: what is worked out when asked for is asked for now."""
-        return {**vars(self), "attained_confidence": self.attained_confidence}
+        known = {"attained_confidence": self.attained_confidence, "leads": self.leads}
+        return {**vars(self), **known, "leads_later": None}
 
     def turned(self, settings: Settings) -> Result:
         """Return the same answer in the unit of costs, or back in that of rewards: their negatives.
@@ -119,6 +130,13 @@ class Result:
             | {"settings": settings, "minimize": not self.minimize}
         )
         return made
+
+    @cached_property
+    def leads(self) -> Leads | None:
+        """How far the arm is ahead at least; None without a certificate that rests on pulls."""
+        if not self.certified or not self.samples or self.leads_later is None:
+            return None
+        return self.leads_later()
 
     @property
     def misfit(self) -> float:

@@ -346,6 +346,7 @@ class Tally:
             history=verdict.history,
             attained_confidence=verdict.attained_confidence,
             skewness=verdict.skewness,
+            leads_later=verdict.leads,
         )
 
     def _contradiction(self, check: ModelCheck) -> StopReason | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array
+from surefoot.certify import Certifier
 from surefoot.statistics import Counts
 
 # A confidence, or what works it out: that takes time, which most callers need not spend.
@@ -77,6 +78,28 @@ class PhaseRecord:
     boundary: float | None
 
 
+@dataclass(frozen=True)
+class Leads:
+    """Lower bounds of an arm's lead, in the unit of the rewards; below 0: it may be behind.
+
+    Attributes:
+        over_all: of all other arms: too large with probability 2 delta at most; −∞ if unknown.
+        over_baseline: of the baseline: too large with probability delta at most; None if there is
+            no baseline, or it is the arm itself.
+    """
+
+    over_all: float
+    over_baseline: float | None = None
+
+    @classmethod
+    def of(cls, kernel: Certifier, arm: int, baseline: int | None) -> Leads:
+        """Compute the leads of a certified arm by its kernel."""
+        over_all = max(kernel.lead(arm), -kernel.tolerance)
+        if baseline is None or baseline == arm:
+            return cls(over_all)
+        return cls(over_all, kernel.lead_over(arm, baseline))
+
+
 @dataclass(frozen=True, eq=False)
 class Verdict:
     """The conclusion of an algorithm from the rewards.
@@ -89,6 +112,7 @@ class Verdict:
         history: what was known after each phase.
         attained_confidence: how sure it is now that the arm is best, or what works that out; None
             if it cannot say.
+        leads: computes how far the arm is ahead; None if nobody can say.
         skewness: of the differences that decide, where evidence takes them for normal.
     """
 
@@ -98,6 +122,7 @@ class Verdict:
     survivors: NDArray[np.bool_]
     history: list[PhaseRecord]
     attained_confidence: Later = None
+    leads: Callable[[], Leads] | None = None
     skewness: float | None = None
 
 

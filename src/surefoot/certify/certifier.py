@@ -18,8 +18,15 @@ from numpy.typing import NDArray
 from surefoot.arrays import Array, IntArray
 from surefoot.certify.boundary import Boundary, WealthBoundary
 from surefoot.certify.contrast import RANK, Claims, Contrasts, Pulled, Question, Stakes, contrasts
+from surefoot.certify.lead import (
+    Scored,
+    challengers,
+    lead_over_all,
+    lead_over_one,
+    most_of_bets,
+)
 from surefoot.certify.score import Scores
-from surefoot.certify.walk import Walks
+from surefoot.certify.walk import PLAIN, Walks
 from surefoot.errors import InputError
 from surefoot.statistics import Outcome, Phase
 
@@ -73,6 +80,7 @@ class Certifier:
         self._promised = self.walks.places.copy()
         self._open: deque[tuple[Commitment, Commitment]] = deque()  # as shown, and as it counts
         self._counts, self._sums = np.zeros((2, question.n_pairs))
+        self._taken: list[tuple[Commitment, Outcome, Array, list[Array]]] = []
 
     def commit(
         self, phase: Phase, claims: Sequence[Claims] = (), variances: Array | None = None
@@ -132,17 +140,20 @@ class Certifier:
         mine = self._open[0][1]
         self._check_outcome(mine, outcome)
         scored, limits = list[tuple[Claims, Array]](), list[Array | None]()
+        centre, less = self._centre(), list[Array]()
         for claims in mine.claims:
-            scores, said = self._score(mine, claims, outcome)
+            said = self._contrasts(mine, claims, outcome, centre)
+            scores = np.stack([self.scores.scores(said, shift) for shift in self._shifts])
             root = self.walks.boundary.root(self.walks.places[claims.arms], claims.clocks)
             scored.append((claims, scores))
             limits.append(lower and lower(*deepcopy((claims, scores, said, root))))
         for (claims, scores), limit in zip(scored, limits, strict=True):
-            self.walks.add(claims, scores, limit)
+            less.append(self.walks.add(claims, scores, limit)[PLAIN])
         if scored:
             self.walks.look()
         self._counts, self._sums = self._counts + outcome.counts, self._sums + outcome.sums
         self._open.popleft()
+        self._taken.append((mine, outcome, centre, less))
         return limits
 
     def _check_outcome(self, commitment: Commitment, outcome: Outcome) -> None:
@@ -154,19 +165,18 @@ class Certifier:
         if self.scores.least_batches and commitment.claims and len(batches) != phase.batches:
             raise InputError(f"the outcome has {len(batches)} batches, not {phase.batches}")
 
-    def _score(
-        self, commitment: Commitment, claims: Claims, outcome: Outcome
-    ) -> tuple[Array, Contrasts]:
+    def _contrasts(
+        self, commitment: Commitment, claims: Claims, outcome: Outcome, centre: Array
+    ) -> Contrasts:
         phase, rule, question = commitment.phase, self.scores, self.question
         pairs = np.flatnonzero(phase.counts >= max(phase.batches * (rule.least_batches > 0), 1))
         variances = rule.scales**2 if commitment.variances is None else commitment.variances
         each = 1 / phase.counts[pairs]
-        pulled = Pulled(pairs, variances[pairs] * each, self._centre())
+        pulled = Pulled(pairs, variances[pairs] * each, centre)
         means, noise = rule.means(outcome, pairs, phase.shared), np.stack([pulled.variances, each])
         spread = rule.spread(question, pulled, outcome)
         said = contrasts(question, claims, pulled, means, noise)
-        said = said._replace(spread=spread, stakes=claims.stakes)
-        return np.stack([rule.scores(said, shift) for shift in self._shifts]), said
+        return said._replace(spread=spread, stakes=claims.stakes)
 
     def _centre(self) -> Array:
         """Fit θ to the phases before: what is new in rewards then keeps its digits."""
@@ -205,6 +215,42 @@ class Certifier:
         arms = np.flatnonzero(self.survivors).tolist()
         arms.sort(key=lambda arm: arm != preferred)
         return next((arm for arm in arms if not self.rivals(arm).any()), None)
+
+    def lead(self, leader: int) -> float:
+        """Return how far the leader's value is above all others', or −∞ if there is no telling.
+
+        It is too large with probability 2δ at most, whenever one looks and whichever arm leads.
+        """
+        rule, phases, fresh = self.scores.scores, self._scored(), self.walks.fresh()
+        return lead_over_all(phases, fresh, rule, leader, self._most)
+
+    def lead_over(self, leader: int, other: int) -> float:
+        """Return how far the leader's value is above that of an arm that was named before any data.
+
+        It is too large with probability δ at most, whenever one looks and whichever arm leads.
+        """
+        phases, walks = self._scored(), self.walks
+        order = list(challengers(phases, other))
+        if leader not in order:
+            return -np.inf
+        group = int(walks.boundary.groups(walks.starts[[other]])[0])
+        level = self.delta / 2 ** (1 + order.index(leader))
+        needed = walks.boundary.needed(level, group)
+        rule, fresh = self.scores.scores, walks.fresh()
+        return lead_over_one(phases, fresh, rule, leader, other, needed, self._most)
+
+    @property
+    def _most(self) -> float:
+        return most_of_bets(2 * float(self.scores.scales.max())) if self.scores.bets else np.inf
+
+    def _scored(self) -> list[list[Scored]]:
+        """Score all phases again."""
+        found: list[list[Scored]] = []
+        for mine, outcome, centre, less in self._taken:
+            said = [self._contrasts(mine, each, outcome, centre) for each in mine.claims]
+            plain = [self.scores.scores(each, 0.0) for each in said]
+            found.append(list(map(Scored, mine.claims, said, plain, less)))
+        return found
 
     def confidence(self, leader: int) -> Callable[[], float]:
         """Return a function that computes how sure rewards make one now, whenever it is called,

@@ -58,11 +58,17 @@ class Walks:
         self._challenges: dict[int, Challenge] = {}
         self._strength: dict[int | None, Array] = {None: np.full(n_arms, -np.inf)}
 
-    def add(self, claims: Claims, scores: Array, caps: Array | None) -> None:
+    def add(
+        self, claims: Claims, scores: Array, caps: Array | None, less: Array | None = None
+    ) -> Array:
         """Let clocks go on, and count (n_kinds, n_own, n_tested) scores.
 
         Args:
             caps: limits of the sums so far, of the same shape; NaN for none. They only lower.
+            less: by how much the sums so far are lowered beside, of the same shape.
+
+        Returns:
+            By how much they are lowered in all.
         """
         ell, arms = claims.challenger, claims.arms
         held = self._challenges[ell] = self._challenge(ell)
@@ -70,9 +76,17 @@ class Walks:
         root = self.boundary.root(self.places[arms], claims.clocks)
         exact = held.exact[cells] + (root * scores).transpose(0, 2, 1)
         limits = np.array(np.nan) if caps is None else caps.transpose(0, 2, 1)
-        held.exact[cells], held.sums[cells] = exact, np.where(limits < exact, limits, exact)
+        lowered = np.where(limits < exact, limits, exact)
+        if less is not None:
+            lowered = lowered - less.transpose(0, 2, 1)
+        held.exact[cells], held.sums[cells] = exact, lowered
         self.starts[arms] = np.where(self.places[arms] < 0, claims.clocks, self.starts[arms])
         self.places[arms] = claims.clocks
+        return np.asarray((exact - lowered).transpose(0, 2, 1))
+
+    def fresh(self) -> Walks:
+        """Return walks of the same arms by the same boundary, without any score."""
+        return Walks(self.offsets, self.boundary, 1)
 
     def look(self) -> None:
         """Eliminate arms whose walk has reached the boundary, then settle points."""

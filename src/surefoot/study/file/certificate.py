@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.algorithms import StopReason, Tally, Verdict
-from surefoot.algorithms.planner import certifier_for
+from surefoot.algorithms.planner import certifier_for, leads_later
 from surefoot.algorithms.result import Result
 from surefoot.errors import InputError
 from surefoot.statistics import Outcome
@@ -116,6 +116,7 @@ def _proved(
         survivors=kernel.survivors.copy(),
         history=[],
         attained_confidence=kernel.confidence(arm),
+        leads=leads_later(described.problem, settings, kernel, arm),
     )
     return check.chain, described.measured(tally.result(verdict))
 

@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 
 from surefoot.algorithms import Algorithm, PhaseRecord, Result, StopReason, Tally, Verdict
-from surefoot.algorithms.planner import certifier_for, in_one_unit
+from surefoot.algorithms.planner import certifier_for, in_one_unit, leads_later
 from surefoot.certify import Certifier
 from surefoot.errors import InputError, StudyFileError
 from surefoot.statistics import Outcome
@@ -132,6 +132,7 @@ class Follower:
     def _concluded(self, note: Note | None) -> Result:
         """Return what follows from all that was read; from nothing before the first note."""
         problem, history = self._description.problem, self._history
+        settings = self._description.settings
         arm = problem.arm_names.index(note.arm) if note else 0
         confidence, reason = note.attained_confidence if note else None, StopReason.RUNNING
         if note:
@@ -143,6 +144,7 @@ class Follower:
             survivors=history[-1].survivors if history else np.ones(problem.n_arms, dtype=bool),
             history=list(history),
             attained_confidence=self.kernel.confidence(arm) if self.kernel else confidence,
+            leads=leads_later(problem, settings, self.kernel, arm) if self.kernel else None,
             skewness=note.skewness if note else None,
         )
         result = self._description.measured(self._tally.result(verdict))
