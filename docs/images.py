@@ -27,11 +27,9 @@ GALLERY = (
 def evidence() -> None:
     """Why the study of the README stopped."""
     [code] = re.findall(r"```python\n(import heapq.*?)```", README.read_text(), re.DOTALL)
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "clinic.py").write_text(code)
-        subprocess.run([sys.executable, "clinic.py"], cwd=folder, check=True)
-        with sf.StudyReader(Path(folder) / "clinic.db") as reader:
-            result = reader.result
+    names: dict[str, sf.Answer] = {}
+    exec(code, names)
+    result = names["answer"].result
     title = f"Why it stopped: {result.arm_name}, {result.samples} pulls"
     chart = evidence_chart(result, title=title)
     (IMAGES / "evidence.png").write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=1.5))

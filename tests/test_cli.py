@@ -98,7 +98,7 @@ def test_the_status_points_out_a_winner_at_the_end_of_its_grid(
     surefoot("status", str(grid_study(folder / "grid.db", best=1.0)))
     assert "gain=1 is at the end of the values of gain" in capsys.readouterr().out
     surefoot("status", "--json", "grid.db")
-    assert "a better one may lie beyond" in json.loads(capsys.readouterr().out)["edge"]
+    assert "a better one may lie beyond" in json.loads(capsys.readouterr().out)["beside"][-1]
 
 
 def test_every_option_that_the_example_shows_in_a_comment_works(folder: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 from surefoot.certify import BatchScores, Certifier, Claims, Question, Rows, ScaleScores
-from surefoot.certify.lead import largest
+from surefoot.lead import largest, lead, lead_over
 from surefoot.statistics import Outcome, Phase
 from tests.certify import saboteur
 
@@ -33,9 +33,9 @@ def kernel(noise: str) -> Certifier:
     return Certifier(question, scores, limit, delta=DELTA)
 
 
-def run(noise: str, lead: float, rng: np.random.Generator) -> tuple[bool, bool]:
+def run(noise: str, true: float, rng: np.random.Generator) -> tuple[bool, bool]:
     """Return whether a bound over all, or over arm 2, was ever too large."""
-    truth = np.array([lead, lead + 0.2, 0.0, 0.3, -0.2 * (lead > 0), 0.5])
+    truth = np.array([true, true + 0.2, 0.0, 0.3, -0.2 * (true > 0), 0.5])
     values = np.minimum.reduceat(truth, OFFSETS[:-1])
     certifier, sums, counts = kernel(noise), np.zeros(6), np.zeros(6)
     wrong = np.zeros(2, dtype=bool)
@@ -63,23 +63,23 @@ def run(noise: str, lead: float, rng: np.random.Generator) -> tuple[bool, bool]:
         sums, counts = sums + outcome.sums, counts + outcome.counts
         for arm in {luckiest, 0} if index % 2 else ():
             ahead = values[arm] - np.delete(values, arm).max()
-            wrong[0] |= certifier.lead(arm) > ahead + 1e-9
+            wrong[0] |= lead(certifier, arm) > ahead + 1e-9
             if arm != 2:
-                wrong[1] |= certifier.lead_over(arm, 2) > values[arm] - values[2] + 1e-9
+                wrong[1] |= lead_over(certifier, arm, 2) > values[arm] - values[2] + 1e-9
     return bool(wrong[0]), bool(wrong[1])
 
 
-def errors(noise: str, lead: float, runs: int) -> tuple[int, int]:
+def errors(noise: str, true: float, runs: int) -> tuple[int, int]:
     """Return how many of so many runs are wrong, over all and over the baseline."""
-    seeds = np.random.SeedSequence([7, int(100 * lead)]).spawn(runs)
-    found = [run(noise, lead, np.random.default_rng(seed)) for seed in seeds]
+    seeds = np.random.SeedSequence([7, int(100 * true)]).spawn(runs)
+    found = [run(noise, true, np.random.default_rng(seed)) for seed in seeds]
     return sum(each[0] for each in found), sum(each[1] for each in found)
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("noise", ["known", "batches"])
 def test_bounds_are_seldom_too_large(noise: str) -> None:
-    found = [errors(noise, lead, RUNS) for lead in LEADS]
+    found = [errors(noise, true, RUNS) for true in LEADS]
     each = FALSE_ALARM / (4 * len(LEADS))
     assert max(all_ for all_, _ in found) <= stats.binom.isf(each, RUNS, 2 * DELTA)
     assert max(one for _, one in found) <= stats.binom.isf(each, RUNS, DELTA)
@@ -99,9 +99,9 @@ def test_the_bound_says_when_others_are_out() -> None:
         outcome = Outcome.from_rewards(phase, 6, np.repeat(np.arange(6), 30), rewards)
         certifier.update(commitment, outcome)
     assert certifier.answer() == 0
-    assert 1.0 < certifier.lead(0) < 2.0 + 0.2
-    assert certifier.lead_over(0, 2) > certifier.lead(0)
-    assert certifier.lead(1) == certifier.lead_over(1, 2) == -np.inf
+    assert 1.0 < lead(certifier, 0) < 2.0 + 0.2
+    assert lead_over(certifier, 0, 2) > lead(certifier, 0)
+    assert lead(certifier, 1) == lead_over(certifier, 1, 2) == -np.inf
 
 
 def test_the_search_finds_the_largest_number() -> None:
@@ -114,7 +114,7 @@ def test_the_search_finds_the_largest_number() -> None:
 if __name__ == "__main__":
     runs = int(sys.argv[1]) if sys.argv[1:] else 400
     for noise in ("known", "batches"):
-        for lead in LEADS:
-            over_all, over_one = errors(noise, lead, runs)
+        for true in LEADS:
+            over_all, over_one = errors(noise, true, runs)
             limits = [stats.binom.isf(FALSE_ALARM, runs, share) for share in (2 * DELTA, DELTA)]
-            print(noise, lead, over_all, over_one, "of", runs, "allowed", *limits, flush=True)
+            print(noise, true, over_all, over_one, "of", runs, "allowed", *limits, flush=True)

@@ -133,7 +133,7 @@ class Result:
 
     @cached_property
     def leads(self) -> Leads | None:
-        """How far the arm is ahead at least; None without a certificate that rests on pulls."""
+        """Lower bounds of the arm's lead; None without a certificate that rests on pulls."""
         if not self.certified or not self.samples or self.leads_later is None:
             return None
         return self.leads_later()
@@ -225,6 +225,74 @@ class Result:
         said = (self.shape if skewed else None, light, self.edge)
         return [text for text in said if text]
 
+    @property
+    def beside(self) -> list[str]:
+        """All that belongs beside the answer: by how much it leads, what robustness costs, what the
+        pulls cannot have seen, and what weakens it.
+        """
+        unseen = None if self.unseen is None else self.unseen.sentence
+        said = (self._ahead, self._cost_of_robustness, unseen)
+        return [*(text for text in said if text), *self.warnings]
+
+    @property
+    def _ahead(self) -> str | None:
+        if self.leads is None:
+            return None
+        delta, ahead, over = self.settings.delta, self.leads.over_all, self.leads.over_baseline
+        sure = f"with {100 * (1 - 2 * delta):g} % confidence"
+        if not np.isfinite(ahead):
+            return None
+        if ahead < 0:
+            said = (
+                f"Its worst case is at most {-ahead:.3g} worse than that of any other arm, {sure}"
+            )
+        elif ahead == 0:
+            said = f"Its worst case is at least as good as that of every other arm, {sure}"
+        else:
+            by = f"{ahead:.3g} or more"
+            said = f"Its worst case is better than that of any other arm by {by}, {sure}"
+        if over is not None and over > max(ahead, 0.0):
+            named = f"{self.settings.baseline}, the baseline, by {over:.3g} or more"
+            said += f"; than that of {named}, with {100 * (1 - delta):g} %"
+        elif over is not None:
+            said += f": {self.settings.baseline}, the baseline, is one of them"
+        return f"{said}."
+
+    @property
+    def nominal_pairs(self) -> IntArray:
+        """(n_arms,) the pair of each arm in which nothing goes wrong; −1 where there is none."""
+        problem = self.problem
+        if problem.arms is None:
+            return np.full(problem.n_arms, -1)
+        same = (problem.parameters == problem.arms[problem.arm_of_pair]).all(axis=1)
+        found = np.full(problem.n_arms, -1)
+        found[problem.arm_of_pair[same]] = np.flatnonzero(same)
+        return found
+
+    @property
+    def _cost_of_robustness(self) -> str | None:
+        """The nominal value beside the worst case, as far as both were measured."""
+        pairs = self.nominal_pairs
+        own, worst = int(pairs[self.arm]), self.worst_pair
+        if own < 0 or not self.samples or not np.isfinite(self.pair_means[[own, worst]]).all():
+            return None
+        if own == worst:
+            return f"Nothing makes it worse: its mean is about {self.pair_means[own]:.3g}."
+        names, known = self.problem.perturbation_names, np.flatnonzero(pairs >= 0)
+        said = (
+            f"Its mean is about {self.pair_means[own]:.3g} if nothing goes wrong, and "
+            f"{self.pair_means[worst]:.3g} in its worst case, {names[worst]!r}"
+        )
+        means = self.sign * np.where(self.counts > 0, self.pair_means, -np.inf)[pairs[known]]
+        finest = int(known[np.argmax(means)])
+        given_up = float(means.max() - self.sign * self.pair_means[own])
+        if finest == self.arm or not given_up > 0 or not np.isfinite(given_up):
+            return f"{said}."
+        return (
+            f"{said}; if nothing went wrong, {self.problem.arm_names[finest]} would be better by "
+            f"about {given_up:.3g}."
+        )
+
     @cached_property
     def unseen(self) -> Unseen | None:
         """The rarity of events that the deciding pulls must have seen, and the cost that an unseen
@@ -314,11 +382,9 @@ class Result:
         return weakest
 
     def __repr__(self) -> str:
-        unseen = "" if self.unseen is None else f"{self.unseen.sentence}\n"
-        return (
-            f"{self.sentence}\n{unseen}{self.reason.name}: {self.reason.value}\n"
-            f"{self.algorithm}{self._promise}, {self._phases}; {self.checks}"
-            + "".join(f"\n{warning}" for warning in self.warnings)
+        lines = [self.sentence, *self.beside, f"{self.reason.name}: {self.reason.value}"]
+        return "\n".join(
+            [*lines, f"{self.algorithm}{self._promise}, {self._phases}; {self.checks}"]
         )
 
     @property

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array
 from surefoot.certify import Certifier
+from surefoot.lead import lead, lead_over
 from surefoot.statistics import Counts
 
 # A confidence, or what works it out: that takes time, which most callers need not spend.
@@ -94,10 +95,10 @@ class Leads:
     @classmethod
     def of(cls, kernel: Certifier, arm: int, baseline: int | None) -> Leads:
         """Compute the leads of a certified arm by its kernel."""
-        over_all = max(kernel.lead(arm), -kernel.tolerance)
+        over_all = max(lead(kernel, arm), -kernel.tolerance)
         if baseline is None or baseline == arm:
             return cls(over_all)
-        return cls(over_all, kernel.lead_over(arm, baseline))
+        return cls(over_all, lead_over(kernel, arm, baseline))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,7 @@
 """The kernel: everything that the validity of a certificate depends on, and nothing else.
 
 A planner commits to claims before a phase; the kernel scores them by its rewards, adds the scores
-up and eliminates arms. Read `contrast`, `score`, `boundary`, `walk`, `lead`, `certifier` in this
-order;
+up and eliminates arms. Read `contrast`, `score`, `boundary`, `walk`, `certifier` in this order;
 docs/certificate.md states the theorem that they implement.
 """
 

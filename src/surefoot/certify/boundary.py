@@ -19,7 +19,6 @@ from scipy import special
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 
-STEP_OF_STRENGTH = 0.05
 ABOVE = 1 + 1e-6  # what rounding may add to a probability
 LOWEST = -8.5  # a standardised walk is below this with probability 1e-17
 NODES, MEASURE = np.polynomial.legendre.leggauss(96)  # on [−1, 1]
@@ -63,16 +62,6 @@ class Boundary(ABC):
     @abstractmethod
     def p_value(self, strength: float, group: int = 0) -> float:
         """Return the smallest δ at which this strength would have been enough at some look."""
-
-    def needed(self, delta: float, group: int = 0) -> float:
-        """Return a strength with a p-value of δ at most, hardly more than that takes."""
-        low, high = 0.0, 1.0
-        while self.p_value(high, group) > delta:
-            low, high = high, 2 * high
-        while high - low > STEP_OF_STRENGTH:
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.p_value(middle, group) > delta else (low, middle)
-        return high
 
 
 class GaussianBoundary(Boundary):

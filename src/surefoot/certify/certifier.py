@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,6 @@ from numpy.typing import NDArray
 from surefoot.arrays import Array, IntArray
 from surefoot.certify.boundary import Boundary, WealthBoundary
 from surefoot.certify.contrast import RANK, Claims, Contrasts, Pulled, Question, Stakes, contrasts
-from surefoot.certify.lead import (
-    Scored,
-    challengers,
-    lead_over_all,
-    lead_over_one,
-    most_of_bets,
-)
 from surefoot.certify.score import Scores
 from surefoot.certify.walk import PLAIN, Walks
 from surefoot.errors import InputError
@@ -46,6 +40,20 @@ class Commitment:
     phase: Phase
     claims: tuple[Claims, ...]
     variances: Array | None = None
+
+
+class Scored(NamedTuple):
+    """The contrasts of some claims in one phase.
+
+    Attributes:
+        claims: what was committed.
+        said: the contrasts.
+        less: (n_own, n_tested) by how much doubt has lowered the sums of scores.
+    """
+
+    claims: Claims
+    said: Contrasts
+    less: Array
 
 
 class Certifier:
@@ -216,40 +224,12 @@ class Certifier:
         arms.sort(key=lambda arm: arm != preferred)
         return next((arm for arm in arms if not self.rivals(arm).any()), None)
 
-    def lead(self, leader: int) -> float:
-        """Return how far the leader's value is above all others', or −∞ if there is no telling.
-
-        It is too large with probability 2δ at most, whenever one looks and whichever arm leads.
-        """
-        rule, phases, fresh = self.scores.scores, self._scored(), self.walks.fresh()
-        return lead_over_all(phases, fresh, rule, leader, self._most)
-
-    def lead_over(self, leader: int, other: int) -> float:
-        """Return how far the leader's value is above that of an arm that was named before any data.
-
-        It is too large with probability δ at most, whenever one looks and whichever arm leads.
-        """
-        phases, walks = self._scored(), self.walks
-        order = list(challengers(phases, other))
-        if leader not in order:
-            return -np.inf
-        group = int(walks.boundary.groups(walks.starts[[other]])[0])
-        level = self.delta / 2 ** (1 + order.index(leader))
-        needed = walks.boundary.needed(level, group)
-        rule, fresh = self.scores.scores, walks.fresh()
-        return lead_over_one(phases, fresh, rule, leader, other, needed, self._most)
-
-    @property
-    def _most(self) -> float:
-        return most_of_bets(2 * float(self.scores.scales.max())) if self.scores.bets else np.inf
-
-    def _scored(self) -> list[list[Scored]]:
-        """Score all phases again."""
+    def scored(self) -> list[list[Scored]]:
+        """Score all phases again: what can be asked of them beside who is out."""
         found: list[list[Scored]] = []
         for mine, outcome, centre, less in self._taken:
             said = [self._contrasts(mine, each, outcome, centre) for each in mine.claims]
-            plain = [self.scores.scores(each, 0.0) for each in said]
-            found.append(list(map(Scored, mine.claims, said, plain, less)))
+            found.append(list(map(Scored, mine.claims, said, less)))
         return found
 
     def confidence(self, leader: int) -> Callable[[], float]:

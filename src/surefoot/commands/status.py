@@ -68,10 +68,8 @@ def _print(reader: StudyReader, status: Status) -> None:
         )
         table.add_row("left", f"about {round(status.expected_left, -1):,.0f} pulls{hours}")
     table.add_row("answer", status.sentence or "none yet")
-    if status.unseen:
-        table.add_row("unseen", status.unseen)
-    for warning in filter(None, (*status.changes, status.near_tie, status.edge)):
-        table.add_row("mind", warning)
+    for said in filter(None, (*status.beside, *status.changes, status.near_tie)):
+        table.add_row("", said)
     if status.reason and not status.certified:
         table.add_row("why", status.reason)
     if reader.simulators.pending:

@@ -67,5 +67,5 @@ def test_a_near_tie_is_pointed_out_while_a_study_runs(tmp_path):
 
 def test_a_winner_at_the_end_of_its_grid_is_pointed_out(tmp_path):
     said = fields(FileWatch(grid_study(tmp_path / "end.db", best=3.0)).snapshot())
-    assert "gain=3 is at the end of the values of gain that were tried" in said["mind"]
+    assert "gain=3 is at the end of the values of gain that were tried" in said["beside"]
     assert not fields(FileWatch(grid_study(tmp_path / "inner.db", best=2.0)).snapshot())["mind"]

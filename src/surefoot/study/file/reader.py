@@ -50,8 +50,7 @@ class Status:
         survivors, leader, candidates, certified, sentence: after the last complete phase.
         reason: why it is over, and what to do; None while it is not.
         changes: of the simulator, a sentence for each.
-        unseen: what its certificate cannot have seen; None without one.
-        edge: a warning if the answer is at the end of its grid; None while it is not over.
+        beside: what belongs beside the answer, once it is there: see `Result.beside`.
         expected_left: pulls still needed if the estimates are right.
         near_tie: a hint if they are so many that a tolerance would save most of them.
         pulls_per_minute: over the last 200 rewards.
@@ -78,8 +77,7 @@ class Status:
     sentence: str | None
     reason: str | None
     changes: list[str]
-    unseen: str | None
-    edge: str | None
+    beside: list[str]
     expected_left: float | None
     near_tie: str | None
     pulls_per_minute: float | None
@@ -237,8 +235,7 @@ class StudyReader:
             sentence=answer.sentence if answer else known.guess if known else None,
             reason=f"{answer.reason.name}: {answer.reason.value}" if answer else None,
             changes=self.simulators.sentences(),
-            unseen=answer.unseen.sentence if answer and answer.unseen else None,
-            edge=answer.edge if answer else None,
+            beside=answer.beside if answer else [],
             expected_left=left,
             near_tie=NEAR_TIE if tied else None,
             pulls_per_minute=self._storage.recent_rate(),

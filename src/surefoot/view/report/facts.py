@@ -47,7 +47,6 @@ def certificate(result: Result, hardness: Complexity | None = None) -> list[Fact
         Fact("algorithm", result.algorithm),
         Fact("pulls", number(result.samples), f"in {len(result.history)} phases"),
         *_decision(result),
-        *_unseen(result),
     ]
     if hardness is not None:
         bound = hardness.lower_bound(settings.delta)
@@ -102,7 +101,10 @@ def _assumptions(result: Result) -> list[Fact]:
         else "nothing about how means depend on parameters: pulled pairs are compared directly",
         settings.noise.assumption,
     ]
-    facts = [Fact(f"assumes, {i}.", text) for i, text in enumerate(assumed, start=1)]
+    facts = [
+        Fact(f"assumed of {what}", text)
+        for what, text in zip(("pulls", "means", "noise"), assumed, strict=True)
+    ]
     return facts if result.shape is None else [*facts, Fact("differences", result.shape)]
 
 
@@ -118,12 +120,6 @@ def _decision(result: Result) -> list[Fact]:
         Fact("evidence", number(last["evidence"]), note),
         Fact("boundary", number(last["boundary"]), "what the evidence against an arm has to reach"),
     ]
-
-
-def _unseen(result: Result) -> list[Fact]:
-    """Return what the certificate cannot have seen."""
-    found = result.unseen
-    return [] if found is None else [Fact("unseen", found.sentence, found.warning or "")]
 
 
 def _checks(result: Result) -> Fact:

@@ -147,10 +147,11 @@ def notebook_summary(result: Result) -> str:
     facts = Markup("").join(
         row.format(fact.name, fact.value, fact.note) for fact in certificate(result)
     )
+    beside = Markup("").join(Markup("<p>{}</p>").format(said) for said in result.beside)
     phases = result.to_frame().to_html(
         index=False, border=0, float_format=lambda value: f"{value:.3g}", escape=True
     )
     return (
-        f"<div><p><strong>{escape(result.sentence)}</strong></p><table>{facts}</table>"
+        f"<div><p><strong>{escape(result.sentence)}</strong></p>{beside}<table>{facts}</table>"
         f"<details><summary>{len(result.history)} phases</summary>{phases}</details></div>"
     )
