@@ -41,6 +41,10 @@ def jointly(pull: Pull) -> float:
     return 0.01 * pull.pair + pull.rng().normal() + 0.2 * pull.stream(1 + pull.pair).normal()
 
 
+def apart(pull: Pull) -> float:
+    return float(0.01 * pull.pair + pull.rng().normal())
+
+
 def coin(pull: Pull) -> float:
     return float(pull.rng().random() < 0.5 + 0.01 * (pull.pair % 3))
 
@@ -92,5 +96,6 @@ KINDS = {
     ),
     "common random numbers": Kind(_prime(TABLE, common_random_numbers=True), jointly),
     "bounded": Kind(_prime(toy_problem(), noise=Bounded(0, 1), common_random_numbers="auto"), coin),
+    "phases in flight": Kind(_prime(TABLE, parallel=4, in_flight=3), apart),
     "categories": Kind(_prime(_categories()), of_a_kind),
 }

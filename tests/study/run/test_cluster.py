@@ -23,7 +23,7 @@ from tests.study.cluster import SOURCES, Cluster
 from tests.study.toys import MARK, same_result, toy_study
 from tests.waiting import PATIENCE, wait_for
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 OLDER = "import surefoot; surefoot.__version__ = '0.0.9'"
 OTHER_NUMPY = "import surefoot.study.run.worker, numpy; numpy.__version__ = '9.9.9'"
 OLDEST = "import surefoot.study.run.worker as own; vars(own).pop('run_packed', None)"
@@ -173,6 +173,41 @@ def test_what_runs_on_which_worker_is_known(
     finally:
         go.touch()
         thread.join()
+
+
+def test_a_pull_whose_worker_is_killed_is_counted_and_pulled_elsewhere(
+    tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefoot.study.run.cluster.REFRESH", 0.05)
+    monkeypatch.setattr("surefoot.study.run.watch.NOTED_AFTER", 0.0)
+    cluster.add_worker("--name", "first", "--resources", "licence=1")
+    listener, go, path = Listener(), tmp_path / "go", tmp_path / "toy.db"
+
+    def wait_for_go(pull: Any) -> float:
+        wait_for(go.exists)
+        return toys.linear(pull)
+
+    def run() -> None:
+        with cluster.client() as client, toy_study(path, rounds=1) as study:
+            study.run(wait_for_go, client, progress=listener)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        wait_for(path.exists)
+        with toys.read_toy(path, rounds=1) as reader:
+            wait_for(lambda: bool(reader.status().running))
+            cluster.workers[-1].kill()
+            cluster.add_worker()
+            wait_for(lambda: listener.said("lost its worker"))
+            go.touch()
+            thread.join()
+            assert reader.status().lost >= 1
+    finally:
+        go.touch()
+        thread.join()
+    with toy_study(tmp_path / "calm.db", rounds=1) as calm, toys.open_toy(path, rounds=1) as study:
+        assert same_result(study.result, calm.run(toys.linear, "serial"))
 
 
 def test_the_commands_of_the_guide_work_as_written(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ class DaskWorkers(Workers):
         self._keys: dict[Any, str] = {}
         self._simulator: tuple[Any, bytes] | None = None
         self._worker_of: dict[str, str] = {}
+        self._orphans: set[str] = set()  # keys whose worker went while it had them
         self._last_seen = time.monotonic()
 
     one_at_a_time = False
@@ -85,6 +86,15 @@ class DaskWorkers(Workers):
                 found.append(Running(chunk[0].id, since, worker))
         return found
 
+    def moved(self, flying: Mapping[Any, tuple[list[Pull], float]]) -> list[Pull]:
+        if not self._orphans:
+            return []
+        orphans, self._orphans = self._orphans, set()
+        chunks = [
+            chunk for future, (chunk, _) in flying.items() if self._keys.get(future) in orphans
+        ]
+        return [pull for chunk in chunks for pull in chunk]
+
     def refusal(self, error: BaseException | None) -> InputError | None:
         if isinstance(error, OtherVersions):
             return error
@@ -116,11 +126,13 @@ class DaskWorkers(Workers):
         """Ask the scheduler who is there, and who does what."""
         self._looked = time.monotonic()
         try:
-            threads = sum(self._client.nthreads().values())
+            there = self._client.nthreads()
             processing: dict[str, Any] = self._client.processing()
         except OSError:  # the connection broke meanwhile: its status will say so
             return
+        threads = sum(there.values())
         self._size = max(1, threads)
+        self._orphans |= {key for key, worker in self._worker_of.items() if worker not in there}
         self._worker_of = {key: worker for worker, keys in processing.items() for key in keys}
         if threads:
             self._last_seen = time.monotonic()

@@ -115,6 +115,10 @@ class Workers:
             if not hasattr(future, "running") or future.running()
         ]
 
+    def moved(self, flying: Mapping[Any, tuple[list[Pull], float]]) -> list[Pull]:
+        """Return pulls that lost their worker since the last call and were handed to another."""
+        return []
+
     def submit(
         self, function: Callable[..., Any], simulator: Callable[[Pull], float], chunk: list[Pull]
     ) -> Any:

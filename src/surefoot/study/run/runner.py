@@ -93,6 +93,7 @@ class Runner:
                 else:
                     self._call_back()
                 self._show()
+                self._count_moved()
                 self._store(self._wait())
         if self._ledger.done:
             self._call_off()
@@ -282,6 +283,12 @@ class Runner:
         """Let nothing begin any more that the answer does not need; what runs on is ignored."""
         for future in self._flying:
             future.cancel()
+
+    def _count_moved(self) -> None:
+        """Count pulls whose worker died, where the executor itself gives them to another."""
+        if moved := self._workers.moved(self._flying):
+            self._ledger.record_losses([pull.id for pull in moved], "lost: its worker is gone")
+            self._watch.trouble = f"pull {moved[0].id} lost its worker"
 
     def _show(self) -> None:
         hint = self._stopping.words or self._workers.trouble
