@@ -115,7 +115,7 @@ def test_a_study_pauses_and_says_why(tmp_path: Path, executor: object) -> None:
         Study.create(
             tmp_path / "slow.db", toy_problem(), delta=0.05, noise=Gaussian(), misfit=0
         ) as study,
-        pytest.raises(StudyPaused, match=r"failed 1 times:\nTimeoutError: the simulator took"),
+        pytest.raises(StudyPaused, match=r"failed:\nTimeoutError: the simulator took"),
     ):
         study.run(TimeLimited(asleep, LIMIT), executor, retries=0)
 
