@@ -215,3 +215,28 @@ def test_what_is_added_is_named_where_the_page_says() -> None:
         assert re.search(rf"^{name}\b", (PACKAGE / file).read_text(), re.MULTILINE), (name, file)
     for test in re.findall(r"`(tests/[\w/]+\.py)`", section):
         assert (ROOT / test).is_file(), test
+
+
+PAGES_WITH_LONG_LINES = {  # this list only shrinks
+    *(
+        "api",
+        "architecture",
+        "benchmarks",
+        "certificate",
+        "complexity",
+        "errata",
+        "extend",
+        "index",
+        "measured",
+    ),
+    *("noise", "peers", "prime", "problem", "reproduction", "study-toml", "tutorial"),
+}
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda path: path.name)
+def test_lines_of_pages_are_short(page: Path) -> None:
+    """Prose has at most 120 letters a line; code, tables and formulas are as wide as they are."""
+    prose = re.sub(r"^ *(```|~~~).*?^ *\1$|^<!--.*?-->$", "", page.read_text(), flags=re.M | re.S)
+    wide = ("    ", "|", "<", "$$", "[", "*Withdrawn")
+    long = [line for line in prose.splitlines() if len(line) > 120 and not line.startswith(wide)]
+    assert not long or page.stem in PAGES_WITH_LONG_LINES, long[:3]
