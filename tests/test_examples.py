@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,26 @@ def test_a_study_finds_the_best_worst_case(name: str, best: str, folder: Path) -
     output = _run(folder, "surefoot", "run", "--quiet", "--processes", "1", f"{name}.toml")
     assert output.startswith(f"{best} has the best worst case")
     assert "95 % confidence" in output
+
+
+def test_the_notebook_runs_from_its_first_cell_to_its_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds no outputs, so that none can be stale; here with two runs of each."""
+    monkeypatch.chdir(tmp_path)
+    notebook = json.loads((EXAMPLES / "figure1.ipynb").read_text())
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] for cell in cells)
+    module = types.ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", module)
+    page = vars(module)
+    for cell in cells:
+        exec("".join(cell["source"]).replace("runs = 10", "runs = 2"), page)
+    table = page["table"]
+    assert table["instance"].nunique() == 2
+    assert table["algorithm"].nunique() == 5
+    assert table["wrong"].sum() == 0
+    assert "by length" in json.dumps(page["found"].chart().to_dict())
 
 
 def test_a_circuit_across_its_corners(folder: Path) -> None:

@@ -77,6 +77,7 @@ def compare(
     *,
     session: Session | None = None,
     true_noise: Any = 1.0,
+    processes: int | None = None,
     **settings: Any,
 ) -> Comparison:
     """Run every algorithm on every instance; run k of all of them has the same noise stream.
@@ -93,6 +94,8 @@ def compare(
         runs: of each; 20 by default, or as many as a session says.
         session: seed, processes, progress, and the folder in which what is finished is kept until
             all is: the same call goes on with the rest.
+        processes: where there is no session: how many to use, by default one per core; 0: this
+            process alone, for algorithms that a notebook defines.
         true_noise: standard deviation of the Gaussian rewards, one number or one per pair.
         settings: as of `identify`; by default delta is 0.05, the noise Gaussian with scale 1, and
             the model, which is right, is exact (misfit 0) and not tested. An algorithm that has no
@@ -113,7 +116,7 @@ def compare(
             f"runs={runs}, but the session has {session.runs}: give one of them, as in "
             f"Session(runs={runs})"
         )
-    with opened(session, RUNS if runs is None else runs) as work:
+    with opened(session, RUNS if runs is None else runs, processes) as work:
         met = {place: _met(place, given, work) for place, given in instances.items()}
         made = {
             (place, label): [_made(choice, one, usual | settings) for one in _each_once(each)]

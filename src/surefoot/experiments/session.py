@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -195,6 +195,19 @@ class Processes:
         self._pool.stop()
 
 
+class Here:
+    """This process, one job after the other: what a notebook defines need not travel."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1)
+
+    def submit_all(self, function: Callable[..., Any], jobs: list[tuple[Any, ...]]) -> list[Any]:
+        return [self._pool.submit(function, *job) for job in jobs]
+
+    def stop(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
 class Cluster:
     """A Dask cluster; it gives the jobs of a dead worker to another by itself.
 
@@ -259,7 +272,8 @@ class Session:
         seed: of all randomness.
         out: the folder for tables and figures.
         command: what the user typed, for the sidecar.
-        processes: how many to use on this machine; None: one per core.
+        processes: how many to use on this machine; None: one per core; 0: this process alone, as
+            in a notebook whose functions and classes other processes cannot import.
         dask: the address of a Dask scheduler to use instead.
         progress: is told how far the jobs are.
     """
@@ -351,21 +365,26 @@ class Session:
             ) from error
 
     def _started_workers(self) -> _JobWorkers:
-        if self._workers is None:
-            self._workers = (
-                Cluster(self.dask) if self.dask else Processes(self.processes or cores())
-            )
+        if self._workers is None and self.dask:
+            self._workers = Cluster(self.dask)
+        elif self._workers is None and self.processes == 0:
+            self._workers = Here()
+        elif self._workers is None:
+            self._workers = Processes(self.processes or cores())
         return self._workers
 
 
 @contextlib.contextmanager
-def opened(session: Session | None, runs: int) -> Iterator[Session]:
+def opened(session: Session | None, runs: int, processes: int | None = None) -> Iterator[Session]:
     """The session given; else a passing one of this many runs, which keeps nothing."""
     if session is not None:
         with session:
             yield session
         return
-    with tempfile.TemporaryDirectory() as folder, Session(runs=runs, out=Path(folder)) as passing:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Session(runs=runs, out=Path(folder), processes=processes) as passing,
+    ):
         yield passing
 
 
