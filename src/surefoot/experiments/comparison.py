@@ -17,7 +17,7 @@ from surefoot.experiments.instances import Instance
 from surefoot.experiments.session import Job, Session, opened
 from surefoot.noise import Gaussian
 from surefoot.proportions import Proportion
-from surefoot.simulate import LinearSimulator
+from surefoot.simulate import LinearSimulator, Simulator
 
 if TYPE_CHECKING:
     import altair as alt
@@ -186,10 +186,8 @@ def _run(
     source = np.random.SeedSequence(root, spawn_key=(number,))
     simulator = LinearSimulator(problem, theta, true_noise, seed=source)
     begun = time.perf_counter()
-    run = algorithm.start(problem, settings)
-    while phase := run.next_phase():
-        run.update(simulator.pull(phase))
-    result, values = run.result, problem.robust_values(theta)
+    result = finished(algorithm.start(problem, settings), simulator).result
+    values = problem.robust_values(theta)
     return {
         "run": number,
         "samples": int(result.samples),
@@ -198,6 +196,13 @@ def _run(
         "good": bool(values[result.arm] >= values.max() - tolerance),
         "seconds": time.perf_counter() - begun,
     }
+
+
+def finished(run: Algorithm, simulator: Simulator) -> Algorithm:
+    """Pull until a run is over; return it, with all that it remembers."""
+    while phase := run.next_phase():
+        run.update(simulator.pull(phase))
+    return run
 
 
 def _frame(jobs: list[Job], found: list[dict[str, Any]]) -> pd.DataFrame:

@@ -24,6 +24,7 @@ SILENT = (  # modules that decide no figure
     "surefoot.errors",
     "surefoot.algorithms.options",
     "surefoot.algorithms.result",
+    "surefoot.algorithms.settings",  # the code that asks for a row says what it asks for
     "surefoot.algorithms.verdict",
     "surefoot.experiments.publication",
     "surefoot.experiments.session",

@@ -15,11 +15,11 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from surefoot.algorithms import Result
+from surefoot.algorithms import Result, Settings, algorithm_from
 from surefoot.arrays import Array
+from surefoot.experiments.comparison import finished
 from surefoot.noise import Gaussian
 from surefoot.paper.bolus.problem import BolusSimulator, Dosing, branch, day_rewards
-from surefoot.simulate import identify
 
 REPLICATES = 40  # pilot pulls of every pair
 ERROR = 0.05  # a Gaussian pair's scale is below its standard deviation with this probability
@@ -159,10 +159,7 @@ def run_method(
         "curved": dosing.curved,
         "tabular": dosing.tabular,
     }
-    return identify(
-        problems[method.model],
-        BolusSimulator(dosing, branch(source, METHODS.index(method))),
-        method.algorithm,
+    settings = Settings(
         delta=question.delta,
         noise=Gaussian(scales) if method.needs_scales else dosing.reward.noise,
         tolerance=question.tolerance if method.algorithm == "prime" else 0.0,
@@ -171,3 +168,6 @@ def run_method(
         misfit=method.misfit,
         common_random_numbers=method.shares,
     )
+    run = algorithm_from(method.algorithm).start(problems[method.model], settings)
+    simulator = BolusSimulator(dosing, branch(source, METHODS.index(method)))
+    return finished(run, simulator).result
