@@ -9,6 +9,8 @@ import pytest
 
 from surefoot.experiments import sources
 from surefoot.experiments.sources import definitions, digest
+from surefoot.paper import figure1
+from surefoot.paper.bolus import tables
 
 ROOT = "surefoot.algorithms.robust_rage:RobustRage"
 FILES = {
@@ -49,7 +51,7 @@ FILES = {
 
 def forget() -> None:
     """Read all files anew."""
-    for name in ("_module", "_path", "_home", "_named", "_text_of"):
+    for name in ("_module", "_path", "_home", "_named", "_text_of", "_mark"):
         getattr(sources, name).cache_clear()
 
 
@@ -102,12 +104,28 @@ def test_what_decides_changes_the_digest(house: Path, name: str, old: str, new: 
         ("a.py", "return helper(x) + other", "return (\n        helper(x) + other"),
         ("b.py", "return 2", "return 3"),
         ("view.py", "return x", "return 2 * x"),
+        ("a.py", "helper", "aide"),
+        ("b.py", "        LIMIT = 3"[8:], "LIMIT = 3  # pulls"),
     ],
 )
 def test_nothing_else_does(house: Path, name: str, old: str, new: str) -> None:
     if "(\n" in new:
         new, old = f"{new}.deep()\n    )", f"{old}.deep()"
     assert not changed(house, name, old, new)
+
+
+def test_a_definition_may_move_and_be_renamed(house: Path) -> None:
+    before = digest("surefoot.a:root")
+    a, b = house / "a.py", house / "b.py"
+    a.write_text(
+        a.read_text().replace("import LIMIT, unused", "import unused").replace("LIMIT", "MOST")
+    )
+    a.write_text(a.read_text() + "\nMOST = 3\n")
+    b.write_text(
+        b.read_text().replace("LIMIT = 3", "from surefoot.a import MOST").replace("LIMIT", "MOST")
+    )
+    forget()
+    assert digest("surefoot.a:root") == before
 
 
 def test_the_papers_algorithms_rest_on_their_designs_and_not_on_prime() -> None:
@@ -121,3 +139,11 @@ def test_the_papers_algorithms_rest_on_their_designs_and_not_on_prime() -> None:
 def test_an_unknown_root_is_refused() -> None:
     with pytest.raises(ValueError, match="no module of surefoot"):
         digest("surefoot.nothing:here")
+    with pytest.raises(ValueError, match="is not defined"):
+        digest("surefoot.experiments.instances:nothing")
+
+
+def test_all_that_the_papers_rows_rest_on_is_there() -> None:
+    roots = {root for entrant in figure1.ENTRANTS for root in entrant.roots}
+    roots |= {root for label in tables.LABELS for root in tables._roots_of(label)}
+    assert len({digest(root) for root in roots}) == len(roots)

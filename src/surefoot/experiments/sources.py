@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import surefoot
@@ -36,12 +36,11 @@ Place = tuple[str, str]  # a module, and a name in it
 def digest(*roots: str) -> str:
     """Return a digest of all definitions that these rest on, such as "surefoot.simulate:identify".
 
-    A root without a name stands for all of its module.
+    A root without a name stands for all of its module. Definitions may move and be renamed: they
+    are told apart by what they say, not by how they are called.
     """
-    whole = hashlib.sha256()
-    for module, name in definitions(*roots):
-        whole.update(f"{name} {_text_of(module, name)}\n".encode())
-    return whole.hexdigest()[:12]
+    texts = sorted(_text_of(*place, deep=True) for place in definitions(*roots))
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
 
 
 def definitions(*roots: str) -> list[Place]:
@@ -51,6 +50,8 @@ def definitions(*roots: str) -> list[Place]:
     for root in roots:
         module, _, name = root.partition(":")
         known = _module(module)
+        if name and name not in known.defined and name not in known.imported:
+            raise ValueError(f"{root} is not defined: give the name of a definition of {module}")
         left += [(module, n) for n in ([name] if name else [*known.defined, *known.imported])]
     while left:
         asked = left.pop()
@@ -105,24 +106,54 @@ def _home(module: str, name: str) -> Place | None:
 
 
 @functools.cache
-def _text_of(module: str, name: str) -> str:
-    return "".join(_text(node) for node in _module(module).defined[name])
+def _text_of(module: str, name: str, deep: bool) -> str:
+    """Return a definition as text that is the same in every version of Python.
+
+    Names of other definitions stand for what these say themselves, if `deep`, else for nothing.
+    """
+
+    def referred(node: ast.AST) -> str | None:
+        place = _referred(node, module, inner)
+        if place is None:
+            return None
+        return _mark(*place) if deep else "@"
+
+    texts = []
+    for top in _module(module).defined[name]:
+        inner = _imported_within(top)
+        texts.append(_text(top, referred, top=True))
+    return "".join(texts)
+
+
+@functools.cache
+def _mark(module: str, name: str) -> str:
+    whole = hashlib.sha256(_text_of(module, name, deep=False).encode())
+    return f"@{whole.hexdigest()[:12]}"
+
+
+def _imported_within(top: ast.stmt) -> dict[str, Place]:
+    return {name: place for node in ast.walk(top) for name, place in _imports(node)}
+
+
+def _referred(node: ast.AST, module: str, inner: dict[str, Place]) -> Place | None:
+    """Return the definition that a node names, if it is surefoot's and may decide something."""
+    if isinstance(node, ast.Name):
+        return _home(*inner.get(node.id, (module, node.id)))
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        where = (_module(module).imported | inner).get(node.value.id)
+        if where is not None and _path(f"{where[0]}.{where[1]}") is not None:
+            return _home(f"{where[0]}.{where[1]}", node.attr)  # of a module that was imported
+    return None
 
 
 @functools.cache
 def _named(module: str, name: str) -> frozenset[Place]:
-    """The names that a definition uses, each with the module in which it is to be looked up."""
-    known, found = _module(module), set[Place]()
-    for top in known.defined[name]:
-        inner = {n: p for node in ast.walk(top) for n, p in _imports(node)}
-        for node in _read(top):
-            if isinstance(node, ast.Name):
-                found.add(inner.get(node.id, (module, node.id)))
-            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                where = (known.imported | inner).get(node.value.id)
-                if where is not None:
-                    found.add((f"{where[0]}.{where[1]}", node.attr))  # of an imported module
-    return frozenset(found)
+    """Return the definitions that a definition names."""
+    found = set()
+    for top in _module(module).defined[name]:
+        inner = _imported_within(top)
+        found |= {_referred(node, module, inner) for node in _read(top)}
+    return frozenset(place for place in found if place is not None)
 
 
 def _names_of(node: ast.stmt) -> Iterator[str]:
@@ -154,16 +185,21 @@ def _read(node: ast.AST) -> Iterator[ast.AST]:
                 yield from _read(child)
 
 
-def _text(node: ast.AST) -> str:
-    """A tree as text that is the same in every version of Python."""
+def _text(node: ast.AST, referred: Callable[[ast.AST], str | None], top: bool = False) -> str:
+    """Return a tree as text; `referred` gives what stands for a name, if it is a definition's."""
     if isinstance(node, ast.Raise):
         return "Raise()"
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return ""
+    mark = referred(node)
+    if mark is not None:
+        return mark
     parts = []
     for field, value in ast.iter_fields(node):
-        if field not in UNREAD:
+        if field not in UNREAD and not (top and field == "name"):
             children = value if isinstance(value, list) else [value]
             parts += [
-                _text(child) if isinstance(child, ast.AST) else repr(child)
+                _text(child, referred) if isinstance(child, ast.AST) else repr(child)
                 for child in children
                 if not _is_document(child)
             ]

@@ -189,7 +189,7 @@ def _played(
     }
 
 
-ROOTS = ("surefoot.paper.figure1:Panel", "surefoot.paper.figure1:played")
+ROOTS = ("surefoot.paper.figure1:Panel", "surefoot.paper.figure1:_played")
 HOMES = {
     "oracle": "surefoot.algorithms.oracle:Oracle",
     "robust-static": "surefoot.algorithms.robust_static:RobustStatic",
