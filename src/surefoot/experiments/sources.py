@@ -49,6 +49,9 @@ def definitions(*roots: str) -> list[Place]:
     left: list[Place] = []
     for root in roots:
         module, _, name = root.partition(":")
+        module = surefoot._HOMES.get(name, module) if module == surefoot.__name__ else module
+        if name and _path(f"{module}.{name}") is not None:
+            module, name = f"{module}.{name}", ""  # a module of a package
         known = _module(module)
         if name and name not in known.defined and name not in known.imported:
             raise ValueError(f"{root} is not defined: give the name of a definition of {module}")
