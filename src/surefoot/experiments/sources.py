@@ -49,7 +49,8 @@ def definitions(*roots: str) -> list[Place]:
     left: list[Place] = []
     for root in roots:
         module, _, name = root.partition(":")
-        module = surefoot._HOMES.get(name, module) if module == surefoot.__name__ else module
+        if module == surefoot.__name__ and name in dir(surefoot):
+            module = getattr(surefoot, name).__module__
         if name and _path(f"{module}.{name}") is not None:
             module, name = f"{module}.{name}", ""  # a module of a package
         known = _module(module)
