@@ -46,6 +46,6 @@ def rows() -> Iterator[Row]:
         studied(tie, np.zeros((10, 5)), 1_000_000)
         yield from checked(tie, "10 arms × 5 at a tie", 3, 100)
         large = Path(name) / "large.db"
-        means = 0.5 * rng.standard_normal((20_000, 1)) + 0.3 * rng.standard_normal((20_000, 5))
+        means = rng.standard_normal((20_000, 1)) + 0.3 * rng.standard_normal((20_000, 5))
         studied(large, means, 10_000_000)
         yield from checked(large, "20 000 arms × 5", 10, 60)

@@ -39,6 +39,7 @@ from .guides import Guide as Guide
 from .noise import Bounded as Bounded
 from .noise import Gaussian as Gaussian
 from .noise import SubGaussian as SubGaussian
+from .problem.measures import CVaR as CVaR
 from .problem.problem import RobustProblem as RobustProblem
 from .simulate import LinearSimulator as LinearSimulator
 from .simulate import TableSimulator as TableSimulator

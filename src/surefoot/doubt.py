@@ -247,20 +247,27 @@ class Doubt:
     """Limits of every challenger's sums: none above what all its batches say as one sample.
 
     Args:
-        offsets: (n_arms + 1,) where the pairs of each arm begin.
-        paired: whether pairs are compared one by one: then the noise of every pair is followed.
+        offsets: (n_arms + 1,) where the points of each arm begin.
+        paired: whether points are pairs that are compared one by one: then the noise of every pair
+            is followed.
         tolerance: added to contrasts where they are eased.
         suspicion: of what was seen.
+        n_pairs: how many pairs there are; None: as many as points.
     """
 
     def __init__(
-        self, offsets: IntArray, paired: bool, tolerance: float, suspicion: Suspicion
+        self,
+        offsets: IntArray,
+        paired: bool,
+        tolerance: float,
+        suspicion: Suspicion,
+        n_pairs: int | None = None,
     ) -> None:
         self._sizes, self._pairs = np.diff(offsets), offsets
         self._offsets = offsets if paired else np.arange(len(offsets))
         self._paired, self._tolerance, self._suspicion = paired, tolerance, suspicion
         self.shapes = Shapes(self._sizes, int(self._offsets[-1]))
-        self.levels = Levels.unknown(int(offsets[-1]))
+        self.levels = Levels.unknown(int(offsets[-1]) if n_pairs is None else n_pairs)
         self._sums: dict[int, tuple[Columns, Array]] = {}  # of columns; times that clocks went on
         self._unit = 0.0  # of contrasts: their cubes shall be finite
         self._guesses_are_blind = False

@@ -1,8 +1,9 @@
 """An adversarial planner at exact ties, and how often the best arm is eliminated.
 
-Arm 0 is the designated best. Each arm has two points; both of arm 0 and the worst of each other arm
-have one and the same mean, so no score against arm 0 has a drift that would help or hurt. Under a
-tolerance arm 1 is worse by exactly the tolerance: to find arm 0 near it is an error as well.
+Arm 0 is the designated best. Each arm has two points, pairs or ("mixtures") weighted means of two
+pairs whose own means are far apart; both of arm 0 and the worst of each other arm have one and the
+same mean, so no score against arm 0 has a drift that would help or hurt. Under a tolerance arm 1 is
+worse by exactly the tolerance: to find arm 0 near it is an error as well.
 
 The saboteur only ever tests arm 0. It leads with the arm that was luckiest so far, compares by the
 unluckiest points of arm 0, begins its clock at any quarter of the grid, goes through the rest point
@@ -53,6 +54,7 @@ SCORES: dict[str, type[Scores]] = {
     "equal": EqualScores,
     "batches": BatchScores,
     "shared": BatchScores,
+    "mixtures": BatchScores,
     "wealth": WealthScores,
 }
 QUARTERS = (0, 1, 2, 3)
@@ -61,6 +63,11 @@ BEST, BELOW = 0, 1  # arms: the best, and the one that is worse by the tolerance
 ARM_OF = np.array([0, 0, 1, 1, 2, 2])
 DECISIVE = np.array([True, True, True, False, True, False])  # pairs of the tied means
 HIGH = 40.0  # means of all other pairs
+MIXED = Rows(
+    np.arange(0, 13, 2),
+    np.array([0, 1, 0, 1, 2, 3, 2, 3, 4, 5, 4, 5]),
+    np.tile([0.5, 0.5, 0.1, 0.9], 3),
+)  # of two pairs each; the second leans to the higher pair
 SCALES = np.array([0.4, 2.5, 1.0, 0.7, 1.8, 1.0])
 LOADS = np.array(
     [1.5, -1.0, 2.0, 1.0, -0.5, 1.0]
@@ -137,12 +144,17 @@ class World:
         self.row, self.rng = row, rng
         wealth = row.noise == "wealth"
         self.means = np.where(DECISIVE, 0.5 if wealth else 0.0, 0.9 if wealth else HIGH)
-        self.means[OFFSETS[BELOW]] -= row.tolerance
+        mixed = row.noise == "mixtures"
+        if mixed:
+            self.means[2:] = np.tile([-HIGH, HIGH], 2)
+        self.means[OFFSETS[BELOW]] -= row.tolerance * (2 if mixed else 1)
         misfit = row.misfit * rng.choice([-1.0, 1.0], 6) if row.misfit == 0.1 else 0.0
         features = np.column_stack([self.means - misfit, rng.normal(size=(6, 2))])
         if np.isinf(row.misfit):
             features = np.eye(6)
         self.question = Question.worst_case(OFFSETS, features, row.misfit)
+        if mixed:
+            self.question = Question(OFFSETS, MIXED, features, row.misfit)
         self.scales = {"wealth": np.full(6, 0.5), "coins": np.ones(6)}.get(row.noise, SCALES)
 
     def pull(self, phase: Phase) -> Outcome:
@@ -195,7 +207,8 @@ class Saboteur:
         idle = rng.random() < IDLE
         if idle and rng.random() < 0.5:  # the claim would need a pair that is not pulled
             counts[DECISIVE] = 0
-        means = self.sums / np.maximum(self.counts, 1)
+        pairs = self.sums / np.maximum(self.counts, 1)
+        means = self.world.question.points.dot(pairs[:, None])[:, 0]
         lead = [means[OFFSETS[ell]] for ell in (1, 2)]
         ell = 1 + int(np.argmax(lead) if rng.random() < 0.7 else rng.integers(2))
         shares = _shares(means, rng, empty=idle and bool(counts.all()))

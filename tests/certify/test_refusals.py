@@ -50,6 +50,12 @@ def question(misfit: float = np.inf, offsets: Any = OFFSETS) -> Question:
     return Question.worst_case(np.array(offsets), np.eye(3), misfit)
 
 
+def weighed(last: float) -> Question:
+    """Return three pairs, the last of them with a weight."""
+    points = Rows(np.arange(4), np.arange(3), np.array([1.0, 1.0, last]))
+    return Question(OFFSETS, points, np.eye(3), np.inf)
+
+
 def certifier(
     scores: type[Scores] = ScaleScores, boundary: Boundary | None = None, **changes: Any
 ) -> Certifier:
@@ -146,6 +152,8 @@ BEGINNINGS: dict[str, Callable[[], object]] = {
     "bets on a grid": lambda: certifier(WealthScores),
     "walks without a grid": lambda: certifier(boundary=WealthBoundary(DELTA)),
     "bets on a model": lambda: wealth(question=question(0.0)),
+    "bets on more than a mean": lambda: wealth(question=weighed(2.0)),
+    "bets on less than a mean": lambda: wealth(question=weighed(0.5)),
     "a scale of 0": lambda: certifier(scales=np.array([1.0, 0.0, 1.0])),
     "a scale that is NaN": lambda: certifier(scales=np.array([1.0, np.nan, 1.0])),
     "an infinite scale": lambda: certifier(scales=np.array([1.0, np.inf, 1.0])),

@@ -51,6 +51,7 @@ class Algorithm(ABC):
     has_paper_policy: ClassVar[bool] = True
     supports_tolerance: ClassVar[bool] = False
     supports_misfit: ClassVar[bool] = False
+    supports_measure: ClassVar[bool] = False
     needs_model: ClassVar[bool] = True
     can_guess: ClassVar[bool] = False
     waits_for_rare: ClassVar[bool] = False

@@ -77,6 +77,10 @@ def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
         raise InputError(f'{name} has no tolerance: leave it at 0, or use "prime"')
     if settings.modelled and settings.misfit > 0 and not algorithm.supports_misfit:
         raise InputError(f'{name} takes its model as exact: leave misfit at 0, or use "prime"')
+    if not settings.worst_case and not algorithm.supports_measure:
+        raise InputError(
+            f'{name} looks for the best worst case: leave measure at "worst", or use "prime"'
+        )
     for asked in ("rarest", "unseen"):
         if getattr(settings, asked) is not None and not algorithm.waits_for_rare:
             raise InputError(

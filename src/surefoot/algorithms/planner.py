@@ -26,6 +26,7 @@ from surefoot.certify import Boundary, Certifier, Claims, Commitment, Question, 
 from surefoot.certify.contrast import Contrasts
 from surefoot.certify.walk import Walks
 from surefoot.doubt import Doubt, Suspicion
+from surefoot.problem.grouping import places_of_smallest, smallest_of
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
 
@@ -91,10 +92,17 @@ class Past(NamedTuple):
         """(n_pairs,) mean rewards as the data say, by the model where one is trusted."""
         return self.tally.pair_means
 
+    @property
+    def point_means(self) -> Array:
+        """(n_points,) of what arms are compared by; in the worst case points are pairs."""
+        return self.certifier.question.points.dot(self.means[:, None])[:, 0]
+
     def challenge(
         self, challenger: int, counts: Counts, batches: int = 0, *, steps: int = 1
     ) -> list[Claims]:
-        """Claim that all pairs of an arm beat every rival by the rival's lowest pulled pair.
+        """Claim that all points of an arm beat every rival by the rival's lowest pulled point.
+
+        In the worst case the points of an arm are its pairs; of a mean, each arm has one.
 
         Args:
             counts: (n_pairs,) of the phase; rivals without a pull are left out.
@@ -104,18 +112,20 @@ class Past(NamedTuple):
         Returns:
             The claims for a `Proposal`: none if nobody can be tested.
         """
-        offsets, places = self.problem.offsets, self.places
-        low = np.where(counts > 0, self.means, np.inf)
-        rivals = self.problem.worst_pairs_of(low)
+        question, places = self.certifier.question, self.places
+        unpulled = question.points.dot((counts == 0)[:, None].astype(np.float64))[:, 0]
+        low = np.where(unpulled > 0, np.inf, self.point_means)
+        rivals = places_of_smallest(low, question.offsets)
         last = len(self.certifier.walks.boundary.times) - 1
         can_go_on = (places < last) | (last == 0)
-        tested = self.certifier.rivals(challenger) & can_go_on & (counts[rivals] > 0)
+        tested = self.certifier.rivals(challenger) & can_go_on & (unpulled[rivals] == 0)
         arms = np.flatnonzero(tested)
         if not len(arms):
             return []
-        own, chosen = np.arange(offsets[challenger], offsets[challenger + 1]), rivals[arms]
-        deviation = np.array(0.0 if self.certifier.question.misfit == 0 else np.inf)
-        stakes = self._stakes(own, chosen, counts // max(batches, 1))
+        own = np.arange(question.offsets[challenger], question.offsets[challenger + 1])
+        chosen = rivals[arms]
+        deviation = np.array(0.0 if question.misfit == 0 else np.inf)
+        stakes = self.stakes(own, chosen, counts // max(batches, 1))
         shares = Rows(np.arange(len(arms) + 1), chosen, np.ones(len(arms)))
         clocks = np.minimum(places[arms] + steps, last)
         return [Claims(challenger, own, arms, clocks, shares, deviation, stakes)]
@@ -132,15 +142,20 @@ class Past(NamedTuple):
         found = self.settings.noise.variances(self.tally.scatter, self.tally.freedom)
         return np.where((found > 0) & np.isfinite(found), found, 1.0)
 
-    def _stakes(self, own: IntArray, rivals: IntArray, size: Counts) -> Stakes | None:
-        """Return guesses for bets on batches with this many pulls of each pair."""
+    def stakes(self, own: IntArray, rivals: IntArray, size: Counts) -> Stakes | None:
+        """Return guesses for bets on points against points, in batches of so many pulls.
+
+        None where the noise has no bets.
+        """
         if not self.certifier.scores.bets:
             return None
+        points, means = self.certifier.question.points, self.point_means
 
         def across(values: Array) -> Array:
-            return np.asarray(values[own][:, None] + values[rivals])
+            each = points.dot(values[:, None], power=2)[:, 0]
+            return np.asarray(each[own][:, None] + each[rivals])
 
-        gaps = self.means[own][:, None] - self.means[rivals]
+        gaps = means[own][:, None] - means[rivals]
         doubts = np.sqrt(across(self.variances / np.maximum(self.tally.counts, 1)))
         batch = across(self.variances / np.maximum(size, 1))
         return Stakes(gaps, doubts, batch, 0.7 * self.settings.tolerance)
@@ -148,8 +163,10 @@ class Past(NamedTuple):
 
 def certifier_for(problem: RobustProblem, settings: Settings, boundary: Boundary) -> Certifier:
     """Return the kernel for a question, with nothing seen yet."""
+    measured = settings.measure.points(problem)
+    points = Rows(measured.starts, measured.columns, measured.values)
     return Certifier(
-        Question.worst_case(problem.offsets, problem.pairs, settings.misfit),
+        Question(measured.offsets, points, problem.pairs, settings.misfit),
         settings.noise.scores(problem.n_pairs, not settings.modelled),
         boundary,
         delta=settings.delta,
@@ -185,6 +202,7 @@ class Planner(Algorithm):
     has_paper_policy: ClassVar[bool] = False
     supports_tolerance: ClassVar[bool] = True
     supports_misfit: ClassVar[bool] = True
+    supports_measure: ClassVar[bool] = True
     needs_model: ClassVar[bool] = False
     waits_for_rare: ClassVar[bool] = True
     overlaps: ClassVar[bool] = True
@@ -225,8 +243,9 @@ class Planner(Algorithm):
         self.certifier = certifier_for(problem, settings, boundary)
         self.doubt = None
         if self.certifier.scores.guesses:
-            offsets, tolerance = problem.offsets, settings.tolerance
-            self.doubt = Doubt(offsets, not settings.modelled, tolerance, self.suspicion())
+            paired = not settings.modelled and settings.worst_case
+            offsets, tolerance = self.certifier.question.offsets, settings.tolerance
+            self.doubt = Doubt(offsets, paired, tolerance, self.suspicion(), problem.n_pairs)
         self.limits, self._proposal = (), None
         self.begin_planning(self.past)
 
@@ -329,7 +348,7 @@ class Planner(Algorithm):
 
     def best_guess(self) -> int:
         """Return the survivor of best estimated worst case."""
-        values = self.problem.worst_of(self.tally.pair_means)
+        values = smallest_of(self.past.point_means, self.certifier.question.offsets)
         alive = self.survivors if self.survivors.any() else np.ones_like(self.survivors)
         return int(np.where(alive, values, -np.inf).argmax())
 

@@ -9,12 +9,9 @@ class StopReason(Enum):
     """Why a run stopped; the text says what to do next."""
 
     RUNNING = "The run is not over: pull the next phase. The arm is the best guess so far."
-    IDENTIFIED = (
-        "One arm is left: it has the best worst case with the stated confidence. Nothing more to "
-        "do."
-    )
+    IDENTIFIED = "One arm is left: it is the best with the stated confidence. Nothing more to do."
     WITHIN_TOLERANCE = (
-        "The arm's worst case is within the tolerance of the best with the stated confidence. "
+        "The arm is within the tolerance of the best with the stated confidence. "
         "Nothing more to do."
     )
     ONE_ARM = "There is only one arm, so it is the best. Nothing was pulled."

@@ -22,6 +22,7 @@ from surefoot.algorithms.verdict import (
 )
 from surefoot.arrays import Array, IntArray
 from surefoot.problem.coding import Value
+from surefoot.problem.measures import Measure, Points
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts
 
@@ -169,26 +170,31 @@ class Result:
 
     @property
     def values(self) -> Array:
-        """(n_arms,) estimated worst cases."""
-        return self._worst(self.pair_means)
+        """(n_arms,) estimated values: worst cases, unless another measure is asked for."""
+        return self._measured(self.pair_means)
 
     @property
     def lower(self) -> Array:
-        """(n_arms,) lower ends of simultaneous intervals for the worst cases."""
-        return self._possible(self._worst(self.pair_lower))
+        """(n_arms,) lower ends of simultaneous intervals for the arms' values."""
+        return self._possible(self._measured(self.pair_lower))
 
     @property
     def upper(self) -> Array:
-        """(n_arms,) upper ends of simultaneous intervals for the worst cases."""
-        return self._possible(self._worst(self.pair_upper))
+        """(n_arms,) upper ends of simultaneous intervals for the arms' values."""
+        return self._possible(self._measured(self.pair_upper))
 
     @property
     def sign(self) -> int:
         """The factor that makes large values good: −1 for costs."""
         return -1 if self.minimize else 1
 
-    def _worst(self, values: Array) -> Array:
-        return np.asarray(self.sign * self.problem.worst_of(self.sign * values))
+    @cached_property
+    def _points(self) -> Points:
+        measure: Measure = self.settings.measure
+        return measure.points(self.problem)
+
+    def _measured(self, values: Array) -> Array:
+        return np.asarray(self.sign * self._points.values_of(self.sign * values))
 
     def _possible(self, values: Array) -> Array:
         """Values held within the range of the rewards, if there is one: means lie in it."""
@@ -327,8 +333,8 @@ class Result:
             policy = "" if self.settings.rules == "valid" else " (the paper's rules, not proved)"
             sure = f"{100 * (1 - delta):g} % confidence"
             return (
-                f"{name} has the best worst case{near}, with {sure} after {self.samples} "
-                f"pulls{self._covers}{policy}."
+                f"{name} has the best {self.settings.measure.words}{near}, with {sure} after "
+                f"{self.samples} pulls{self._covers}{policy}."
             )
         if self.reason.selects:
             return f"{name} is selected after {self.samples} pulls, not certified."

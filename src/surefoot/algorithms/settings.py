@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict
 from surefoot.errors import InputError
 from surefoot.noise import USAGE, Noise
 from surefoot.problem.coding import exact_number, probability
+from surefoot.problem.measures import Worst, measure_from
 
 SMALLEST_DELTA = 1e-12  # a quadrature that misses 1e-17 of a walk still resolves what looks spend
 LARGEST_SCALE = 1e75  # fourth powers and their inverses are finite
@@ -28,6 +29,7 @@ class Asked(TypedDict, total=False):
     budget: int | None
     on_misfit: Literal["reject", "ignore"]
     misfit: float
+    measure: Any
     guide: Any
     common_random_numbers: bool | Literal["auto"]
     objective: Literal["certify", "guess"]
@@ -52,6 +54,9 @@ class Settings:
         misfit: how far the mean reward of a pair may be from the linear model, in the unit of the
             rewards; the certificate holds for every such reward. 0: the model is exact. ∞: there is
             no model, and pairs are compared directly.
+        measure: what an arm's value is: "worst", the least mean over its perturbations; "mean"; a
+            mean by weights, {"as planned": 0.7, "flu": 0.3}; or CVaR(0.2), the mean of the worst
+            fifth.
         guide: who guesses the means where there is no model: a name, a `Guide`, a regressor, or
             None for the default.
         common_random_numbers: whether pulls of different pairs share random streams: True, False,
@@ -78,6 +83,7 @@ class Settings:
     budget: int | None = None
     on_misfit: Literal["reject", "ignore"] = "reject"
     misfit: float = math.inf
+    measure: Any = "worst"
     guide: Any = None
     common_random_numbers: bool | Literal["auto"] = False
     objective: Literal["certify", "guess"] = "certify"
@@ -101,6 +107,7 @@ class Settings:
         self._set(
             tolerance=_amount("tolerance", self.tolerance),
             misfit=_misfit(self.misfit),
+            measure=measure_from(self.measure),
             budget=_budget(self.budget),
         )
         self._set(parallel=_whole("parallel", self.parallel, "workers", MOST_PARALLEL))
@@ -118,6 +125,7 @@ class Settings:
             )
         self._check_streams()
         self._check_objective()
+        self._check_measure()
         self._check_unseen()
 
     @property
@@ -139,6 +147,11 @@ class Settings:
     def modelled(self) -> bool:
         """True if the certificate relies on the linear model, as far as `misfit` says."""
         return math.isfinite(self.misfit)
+
+    @property
+    def worst_case(self) -> bool:
+        """Whether the worst case over the perturbations is what is to be best."""
+        return isinstance(self.measure, Worst)
 
     def _check_objective(self) -> None:
         if self.objective not in ("certify", "guess"):
@@ -168,6 +181,22 @@ class Settings:
                 raise InputError(
                     f"the range of the rewards is known, so the certificate holds whatever is "
                     f"rare: leave {name} out"
+                )
+
+    def _check_measure(self) -> None:
+        if self.worst_case:
+            return
+        given = {
+            'objective="guess"': self.objective != "certify",
+            'common_random_numbers="auto"': self.common_random_numbers == "auto",
+            "rarest": self.rarest is not None,
+            "unseen": self.unseen is not None,
+            "a guide": self.guide is not None,
+        }
+        for name, is_given in given.items():
+            if is_given:
+                raise InputError(
+                    f'{name} is for the best worst case: leave it out, or measure at "worst"'
                 )
 
     def _check_streams(self) -> None:

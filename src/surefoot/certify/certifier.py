@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 
 from surefoot.arrays import Array, IntArray
 from surefoot.certify.boundary import Boundary, WealthBoundary
-from surefoot.certify.contrast import RANK, Claims, Contrasts, Pulled, Question, Stakes, contrasts
+from surefoot.certify.contrast import (
+    RANK,
+    SAME,
+    Claims,
+    Contrasts,
+    Pulled,
+    Question,
+    Stakes,
+    contrasts,
+)
 from surefoot.certify.score import Scores
 from surefoot.certify.walk import PLAIN, Walks
 from surefoot.errors import InputError
@@ -79,8 +88,9 @@ class Certifier:
             raise InputError(f"delta={delta} must be between 0 and 1, tolerance={tolerance} finite")
         if scores.bets != isinstance(boundary, WealthBoundary):
             raise InputError("a wealth needs its own boundary, and other scores need a grid")
-        if scores.bets and np.isfinite(question.misfit):
-            raise InputError("a wealth compares pairs: no model can be used with it")
+        total = question.points.totals(question.points.values)
+        if scores.bets and (np.isfinite(question.misfit) or (np.abs(total - 1) > SAME).any()):
+            raise InputError("a wealth compares means of pairs, without a model: weights of sum 1")
         boundary.check(delta)
         self.question, self.scores, self.delta, self.tolerance = question, scores, delta, tolerance
         self._shifts = (0.0, tolerance) if tolerance > 0 else (0.0,)

@@ -59,9 +59,9 @@ class Truth:
         return Truth(problem.arm_names.index(name), self.values, "as it was given")
 
 
-def true_means(problem: RobustProblem, means: Array) -> Truth:
+def true_means(problem: RobustProblem, settings: Settings, means: Array) -> Truth:
     """The truth where every pair's mean is known."""
-    values = problem.worst_of(means)
+    values = settings.measure.points(problem).values_of(means)
     return Truth(int(values.argmax()), values, "known: the rewards are simulated")
 
 
@@ -79,7 +79,7 @@ def pooled(
         means = problem.pairs @ least_squares(problem.pairs / scales[:, None], pulls, total, scales)
     else:
         means = np.where(pulls > 0, total / np.maximum(pulls, 1), np.inf)
-    values = problem.worst_of(means)
+    values = settings.measure.points(problem).values_of(means)
     values[~np.isfinite(values)] = -np.inf  # an arm that nobody ever pulled
     unpulled = int((pulls == 0).sum())
     left_out = f", without {unpulled} pairs that no run pulled" if unpulled else ""
@@ -335,7 +335,7 @@ def _truth(
 ) -> Truth:
     problem = description.problem
     if isinstance(simulator, EstimatedSimulator):
-        truth = true_means(problem, description.sign * simulator.means)
+        truth = true_means(problem, description.settings, description.sign * simulator.means)
     else:
         counts = [np.array(run["counts"], dtype=np.int64) for run in found]
         sums: list[Array] = [np.array(run["sums"], dtype=np.float64) for run in found]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from surefoot.algorithms import measured
 from surefoot.algorithms.planner import Past, Planner, Proposal
 from surefoot.algorithms.prime.course import Course
 from surefoot.algorithms.prime.direct import direct_course
@@ -45,30 +46,36 @@ class Prime(Planner):
             )
 
     def begin(self) -> None:
-        self.course = self._course()
+        if self.settings.worst_case:
+            self.course = self._course()
         super().begin()
 
     def make_boundary(self) -> Boundary:
-        return self.course.boundary
+        return self.course.boundary if self.settings.worst_case else super().make_boundary()
 
     def suspicion(self) -> Suspicion:
-        return self.course.tuning.suspicion
+        return self.course.tuning.suspicion if self.settings.worst_case else super().suspicion()
 
     def propose(self, past: Past) -> Proposal | StopReason | None:
-        return self.course.propose(past)
+        return self.course.propose(past) if self.settings.worst_case else measured.propose(past)
 
     def committed(self, past: Past, commitment: Commitment) -> None:
-        self.course.committed(past, commitment)
+        if self.settings.worst_case:
+            self.course.committed(past, commitment)
 
     def learned(self, past: Past, commitment: Commitment, outcome: Outcome) -> None:
-        self.course.learned(past, commitment, outcome)
+        if self.settings.worst_case:
+            self.course.learned(past, commitment, outcome)
 
     def best_guess(self) -> int:
+        if not self.settings.worst_case:
+            return super().best_guess()
         return int(self.course.order[0]) if len(self.course.order) else self.leader
 
     @property
     def exhausted(self) -> bool:
-        return super().exhausted and not self.course.goes_on
+        on = self.settings.worst_case and self.course.goes_on
+        return super().exhausted and not on
 
     def _course(self) -> Course:
         asked = self.problem, self.settings, self.tuning, self.given_boundary

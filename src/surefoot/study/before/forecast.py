@@ -28,7 +28,7 @@ def expected_left(run: Algorithm) -> float | None:
     H), and the run stops where that reaches its boundary c. So where the hardest rival has evidence
     e so far, (c² − e²) H pulls are missing. The work is linear in the number of pairs.
     """
-    if not run.history or not run.survivors[run.leader]:
+    if not run.history or not run.survivors[run.leader] or not run.settings.worst_case:
         return None
     rivals = np.flatnonzero(run.rivals)
     if not len(rivals):

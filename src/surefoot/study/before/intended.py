@@ -98,7 +98,7 @@ class IntendedStudy:
         if self.settings.rarest is not None:
             sooner = replace(self._simulated(), rarest=None)
             own[f"{self.algorithm.name}, no rarest"] = (self.algorithm, sooner)
-        if not self.compare or not self.settings.modelled:
+        if not (self.compare and self.settings.modelled and self.settings.worst_case):
             return own
         known = Settings(
             delta=self.settings.delta,

@@ -28,7 +28,7 @@ OnIdentical = Literal["refuse", "accept"]
 # of the settings, those that a certificate speaks of; others may change while a study runs
 ASKED = (
     *("delta", "noise", "tolerance", "misfit", "rules", "on_misfit", "baseline"),
-    *("common_random_numbers", "rarest"),
+    *("common_random_numbers", "rarest", "measure"),
 )
 # what comes of values that are not what was written
 UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError)
@@ -281,6 +281,7 @@ def settings_to_dict(settings: Settings) -> dict[str, Any]:
     return plain | {
         "noise": settings.noise.to_dict(),
         "misfit": settings.misfit if settings.modelled else NO_MODEL,
+        "measure": settings.measure.to_plain(),
         "guide": _guide_to_store(settings.guide),
     }
 

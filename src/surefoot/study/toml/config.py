@@ -201,7 +201,7 @@ class StudyConfig:
             "algorithm": [asked.algorithm, options],
             "direction": asked.direction,
         }
-        for key in ("delta", "tolerance", "rules", "on_misfit"):
+        for key in ("delta", "tolerance", "rules", "on_misfit", "measure"):
             now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         if "noise" not in values.model_fields_set:
             del now["noise"]

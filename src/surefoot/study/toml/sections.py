@@ -30,6 +30,7 @@ from surefoot.errors import InputError
 from surefoot.noise import NOISE_MODELS, Noise
 from surefoot.problem.coding import exact_number
 from surefoot.problem.features import MAPS
+from surefoot.problem.measures import Worst, measure_from
 from surefoot.study.input import looked_up
 from surefoot.study.toml.space import Arms, Entry, Number, Perturbations, Section, Steps, Whole
 
@@ -190,6 +191,7 @@ class Config(Section):
     seed: Annotated[Whole, Field(ge=0)] | None = None
     baseline: str | dict[str, Entry] | None = None
     noise: _NoiseSection = _NoiseSection(kind="gaussian")
+    measure: Annotated[Any, PlainValidator(measure_from)] = Worst()
     guide: str | None = None
     common_random_numbers: Annotated[bool | Literal["auto"], PlainValidator(_shared)] = False
     objective: Literal["certify", "guess"] = "certify"

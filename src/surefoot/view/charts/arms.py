@@ -46,7 +46,7 @@ def arms_frame(result: Result) -> pd.DataFrame:
     return frame.iloc[order].reset_index(drop=True).assign(rank=np.arange(1, problem.n_arms + 1))
 
 
-def arms_chart(result: Result, title: str = "Worst case of each arm") -> alt.LayerChart:
+def arms_chart(result: Result, title: str | None = None) -> alt.LayerChart:
     """Estimated robust values; bars hold for all arms and looks at once with probability 1 − δ.
 
     Up to 40 arms have a row each, with the name of the worst perturbation at its mark and a tick
@@ -55,18 +55,22 @@ def arms_chart(result: Result, title: str = "Worst case of each arm") -> alt.Lay
     return arms_drawing(result, title).chart()
 
 
-def arms_drawing(result: Result, title: str = "Worst case of each arm") -> Drawing:
+def arms_drawing(result: Result, title: str | None = None) -> Drawing:
     """`arms_chart` before it is drawn."""
-    frame = arms_frame(result)
+    frame, asked = arms_frame(result), result.settings
+    words = asked.measure.words
+    title = title or f"{words[0].upper()}{words[1:]} of each arm"
     worst = "highest" if result.minimize else "lowest"
     subtitle = (
         f"estimate and simultaneous {100 * (1 - result.settings.delta):g} % interval of "
-        f"the {worst} mean {measured(result)}"
+        f"the {f'{worst} mean' if asked.worst_case else words} {measured(result)}"
     )
     if not np.isfinite(frame[["low", "high"]].to_numpy()).all() and result.samples:
         subtitle += "; a line to the edge has no end on that side"
         frame = _to_the_edge(frame)
     axis = f"{measured(result)} under the arm's worst perturbation"
+    if not asked.worst_case:
+        axis = f"{measured(result)}: {words}"
     if len(frame) > MOST_ROWS:
         tables = {"arms": frame, "leader": frame.head(1)}
         return Drawing(_columns, (axis,), tables, title, subtitle)
@@ -100,9 +104,7 @@ def _rows(labelled: bool, axis: str) -> alt.LayerChart:
 
 def _columns(axis: str) -> alt.LayerChart:
     base = table("arms").encode(
-        x=alt.X(
-            "rank:Q", title="arms, the best worst case first", axis=alt.Axis(format="d", grid=False)
-        ),
+        x=alt.X("rank:Q", title="arms, the best first", axis=alt.Axis(format="d", grid=False)),
         color=_colour(),
     )
     bars = base.mark_rule(strokeWidth=1, opacity=0.55).encode(

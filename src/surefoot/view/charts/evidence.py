@@ -62,9 +62,8 @@ def evidence_drawing(result: Result, rivals: int = 6, title: str = "Why it stopp
     frame = evidence_frame(result, rivals)
     boundary = _boundary_frame(result)
     tables = {"evidence": frame, "boundary": boundary, "end": boundary.tail(1)}
-    subtitle = (
-        "evidence that an arm's worst case is beaten; it is eliminated (ring) at the boundary"
-    )
+    words = result.settings.measure.words
+    subtitle = f"evidence that an arm's {words} is beaten; it is eliminated (ring) at the boundary"
     if result.reason is StopReason.WITHIN_TOLERANCE:
         subtitle += "; the others are within the tolerance, and need not reach it"
     if frame.empty:

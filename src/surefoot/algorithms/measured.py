@@ -1,0 +1,194 @@
+"""How PRIME chooses where arms are compared by mixtures of their pairs: means, CVaR.
+
+Points of the leader are claimed to beat the lowest point of every rival. Pulls are shared so that
+the claim that needs most of them is as clear as can be, sizes of phases grow with the data, and
+every clock goes on as the variance of what is said about its arm falls.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from surefoot.algorithms.planner import Past, Proposal
+from surefoot.algorithms.reasons import StopReason
+from surefoot.arrays import Array, IntArray
+from surefoot.certify import Claims, Question, Rows
+from surefoot.problem.grouping import places_of_smallest, smallest_of
+from surefoot.statistics import Counts
+
+FIRST, LEAST_BATCHES, MOST_BATCHES = 6, 6, 20
+GROWTH = 0.2  # of the pulls so far, that the next phase has
+MOST_OWN, MOST_RIVALS = 40, 60  # points and rivals that shares are chosen by: the most pressing
+STEPS, SHARPNESS = 60, 1.0  # of the search for shares
+SHAKEN = 0.5  # standard errors that a gap is at least
+ENOUGH = 9.0  # squared deviations that a comparison takes, about
+LONGEST = 30.0  # phases like the next one that a clock is begun for, at most
+LEAST_LACKING = 0.1  # of the evidence
+WEALTH_MOST = 2000  # batches of a phase
+
+
+class Contest(NamedTuple):
+    """A leader against its rivals.
+
+    Attributes:
+        own: (n_own,) points of the leader, the lowest first.
+        arms: (n_tested,) rivals, the most pressing first.
+        points: (n_tested,) the lowest point of each.
+        gaps: (n_own, n_tested) leads as data say, the tolerance added.
+        held: (n_own, n_tested) evidence so far, as a share of what is enough.
+    """
+
+    leader: int
+    own: IntArray
+    arms: IntArray
+    points: IntArray
+    gaps: Array
+    held: Array
+
+
+def propose(past: Past) -> Proposal | StopReason | None:
+    """Return the next phase: first some pulls of every pair, then claims; None: to wait."""
+    counts, certifier = past.tally.counts, past.certifier
+    if (counts == 0).any() and certifier.open:
+        return None
+    if (counts == 0).any():
+        first = np.where(counts == 0, FIRST, 0)
+        return Proposal(first) if first.sum() <= past.remaining else StopReason.BUDGET
+    contest = _contest(past)
+    if not len(contest.arms):
+        return None if certifier.open else StopReason.LOOKS_SPENT
+    unit = past.variances if certifier.scores.guesses else certifier.scores.scales**2
+    spent = past.tally.samples
+    shares = _shares(past, contest, unit)
+    wanted = max(GROWTH * spent, past.settings.parallel, 1.0)
+    phase, batches, shared = _layout(past, shares, min(wanted, past.remaining))
+    if phase.sum() > past.remaining:
+        return StopReason.BUDGET
+    claims = _claims(past, contest, unit, phase, batches)
+    guess = past.variances if certifier.scores.guesses else None
+    return Proposal(phase, batches, shared, claims, guess)
+
+
+def _means(past: Past) -> Array:
+    """(n_points,) by the pairs' own rewards, unless a model is exact: claims rest on these."""
+    question = past.certifier.question
+    means = past.tally.averages if question.misfit else past.means
+    return question.points.dot(means[:, None])[:, 0]
+
+
+def _contest(past: Past) -> Contest:
+    certifier, offsets = past.certifier, past.certifier.question.offsets
+    walks, means, last = certifier.walks, _means(past), len(certifier.walks.boundary.times) - 1
+    values = np.where(certifier.survivors, smallest_of(means, offsets), -np.inf)
+    leader = int(values.argmax())
+    arms = np.flatnonzero(certifier.rivals(leader) & ((past.places < last) | (last == 0)))
+    points = places_of_smallest(means, offsets)[arms]
+    held, levels = walks.held(leader)[arms], walks.levels[arms]
+    own = np.arange(offsets[leader], offsets[leader + 1])
+    own = own[np.isfinite(held).any(axis=0)] if len(arms) else own
+    order, urgent = np.argsort(means[own]), np.argsort(-means[points])
+    own, arms, points = own[order], arms[urgent], points[urgent]
+    gaps = means[own][:, None] - means[points] + past.settings.tolerance
+    share = held[urgent][:, own - offsets[leader]].T / levels[urgent]
+    return Contest(leader, own, arms, points, gaps, np.where(np.isnan(share), 0.0, share))
+
+
+def _differences(question: Question, contest: Contest, own: IntArray, arms: IntArray) -> Array:
+    """(n, n_pairs) own points less points of arms, as weights on pairs."""
+    rows = (question.points.take(which) for which in (contest.own[own], contest.points[arms]))
+    mine, theirs = (each.on(np.arange(question.n_pairs), question.n_pairs)[:, :-1] for each in rows)
+    return np.asarray(mine - theirs)
+
+
+def _shares(past: Past, contest: Contest, unit: Array) -> Array:
+    """(n_pairs,) shares of pulls at which the hardest claim is as clear as it can be.
+
+    The slope of a contrast's variance along a share λ_i is −(a_i σ_i / λ_i)², however the contrast
+    depends on shares: λ ← λ √slope, with more weight on claims that need more pulls, serves all.
+    """
+    question = past.certifier.question
+    n_own, n_tested = np.minimum(contest.gaps.shape, (MOST_OWN, MOST_RIVALS))
+    own, arms = np.divmod(np.arange(n_own * n_tested), n_tested)
+    c = _differences(question, contest, own, arms)
+    errors = np.sqrt(_variances(question, c, past.tally.counts / unit)[0])
+    gaps = np.maximum(contest.gaps[own, arms], SHAKEN * errors)
+    lacking = np.maximum(1 - contest.held[own, arms] ** 2, LEAST_LACKING) / gaps**2
+    lacking = np.where(np.isfinite(contest.held[own, arms]), lacking, 0.0)
+    shares, weights = np.full(question.n_pairs, 1 / question.n_pairs), np.ones(len(c))
+    for _ in range(STEPS):
+        variances, a = _variances(question, c, shares / unit)
+        needs = variances * lacking
+        weights *= (needs / max(needs.max(), 1e-300)) ** SHARPNESS
+        weights /= weights.sum()
+        slopes = (weights * lacking) @ (a**2) * unit / shares**2
+        shares = np.maximum(shares * np.sqrt(slopes), 1e-12)
+        shares /= shares.sum()
+    return shares
+
+
+def _variances(question: Question, c: Array, precisions: Array) -> tuple[Array, Array]:
+    """Return (n,) variances of contrasts that claim c, and (n, n_pairs) their weights."""
+    if question.misfit:
+        return c**2 @ (1 / precisions), c
+    U = question.basis
+    inverse = np.linalg.pinv((U * precisions[:, None]).T @ U, hermitian=True)
+    a = (c @ U) @ inverse @ (U * precisions[:, None]).T
+    return np.einsum("ki,ki->k", a @ np.diag(1 / precisions), a), a
+
+
+def _layout(past: Past, shares: Array, wanted: float) -> tuple[Counts, int, bool]:
+    """Return pulls of pairs, batches, and whether streams are shared."""
+    rule, needed = past.certifier.scores, shares > 1e-6
+    if past.certifier.question.misfit == 0:
+        needed = shares * wanted >= 0.5
+        basis = past.certifier.question.basis
+        if np.linalg.matrix_rank(basis[needed]) < basis.shape[1]:
+            needed = np.ones(len(shares), dtype=bool)
+    counts = np.where(needed, np.ceil(shares * wanted), 0).astype(np.int64)
+    if past.settings.common_random_numbers is True:
+        each = max(int(wanted / needed.sum()), LEAST_BATCHES)
+        batches = each if rule.bets else min(each, MOST_BATCHES)
+        return np.where(needed, each // batches * batches, 0), batches, True
+    if not rule.least_batches:
+        return np.where(needed, np.maximum(counts, 1), 0), 0, False
+    typical = int(wanted / max(needed.sum(), 1))
+    if rule.bets:
+        batches = int(np.clip(counts[needed].min(), 4, WEALTH_MOST))
+    else:
+        batches = int(np.clip(typical // 2, LEAST_BATCHES, MOST_BATCHES))
+    return np.where(needed, np.maximum(counts, batches), 0), batches, False
+
+
+def _claims(
+    past: Past, contest: Contest, unit: Array, counts: Counts, batches: int
+) -> list[Claims]:
+    """Claim that the leader's points win; clocks go on as variances fall."""
+    question, pulls, tested = (
+        past.certifier.question,
+        past.tally.counts,
+        np.arange(len(contest.arms)),
+    )
+    hardest = np.where(np.isfinite(contest.held), contest.gaps, np.inf).argmin(axis=0)
+    c = _differences(question, contest, hardest, tested)
+    before, after = (_variances(question, c, n / unit)[0] for n in (pulls, pulls + counts))
+    gaps = np.maximum(contest.gaps[hardest, tested], SHAKEN * np.sqrt(before))
+    phases = ENOUGH / gaps**2 / np.maximum(1 / after - 1 / before, 1e-300)
+    clocks = _clocks(past, contest.arms, np.clip(phases, 1.0, LONGEST), before / after)
+    shares = Rows(np.arange(len(tested) + 1), contest.points, np.ones(len(tested)))
+    deviation = np.array(np.inf if question.misfit else 0.0)
+    stakes = past.stakes(contest.own, contest.points, counts // max(batches, 1))
+    return [Claims(contest.leader, contest.own, contest.arms, clocks, shares, deviation, stakes)]
+
+
+def _clocks(past: Past, arms: IntArray, phases: Array, growth: Array) -> IntArray:
+    """Return where clocks go on to: a new one so that it is in the middle after these phases."""
+    walks, times = past.certifier.walks, past.certifier.walks.boundary.times
+    last, now = len(times) - 1, past.places[arms]
+    if not last:
+        return np.zeros_like(now)
+    middle = int((walks.boundary.level / np.sqrt(times)).argmin())
+    begun = np.searchsorted(times, times[middle] / phases)
+    later = np.searchsorted(times, times[now] * growth)
+    return np.asarray(np.where(now < 0, begun, np.clip(later, now + 1, last)))
