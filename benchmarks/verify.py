@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.table import Row, seconds
+from benchmarks.table import Row
 from surefoot import Gaussian, RobustProblem, verify
 from surefoot.arrays import Array
 from surefoot.study import Study
@@ -35,8 +36,10 @@ def checked(path: Path, words: str, most: float, largest: float) -> Iterator[Row
     found = verify(path)
     assert found.intact
     words = f"{words}, {found.pulls} pulls in {found.phases} phases"
-    spent, size = seconds(lambda: verify(path), repeats=3), path.stat().st_size / 1e6
-    yield Row(f"{words}: verify", f"{spent:.1f} s", f"≤ {most:g} s", spent <= most)
+    begun = time.process_time()
+    verify(path)
+    spent, size = time.process_time() - begun, path.stat().st_size / 1e6
+    yield Row(f"{words}: verify, CPU time", f"{spent:.1f} s", f"≤ {most:g} s", spent <= most)
     yield Row(f"{words}: file", f"{size:.0f} MB", f"≤ {largest:g} MB", size <= largest)
 
 

@@ -29,7 +29,7 @@ LEAST_LACKING = 0.1  # of the evidence
 WEALTH_MOST = 2000  # batches of a phase
 
 
-class Contest(NamedTuple):
+class Lead(NamedTuple):
     """A leader against its rivals.
 
     Attributes:
@@ -56,17 +56,17 @@ def propose(past: Past) -> Proposal | StopReason | None:
     if (counts == 0).any():
         first = np.where(counts == 0, FIRST, 0)
         return Proposal(first) if first.sum() <= past.remaining else StopReason.BUDGET
-    contest = _contest(past)
-    if not len(contest.arms):
+    lead = _lead(past)
+    if not len(lead.arms):
         return None if certifier.open else StopReason.LOOKS_SPENT
     unit = past.variances if certifier.scores.guesses else certifier.scores.scales**2
     spent = past.tally.samples
-    shares = _shares(past, contest, unit)
+    shares = _shares(past, lead, unit)
     wanted = max(GROWTH * spent, past.settings.parallel, 1.0)
     phase, batches, shared = _layout(past, shares, min(wanted, past.remaining))
     if phase.sum() > past.remaining:
         return StopReason.BUDGET
-    claims = _claims(past, contest, unit, phase, batches)
+    claims = _claims(past, lead, unit, phase, batches)
     guess = past.variances if certifier.scores.guesses else None
     return Proposal(phase, batches, shared, claims, guess)
 
@@ -78,7 +78,7 @@ def _means(past: Past) -> Array:
     return question.points.dot(means[:, None])[:, 0]
 
 
-def _contest(past: Past) -> Contest:
+def _lead(past: Past) -> Lead:
     certifier, offsets = past.certifier, past.certifier.question.offsets
     walks, means, last = certifier.walks, _means(past), len(certifier.walks.boundary.times) - 1
     values = np.where(certifier.survivors, smallest_of(means, offsets), -np.inf)
@@ -92,30 +92,30 @@ def _contest(past: Past) -> Contest:
     own, arms, points = own[order], arms[urgent], points[urgent]
     gaps = means[own][:, None] - means[points] + past.settings.tolerance
     share = held[urgent][:, own - offsets[leader]].T / levels[urgent]
-    return Contest(leader, own, arms, points, gaps, np.where(np.isnan(share), 0.0, share))
+    return Lead(leader, own, arms, points, gaps, np.where(np.isnan(share), 0.0, share))
 
 
-def _differences(question: Question, contest: Contest, own: IntArray, arms: IntArray) -> Array:
+def _differences(question: Question, lead: Lead, own: IntArray, arms: IntArray) -> Array:
     """(n, n_pairs) own points less points of arms, as weights on pairs."""
-    rows = (question.points.take(which) for which in (contest.own[own], contest.points[arms]))
+    rows = (question.points.take(which) for which in (lead.own[own], lead.points[arms]))
     mine, theirs = (each.on(np.arange(question.n_pairs), question.n_pairs)[:, :-1] for each in rows)
     return np.asarray(mine - theirs)
 
 
-def _shares(past: Past, contest: Contest, unit: Array) -> Array:
+def _shares(past: Past, lead: Lead, unit: Array) -> Array:
     """(n_pairs,) shares of pulls at which the hardest claim is as clear as it can be.
 
     The slope of a contrast's variance along a share λ_i is −(a_i σ_i / λ_i)², however the contrast
     depends on shares: λ ← λ √slope, with more weight on claims that need more pulls, serves all.
     """
     question = past.certifier.question
-    n_own, n_tested = np.minimum(contest.gaps.shape, (MOST_OWN, MOST_RIVALS))
+    n_own, n_tested = np.minimum(lead.gaps.shape, (MOST_OWN, MOST_RIVALS))
     own, arms = np.divmod(np.arange(n_own * n_tested), n_tested)
-    c = _differences(question, contest, own, arms)
+    c = _differences(question, lead, own, arms)
     errors = np.sqrt(_variances(question, c, past.tally.counts / unit)[0])
-    gaps = np.maximum(contest.gaps[own, arms], SHAKEN * errors)
-    lacking = np.maximum(1 - contest.held[own, arms] ** 2, LEAST_LACKING) / gaps**2
-    lacking = np.where(np.isfinite(contest.held[own, arms]), lacking, 0.0)
+    gaps = np.maximum(lead.gaps[own, arms], SHAKEN * errors)
+    lacking = np.maximum(1 - lead.held[own, arms] ** 2, LEAST_LACKING) / gaps**2
+    lacking = np.where(np.isfinite(lead.held[own, arms]), lacking, 0.0)
     shares, weights = np.full(question.n_pairs, 1 / question.n_pairs), np.ones(len(c))
     for _ in range(STEPS):
         variances, a = _variances(question, c, shares / unit)
@@ -161,25 +161,23 @@ def _layout(past: Past, shares: Array, wanted: float) -> tuple[Counts, int, bool
     return np.where(needed, np.maximum(counts, batches), 0), batches, False
 
 
-def _claims(
-    past: Past, contest: Contest, unit: Array, counts: Counts, batches: int
-) -> list[Claims]:
+def _claims(past: Past, lead: Lead, unit: Array, counts: Counts, batches: int) -> list[Claims]:
     """Claim that the leader's points win; clocks go on as variances fall."""
     question, pulls, tested = (
         past.certifier.question,
         past.tally.counts,
-        np.arange(len(contest.arms)),
+        np.arange(len(lead.arms)),
     )
-    hardest = np.where(np.isfinite(contest.held), contest.gaps, np.inf).argmin(axis=0)
-    c = _differences(question, contest, hardest, tested)
+    hardest = np.where(np.isfinite(lead.held), lead.gaps, np.inf).argmin(axis=0)
+    c = _differences(question, lead, hardest, tested)
     before, after = (_variances(question, c, n / unit)[0] for n in (pulls, pulls + counts))
-    gaps = np.maximum(contest.gaps[hardest, tested], SHAKEN * np.sqrt(before))
+    gaps = np.maximum(lead.gaps[hardest, tested], SHAKEN * np.sqrt(before))
     phases = ENOUGH / gaps**2 / np.maximum(1 / after - 1 / before, 1e-300)
-    clocks = _clocks(past, contest.arms, np.clip(phases, 1.0, LONGEST), before / after)
-    shares = Rows(np.arange(len(tested) + 1), contest.points, np.ones(len(tested)))
+    clocks = _clocks(past, lead.arms, np.clip(phases, 1.0, LONGEST), before / after)
+    shares = Rows(np.arange(len(tested) + 1), lead.points, np.ones(len(tested)))
     deviation = np.array(np.inf if question.misfit else 0.0)
-    stakes = past.stakes(contest.own, contest.points, counts // max(batches, 1))
-    return [Claims(contest.leader, contest.own, contest.arms, clocks, shares, deviation, stakes)]
+    stakes = past.stakes(lead.own, lead.points, counts // max(batches, 1))
+    return [Claims(lead.leader, lead.own, lead.arms, clocks, shares, deviation, stakes)]
 
 
 def _clocks(past: Past, arms: IntArray, phases: Array, growth: Array) -> IntArray:

@@ -150,7 +150,7 @@ class Settings:
 
     @property
     def worst_case(self) -> bool:
-        """Whether the worst case over the perturbations is what is to be best."""
+        """True if an arm's value is its worst case over the perturbations."""
         return isinstance(self.measure, Worst)
 
     def _check_objective(self) -> None:

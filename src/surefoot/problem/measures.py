@@ -58,7 +58,7 @@ class Points(NamedTuple):
 
 
 class Measure(ABC):
-    """What is to be best."""
+    """The value of an arm, by the means of its pairs."""
 
     @property
     @abstractmethod
