@@ -28,7 +28,7 @@ OnIdentical = Literal["refuse", "accept"]
 # of the settings, those that a certificate speaks of; others may change while a study runs
 ASKED = (
     *("delta", "noise", "tolerance", "misfit", "rules", "on_misfit", "baseline"),
-    *("common_random_numbers", "rarest", "measure"),
+    *("common_random_numbers", "rarest"),
 )
 # what comes of values that are not what was written
 UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError)
@@ -161,6 +161,8 @@ class Description:
             "on_identical": self.on_identical,
             "boundary": None if self.boundary is None else boundary_to_dict(self.boundary),
         }
+        if not self.settings.worst_case:
+            question |= {"measure": settings["measure"]}
         if self.boundary is None:
             question |= {"algorithm": self.algorithm, "options": self.options}
         return head_of(question)
