@@ -245,18 +245,16 @@ class Result:
         if self.leads is None:
             return None
         delta, ahead, over = self.settings.delta, self.leads.over_all, self.leads.over_baseline
-        sure = f"with {100 * (1 - 2 * delta):g} % confidence"
+        sure, its = f"with {100 * (1 - 2 * delta):g} % confidence", self.settings.measure.words
         if not np.isfinite(ahead):
             return None
         if ahead < 0:
-            said = (
-                f"Its worst case is at most {-ahead:.3g} worse than that of any other arm, {sure}"
-            )
+            said = f"Its {its} is at most {-ahead:.3g} worse than that of any other arm, {sure}"
         elif ahead == 0:
-            said = f"Its worst case is at least as good as that of every other arm, {sure}"
+            said = f"Its {its} is at least as good as that of every other arm, {sure}"
         else:
             by = f"{ahead:.3g} or more"
-            said = f"Its worst case is better than that of any other arm by {by}, {sure}"
+            said = f"Its {its} is better than that of any other arm by {by}, {sure}"
         if over is not None and over > max(ahead, 0.0):
             named = f"{self.settings.baseline}, the baseline, by {over:.3g} or more"
             said += f"; than that of {named}, with {100 * (1 - delta):g} %"
@@ -278,6 +276,8 @@ class Result:
     @property
     def _cost_of_robustness(self) -> str | None:
         """The nominal value beside the worst case, as far as both were measured."""
+        if not self.settings.worst_case:
+            return None
         pairs = self.nominal_pairs
         own, worst = int(pairs[self.arm]), self.worst_pair
         if own < 0 or not self.samples or not np.isfinite(self.pair_means[[own, worst]]).all():
