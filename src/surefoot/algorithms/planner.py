@@ -357,7 +357,7 @@ class Planner(Algorithm):
         walks = self.certifier.walks
         if (walks.places < 0).all():
             return
-        self.boundary, self.evidence = in_one_unit(walks, walks.walk())
+        self.boundary, self.evidence = in_one_unit(walks, walks.walk(eased=self.leader))
 
     @property
     def rivals(self) -> NDArray[np.bool_]:

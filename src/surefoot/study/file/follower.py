@@ -112,18 +112,21 @@ class Follower:
     def _record(self, outcome: Outcome, note: Note) -> PhaseRecord:
         names, alive = self._description.problem.arm_names, set(note.candidates)
         survivors = np.array([name in alive for name in names])
+        leader = names.index(note.leader or note.arm)
         evidence = None if note.evidence is None else np.array(note.evidence)
         boundary = note.boundary
         if self.kernel is not None:
             walks = self.kernel.walks
             begun = bool((walks.places >= 0).any())
             survivors = walks.survivors.copy()
-            boundary, evidence = in_one_unit(walks, walks.walk()) if begun else (None, None)
+            boundary, evidence = (
+                in_one_unit(walks, walks.walk(eased=leader)) if begun else (None, None)
+            )
         return PhaseRecord(
             phase=outcome.phase,
             counts=outcome.counts,
             total=self._tally.samples,
-            leader=names.index(note.leader or note.arm),
+            leader=leader,
             survivors=survivors,
             evidence=evidence,
             boundary=boundary,

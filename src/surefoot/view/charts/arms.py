@@ -14,7 +14,7 @@ from surefoot.view.charts.frames import measured
 
 MOST_ROWS = 40  # arms; more are drawn side by side, without their names
 MOST_LABELS = 20
-LABEL = 60  # pixels that the name of a perturbation takes, about
+MARGIN = 0.1  # of the axis on each side: names of perturbations stand over their marks
 KINDS = ["leader", "still possible", "eliminated"]
 COLOURS, MARKS = [ORANGE, BLUE, GREY], ["diamond", "circle", "cross"]
 
@@ -67,32 +67,37 @@ def arms_drawing(result: Result, title: str | None = None) -> Drawing:
     )
     if not np.isfinite(frame[["low", "high"]].to_numpy()).all() and result.samples:
         subtitle += "; a line to the edge has no end on that side"
-        frame = _to_the_edge(frame)
+    ends, frame = _to_the_edge(frame)
     axis = f"{measured(result)} under the arm's worst perturbation"
     if not asked.worst_case:
         axis = f"{measured(result)}: {words}"
     if len(frame) > MOST_ROWS:
         tables = {"arms": frame, "leader": frame.head(1)}
-        return Drawing(_columns, (axis,), tables, title, subtitle)
+        return Drawing(_columns, (axis,), tables, title, subtitle, {"$ends": ends})
     tables = {"arms": frame, "pairs": _pair_ticks(result)}
-    rows = {"$labels": frame["label"].tolist()}
+    rows = {"$labels": frame["label"].tolist(), "$ends": ends}
     return Drawing(_rows, (len(frame) <= MOST_LABELS, axis), tables, title, subtitle, rows)
 
 
-def _to_the_edge(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same with infinite ends of intervals at the edge of what is drawn."""
+def _to_the_edge(frame: pd.DataFrame) -> tuple[list[float], pd.DataFrame]:
+    """Return the ends of the axis, and the rows with infinite ends of intervals there."""
     drawn = frame[["low", "value", "high"]].to_numpy(dtype=np.float64)
     finite = drawn[np.isfinite(drawn)]
-    ends = frame[["low", "high"]].clip(finite.min(), finite.max())
-    return frame.assign(low=ends["low"], high=ends["high"])
+    if not len(finite):
+        return [0.0, 1.0], frame
+    room = MARGIN * (float(np.ptp(finite)) or abs(float(finite[0])) or 1.0)
+    ends = [float(finite.min()) - room, float(finite.max()) + room]
+    reached = frame[["low", "high"]].clip(*ends)
+    return ends, frame.assign(low=reached["low"], high=reached["high"])
 
 
 def _rows(labelled: bool, axis: str) -> alt.LayerChart:
     arm = alt.Y("label:N", sort=["$labels"], title=None)
-    room = alt.Scale(zero=False, padding=LABEL / 2 if labelled else 0)
+    room = alt.Scale(zero=False, nice=False, domain=["$ends"])
     value = alt.X("value:Q", title=axis, scale=room)
     base = table("arms").encode(y=arm, color=_colour())
-    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=axis), x2="high:Q")
+    low = alt.X("low:Q", title=axis, scale=room)
+    bars = base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q")
     others = table("pairs").mark_tick(color=GREY, opacity=0.6, thickness=1, height=8)
     others = others.encode(y=arm, x=value, tooltip=["arm:N", "perturbation:N", _number("value")])
     labels = base.mark_text(dy=-9, fontSize=10, align="center").encode(
@@ -107,10 +112,11 @@ def _columns(axis: str) -> alt.LayerChart:
         x=alt.X("rank:Q", title="arms, the best first", axis=alt.Axis(format="d", grid=False)),
         color=_colour(),
     )
+    room = alt.Scale(zero=False, nice=False, domain=["$ends"])
     bars = base.mark_rule(strokeWidth=1, opacity=0.55).encode(
-        y=alt.Y("low:Q", title=axis), y2="high:Q"
+        y=alt.Y("low:Q", title=axis, scale=room), y2="high:Q"
     )
-    points = _points(base.encode(y=alt.Y("value:Q", scale=alt.Scale(zero=False))), size=22)
+    points = _points(base.encode(y=alt.Y("value:Q", scale=room)), size=22)
     leader = table("leader").mark_text(align="left", dx=8, dy=-6, fontWeight="bold")
     return layered(bars, points, leader.encode(x="rank:Q", y="value:Q", text="arm:N"), height=300)
 

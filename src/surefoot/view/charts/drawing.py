@@ -213,7 +213,7 @@ class Drawing:
     tables: dict[str, pd.DataFrame]
     title: str
     subtitle: str
-    categories: dict[str, list[str]] = field(default_factory=dict)
+    categories: dict[str, list[Any]] = field(default_factory=dict)
 
     def chart(self) -> alt.LayerChart:
         """As an Altair chart."""
@@ -244,7 +244,7 @@ def _template_spec(template: Template, options: tuple[Any, ...]) -> dict[str, An
     return spec
 
 
-def _filled(part: Any, categories: dict[str, list[str]]) -> Any:
+def _filled(part: Any, categories: dict[str, list[Any]]) -> Any:
     """A copy of a specification with categories in place of their names."""
     if isinstance(part, dict):
         return {key: _filled(value, categories) for key, value in part.items()}

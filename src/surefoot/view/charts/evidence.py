@@ -40,7 +40,9 @@ def evidence_frame(result: Result, rivals: int = 6) -> pd.DataFrame:
                 "arm": result.problem.arm_names[arm],
                 "evidence": evidence[t, arm],
                 "boundary": looks[t].boundary,
-                "eliminated": bool(t == last[arm] and not alive[t, arm]),
+                "eliminated": bool(
+                    t == last[arm] and (not alive[t, arm] or evidence[t, arm] >= looks[t].boundary)
+                ),
             }
             for arm in shown
             for t in range(last[arm] + 1)
@@ -65,7 +67,7 @@ def evidence_drawing(result: Result, rivals: int = 6, title: str = "Why it stopp
     words = result.settings.measure.words
     subtitle = f"evidence that an arm's {words} is beaten; it is eliminated (ring) at the boundary"
     if result.reason is StopReason.WITHIN_TOLERANCE:
-        subtitle += "; the others are within the tolerance, and need not reach it"
+        subtitle += "; the tolerance counts in favour of the arm that leads"
     if frame.empty:
         subtitle = "this run has not yet weighed evidence against a boundary"
     title = "How far it is" if result.reason is StopReason.RUNNING else title

@@ -114,8 +114,9 @@ def _decision(result: Result) -> list[Fact]:
     if frame.empty:
         return []
     last = frame.iloc[-1]
-    state = "eliminated" if last["eliminated"] else "not eliminated"
-    note = f"against {last['arm']}, the runner-up, at {number(last['pulls'])} pulls: {state}"
+    state = "reached" if last["eliminated"] else "not reached"
+    when = f"at {number(last['pulls'])} pulls"
+    note = f"against {last['arm']}, the runner-up, {when}: the boundary is {state}"
     return [
         Fact("evidence", number(last["evidence"]), note),
         Fact("boundary", number(last["boundary"]), "what the evidence against an arm has to reach"),
@@ -145,7 +146,7 @@ def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fa
         Fact("dimension", number(problem.dimension), features),
         Fact("noise", settings.noise.assumption),
         Fact("delta", f"{settings.delta:g}"),
-        Fact("confidence", settings.rules),
+        Fact("rules", settings.rules),
         Fact("misfit", f"{settings.misfit:g}", _trust(settings)),
         Fact("objective", settings.objective),
         Fact("common_random_numbers", str(settings.common_random_numbers).lower()),
