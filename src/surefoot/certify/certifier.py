@@ -231,6 +231,8 @@ class Certifier:
     def answer(self, preferred: int = 0) -> int | None:
         """Return an arm that is certified: no other survivor may be better beyond the tolerance."""
         arms = np.flatnonzero(self.survivors).tolist()
+        if len(arms) > 1:  # then none but those that have shown others to be no better
+            arms = sorted(arm for arm in self.walks.near if self.survivors[arm])
         arms.sort(key=lambda arm: arm != preferred)
         return next((arm for arm in arms if not self.rivals(arm).any()), None)
 
