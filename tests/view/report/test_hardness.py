@@ -6,7 +6,7 @@ import pytest
 
 from surefoot import RobustProblem
 from surefoot.design.hardness import complexity
-from surefoot.view.report import hardness
+from surefoot.view.report import facts as hardness
 from tests.view.charts.results import finished, fresh
 
 

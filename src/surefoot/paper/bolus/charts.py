@@ -24,11 +24,12 @@ from surefoot.view.charts.drawing import (
     WIDTH,
     Drawing,
     config,
+    inline,
     layered,
+    require_columns,
     styled,
     table,
 )
-from surefoot.view.charts.frames import inline, require_columns
 
 
 def outcomes_chart(summary: pd.DataFrame) -> Any:

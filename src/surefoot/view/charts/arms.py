@@ -9,8 +9,16 @@ import numpy as np
 import pandas as pd
 
 from surefoot.algorithms import Result
-from surefoot.view.charts.drawing import BLUE, GREY, ORANGE, Drawing, layered, table, telling
-from surefoot.view.charts.frames import measured
+from surefoot.view.charts.drawing import (
+    BLUE,
+    GREY,
+    ORANGE,
+    Drawing,
+    layered,
+    measured,
+    table,
+    telling,
+)
 
 MOST_ROWS = 40  # arms; more are drawn side by side, without their names
 MOST_LABELS = 20

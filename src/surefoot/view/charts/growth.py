@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import altair as alt
 
-from surefoot.view.charts.drawing import GREY, SERIES, SHAPES, styled
-from surefoot.view.charts.frames import inline, require_columns
+from surefoot.view.charts.drawing import GREY, SERIES, SHAPES, inline, require_columns, styled
 
 if TYPE_CHECKING:
     import pandas as pd

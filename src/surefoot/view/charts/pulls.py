@@ -9,8 +9,16 @@ import numpy as np
 import pandas as pd
 
 from surefoot.algorithms import Result
-from surefoot.view.charts.drawing import BLUE, GREY, ORANGE, Drawing, layered, table, telling
-from surefoot.view.charts.frames import require_columns
+from surefoot.view.charts.drawing import (
+    BLUE,
+    GREY,
+    ORANGE,
+    Drawing,
+    layered,
+    require_columns,
+    table,
+    telling,
+)
 
 if TYPE_CHECKING:
     from surefoot.design.hardness import Complexity

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from surefoot.algorithms import Result
-from surefoot.view.charts.drawing import BLUE, GREY, Drawing, layered, table
-from surefoot.view.charts.frames import measured
+from surefoot.view.charts.drawing import BLUE, GREY, Drawing, layered, measured, table
 
 
 def residuals_frame(result: Result) -> pd.DataFrame:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 
 from surefoot.errors import InputError
-from surefoot.view.charts.drawing import SHAPES, styled
-from surefoot.view.charts.frames import inline, require_columns
+from surefoot.view.charts.drawing import SHAPES, inline, require_columns, styled
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from surefoot.algorithms import Result
 from surefoot.errors import InputError
 from surefoot.study import StudyReader
-from surefoot.view.report.facts import Fact, settings_facts
-from surefoot.view.report.hardness import estimated_hardness
+from surefoot.view.report.facts import Fact, estimated_hardness, settings_facts
 
 if TYPE_CHECKING:
     import pandas as pd

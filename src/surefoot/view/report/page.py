@@ -20,11 +20,11 @@ from surefoot.view.report.facts import (
     arm_rows,
     certificate,
     correction_facts,
+    estimated_hardness,
     settings_facts,
     simulator_facts,
     state_words,
 )
-from surefoot.view.report.hardness import estimated_hardness
 
 if TYPE_CHECKING:
     import jinja2
