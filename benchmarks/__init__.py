@@ -5,6 +5,7 @@ from pathlib import Path
 NOT_BENCHMARKS = {
     "__init__",
     "__main__",
+    "confirm",
     "contests",
     "frank_wolfe",
     "linear",

@@ -10,8 +10,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import benchmarks
+import pandas as pd
 import pytest
-from benchmarks import page
+from benchmarks import confirm, page
+
+from surefoot.experiments.session import Session
+from surefoot.paper import figure1
 
 
 @pytest.mark.parametrize("name", benchmarks.NAMES)
@@ -100,3 +104,25 @@ def test_a_benchmark_rests_on_its_file_on_what_it_uses_and_on_the_algorithms_it_
 
 def test_every_benchmark_has_a_digest() -> None:
     assert len({page.code_of(name) for name in benchmarks.NAMES}) == len(benchmarks.NAMES)
+
+
+def test_stored_runs_are_stamped_anew_only_if_they_come_out_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confirm, "RESULTS", tmp_path)
+    panel, variation = figure1.SPHERE, figure1.Variation(sizes=(10,), prime=0)
+    session = Session(runs=2, out=tmp_path, processes=0, command="surefoot reproduce unit-sphere")
+    with session:
+        figure1.unit_sphere(session, variation)
+    shown = tmp_path / "unit-sphere-printed.json"
+    before = shown.read_text()
+    shown.write_text("{}")
+    confirm.main([panel.name])
+    assert shown.read_text() == before
+    runs = pd.read_parquet(tmp_path / "unit-sphere.parquet")
+    runs.loc[3, "samples"] += 1
+    runs.to_parquet(tmp_path / "unit-sphere.parquet", index=False)
+    shown.write_text("{}")
+    with pytest.raises(SystemExit, match="comes out otherwise today"):
+        confirm.main([panel.name])
+    assert shown.read_text() == "{}"

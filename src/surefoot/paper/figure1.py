@@ -546,7 +546,11 @@ def _bound_of_all_runs(d: int, delta: float) -> float:
 
 
 def _reproduce(session: Session, panel: Panel, variation: Variation) -> None:
-    runs = run_table(session, panel, variation)
+    _publish_runs(session, panel, variation, run_table(session, panel, variation))
+
+
+def _publish_runs(session: Session, panel: Panel, variation: Variation, runs: pd.DataFrame) -> None:
+    """Write and show what the runs of a panel say."""
     table, limit = summary(runs), bounds(runs)
     found = list(claims(panel, runs, variation.delta))
     seconds = runs[["size", "run", "label", "policy", "seconds"]]

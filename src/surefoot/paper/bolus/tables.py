@@ -504,7 +504,7 @@ def bolus(session: Session, prime: bool = True) -> None:
     methods = METHODS if prime else (STABLEOPT, ROBUST_RAGE)
     labels = tuple(method.label for method in methods)
     plan = Plan(seed=session.seed, runs=session.runs, labels=labels)
-    _write_and_show(session, patient_records(session, plan))
+    _write_and_show(session, Tables.of(patient_records(session, plan)))
 
 
 def patient_records(session: Session, plan: Plan) -> list[PatientRecord]:
@@ -528,11 +528,10 @@ def study_job(name: str, plan: Plan) -> PatientRecord:
     return study_patient(name, plan)
 
 
-def _write_and_show(session: Session, records: list[PatientRecord]) -> None:
+def _write_and_show(session: Session, tables: Tables) -> None:
     """Tables as CSV and Parquet, figures, their origin; then the tables on the screen."""
     from surefoot.paper.bolus.charts import outcomes_chart, regret_chart
 
-    tables = Tables.of(records)
     outcomes, methods = outcome_summary(tables.outcomes), method_summary(tables.choices)
     claims = list(paper_claims(tables))
     truth = PrintedTable(("truth",), [(_truth_sentence(tables),)], [(*CHOSEN, *ROOTS)])
