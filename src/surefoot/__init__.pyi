@@ -10,8 +10,6 @@ from .algorithms.oracle import Oracle as Oracle
 from .algorithms.planner import Past as Past
 from .algorithms.planner import Planner as Planner
 from .algorithms.planner import Proposal as Proposal
-from .algorithms.prime import Prime as Prime
-from .algorithms.prime import Tuning as Tuning
 from .algorithms.robust_lingape import RobustLinGapE as RobustLinGapE
 from .algorithms.robust_rage import RobustRage as RobustRage
 from .algorithms.robust_static import RobustStatic as RobustStatic
@@ -39,6 +37,8 @@ from .guides import Guide as Guide
 from .noise import Bounded as Bounded
 from .noise import Gaussian as Gaussian
 from .noise import SubGaussian as SubGaussian
+from .plan import Prime as Prime
+from .plan import Tuning as Tuning
 from .problem.measures import CVaR as CVaR
 from .problem.problem import RobustProblem as RobustProblem
 from .simulate import LinearSimulator as LinearSimulator

@@ -42,7 +42,7 @@ PEERS = {
     "equal": ("peers.equal", "Equal"),
 }
 ALGORITHMS = {
-    "prime": ("prime", "Prime"),
+    "prime": ("surefoot.plan", "Prime"),
     "robust-rage": ("robust_rage", "RobustRage"),
     "robust-static": ("robust_static", "RobustStatic"),
     "oracle": ("oracle", "Oracle"),
@@ -79,5 +79,6 @@ def _class_of(name: str) -> type[Algorithm]:
             f"algorithm {name!r} is not known: {hint} {', '.join(ALGORITHMS)}; or give an Algorithm"
         )
     module, cls = ALGORITHMS[name]
-    found: type[Algorithm] = getattr(importlib.import_module(f"surefoot.algorithms.{module}"), cls)
+    home = module if module.startswith("surefoot.") else f"surefoot.algorithms.{module}"
+    found: type[Algorithm] = getattr(importlib.import_module(home), cls)
     return found

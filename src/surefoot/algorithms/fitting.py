@@ -24,7 +24,7 @@ def information(rows: Array, counts: Array | Counts) -> Array:
     return np.asarray((used.T * counts[pulled]) @ used)
 
 
-def least_squares(rows: Array, counts: Counts, sums: Array, scales: Array) -> Array:
+def least_squares(rows: Array, counts: Array | Counts, sums: Array, scales: Array) -> Array:
     """(d,) the estimate of least norm: the usual one where the pulled rows span, a guess elsewhere.
 
     Args:
@@ -37,7 +37,7 @@ def least_squares(rows: Array, counts: Counts, sums: Array, scales: Array) -> Ar
 
 
 def _weighted(
-    rows: Array, counts: Counts, sums: Array, scales: Array, pulled: IntArray
+    rows: Array, counts: Array | Counts, sums: Array, scales: Array, pulled: IntArray
 ) -> tuple[Array, Array]:
     """Rows and means of the pulled pairs, each times √count: their noise has one size."""
     root = np.sqrt(counts[pulled])
