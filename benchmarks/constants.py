@@ -22,11 +22,11 @@ import numpy as np
 from benchmarks.contests import Cell, Ratio, held
 from benchmarks.model_free import GAMES
 from benchmarks.table import Row
-from surefoot.algorithms.prime import Prime, Tuning
 from surefoot.arrays import Array
 from surefoot.experiments.instances import Instance, classic, irrelevant_dimensions, unit_sphere
 from surefoot.noise import Bounded, Gaussian
 from surefoot.paper.peers import KINDS, Kind, PeerRun, equal_scales, mean_rewards
+from surefoot.plan import Prime, Tuning
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import Family, TableSimulator, identify
 
@@ -40,17 +40,15 @@ PAIRS = {  # a smaller and a larger value of what steers direct comparisons
     "pair_growth": (1.05, 1.2),
     "loyalty": (0.0, 0.5),
     "own_doubt": (0.1, 1.0),
-    "slight": (0.25, 1.0),
-    "least_gap": (0.07, 0.3),
+    "slight": (0.15, 0.6),
     "least_share": (0.3, 0.9),
-    "least_hope": (0.03, 0.3),
     "pilot_sure": (0.5, 0.9),
     "grid_rise": (0.5, 2.0),
     "grid_middle": (35, 55),
     "pilot_pulls": (2, 5),
     "pilot_most": (2.0, 8.0),
-    "score_most": (15, 60),
-    "wealth_least": (2, 8),
+    "hope": (0.4, 0.8),
+    "doubt": (0.1, 1.0),
 }
 WAGERS = {
     "wealth_aim": (0.4, 1.0)
@@ -58,21 +56,17 @@ WAGERS = {
 MODEL = {  # likewise where a model is trusted
     "growth": (1.08, 1.25),
     "trust": (6.0, 24.0),
-    "strictness": (1.0, 4.0),
-    "unit_per_dimension": (3, 8),
+    "strict": (2.0, 8.0),
+    "unit": (3.0, 8.0),
     "hope": (0.4, 0.8),
     "doubt": (0.1, 1.0),
-    "patience": (0.35, 1.4),
-    "exploration": (0.02, 0.08),
-    "curiosity": (1.0, 9.0),
+    "exploration": (0.01, 0.05),
 }
 BATCHED = {  # likewise if nothing is known about the noise; a slower growth takes more looks
     "growth, looks": ((1.08, 80), (1.25, 35)),
     "growth": (1.08, 1.18),
     "looks": (45, 80),
-    "batched_trust": (2.0, 8.0),
-    "batched_unit": (3.5, 7.0),
-    "batch_loss": (0.5, 1.3),
+    "trust": (6.0, 24.0),
 }
 
 MOVED = {"growth, looks": (1.25, 35)}  # what stood before, by the same rule

@@ -22,9 +22,9 @@ from scipy import stats
 
 from benchmarks import rewards
 from benchmarks.table import Row
-from surefoot.algorithms.prime import Prime, Tuning
 from surefoot.experiments.instances import Instance, irrelevant_dimensions, unit_sphere
 from surefoot.noise import Bounded, Gaussian
+from surefoot.plan import Prime, Tuning
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, Simulator, identify
 from surefoot.system.processes import ONE_THREAD

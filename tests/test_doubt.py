@@ -19,7 +19,7 @@ from surefoot.doubt import Doubt, Levels, Suspicion, corrected, with_a_fall
 from surefoot.statistics import Outcome, Phase
 
 OFFSETS = np.array([0, 2, 5])
-SUSPICION = Suspicion(clear=0.5, hidden=5.0, fall=4.0)
+SUSPICION = Suspicion(clear=0.5, hidden=5.0, fall=4.0, chance=0.0, silent=0.0, silence=0)
 
 
 @dataclass
@@ -83,7 +83,8 @@ def _together(tolerance: float = 0.0, suspicion: Suspicion = SUSPICION) -> Toget
 def test_walks_are_never_above_the_sums_of_exact_scores(
     seed: int, tolerance: float, hidden: float, fall: float
 ) -> None:
-    rng, together = np.random.default_rng(seed), _together(tolerance, Suspicion(0.0, hidden, fall))
+    suspicion = Suspicion(0.0, hidden, fall, 0.0, 0.0, 0)
+    rng, together = np.random.default_rng(seed), _together(tolerance, suspicion)
     exact, held = np.zeros(2), np.zeros(2)
     for _ in range(6):
         where = Cells(columns=np.array([rng.integers(2, 5)]))

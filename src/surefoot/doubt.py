@@ -41,12 +41,12 @@ class Suspicion(NamedTuple):
         silence: pulls of such a pair after which none is feared any more.
     """
 
-    clear: float
-    hidden: float
-    fall: float
-    chance: float = 0.0
-    silent: float = 0.0
-    silence: int = 0
+    clear: float = 0.5
+    hidden: float = 5.0
+    fall: float = 4.0
+    chance: float = 1e-4
+    silent: float = 4.0
+    silence: int = 60
 
 
 class Moments(NamedTuple):

@@ -6,9 +6,11 @@ kernel checks it. A planner of your own is a subclass with one method, `propose`
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -22,13 +24,30 @@ from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.unseen import pulls_beyond, pulls_for
 from surefoot.algorithms.verdict import Leads, Verdict
 from surefoot.arrays import Array, IntArray
-from surefoot.certify import Boundary, Certifier, Claims, Commitment, Question, Rows, Stakes
+from surefoot.certify import (
+    Boundary,
+    Certifier,
+    Claims,
+    Commitment,
+    Question,
+    Rows,
+    Stakes,
+    WealthBoundary,
+)
 from surefoot.certify.contrast import Contrasts
 from surefoot.certify.walk import Walks
 from surefoot.doubt import Doubt, Suspicion
+from surefoot.noise.boundaries import boundary_by_starts
 from surefoot.problem.grouping import places_of_smallest, smallest_of
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
+
+# the grid on which clocks that go on by themselves may stop, and its lowest boundary
+GROWTH, POINTS, MIDDLE, RISE = 1.12, 150, 45, 1.0
+SPENT = 0.999  # share of δ that planned steps spend: smaller ones may add
+LARGEST_DELTA = 0.5  # beyond it, walks that stand still now and then cross more often
+# points before the middle from which on clocks that begin there have a boundary of their own
+STARTS = (29, 21, 15, 11, 7, 3, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +180,31 @@ class Past(NamedTuple):
         return Stakes(gaps, doubts, batch, 0.7 * self.settings.tolerance)
 
 
+def clock_boundary(settings: Settings, middle: int = MIDDLE, rise: float = RISE) -> Boundary:
+    """Return the boundary of a new run in which every arm's clock goes on by itself, on a grid.
+
+    Args:
+        middle: the point of the grid where the least evidence is enough.
+        rise: by how much the squared boundary rises away from there, for each factor e of time.
+    """
+    noise = settings.noise
+    if noise.evidence == "wealth" and not settings.modelled:
+        return WealthBoundary(settings.delta)
+    delta, times = SPENT * min(settings.delta, LARGEST_DELTA), _times()
+    away = np.abs(np.arange(POINTS) - middle) * math.log(GROWTH)
+    shape = tuple((rise * away).tolist())
+    if noise.mixes:
+        return noise.boundary(times, delta, shape)
+    later = (middle - before for before in STARTS)
+    starts = (0, *(start for start in later if 0 < start < POINTS))
+    return boundary_by_starts(times, delta, shape, starts)
+
+
+@lru_cache(maxsize=1)
+def _times() -> tuple[float, ...]:
+    return tuple((GROWTH ** np.arange(POINTS)).tolist())
+
+
 def certifier_for(problem: RobustProblem, settings: Settings, boundary: Boundary) -> Certifier:
     """Return the kernel for a question, with nothing seen yet."""
     measured = settings.measure.points(problem)
@@ -227,15 +271,11 @@ class Planner(Algorithm):
 
     def make_boundary(self) -> Boundary:
         """Return the boundary of a new run, on whose grid clocks go on."""
-        from surefoot.algorithms.prime.clocks import clock_boundary
-
         return clock_boundary(self.settings)
 
     def suspicion(self) -> Suspicion:
         """Return how far shapes are doubted that were seen in few batches."""
-        from surefoot.algorithms.prime.tuning import Tuning
-
-        return Tuning().suspicion
+        return Suspicion()
 
     def begin(self) -> None:
         settings, problem = self.settings, self.problem

@@ -9,26 +9,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from functools import lru_cache
 
 import numpy as np
 from scipy import special
 
+from surefoot.algorithms.planner import Past
 from surefoot.algorithms.settings import Settings
 from surefoot.arrays import Array, IntArray
-from surefoot.certify import Boundary, WealthBoundary
-from surefoot.certify.walk import Walks
-from surefoot.noise.boundaries import boundary_by_starts
+from surefoot.certify import Boundary
 from surefoot.plan.contrasts import Compared
 from surefoot.plan.outlook import Ahead, Lacking
 from surefoot.plan.tuning import Tuning
 
-# the grid of own clocks
-GROWTH, POINTS = 1.12, 150
-SPENT = 0.999  # share of δ that planned steps spend: smaller ones may add
-LARGEST_DELTA = 0.5  # beyond it, walks that stand still now and then cross more often
-# points before the middle from which on clocks that begin there have a boundary of their own
-STARTS = (29, 21, 15, 11, 7, 3, 0)
 # the common schedule
 RISE, LARGE = 0.25, 2.0  # units by which the first phases exceed the last, and up to which
 STRICTNESS = 2.0  # added to c² for each factor e by which a look comes before `strict` units
@@ -54,21 +46,21 @@ class Clocks(ABC):
     flexible: bool
 
     @abstractmethod
-    def planned(self, walks: Walks, n_compared: int) -> float:
+    def planned(self, past: Past, n_compared: int) -> float:
         """Return the pulls of the next phase, if so many pairs are compared."""
 
     @abstractmethod
-    def ahead(self, walks: Walks, compared: Compared) -> Ahead:
+    def ahead(self, past: Past, compared: Compared) -> Ahead:
         """Return what evidence arms will need, if phases are like the one that compares them."""
 
     @abstractmethod
-    def steps(self, walks: Walks, compared: Compared) -> IntArray:
+    def steps(self, past: Past, compared: Compared) -> IntArray:
         """(n_tested,) the points of the grid that clocks go on to after such a phase."""
 
     def count(self, compared: Compared, pulls: float) -> None:  # noqa: B027
         """Remember a phase that is to be pulled, with so many pulls of a compared pair."""
 
-    def spent(self, walks: Walks) -> bool:
+    def spent(self, past: Past) -> bool:
         """Return whether no clock that all arms share can go on."""
         return False
 
@@ -105,18 +97,18 @@ class CommonClocks(Clocks):
             boundary = settings.noise.boundary(grid, settings.delta, shape)
         self.boundary = boundary
 
-    def spent(self, walks: Walks) -> bool:
-        return self._look(walks) == len(self.boundary.times)
+    def spent(self, past: Past) -> bool:
+        return self._look(past) == len(self.boundary.times)
 
-    def planned(self, walks: Walks, n_compared: int) -> float:
-        return float(self.sizes[min(self._look(walks), len(self.sizes) - 1)] * self.unit)
+    def planned(self, past: Past, n_compared: int) -> float:
+        return float(self.sizes[min(self._look(past), len(self.sizes) - 1)] * self.unit)
 
-    def units(self, walks: Walks) -> float:
+    def units(self, past: Past) -> float:
         """Return the data that count so far, in units, as they were planned."""
-        return float(self.sizes[: self._look(walks)].sum())
+        return float(self.sizes[: self._look(past)].sum())
 
-    def ahead(self, walks: Walks, compared: Compared) -> Ahead:
-        look, times = self._look(walks), self.boundary.times
+    def ahead(self, past: Past, compared: Compared) -> Ahead:
+        look, times = self._look(past), self.boundary.times
         before = float(times[look - 1]) if look else 0.0
         step = float(times[look]) - before
         height = float(self.boundary.level[look] / np.sqrt(times[look]))
@@ -129,11 +121,11 @@ class CommonClocks(Clocks):
         doubling = 1 + before / step
         return Ahead(np.geomspace(1.0, FURTHEST * doubling, HORIZONS), doubling, lacking)
 
-    def steps(self, walks: Walks, compared: Compared) -> IntArray:
-        return np.full(len(compared.race.arms), self._look(walks))
+    def steps(self, past: Past, compared: Compared) -> IntArray:
+        return np.full(len(compared.race.arms), self._look(past))
 
-    def _look(self, walks: Walks) -> int:
-        return int(walks.places.max()) + 1
+    def _look(self, past: Past) -> int:
+        return int(past.places.max()) + 1
 
 
 class OwnClocks(Clocks):
@@ -151,7 +143,7 @@ class OwnClocks(Clocks):
         self.middle = int((boundary.level / np.sqrt(self.times)).argmin())
         self._in_the_middle = self._heights(every, np.full_like(every, self.middle))
 
-    def planned(self, walks: Walks, n_compared: int) -> float:
+    def planned(self, past: Past, n_compared: int) -> float:
         growing = (self._tuning.pair_growth - 1) * self._per_pair
         return n_compared * max(self._tuning.pair_pulls, growing)
 
@@ -159,21 +151,22 @@ class OwnClocks(Clocks):
         self._information[compared.race.arms] += self._forecast(compared)[0]
         self._per_pair += pulls
 
-    def steps(self, walks: Walks, compared: Compared) -> IntArray:
+    def steps(self, past: Past, compared: Compared) -> IntArray:
         """(n_tested,) the point nearest to where a clock should be, one step further at least."""
         arms = compared.race.arms
-        past, places = self._information[arms], walks.places[arms]
+        before, places = self._information[arms], past.places[arms]
         information, scores = self._forecast(compared)
-        share = np.divide(information, past, out=np.ones_like(past), where=past > 0)
+        share = np.divide(information, before, out=np.ones_like(before), where=before > 0)
         wanted = np.log(np.maximum(self._now(places), 1e-300)) + np.log1p(share)
         nearest = np.searchsorted(self._between, wanted)
         further = np.minimum(np.maximum(nearest, places + 1), len(self.times) - 1)
         return np.where(places < 0, self._first(scores), further)
 
-    def ahead(self, walks: Walks, compared: Compared) -> Ahead:
+    def ahead(self, past: Past, compared: Compared) -> Ahead:
         arms = compared.race.arms
-        places, following = walks.places[arms], self.steps(walks, compared)
-        starts = np.where(places < 0, following, walks.starts[arms])
+        places, following = past.places[arms], self.steps(past, compared)
+        starts = past.certifier.walks.starts[arms]
+        starts = np.where(starts < 0, following, starts)
         now = self._now(places)
         step = self.times[following] - now
 
@@ -228,17 +221,17 @@ class NoClocks(Clocks):
     def __init__(self, boundary: Boundary, tuning: Tuning) -> None:
         self.boundary, self._tuning, self._per_pair = boundary, tuning, 0.0
 
-    def planned(self, walks: Walks, n_compared: int) -> float:
+    def planned(self, past: Past, n_compared: int) -> float:
         growing = (self._tuning.pair_growth - 1) * self._per_pair
         return n_compared * max(self._tuning.pair_pulls, growing)
 
     def count(self, compared: Compared, pulls: float) -> None:
         self._per_pair += pulls
 
-    def steps(self, walks: Walks, compared: Compared) -> IntArray:
+    def steps(self, past: Past, compared: Compared) -> IntArray:
         return np.zeros(len(compared.race.arms), dtype=np.int64)
 
-    def ahead(self, walks: Walks, compared: Compared) -> Ahead:
+    def ahead(self, past: Past, compared: Compared) -> Ahead:
         enough = float(self.boundary.level[-1])
 
         def lacking(phases: Array, arms: IntArray, held: Array) -> Lacking:
@@ -246,26 +239,6 @@ class NoClocks(Clocks):
             return Lacking(0.5, none, none + np.maximum(enough - held, LEAST_LACKING))
 
         return Ahead(np.geomspace(1.0, FURTHEST, HORIZONS), 10.0, lacking)
-
-
-def own_boundary(settings: Settings, tuning: Tuning | None = None) -> Boundary:
-    """Return the boundary of a new run in which every arm's clock goes on by itself."""
-    tuning, noise = tuning or Tuning(), settings.noise
-    if noise.evidence == "wealth" and not settings.modelled:
-        return WealthBoundary(settings.delta)
-    delta, times = SPENT * min(settings.delta, LARGEST_DELTA), _times()
-    away = np.abs(np.arange(POINTS) - tuning.grid_middle) * math.log(GROWTH)
-    shape = tuple((tuning.grid_rise * away).tolist())
-    if noise.mixes:
-        return noise.boundary(times, delta, shape)
-    later = (tuning.grid_middle - before for before in STARTS)
-    starts = (0, *(start for start in later if 0 < start < POINTS))
-    return boundary_by_starts(times, delta, shape, starts)
-
-
-@lru_cache(maxsize=1)
-def _times() -> tuple[float, ...]:
-    return tuple((GROWTH ** np.arange(POINTS)).tolist())
 
 
 def _looks(tuning: Tuning, enough: float) -> int:

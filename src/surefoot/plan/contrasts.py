@@ -12,6 +12,7 @@ from surefoot.certify import Claims, Rows, Stakes
 from surefoot.design.whitening import measured_root
 from surefoot.plan.clearest import Best, Offer, no_contrasts, take_clearest
 from surefoot.plan.view import Space, View
+from surefoot.problem.grouping import members_of
 
 
 class Measured(NamedTuple):
@@ -109,17 +110,17 @@ def by_model(space: Space, view: View, race: Race, pulled: Measured, cautious: b
     Args:
         cautious: whether gaps count as they seem, not as what they may be.
     """
-    most = int(np.diff(space.offsets)[race.arms].max(initial=1))
-    best = no_contrasts(len(race.own), len(race.arms), most)
-    tried = space.tried
-    for number, share in enumerate(tried):
-        offer = _offer(space, view, pulled, deviation_of(pulled.variances, share))
-        take_clearest(offer, space.offsets, race.own, race.arms, (number, cautious), best)
-    deviations = np.array([*(deviation_of(pulled.variances, share) for share in tried), 0.0])
-    deviation = np.zeros(()) if space.exact else deviations[best.offer]
-    return Compared(
-        race, _rows(best, space.offsets[race.arms]), deviation, best.gaps, best.doubts, best.lengths
-    )
+    rivals, offsets = members_of(race.arms, space.offsets)
+    chosen = np.concatenate([rivals, race.own])
+    own, arms = len(rivals) + np.arange(len(race.own)), np.arange(len(race.arms))
+    best = no_contrasts(len(own), len(arms), int(np.diff(offsets).max(initial=1)))
+    tried = [deviation_of(pulled.variances, share) for share in space.tried if len(pulled.pairs)]
+    for number, deviation in enumerate(tried):
+        offer = _offer(space, view, pulled, deviation, chosen)
+        take_clearest(offer, offsets, own, arms, (number, cautious), best)
+    deviations = np.zeros(()) if space.exact else np.array([*tried, 0.0])[best.offer]
+    shares = _rows(best, space.offsets[race.arms])
+    return Compared(race, shares, deviations, best.gaps, best.doubts, best.lengths)
 
 
 def deviation_of(variances: Array, share: float) -> float:
@@ -129,25 +130,28 @@ def deviation_of(variances: Array, share: float) -> float:
     return len(variances) / float((1 / variances).sum()) * share / (1 - share)
 
 
-def _offer(space: Space, view: View, pulled: Measured, deviation: float) -> Offer:
-    """Predict all pairs' means with variances s + τ²; pulled pairs keep their shares."""
-    rows, pairs, n = space.features, pulled.pairs, len(view.means)
+def _offer(space: Space, view: View, pulled: Measured, deviation: float, chosen: IntArray) -> Offer:
+    """Predict the means of chosen pairs with variances s + τ²; pulled ones keep their shares."""
+    rows, pairs, used = space.features[chosen], pulled.pairs, space.features[pulled.pairs]
     bounded = np.isfinite(deviation)
     total = pulled.variances + deviation if bounded else np.ones(len(pairs))
-    root, unmeasured = measured_root(rows[pairs] / np.sqrt(total)[:, None])
+    root, unmeasured = measured_root(used / np.sqrt(total)[:, None])
     hidden, sizes = rows @ unmeasured, np.linalg.norm(rows, axis=1)
-    place = np.full(n, -1)
-    place[pairs] = np.arange(len(pairs))
+    everywhere = np.full(len(view.means), -1)
+    everywhere[pairs] = np.arange(len(pairs))
+    place = everywhere[chosen]
     if space.exact:
-        weights = np.zeros((n, 0))
-        return Offer(
-            rows @ root, view.located, hidden, sizes, view.means, weights, place, space.misfit
+        located, expected, weights = (
+            view.located[chosen],
+            view.means[chosen],
+            np.zeros((len(chosen), 0)),
         )
-    kept = deviation / total if bounded else total
-    weights = (rows @ root) @ (rows[pairs] @ root / total[:, None]).T
-    weights[pairs] *= (1 - kept)[:, None]
-    weights[pairs, np.arange(len(pairs))] += kept
-    hidden[pairs] = 0.0
+        return Offer(rows @ root, located, hidden, sizes, expected, weights, place, 0.0)
+    kept, own = deviation / total if bounded else total, np.flatnonzero(place >= 0)
+    weights = (rows @ root) @ (used @ root / total[:, None]).T
+    weights[own] *= (1 - kept[place[own]])[:, None]
+    weights[own, place[own]] += kept[place[own]]
+    hidden[own] = 0.0
     behind = np.hstack([weights @ view.located[pairs], weights * np.sqrt(view.alone[pairs])])
     ahead, expected = weights * np.sqrt(pulled.variances), weights @ view.means[pairs]
     return Offer(ahead, behind, hidden, sizes, expected, weights, place, space.misfit)

@@ -61,7 +61,7 @@ class Evidence:
         """
         if not self.least_batches:
             return 0
-        choices = np.arange(self.least_batches, self.most_batches + 1)
+        choices = np.arange(self.least_batches, max(self.most_batches, self.least_batches) + 1)
         raised = np.maximum(wanted[:, None], choices).sum(axis=0)
         return int(choices[(raised / (1 - LOSS / (choices + 1))).argmin()])
 

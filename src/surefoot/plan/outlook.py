@@ -20,7 +20,7 @@ from surefoot.plan.contrasts import Compared
 from surefoot.plan.shares import Aims, Needs, climb
 
 MOST_RIVALS = 60  # comparisons that shares are chosen by: the most pressing; others settle by them
-STEPS = 30  # of climbing
+STEPS = 100  # of climbing, at most
 # sizes that a phase may have, in planned sizes
 SIZES = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5])
 ANOTHER = 0.7  # cost of another phase, in planned phases

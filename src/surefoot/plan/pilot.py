@@ -11,7 +11,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.plan.rounding import cumulative
 from surefoot.plan.tuning import Tuning
 from surefoot.plan.view import Space, View
-from surefoot.problem.groups import smallest_of
+from surefoot.problem.grouping import smallest_of
 from surefoot.statistics import Counts
 
 MOST_NUMBERS = 4_000_000  # drawn at once

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from surefoot.algorithms.misfit import spares_one, witness
-from surefoot.algorithms.planner import Past, Planner, Proposal
+from surefoot.algorithms.planner import Past, Planner, Proposal, clock_boundary
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
@@ -20,7 +20,7 @@ from surefoot.design.whitening import measured_root
 from surefoot.doubt import Suspicion
 from surefoot.errors import InputError
 from surefoot.guides import Seen, checked, first_pairs_of, guide_from
-from surefoot.plan.clocks import Clocks, CommonClocks, NoClocks, OwnClocks, own_boundary
+from surefoot.plan.clocks import Clocks, CommonClocks, NoClocks, OwnClocks
 from surefoot.plan.contrasts import Compared, Measured, Race, by_model, directly, pulls_of
 from surefoot.plan.evidence import evidence_for
 from surefoot.plan.outlook import MOST_RIVALS, Outlook, Pullable, climbed
@@ -109,9 +109,9 @@ class Prime(Planner):
             tuning = replace(tuning, skew_chance=0.0)
         return tuning.suspicion
 
-    def propose(self, past: Past) -> Proposal | StopReason:
+    def propose(self, past: Past) -> Proposal | StopReason | None:
         if not past.tally.samples:
-            return self._first_pulls(past)
+            return self._meanwhile(past) if past.certifier.open else self._first_pulls(past)
         if self.settings.objective == "guess":
             return self._spend(past)
         pilot = None if self.modelled else self._pilot(past)
@@ -120,7 +120,7 @@ class Prime(Planner):
     def committed(self, past: Past, commitment: Commitment) -> None:
         counts = commitment.phase.counts
         if not past.tally.samples:
-            self.first_pulls = int(counts.sum())
+            self.first_pulls = self.first_pulls or int(counts.sum())
             return
         if commitment.claims and self.modelled:
             self.shares = counts / counts.sum()
@@ -156,7 +156,8 @@ class Prime(Planner):
         if self.modelled:
             enough = self._enough() / self.unit
             return CommonClocks(settings, tuning, self.unit, enough, self.given_boundary)
-        boundary = self.given_boundary or own_boundary(settings, tuning)
+        middle, rise = tuning.grid_middle, tuning.grid_rise
+        boundary = self.given_boundary or clock_boundary(settings, middle, rise)
         if settings.noise.evidence == "wealth":
             return NoClocks(boundary, tuning)
         return OwnClocks(boundary, self.problem.n_arms, settings.tolerance, tuning)
@@ -204,11 +205,20 @@ class Prime(Planner):
         shared = self._may_share and bool(counts.max() == pulls)
         return Proposal(counts, pulls if shared else 0, shared)
 
+    def _meanwhile(self, past: Past) -> Proposal | None:
+        """Return pulls for workers that would wait for the last of the first phase."""
+        pulls = int(min(self.settings.parallel, past.remaining))
+        shares = self.space.spread
+        if self.guide is not None:
+            shares = np.zeros(self.problem.n_pairs)
+            shares[first_pairs_of(self.guide, self.problem)] = 1.0
+        return Proposal(cumulative(shares, pulls)) if pulls else None
+
     def _pilot(self, past: Past) -> Proposal | None:
         """Return a round that does not count, until it is fairly clear which arm leads."""
         tuning, samples = self.tuning, past.tally.samples
         most = max(tuning.pilot_most * self.first_pulls, tuning.pilot_pulls * self.problem.n_pairs)
-        if samples >= most or (past.certifier.walks.places >= 0).any():
+        if samples >= most or (past.places >= 0).any():
             return None
         view = self._opinion(past)
         if view.best.max() >= tuning.pilot_sure:
@@ -222,9 +232,10 @@ class Prime(Planner):
         """Spend a budget on the best guess, by top-two Thompson sampling; the last on comparisons,
         which serve the guess and are evidence too.
         """
-        samples, remaining = past.tally.samples, past.remaining
+        assert self.settings.budget is not None
+        samples, remaining = int(self.settings.budget - past.remaining), past.remaining
         learning = int(self.tuning.guess_share * (samples + remaining)) - samples
-        places, last = past.certifier.walks.places, len(self.clocks.boundary.times) - 1
+        places, last = past.places, len(self.clocks.boundary.times) - 1
         may_compare = last == 0 or bool((places[self.order[1:]] < last).any())
         if learning < 1 and may_compare:
             compared = self._compare(past)
@@ -242,8 +253,7 @@ class Prime(Planner):
 
     def _compare(self, past: Past) -> Proposal | StopReason:
         """Propose a phase in which the leader's pairs should beat those of every rival."""
-        walks = past.certifier.walks
-        if self.clocks.spent(walks):
+        if self.clocks.spent(past):
             return StopReason.LOOKS_SPENT
         race = self._race(past, int(self.order[0]))
         rivals = np.zeros(0, dtype=np.int64) if self.modelled else self._rivals(race)
@@ -252,7 +262,7 @@ class Prime(Planner):
             lowest = self.rule.least_phase(self.space.dimension)
         else:
             lowest = self.rule.least_pulls(past, race, rivals) * len(pairs)
-        planned = self.clocks.planned(walks, len(pairs))
+        planned = self.clocks.planned(past, len(pairs))
         pulls = min(max(planned, lowest, self.settings.parallel), past.remaining)
         if pulls < lowest:
             return StopReason.BUDGET
@@ -266,10 +276,10 @@ class Prime(Planner):
 
     def _race(self, past: Past, leader: int) -> Race:
         """Return the leader's open pairs, and every arm that it has yet to be told from."""
-        walks, last = past.certifier.walks, len(self.clocks.boundary.times) - 1
-        can_go_on = (walks.places < last) | (last == 0)
+        last = len(self.clocks.boundary.times) - 1
+        can_go_on = (past.places < last) | (last == 0)
         arms = np.flatnonzero(past.certifier.rivals(leader) & can_go_on)
-        held = walks.held(leader)[arms]
+        held = past.held(leader)[arms]
         places = np.flatnonzero(np.isfinite(held).any(axis=0))
         return Race(leader, self.problem.offsets[leader] + places, arms, held[:, places].T)
 
@@ -281,7 +291,7 @@ class Prime(Planner):
         order = np.argsort(shares.values, kind="stable")
         rivals[row[order]] = shares.columns[order]
         places = claims.points - offsets[claims.challenger]
-        held = past.certifier.walks.held(claims.challenger)[np.ix_(claims.arms, places)].T
+        held = past.held(claims.challenger)[np.ix_(claims.arms, places)].T
         return Race(claims.challenger, claims.points, claims.arms, held), rivals
 
     def _rivals(self, race: Race) -> IntArray:
@@ -325,9 +335,8 @@ class Prime(Planner):
         candidates = Pullable(pairs, noise, self.space.features, pulls)
         for _ in range(TURNS if self.modelled else 1):
             compared = self._compared(race, rivals, pairs, shares * pulls)
-            ahead = self.clocks.ahead(past.certifier.walks, compared)
-            slight = tuning.slight if self.space.misfit > 0 else 0.0
-            tolerance = self.settings.tolerance
+            ahead = self.clocks.ahead(past, compared)
+            tolerance, slight = self.settings.tolerance, tuning.slight
             outlook = Outlook.of(compared, ahead, tolerance, slight, tuning.doubt).pressing()
             if not len(outlook.gaps):
                 return self.space.spread, 1.0  # the leader shares every pair that matters
@@ -361,9 +370,11 @@ class Prime(Planner):
 
     def _in_blocks(self, past: Past, race: Race, rivals: IntArray, pace: float) -> Proposal:
         """Pull every pair as often as every other: differences within a block are what counts."""
+        pairs = np.concatenate([race.own, rivals])
+        pace = max(pace, float(self._unripe(past, pairs).max()))
         batches = int(min(max(math.floor(pace), 2), self.rule.most_batches))
         counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
-        counts[np.concatenate([race.own, rivals])] = batches * max(round(pace / batches), 1)
+        counts[pairs] = batches * max(round(pace / batches), 1)
         return self._claimed(past, race, rivals, counts, batches, shared=True)
 
     def _directly(
@@ -373,6 +384,7 @@ class Prime(Planner):
         pairs, remaining = np.flatnonzero(shares), past.remaining
         shares = np.maximum(shares[pairs], self.tuning.least_share / len(pairs))
         wanted = np.maximum(cumulative(shares, round(pulls)), least)
+        wanted = np.maximum(wanted, self._unripe(past, pairs))
         if wanted.sum() > remaining:
             wanted = np.full(len(pairs), int(pulls / len(pairs)))
         batches = self.rule.batches_for(wanted)
@@ -385,6 +397,13 @@ class Prime(Planner):
         counts = np.zeros(self.problem.n_pairs, dtype=np.int64)
         counts[pairs] = wanted
         return self._claimed(past, race, rivals, counts, min(batches, int(wanted.min())))
+
+    def _unripe(self, past: Past, pairs: IntArray) -> IntArray:
+        """(n_compared,) pulls that pairs lack before they may decide; phases double them at most,
+        for another arm may lead by then.
+        """
+        counts = past.tally.counts[pairs]
+        return np.minimum(np.maximum(past.pulls_asked - counts, 0), counts)
 
     def _claimed(
         self,
@@ -400,7 +419,7 @@ class Prime(Planner):
         batch = batches * compared.lengths**2
         tolerance = self.settings.tolerance
         stakes = self.rule.stakes(compared.gaps, compared.doubts, batch, tolerance)
-        claims = compared.claims(self.clocks.steps(past.certifier.walks, compared), stakes)
+        claims = compared.claims(self.clocks.steps(past, compared), stakes)
         return Proposal(counts, batches, shared, [claims], noise)
 
     # -- phases that a model is fitted to --------------------------------------------------------
@@ -426,18 +445,18 @@ class Prime(Planner):
         compared = self._seen_by(race, counts, batches)
         if batches:
             counts, compared = self._in_sight(counts, batches, race, compared, past)
-        walks, unit = past.certifier.walks, rule.unit(self.view.noise)
+        unit = rule.unit(self.view.noise)
         claims = []
         for each in (compared, self._seen_by(self._against_leader(past), counts, batches)):
             in_units = replace(each, deviation=each.deviation / unit)
-            claims.append(in_units.claims(self.clocks.steps(walks, each)))
+            claims.append(in_units.claims(self.clocks.steps(past, each)))
         return Proposal(counts, batches, False, claims, self.view.noise)
 
     def _against_leader(self, past: Past) -> Race:
         """Return the runner-up's pairs, which should beat the leader's."""
         leader, runner_up = self.order[:1], int(self.order[1])
         first, last = self.problem.offsets[runner_up : runner_up + 2]
-        held = past.certifier.walks.held(runner_up)[leader].T
+        held = past.held(runner_up)[leader].T
         return Race(runner_up, np.arange(first, last), leader, held)
 
     def _seen_by(self, race: Race, counts: Counts, batches: int) -> Compared:

@@ -25,9 +25,12 @@ def cumulative(shares: Array, pulls: int) -> Counts:
 
 
 def explored(wanted: Array, past: Counts, pulls: int) -> Counts:
-    """(n_pairs,) single pulls where past ones fall short most of what is wanted in all."""
-    missing = np.maximum(wanted - past, 0.0)
-    return cumulative(missing if missing.any() else np.ones(len(wanted)), pulls)
+    """(n_pairs,) single pulls that level what past ones fall short of what is wanted in all."""
+    short = wanted - past
+    falling = np.sort(short)[::-1]
+    levels = (np.cumsum(falling) - pulls) / np.arange(1, len(short) + 1)
+    level = levels[np.flatnonzero(falling > levels)[-1]]
+    return cumulative(np.maximum(short - level, 0.0), pulls)
 
 
 def raised_to_batches(counts: Counts, rows: Array, batches: int) -> Counts:

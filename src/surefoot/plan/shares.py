@@ -17,6 +17,7 @@ import numpy as np
 from surefoot.arrays import Array, IntArray
 from surefoot.system.compiled import kernel
 
+ENOUGH = 0.02  # what the best pair may promise beyond the average, in that average
 LEAST = 1e-9  # share of a pair that may come back
 RIDGE = 1e-9  # of the mean information: a direction that is not measured gets a finite length
 # sums may be taken in another order: vector units then work on them
@@ -108,13 +109,23 @@ def climb(aims: Aims, needs: Needs, shares: Array, lengths: Array, steps: int) -
                 pull = math.exp(worth - top)
                 for i in range(n):
                     gradient[i] += pull * squares[i]
-        if step < steps:
-            _take_step(gradient, shares)
+        if step == steps or _take_step(gradient, shares):
+            return
 
 
 @kernel
-def _take_step(gradient: Array, shares: Array) -> None:
-    """Multiply shares by the roots of their gradients, which came times the shares."""
+def _take_step(gradient: Array, shares: Array) -> bool:
+    """Multiply shares by the roots of their gradients, which came times the shares.
+
+    Returns:
+        Whether there was next to nothing to gain: then nothing is changed.
+    """
+    whole, largest = 0.0, 0.0
+    for i in range(len(shares)):
+        whole += gradient[i]
+        largest = max(largest, gradient[i] / shares[i])
+    if largest <= (1 + ENOUGH) * whole:
+        return True
     whole = 0.0
     for i in range(len(shares)):
         shares[i] = math.sqrt(shares[i] * gradient[i])
@@ -128,6 +139,7 @@ def _take_step(gradient: Array, shares: Array) -> None:
         again += shares[i]
     for i in range(len(shares)):
         shares[i] /= again
+    return False
 
 
 @kernel(fastmath=REORDERED)

@@ -16,7 +16,7 @@ import pytest
 import surefoot as sf
 from surefoot import cli
 from surefoot.algorithms.planner import Past, Planner, Proposal
-from surefoot.algorithms.prime import Prime
+from surefoot.plan import Prime
 from surefoot.certify import Claims, Rows
 from surefoot.study import Pull, Study, StudyReader
 from surefoot.study.file.proof.encoding import packed, unpacked

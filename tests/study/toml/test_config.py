@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.algorithms.prime import Tuning
+from surefoot.plan import Tuning
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Gaussian
 from surefoot.study import Study
