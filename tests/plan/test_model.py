@@ -114,7 +114,8 @@ def _blind_phases(seed: int) -> int:
             break
         assert run.commitment is not None
         for claims in run.commitment.claims[:1]:
-            held = run.certifier.walks.held(claims.challenger)[claims.arms]
+            places = claims.points - problem.offsets[claims.challenger]
+            held = run.certifier.walks.held(claims.challenger)[np.ix_(claims.arms, places)]
             silent = (claims.shares.sizes == 0).reshape(claims.shape)
             blind += bool((np.isfinite(held).T & silent).any())
         run.update(simulator.pull(phase))
