@@ -1,4 +1,4 @@
-"""Who is compared with whom in a phase, by which contrast, and what that should show."""
+"""Comparisons of a phase: which pair with which, by which contrast, and the gap to expect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from surefoot.problem.grouping import members_of
 
 
 class Measured(NamedTuple):
-    """What a phase is to pull.
+    """The pairs that a phase measures.
 
     Attributes:
         pairs: (n_pulled,) which pairs.
@@ -28,7 +28,7 @@ class Measured(NamedTuple):
 
 
 class Race(NamedTuple):
-    """Who is ahead, of whom, and by how much evidence.
+    """The leader, the arms that it has to beat, and the evidence so far.
 
     Attributes:
         leader: the arm whose pairs should win.

@@ -42,7 +42,7 @@ class Lacking(NamedTuple):
 
 
 class Ahead(NamedTuple):
-    """What clocks say of the phases to come.
+    """The phases to come, as clocks see them.
 
     Attributes:
         phases: (n_horizons,) numbers of phases like the next one that are looked ahead.

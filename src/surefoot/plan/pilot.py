@@ -21,7 +21,7 @@ SHARE, LEAST = 0.1, 4  # pulls of a round, in those so far, and at least
 
 
 class Opinion(NamedTuple):
-    """What draws from a view say.
+    """Shares of draws from a view.
 
     Attributes:
         best: (n_arms,) how often each arm is best.

@@ -148,7 +148,7 @@ class Prime(Planner):
 
     @property
     def exhausted(self) -> bool:
-        """Whether no look is left; a guess goes on improving all the same."""
+        """The end of all looks; a guess goes on improving all the same."""
         return super().exhausted and self.settings.objective != "guess"
 
     def _clocks(self) -> Clocks:

@@ -45,7 +45,7 @@ class Aims(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What is expected and what is missing, at some horizon: (n,) each.
+    """Gaps that are expected and evidence that is missing, at some horizon: (n,) each.
 
     Attributes:
         gaps: expected, positive.

@@ -39,7 +39,7 @@ class Streams:
         self._phases.append((pairs, (centred - centred.mean(axis=0)) * np.sqrt(size)))
 
     def pay(self, race: Race, rivals: IntArray) -> bool:
-        """Whether differences varied less than they would with independent streams.
+        """Return whether differences varied less than they would with independent streams.
 
         Without any data in point the answer is yes: one phase of it will tell.
         """
@@ -56,8 +56,9 @@ class Streams:
         return together <= self._tuning.streams_pay * apart or apart == 0.0
 
     def silent(self, race: Race, rivals: IntArray) -> bool:
-        """Whether a difference did not vary at all, though both rewards did: where noise is the
-        same for all pairs, it cancels, and nothing is left to hold a difference against.
+        """Return whether a difference did not vary at all, though both rewards did.
+
+        Where noise is the same for all pairs it cancels: nothing is left to hold it against.
         """
         together, alone, batches = np.zeros((3, len(race.own), len(rivals)))
         for pairs, values in self._phases:
@@ -102,7 +103,7 @@ class CommonShifts:
 
     @property
     def silent(self) -> bool:
-        """Whether pairs have all of their noise in common: then streams are not shared any more,
+        """True if pairs have all of their noise in common: then streams are not shared any more,
         for nothing is left to hold a difference against.
         """
         left, all_ = self._squares

@@ -1,4 +1,4 @@
-"""What past data say of all pairs' means, before a phase: where a model is trusted, and where not.
+"""All pairs' means as past data say, before a phase: where a model is trusted, and where not.
 
 The linear model and a pair's own deviation from it make one mixed model: with misfit 0 it is least
 squares, and the larger the misfit the more a pulled pair keeps of its own residual. Without a model
@@ -27,7 +27,7 @@ TRIED = (0.0, 0.01, 0.03, 0.1, 0.3, 0.7, 1.0)
 
 
 class View(NamedTuple):
-    """What is known of the means before a phase.
+    """The means as they are known before a phase.
 
     Attributes:
         means: (n_pairs,) expected rewards.

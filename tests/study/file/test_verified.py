@@ -16,8 +16,8 @@ import pytest
 import surefoot as sf
 from surefoot import cli
 from surefoot.algorithms.planner import Past, Planner, Proposal
-from surefoot.plan import Prime
 from surefoot.certify import Claims, Rows
+from surefoot.plan import Prime
 from surefoot.study import Pull, Study, StudyReader
 from surefoot.study.file.proof.encoding import packed, unpacked
 from tests.study.file.test_follower import create, linear

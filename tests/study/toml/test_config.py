@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.plan import Tuning
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Gaussian
+from surefoot.plan import Tuning
 from surefoot.study import Study
 from surefoot.study.pull import PullFactory
 from surefoot.study.toml.config import StudyConfig
