@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,10 +23,10 @@ def begun(place: int = -1, start: int = -1) -> tuple[OwnClocks, sf.Past]:
     """One arm under test by another, its clock at some point of the grid."""
     problem = sf.RobustProblem.from_pairs(np.eye(2), [0, 1])
     run = sf.Prime().start(problem, SETTINGS)
-    walks = run.certifier.walks
-    walks.places[1] = run.certifier.promised[1] = place
-    walks.starts[1] = start
-    return OwnClocks(walks.boundary, 2, 0.0, sf.Tuning()), run.past
+    walks, promised = run.certifier.walks, np.array([-1, place])
+    walks.places[1], walks.starts[1] = place, start
+    seen = SimpleNamespace(walks=walks, promised=promised)
+    return OwnClocks(walks.boundary, 2, 0.0, sf.Tuning()), run.past._replace(certifier=seen)  # type: ignore[arg-type]
 
 
 def compared(gap: float, information: float = 1.0) -> Compared:
@@ -74,7 +75,8 @@ def test_a_clock_goes_on_in_proportion_to_what_was_expected() -> None:
     (doubled,) = own.steps(past, compared(1e3, information=4.0))
     assert own.boundary.times[doubled] / own.boundary.times[20] == pytest.approx(2.0, rel=0.06)
     assert own.steps(past, compared(1e3, information=1e-9)).tolist() == [21]
-    past.places[1] = len(own.boundary.times) - 2
+    own, past = begun(len(own.boundary.times) - 2, 20)
+    own.count(compared(1e3, information=4.0), 6.0)
     assert own.steps(past, compared(1e3, information=1e9))[0] == len(own.boundary.times) - 1
 
 
