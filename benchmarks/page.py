@@ -24,7 +24,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from surefoot.algorithms import ALGORITHMS
+from surefoot.algorithms import ALGORITHMS, home_of
 from surefoot.experiments.sources import digest
 from surefoot.paper.figure1 import HOMES
 
@@ -153,8 +153,8 @@ def code_of(name: str) -> str:
                 elif node.module.startswith("surefoot"):
                     roots |= {f"{node.module}:{alias.name}" for alias in node.names}
             elif isinstance(node, ast.Constant) and node.value in ALGORITHMS:
-                module, cls = ALGORITHMS[node.value]
-                roots.add(f"surefoot.algorithms.{module}:{cls}")
+                home, cls = home_of(node.value)
+                roots.add(f"{home}:{cls}")
     if any(root.startswith("surefoot.paper.figure1") for root in roots):
         roots |= set(HOMES.values())
     roots -= set() if "surefoot.simulate:identify" in roots or _runs(roots) else {PRIME}
@@ -162,7 +162,7 @@ def code_of(name: str) -> str:
     return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
 
-PRIME = "surefoot.algorithms.prime:Prime"
+PRIME = "surefoot.plan.prime:Prime"
 
 
 def _runs(roots: set[str]) -> bool:

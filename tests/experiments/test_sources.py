@@ -133,7 +133,7 @@ def test_the_papers_algorithms_rest_on_their_designs_and_not_on_prime() -> None:
     assert ("surefoot.design.robust_xy", "robust_xy") in found
     assert ("surefoot.algorithms.confidence", "paper_threshold") in found
     assert not [place for place in found if "prime" in place[0]]
-    assert definitions("surefoot.algorithms.prime:Prime")
+    assert definitions("surefoot.plan.prime:Prime")
 
 
 def test_an_unknown_root_is_refused() -> None:

@@ -31,6 +31,7 @@ __all__ = [
     "stored_algorithm",
 ]
 
+PLANNED = "surefoot.plan.prime"  # in a room of its own
 PEERS = {
     "two-stage-rsb": ("peers.two_stage_rsb", "TwoStageRsb"),
     "kn-rsb": ("peers.kn_rsb", "KnRsb"),
@@ -42,7 +43,7 @@ PEERS = {
     "equal": ("peers.equal", "Equal"),
 }
 ALGORITHMS = {
-    "prime": ("surefoot.plan", "Prime"),
+    "prime": (PLANNED, "Prime"),
     "robust-rage": ("robust_rage", "RobustRage"),
     "robust-static": ("robust_static", "RobustStatic"),
     "oracle": ("oracle", "Oracle"),
@@ -78,7 +79,12 @@ def _class_of(name: str) -> type[Algorithm]:
         raise InputError(
             f"algorithm {name!r} is not known: {hint} {', '.join(ALGORITHMS)}; or give an Algorithm"
         )
-    module, cls = ALGORITHMS[name]
-    home = module if module.startswith("surefoot.") else f"surefoot.algorithms.{module}"
+    home, cls = home_of(name)
     found: type[Algorithm] = getattr(importlib.import_module(home), cls)
     return found
+
+
+def home_of(name: str) -> tuple[str, str]:
+    """Return the module and the class of a registered algorithm."""
+    module, cls = ALGORITHMS[name]
+    return (PLANNED if module == PLANNED else f"surefoot.algorithms.{module}"), cls

@@ -194,7 +194,7 @@ HOMES = {
     "oracle": "surefoot.algorithms.oracle:Oracle",
     "robust-static": "surefoot.algorithms.robust_static:RobustStatic",
     "robust-rage": "surefoot.algorithms.robust_rage:RobustRage",
-    "prime": "surefoot.algorithms.prime:Prime",
+    "prime": "surefoot.plan.prime:Prime",
 }
 
 

@@ -296,7 +296,7 @@ def printed(table: pd.DataFrame) -> PrintedTable:
             )
         )
     heads = ("", *labels, "wrong", f"{PRIME} / best peer")
-    roots = ("surefoot.paper.peers", "surefoot.algorithms.prime:Prime")
+    roots = ("surefoot.paper.peers", "surefoot.plan.prime:Prime")
     return PrintedTable(heads, lines, [roots] * len(lines))
 
 

@@ -19,6 +19,7 @@ from surefoot.statistics import Counts
 SILENT = 1e-6  # noise that is planned for at least, as a share of the largest mean
 LEAST_NOISE = 1e-200
 SKEW_MOST = 400  # pulls of a pair that skewness asks for at most
+FREEDOM = 10  # residual degrees of freedom of a phase where the noise is unknown
 LOSS = 0.9  # what m batches lose of the information, times m + 1
 
 
@@ -82,7 +83,7 @@ class PooledEvidence(Evidence):
         return 3
 
     def least_phase(self, dimension: int) -> int:
-        return dimension + 10
+        return dimension + FREEDOM
 
     def unit(self, noise: Array) -> float:
         return float(noise[0])  # the kernel takes all for 1
@@ -119,6 +120,9 @@ class BatchEvidence(Evidence):
         most = -float(skewness.min(initial=0.0))
         wanted = min(self.tuning.skew_pulls * most**2, SKEW_MOST)
         return max(self.least_batches, int(wanted))
+
+    def least_phase(self, dimension: int) -> int:
+        return dimension + FREEDOM
 
 
 class WealthEvidence(Evidence):

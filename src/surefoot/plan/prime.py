@@ -90,7 +90,7 @@ class Prime(Planner):
         unit = max(self.tuning.unit * problem.dimension, problem.dimension + REPLICATES)
         if self.rule.least_batches:
             unit = max(unit, BATCHED_UNIT * problem.dimension)
-        self.unit = max(round(unit), settings.parallel)
+        self.unit = max(round(unit), settings.least_pulls)
         self.clocks = self._clocks()
         self.guide = None if self.modelled else guide_from(settings.guide, problem)
         self.streams, self.common = Streams(n_pairs, self.tuning), CommonShifts()
@@ -195,7 +195,7 @@ class Prime(Planner):
         return bool(self.settings.common_random_numbers)
 
     def _first_pulls(self, past: Past) -> Proposal:
-        parallel, remaining = self.settings.parallel, past.remaining
+        parallel, remaining = self.settings.least_pulls, past.remaining
         if self.guide is None:
             batched = self.rule.least_batches > 0
             return Proposal(first_of_model(self.space, batched, parallel, remaining))
@@ -207,7 +207,7 @@ class Prime(Planner):
 
     def _meanwhile(self, past: Past) -> Proposal | None:
         """Return pulls for workers that would wait for the last of the first phase."""
-        pulls = int(min(self.settings.parallel, past.remaining))
+        pulls = int(min(self.settings.least_pulls, past.remaining))
         shares = self.space.spread
         if self.guide is not None:
             shares = np.zeros(self.problem.n_pairs)
@@ -223,7 +223,7 @@ class Prime(Planner):
         view = self._opinion(past)
         if view.best.max() >= tuning.pilot_sure:
             return None
-        pulls = next_round(tuning, samples, self.settings.parallel, past.remaining)
+        pulls = next_round(tuning, samples, self.settings.least_pulls, past.remaining)
         if self._may_share and self.common.own_share < tuning.streams_pay and pulls >= 2:
             return Proposal(*in_blocks(view.interest, pulls), True)
         return Proposal(cumulative(view.interest, pulls))
@@ -263,7 +263,7 @@ class Prime(Planner):
         else:
             lowest = self.rule.least_pulls(past, race, rivals) * len(pairs)
         planned = self.clocks.planned(past, len(pairs))
-        pulls = min(max(planned, lowest, self.settings.parallel), past.remaining)
+        pulls = min(max(planned, lowest, self.settings.least_pulls), past.remaining)
         if pulls < lowest:
             return StopReason.BUDGET
         if not self.modelled and self._shares_streams(race, rivals):
@@ -271,7 +271,9 @@ class Prime(Planner):
         shares, size = self._chosen(past, race, rivals, pairs, pulls)
         if not self.modelled:
             return self._directly(past, race, rivals, shares, pulls, lowest // len(pairs))
-        pulls = int(min(max(round(size * pulls), lowest, self.settings.parallel), past.remaining))
+        pulls = int(
+            min(max(round(size * pulls), lowest, self.settings.least_pulls), past.remaining)
+        )
         return self._by_model(past, race, shares, pulls)
 
     def _race(self, past: Past, leader: int) -> Race:

@@ -96,7 +96,7 @@ CHOSEN = (f"{HERE}.methods:choose", f"{HERE}.methods:run_pilot")
 HOMES = {
     "robust-rage": "surefoot.algorithms.robust_rage:RobustRage",
     "stableopt": "surefoot.algorithms.stableopt:StableOpt",
-    "prime": "surefoot.algorithms.prime:Prime",
+    "prime": "surefoot.plan.prime:Prime",
 }
 BY_THE_PAPER = (HOMES["robust-rage"], HOMES["stableopt"], *CHOSEN, *ROOTS)
 
