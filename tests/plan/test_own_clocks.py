@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,8 +26,8 @@ def begun(place: int = -1, start: int = -1) -> tuple[OwnClocks, sf.Past]:
     run = sf.Prime().start(problem, SETTINGS)
     walks, promised = run.certifier.walks, np.array([-1, place])
     walks.places[1], walks.starts[1] = place, start
-    seen = SimpleNamespace(walks=walks, promised=promised)
-    return OwnClocks(walks.boundary, 2, 0.0, sf.Tuning()), run.past._replace(certifier=seen)  # type: ignore[arg-type]
+    seen: Any = SimpleNamespace(walks=walks, promised=promised)
+    return OwnClocks(walks.boundary, 2, 0.0, sf.Tuning()), run.past._replace(certifier=seen)
 
 
 def compared(gap: float, information: float = 1.0) -> Compared:
