@@ -122,7 +122,9 @@ def test_a_pair_that_is_off_by_far_more_than_stated_is_found_without_a_noise_lev
             misfit=0.02,
             budget=1500,
         )
-        for seed in range(6)
+        for seed in range(16)
     ]
     assert all(result.model_check.lack_of_fit is not None for result in found)
-    assert sum(result.reason is sf.StopReason.MODEL_REJECTED for result in found) >= 3
+    assert (
+        sum(result.reason is sf.StopReason.MODEL_REJECTED for result in found) >= 4
+    )  # runs are short
