@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
+from surefoot.algorithms import measured
 from surefoot.algorithms.misfit import spares_one, witness
 from surefoot.algorithms.planner import Past, Planner, Proposal, clock_boundary
 from surefoot.algorithms.reasons import StopReason
@@ -84,6 +85,9 @@ class Prime(Planner):
 
     def begin(self) -> None:
         problem, settings, n_pairs = self.problem, self.settings, self.problem.n_pairs
+        if not settings.worst_case:
+            super().begin()
+            return
         self.modelled = settings.modelled
         self.rule = evidence_for(settings, self.tuning)
         self.space = Space.of(problem, settings.noise.scales(n_pairs), settings.misfit)
@@ -99,9 +103,11 @@ class Prime(Planner):
         super().begin()
 
     def make_boundary(self) -> Boundary:
-        return self.clocks.boundary
+        return self.clocks.boundary if self.settings.worst_case else super().make_boundary()
 
     def suspicion(self) -> Suspicion:
+        if not self.settings.worst_case:
+            return super().suspicion()
         tuning = self.tuning
         if self.modelled:
             tuning = replace(tuning, skew_clear=CLEAR * tuning.skew_clear)
@@ -110,6 +116,8 @@ class Prime(Planner):
         return tuning.suspicion
 
     def propose(self, past: Past) -> Proposal | StopReason | None:
+        if not self.settings.worst_case:
+            return measured.propose(past)
         if not past.tally.samples:
             return self._meanwhile(past) if past.certifier.open else self._first_pulls(past)
         if self.settings.objective == "guess":
@@ -118,6 +126,8 @@ class Prime(Planner):
         return self._compare(past) if pilot is None else pilot
 
     def committed(self, past: Past, commitment: Commitment) -> None:
+        if not self.settings.worst_case:
+            return
         counts = commitment.phase.counts
         if not past.tally.samples:
             self.first_pulls = self.first_pulls or int(counts.sum())
@@ -131,6 +141,8 @@ class Prime(Planner):
             self.clocks.count(compared, float(counts[pairs].mean()))
 
     def learned(self, past: Past, commitment: Commitment, outcome: Outcome) -> None:
+        if not self.settings.worst_case:
+            return
         if commitment.phase.shared:
             self.streams.add(outcome)
             self.common.add(outcome)
@@ -144,6 +156,8 @@ class Prime(Planner):
         self.order = alive[np.argsort(-values, kind="stable")]
 
     def best_guess(self) -> int:
+        if not self.settings.worst_case:
+            return super().best_guess()
         return int(self.order[0]) if len(self.order) else self.leader
 
     @property
