@@ -19,7 +19,7 @@ from surefoot.problem.grouping import places_of_smallest, smallest_of
 from surefoot.statistics import Counts
 
 FIRST, LEAST_BATCHES, MOST_BATCHES = 6, 6, 20
-GROWTH = 0.2  # of the pulls so far, that the next phase has
+GROWTH = 0.1  # of the pulls so far, that the next phase has
 MOST_OWN, MOST_RIVALS = 40, 60  # points and rivals that shares are chosen by: the most pressing
 STEPS, SHARPNESS = 60, 1.0  # of the search for shares
 SHAKEN = 0.5  # standard errors that a gap is at least
