@@ -179,7 +179,7 @@ def _budget(contest: PeerContest, extra: int, budget: int) -> Row:
         PeerContender("equal", Equal(), spent),
         PeerContender("R-OCBA", ROcba(increment=step), spent),
         PeerContender("AR-OCBA", ArOcba(increment=step), spent),
-        PeerContender(PRIME, "prime", spent | {"objective": "guess"}),
+        PeerContender(PRIME, "prime", spent | {"aim": "guess"}),
     ]
     cells = held([(contest, contender, RUNS) for contender in contenders])
     shown = [

@@ -58,7 +58,7 @@ CALLS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("prime", {}, PAIRS | {"noise": COIN, "common_random_numbers": "auto", "tolerance": 0.1}),
     ("prime", {}, PAIRS | {"noise": UNKNOWN, "guide": "trend", "tolerance": 0.1}),
     ("prime", {}, PAIRS | {"noise": UNKNOWN, "guide": "gaussian-process", "tolerance": 0.1}),
-    ("prime", {}, PAIRS | {"noise": UNKNOWN, "objective": "guess"}),
+    ("prime", {}, PAIRS | {"noise": UNKNOWN, "aim": "guess"}),
     ("prime", {}, PAIRS | {"noise": UNKNOWN, "parallel": 8}),
     *((name, {}, MODEL) for name in ("robust-rage", "robust-static", "oracle", "stableopt")),
     *((name, {}, MODEL) for name in ("robust-lingape", "uniform")),
@@ -219,7 +219,7 @@ def _by_python(number: int, generator: np.random.Generator) -> _Create:
         options = {"theta": np.linalg.lstsq(problem.features, means, rcond=None)[0].tolist()}
     allowance = asked.get("tolerance", 0.0) + 2 * asked.get("misfit", 0.0)
     allowance += float(options.get("zone", 0.0))
-    spends = asked.get("objective") == "guess" or name in SPENDERS
+    spends = asked.get("aim") == "guess" or name in SPENDERS
     changeable, budget = name == "prime" and not spends, SPENT if spends else MOST
     truth = Truth(means, asked["noise"].kind, 1, allowance, budget, changeable)
     return _Create(truth, None, problem, algorithm_from(name, **options), asked)

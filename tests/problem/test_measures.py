@@ -104,7 +104,7 @@ def test_too_many_points_are_refused_by_number() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"objective": "guess", "budget": 10}, "objective"),
+        ({"aim": "guess", "budget": 10}, "aim"),
         ({"rarest": 0.1}, "rarest is for the best worst case"),
         ({"unseen": 1.0}, "unseen is for the best worst case"),
         ({"guide": "trend"}, "a guide is for the best worst case"),

@@ -127,7 +127,7 @@ def test_what_is_in_flight_at_the_end_is_called_off_and_said_to_be(tmp_path: Pat
 
 
 def test_a_budget_counts_pulls_in_flight_and_is_spent_to_the_end(tmp_path: Path) -> None:
-    for name, asked in (("none", {}), ("guess", {"objective": "guess"})):
+    for name, asked in (("none", {}), ("guess", {"aim": "guess"})):
         path = tmp_path / f"{name}.db"
         with create(path, 3, budget=90, noise=sf.Gaussian(20.0), **asked) as study:
             result = study.run(simulate, "serial")

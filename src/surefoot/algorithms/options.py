@@ -86,7 +86,7 @@ def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
             raise InputError(
                 f'{name} does not wait for what is rare: leave {asked} out, or use "prime"'
             )
-    if settings.objective == "guess" and not algorithm.can_guess:
+    if settings.aim == "guess" and not algorithm.can_guess:
         raise InputError(
-            f'{name} does not spend a budget on a guess: use objective="certify", or "prime"'
+            f'{name} does not spend a budget on a guess: use aim="certify", or "prime"'
         )

@@ -460,4 +460,4 @@ class Planner(Algorithm):
             return StopReason.LOOKS_SPENT
         if self.remaining >= 1:
             return None
-        return StopReason.SPENT if self.settings.objective == "guess" else StopReason.BUDGET
+        return StopReason.SPENT if self.settings.aim == "guess" else StopReason.BUDGET

@@ -21,7 +21,7 @@ class StopReason(Enum):
     )
     SPENT = (
         "The budget is spent on the best guess, as was asked; the candidates are all still "
-        'possible. For a certificate, use objective="certify".'
+        'possible. For a certificate, use aim="certify".'
     )
     LOOKS_SPENT = (
         "The planned looks are used up without an answer, so the best arms are as good as tied: "

@@ -32,7 +32,7 @@ class Asked(TypedDict, total=False):
     measure: Any
     guide: Any
     common_random_numbers: bool | Literal["auto"]
-    objective: Literal["certify", "guess"]
+    aim: Literal["certify", "guess"]
     rarest: float | None
     unseen: float | None
     parallel: int
@@ -61,7 +61,7 @@ class Settings:
             None for the default.
         common_random_numbers: whether pulls of different pairs share random streams: True, False,
             or "auto", which decides phase by phase.
-        objective: "certify" stops when it is sure. "guess" spends the whole budget so that the best
+        aim: "certify" stops when it is sure. "guess" spends the whole budget so that the best
             guess is most likely right, unless it is sure before.
         rarest: no pair decides before it was pulled so often that an event of this probability was
             seen with probability 1 − delta. None: pairs decide as soon as their evidence suffices.
@@ -86,7 +86,7 @@ class Settings:
     measure: Any = "worst"
     guide: Any = None
     common_random_numbers: bool | Literal["auto"] = False
-    objective: Literal["certify", "guess"] = "certify"
+    aim: Literal["certify", "guess"] = "certify"
     rarest: float | None = None
     unseen: float | None = None
     parallel: int = 1
@@ -124,7 +124,7 @@ class Settings:
                 "or give misfit=math.inf"
             )
         self._check_streams()
-        self._check_objective()
+        self._check_aim()
         self._check_measure()
         self._check_unseen()
 
@@ -153,15 +153,12 @@ class Settings:
         """True if an arm's value is its worst case over the perturbations."""
         return isinstance(self.measure, Worst)
 
-    def _check_objective(self) -> None:
-        if self.objective not in ("certify", "guess"):
+    def _check_aim(self) -> None:
+        if self.aim not in ("certify", "guess"):
+            raise InputError(f'aim={self.aim!r:.60} is not known: choose "certify" or "guess"')
+        if self.aim == "guess" and (self.budget is None or self.modelled):
             raise InputError(
-                f'objective={self.objective!r:.60} is not known: choose "certify" or "guess"'
-            )
-        if self.objective == "guess" and (self.budget is None or self.modelled):
-            raise InputError(
-                'objective="guess" spends a budget on direct comparisons: give budget and '
-                "misfit=math.inf"
+                'aim="guess" spends a budget on direct comparisons: give budget and misfit=math.inf'
             )
 
     def _check_unseen(self) -> None:
@@ -187,7 +184,7 @@ class Settings:
         if self.worst_case:
             return
         given = {
-            'objective="guess"': self.objective != "certify",
+            'aim="guess"': self.aim != "certify",
             'common_random_numbers="auto"': self.common_random_numbers == "auto",
             "rarest": self.rarest is not None,
             "unseen": self.unseen is not None,

@@ -22,7 +22,7 @@ direction = "maximize"      # or "minimize": then the worst case is the largest 
 delta = 0.05                # the answer may be wrong with this probability: 95 % confidence
 # tolerance = 0.1           # an arm this close to the best is good enough
 # budget = 100000           # no more pulls than this
-#   objective = "guess"     # with a budget: spend it on the best guess, not on a certificate
+#   aim = "guess"           # with a budget: spend it on the best guess, not on a certificate
 # seed = 1                  # of all random streams; drawn afresh if left out
 # file = "{stem}.db"         # where rewards are kept; another file is a new study
 # The answer rests on the rewards alone: nothing is assumed about how they depend on the parameters,

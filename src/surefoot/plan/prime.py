@@ -120,7 +120,7 @@ class Prime(Planner):
             return measured.propose(past)
         if not past.tally.samples:
             return self._meanwhile(past) if past.certifier.open else self._first_pulls(past)
-        if self.settings.objective == "guess":
+        if self.settings.aim == "guess":
             return self._spend(past)
         pilot = None if self.modelled else self._pilot(past)
         return self._compare(past) if pilot is None else pilot
@@ -163,7 +163,7 @@ class Prime(Planner):
     @property
     def exhausted(self) -> bool:
         """The end of all looks; a guess goes on improving all the same."""
-        return super().exhausted and self.settings.objective != "guess"
+        return super().exhausted and self.settings.aim != "guess"
 
     def _clocks(self) -> Clocks:
         settings, tuning = self.settings, self.tuning

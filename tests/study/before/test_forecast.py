@@ -104,4 +104,4 @@ def test_near_ties_are_pointed_out_to_those_who_have_no_tolerance() -> None:
     assert not is_near_tie(100, None, strict)
     assert not is_near_tie(99, 9_000.0, strict)
     assert not is_near_tie(100, 9_000.0, replace(strict, tolerance=0.1))
-    assert not is_near_tie(100, 9_000.0, replace(strict, budget=9_100, objective="guess"))
+    assert not is_near_tie(100, 9_000.0, replace(strict, budget=9_100, aim="guess"))

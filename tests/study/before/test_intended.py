@@ -43,7 +43,7 @@ def test_a_single_arm_has_no_cost() -> None:
 
 
 def test_a_budget_for_a_guess_leaves_nothing_to_plan() -> None:
-    settings = replace(SETTINGS, misfit=math.inf, budget=400, objective="guess")
+    settings = replace(SETTINGS, misfit=math.inf, budget=400, aim="guess")
     with pytest.raises(InputError, match="nothing to plan"):
         IntendedStudy(large_problem(3, 2), settings, algorithm_from("prime"))
 

@@ -82,6 +82,6 @@ def left_now(expected: float | None, missing: int, told: int) -> float | None:
 
 def is_near_tie(told: int, left: float | None, settings: Settings) -> bool:
     """Return whether so much is left that a user should know of tolerances, and has none yet."""
-    if left is None or told < EARLY or settings.tolerance or settings.objective == "guess":
+    if left is None or told < EARLY or settings.tolerance or settings.aim == "guess":
         return False
     return left > max(MANY_MORE * told, MANY)

@@ -50,9 +50,9 @@ class IntendedStudy:
                 f"a plan simulates whole studies, which takes too long with {problem.n_pairs:,} "
                 f"pairs: plan for a part of at most {MOST_PAIRS:,}, such as every tenth arm"
             )
-        if self.settings.objective == "guess":
+        if self.settings.aim == "guess":
             raise InputError(
-                'objective = "guess" spends the budget it is given, no more and no less, so there '
+                'aim = "guess" spends the budget it is given, no more and no less, so there '
                 "is nothing to plan: `surefoot macroreplicate` says how often such a guess is right"
             )
         if not self.algorithm.stops_by_itself:
@@ -128,7 +128,7 @@ class IntendedStudy:
             tolerance=settings.tolerance if self.knows_unit else 0.0,
             misfit=settings.misfit if self.knows_unit or not settings.modelled else 0.0,
             budget=None,
-            objective="certify",
+            aim="certify",
             unseen=None,
             on_misfit="ignore",
         )

@@ -194,7 +194,7 @@ class Config(Section):
     measure: Annotated[Any, PlainValidator(measure_from)] = Worst()
     guide: str | None = None
     common_random_numbers: Annotated[bool | Literal["auto"], PlainValidator(_shared)] = False
-    objective: Literal["certify", "guess"] = "certify"
+    aim: Literal["certify", "guess"] = "certify"
     rarest: Annotated[Number, Field(gt=0, lt=1)] | None = None
     unseen: Annotated[Number, Field(ge=0)] | None = None
     parallel: Annotated[Whole, Field(ge=1)] = 1

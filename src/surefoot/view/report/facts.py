@@ -185,7 +185,7 @@ def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fa
         Fact("delta", f"{settings.delta:g}"),
         Fact("rules", settings.rules),
         Fact("misfit", f"{settings.misfit:g}", _trust(settings)),
-        Fact("objective", settings.objective),
+        Fact("aim", settings.aim),
         Fact("common_random_numbers", str(settings.common_random_numbers).lower()),
         Fact("tolerance", f"{settings.tolerance:g}"),
         Fact("budget", "none" if settings.budget is None else number(settings.budget)),

@@ -37,7 +37,7 @@ from surefoot.study.file.storage.connection import Connection
 from surefoot.system.drafts import new_file
 
 APPLICATION = 0x53464F54  # "SFOT": stands in the header of every study file
-FORMAT = 8
+FORMAT = 9
 
 TABLES = (
     "CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
