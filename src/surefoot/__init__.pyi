@@ -34,6 +34,7 @@ from .experiments.macroreplication import macroreplicate as macroreplicate
 from .experiments.session import Session as Session
 from .find import find as find
 from .guides import Guide as Guide
+from .limits import Limit as Limit
 from .noise import Bounded as Bounded
 from .noise import Gaussian as Gaussian
 from .noise import SubGaussian as SubGaussian
@@ -42,6 +43,7 @@ from .plan import Tuning as Tuning
 from .problem.measures import CVaR as CVaR
 from .problem.problem import RobustProblem as RobustProblem
 from .simulate import LinearSimulator as LinearSimulator
+from .simulate import SeveralOutputs as SeveralOutputs
 from .simulate import TableSimulator as TableSimulator
 from .simulate import identify as identify
 from .statistics import Outcome as Outcome

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Literal, Protocol, TypedDict, Unpack
 
 import numpy as np
@@ -186,6 +187,23 @@ class LinearSimulator(TableSimulator):
         **shape: Unpack[Shape],
     ) -> None:
         super().__init__(problem.pair_means(theta), noise, seed, **shape)
+
+
+class SeveralOutputs:
+    """A simulation of several outputs: the objective, and others of the same pulls by name.
+
+    Args:
+        objective: gives the rewards to be maximised.
+        others: by the names of outputs, each as it is measured; independent of the objective.
+    """
+
+    def __init__(self, objective: Simulator, others: Mapping[str, Simulator]) -> None:
+        self.objective, self.others = objective, dict(others)
+
+    def pull(self, phase: Phase) -> Outcome:
+        """Draw all outputs of a phase."""
+        drawn = {name: simulator.pull(phase) for name, simulator in self.others.items()}
+        return replace(self.objective.pull(phase), others=drawn)
 
 
 def _common_parts(correlation: ArrayLike, n_pairs: int) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -54,6 +55,8 @@ class Outcome:
         batch_sums: (n_batches, n_pairs) the sums of each batch; no rows where it has none.
         single: (n,) the pair of each pull and (n,) its reward, in the order of their numbers; None
             where only sums are known.
+        others: the outcomes of further outputs of the same pulls by name, each as it is measured:
+            only the objective's own rewards are turned round where it is to be minimised.
     """
 
     phase: int
@@ -62,10 +65,16 @@ class Outcome:
     scatter: Array
     batch_sums: Array = field(default_factory=lambda: np.zeros((0, 0)))
     single: tuple[IntArray, Array] | None = None
+    others: Mapping[str, Outcome] = field(default_factory=dict)
 
     @classmethod
     def from_rewards(
-        cls, phase: Phase | int, n_pairs: int, pairs: ArrayLike, rewards: ArrayLike
+        cls,
+        phase: Phase | int,
+        n_pairs: int,
+        pairs: ArrayLike,
+        rewards: ArrayLike,
+        others: Mapping[str, ArrayLike] | None = None,
     ) -> Outcome:
         """Accumulate single rewards, in the order given (floating-point sums depend on it).
 
@@ -75,6 +84,7 @@ class Outcome:
             n_pairs: how many pairs the problem has.
             pairs: (n,) which pair each pull was of.
             rewards: (n,) what came of it.
+            others: (n,) each, what else came of it, by the names of outputs.
         """
         pair = np.asarray(pairs, dtype=np.int64)
         reward = np.asarray(rewards, dtype=np.float64)
@@ -102,6 +112,10 @@ class Outcome:
             scatter.astype(np.float64),
             _batch_sums(pair, reward, counts, n_batches),
             (pair, reward),
+            {
+                name: cls.from_rewards(phase, n_pairs, pair, values)
+                for name, values in (others or {}).items()
+            },
         )
 
 

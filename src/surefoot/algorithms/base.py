@@ -52,6 +52,7 @@ class Algorithm(ABC):
     supports_tolerance: ClassVar[bool] = False
     supports_misfit: ClassVar[bool] = False
     supports_measure: ClassVar[bool] = False
+    supports_limits: ClassVar[bool] = False
     needs_model: ClassVar[bool] = True
     can_guess: ClassVar[bool] = False
     waits_for_rare: ClassVar[bool] = False
@@ -183,7 +184,7 @@ class Algorithm(ABC):
             limits: by which evidence was lowered when the phase was scored first, if it was.
         """
         waiting = self.flying[0] if self.flying else None
-        phase = answered(waiting, outcome, self.problem, self.settings.noise)
+        phase = answered(waiting, outcome, self.problem, self.settings)
         self.tally, self.stored_limits = self.tally.after(outcome), limits
         self.learn(outcome)
         self.flying, self._waits, self._fresh = self.flying[1:], False, True

@@ -81,6 +81,8 @@ def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
         raise InputError(
             f'{name} looks for the best worst case: leave measure at "worst", or use "prime"'
         )
+    if settings.limits and not algorithm.supports_limits:
+        raise InputError(f'{name} looks at no other outputs: leave limits out, or use "prime"')
     for asked in ("rarest", "unseen"):
         if getattr(settings, asked) is not None and not algorithm.waits_for_rare:
             raise InputError(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from surefoot.algorithms.settings import Settings
 from surefoot.errors import InputError
-from surefoot.noise import Noise
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Outcome, Phase
 
 
-def answered(phase: Phase | None, outcome: Outcome, problem: RobustProblem, noise: Noise) -> Phase:
+def answered(
+    phase: Phase | None, outcome: Outcome, problem: RobustProblem, settings: Settings
+) -> Phase:
     """The phase that waits, if this is an outcome of it."""
     if phase is None:
         raise InputError(
@@ -22,11 +24,24 @@ def answered(phase: Phase | None, outcome: Outcome, problem: RobustProblem, nois
             f"this outcome is of phase {outcome.phase}, but phase {phase.index} is waiting: "
             "outcomes come in order, each once"
         )
+    _refuse_unusable(phase, outcome, problem)
+    settings.noise.refuse_impossible(outcome)
+    for limit in settings.limits:
+        if limit.output not in outcome.others:
+            raise InputError(
+                f"the outcome has no {limit.output!r}, which has a limit: make it with "
+                "Outcome.from_rewards(phase, ..., others={...}), by the names of outputs"
+            )
+        other = outcome.others[limit.output]
+        _refuse_unusable(phase, other, problem)
+        limit.noise.refuse_impossible(other)
+    return phase
+
+
+def _refuse_unusable(phase: Phase, outcome: Outcome, problem: RobustProblem) -> None:
     _refuse_other_pulls(phase, outcome)
     _refuse_impossible_rewards(outcome, problem)
     _refuse_other_batches(phase, outcome)
-    noise.refuse_impossible(outcome)
-    return phase
 
 
 def _refuse_other_pulls(phase: Phase, outcome: Outcome) -> None:

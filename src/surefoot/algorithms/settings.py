@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any, Literal, TypedDict
 
 from surefoot.errors import InputError
+from surefoot.limits import limits_from
 from surefoot.noise import USAGE, Noise
 from surefoot.problem.coding import exact_number, probability
 from surefoot.problem.measures import Worst, measure_from
@@ -30,6 +31,7 @@ class Asked(TypedDict, total=False):
     on_misfit: Literal["reject", "ignore"]
     misfit: float
     measure: Any
+    limits: Any
     guide: Any
     common_random_numbers: bool | Literal["auto"]
     aim: Literal["certify", "guess"]
@@ -57,6 +59,8 @@ class Settings:
         measure: what an arm's value is: "worst", the least mean over its perturbations; "mean"; a
             mean by weights, {"as planned": 0.7, "flu": 0.3}; or CVaR(0.2), the mean of the worst
             fifth.
+        limits: what further outputs of a simulation must keep for an arm to qualify, as `Limit`s or
+            by name: {"failures": {"at_most": 0.01}}. The best arm of those that qualify is found.
         guide: who guesses the means where there is no model: a name, a `Guide`, a regressor, or
             None for the default.
         common_random_numbers: whether pulls of different pairs share random streams: True, False,
@@ -84,6 +88,7 @@ class Settings:
     on_misfit: Literal["reject", "ignore"] = "reject"
     misfit: float = math.inf
     measure: Any = "worst"
+    limits: Any = ()
     guide: Any = None
     common_random_numbers: bool | Literal["auto"] = False
     aim: Literal["certify", "guess"] = "certify"
@@ -108,6 +113,7 @@ class Settings:
             tolerance=_amount("tolerance", self.tolerance),
             misfit=_misfit(self.misfit),
             measure=measure_from(self.measure),
+            limits=limits_from(self.limits),
             budget=_budget(self.budget),
         )
         self._set(parallel=_whole("parallel", self.parallel, "workers", MOST_PARALLEL))
@@ -126,6 +132,7 @@ class Settings:
         self._check_streams()
         self._check_aim()
         self._check_measure()
+        self._check_limits()
         self._check_unseen()
 
     @property
@@ -194,6 +201,26 @@ class Settings:
             if is_given:
                 raise InputError(
                     f'{name} is for the best worst case: leave it out, or measure at "worst"'
+                )
+
+    def _check_limits(self) -> None:
+        if not self.limits:
+            return
+        for limit in self.limits:
+            _require_computable(limit.noise)
+        given = {
+            'objective="guess"': self.objective == "guess",
+            'common_random_numbers="auto"': self.common_random_numbers == "auto",
+            "rarest": self.rarest is not None,
+            "unseen": self.unseen is not None,
+            "a guide": self.guide is not None,
+            f"misfit={self.misfit:g}": self.modelled,
+        }
+        for name, is_given in given.items():
+            if is_given:
+                raise InputError(
+                    f"{name} does not go with limits, for which outputs are compared directly: "
+                    "leave one of the two out"
                 )
 
     def _check_streams(self) -> None:

@@ -14,6 +14,7 @@ from surefoot.algorithms.planner import Planner
 from surefoot.certify import Boundary
 from surefoot.errors import InputError, StudyFileError
 from surefoot.guides import GUIDES
+from surefoot.limits import limits_to_plain
 from surefoot.noise import noise_from_dict
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Outcome
@@ -30,6 +31,7 @@ ASKED = (
     *("delta", "noise", "tolerance", "misfit", "rules", "on_misfit", "baseline"),
     *("common_random_numbers", "rarest"),
 )
+NEWER = ("measure", "limits")  # named in a digest only where they are asked for
 # what comes of values that are not what was written
 UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError)
 NO_MODEL = "inf"  # an infinite misfit in a file: JSON has no such number
@@ -126,7 +128,7 @@ class Description:
     def differences(self, other: Description) -> set[str]:
         """Return what another study would ask otherwise, by the names of its settings."""
         asked = (settings_to_dict(self.settings), settings_to_dict(other.settings))
-        found = {name for name in ASKED if asked[0][name] != asked[1][name]}
+        found = {name for name in (*ASKED, *NEWER) if asked[0][name] != asked[1][name]}
         problems = (self.problem.to_dict(), other.problem.to_dict())
         if problems[0] != problems[1]:
             found.add("arms or perturbations")
@@ -163,6 +165,8 @@ class Description:
         }
         if not self.settings.worst_case:
             question |= {"measure": settings["measure"]}
+        if self.settings.limits:
+            question |= {"limits": settings["limits"]}
         if self.boundary is None:
             question |= {"algorithm": self.algorithm, "options": self.options}
         return head_of(question)
@@ -284,6 +288,7 @@ def settings_to_dict(settings: Settings) -> dict[str, Any]:
         "noise": settings.noise.to_dict(),
         "misfit": settings.misfit if settings.modelled else NO_MODEL,
         "measure": settings.measure.to_plain(),
+        "limits": limits_to_plain(settings.limits),
         "guide": _guide_to_store(settings.guide),
     }
 
