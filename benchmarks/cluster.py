@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,21 +31,28 @@ from surefoot.study.before.timetable import Took, timed
 RUNS, ARMS, PERTURBATIONS, SPREAD, GAP = 20, 8, 4, 0.7, 0.5
 SHORTEST, LONGEST, CHAIN = 0.01, 2.0, 2
 MINUTES = 60.0
-Draw = Callable[[np.random.Generator, int], Array]
+DEAR = 10  # times the length of other pulls, where some pairs take longer
+Draw = Callable[[np.random.Generator, IntArray], Array]  # seconds of pulls of these pairs
 
 
-def varied(generator: np.random.Generator, n: int) -> Array:
+def varied(generator: np.random.Generator, pairs: IntArray) -> Array:
     """Seconds, log-uniform."""
-    return np.exp(generator.uniform(math.log(SHORTEST), math.log(LONGEST), n))
+    return np.exp(generator.uniform(math.log(SHORTEST), math.log(LONGEST), len(pairs)))
 
 
-def long(generator: np.random.Generator, n: int) -> Array:
+def long(generator: np.random.Generator, pairs: IntArray) -> Array:
     """Ten minutes, more or less five."""
-    return generator.uniform(5 * MINUTES, 15 * MINUTES, n)
+    return generator.uniform(5 * MINUTES, 15 * MINUTES, len(pairs))
 
 
-def equal(generator: np.random.Generator, n: int) -> Array:
-    return np.ones(n)
+def equal(generator: np.random.Generator, pairs: IntArray) -> Array:
+    return np.ones(len(pairs))
+
+
+def dear(generator: np.random.Generator, pairs: IntArray) -> Array:
+    """Seconds, more or less a half; the last perturbation of every arm takes ten times as long."""
+    slow = pairs % PERTURBATIONS == PERTURBATIONS - 1
+    return np.where(slow, DEAR, 1.0) * generator.uniform(0.5, 1.5, len(pairs))
 
 
 def problem(n_arms: int, n_perturbations: int) -> sf.RobustProblem:
@@ -63,22 +71,22 @@ def means_of(seed: int, gap: float, shape: tuple[int, int]) -> Array:
     return np.asarray(means.ravel())
 
 
-def study(workers: int, parallel: int, seed: int, draw: Draw) -> Took:
+def study(workers: int, seed: int, draw: Draw, **asked: Any) -> Took:
     """One study on a simulated cluster, with defaults for that many workers."""
     shape = ARMS, PERTURBATIONS
-    settings = Settings(delta=0.05, noise=sf.Gaussian(), parallel=parallel)
+    settings = Settings(delta=0.05, noise=sf.Gaussian(), parallel=workers, **asked)
     run = algorithm_from("prime").start(problem(*shape), settings)
     simulator = TableSimulator(means_of(seed, GAP, shape), 1.0, seed)
     clock = np.random.default_rng([seed, workers])
 
     def lengths(pairs: IntArray) -> Array:
-        return draw(clock, len(pairs))
+        return draw(clock, pairs)
 
     return timed(run, simulator, workers, lengths, clock)
 
 
 def busy_rows() -> Iterator[Row]:
-    alone = [study(1, 1, seed, varied) for seed in range(RUNS)]
+    alone = [study(1, seed, varied) for seed in range(RUNS)]
     asked: list[tuple[int, str, Draw, float]] = [
         (8, "lengths 0.01 to 2 s", varied, 0.85),
         (100, "lengths 0.01 to 2 s", varied, 0.75),
@@ -86,7 +94,7 @@ def busy_rows() -> Iterator[Row]:
         (500, "lengths 5 to 15 min", long, 0.80),
     ]
     for workers, words, draw, least in asked:
-        found = [study(workers, workers, seed, draw) for seed in range(RUNS)]
+        found = [study(workers, seed, draw) for seed in range(RUNS)]
         seconds = np.array([each.seconds for each in found])
         busy = float(np.average([each.busy for each in found], weights=seconds))
         yield Row(
@@ -108,6 +116,21 @@ def busy_rows() -> Iterator[Row]:
                 "≤ 5",
                 chains <= 5,
             )
+
+
+def cost_row() -> Row:
+    """The sum of lengths where a perturbation takes ten times as long, on one worker."""
+    counted, weighed = (
+        sum(study(1, seed, dear, cost=cost).spent for seed in range(RUNS))
+        for cost in (None, "time")
+    )
+    ratio = weighed / counted
+    return Row(
+        'a perturbation that takes ten times as long, cost = "time": time of pulls, times without',
+        f"{ratio:.2f}",
+        "< 1",
+        ratio < 1,
+    )
 
 
 def forecast_rows() -> Iterator[Row]:
@@ -185,6 +208,7 @@ def large_row(folder: Path) -> Row:
 
 def rows() -> Iterator[Row]:
     yield from busy_rows()
+    yield cost_row()
     yield from forecast_rows()
     with tempfile.TemporaryDirectory() as name:
         yield driver_row(Path(name))

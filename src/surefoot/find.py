@@ -203,7 +203,7 @@ def _opened(path: Path, question: Description, algorithm: Algorithm, seed: int |
         now, then = question.settings, study.description.settings
         free = {
             name: getattr(now, name)
-            for name in ("budget", "guide", "parallel", "unseen")
+            for name in ("budget", "guide", "parallel", "in_flight", "unseen", "cost")
             if getattr(now, name) != getattr(then, name)
         }
         if free:

@@ -57,6 +57,8 @@ class Outcome:
             where only sums are known.
         others: the outcomes of further outputs of the same pulls by name, each as it is measured:
             only the objective's own rewards are turned round where it is to be minimised.
+        charged: (n_pairs,) pulls whose cost is known and (n_pairs,) the sums of these costs; None
+            where no cost is asked for.
     """
 
     phase: int
@@ -66,6 +68,7 @@ class Outcome:
     batch_sums: Array = field(default_factory=lambda: np.zeros((0, 0)))
     single: tuple[IntArray, Array] | None = None
     others: Mapping[str, Outcome] = field(default_factory=dict)
+    charged: tuple[Counts, Array] | None = None
 
     @classmethod
     def from_rewards(
@@ -117,6 +120,19 @@ class Outcome:
                 for name, values in (others or {}).items()
             },
         )
+
+
+def charged(n_pairs: int, pairs: IntArray, costs: Array) -> tuple[Counts, Array]:
+    """Return (n_pairs,) pulls whose cost is known, and (n_pairs,) the sums of these costs.
+
+    Args:
+        pairs: (n,) the pair of each pull, in the order of their numbers.
+        costs: (n,) what each cost; NaN where nobody knows.
+    """
+    known = np.isfinite(costs)
+    pulls = np.bincount(pairs[known], minlength=n_pairs)
+    sums = np.bincount(pairs[known], weights=costs[known], minlength=n_pairs)
+    return pulls.astype(np.int64), sums.astype(np.float64)
 
 
 def _batch_sums(pair: IntArray, reward: Array, counts: Counts, n_batches: int) -> Array:

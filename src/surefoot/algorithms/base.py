@@ -59,6 +59,7 @@ class Algorithm(ABC):
     stops_by_itself: ClassVar[bool] = True
     keeps_workers_busy: ClassVar[bool] = False
     overlaps: ClassVar[bool] = False
+    weighs_costs: ClassVar[bool] = False
 
     problem: RobustProblem
     settings: Settings

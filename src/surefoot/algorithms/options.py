@@ -88,6 +88,8 @@ def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
             raise InputError(
                 f'{name} does not wait for what is rare: leave {asked} out, or use "prime"'
             )
+    if settings.cost is not None and not algorithm.weighs_costs:
+        raise InputError(f'{name} counts pulls, not what they cost: leave cost out, or use "prime"')
     if settings.aim == "guess" and not algorithm.can_guess:
         raise InputError(
             f'{name} does not spend a budget on a guess: use aim="certify", or "prime"'

@@ -39,6 +39,7 @@ class Asked(TypedDict, total=False):
     unseen: float | None
     parallel: int
     in_flight: int | None
+    cost: Literal["time", "reported"] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +79,9 @@ class Settings:
         in_flight: phases that may be pulled at the same time. Each is chosen without the rewards of
             those before it that are not complete, so no worker waits for the last pull of a phase.
             None: 1 for one worker, else 2.
+        cost: what is to be small. None: the number of pulls. "time": the sum of their lengths.
+            "reported": the sum of what the simulator says by `pull.charge`. Costs are learnt from
+            pulls of earlier phases, and decide nothing but where pulls go.
     """
 
     delta: float
@@ -97,6 +101,7 @@ class Settings:
     parallel: int = 1
     baseline: str | None = None
     in_flight: int | None = None
+    cost: Literal["time", "reported"] | None = None
 
     def __post_init__(self) -> None:
         """Check everything, and keep plain numbers: study files hold nothing else."""
@@ -128,6 +133,11 @@ class Settings:
             raise InputError(
                 f"misfit={self.misfit:g} trusts a model, which is its own guide: leave guide out, "
                 "or give misfit=math.inf"
+            )
+        if self.cost not in (None, "time", "reported"):
+            raise InputError(
+                f'cost={self.cost!r:.60} is not known: choose "time", the lengths of pulls, or '
+                '"reported", what the simulator gives to pull.charge'
             )
         self._check_streams()
         self._check_aim()

@@ -37,6 +37,8 @@ from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome
 
 MISFIT_LEVEL = 0.001
+TYPICAL = 2  # pulls at the mean cost of all that a pair's own costs count beside
+CHEAPEST = 0.01  # of the mean cost, that a pull costs at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,7 @@ class Tally:
         scatter: (n_pairs,) squared deviations from the pair's mean in each phase, summed.
         freedom: (n_pairs,) their degrees of freedom.
         spread: (n_pairs,) squared deviations from the pair's mean over all phases.
+        charged, costs: (n_pairs,) pulls whose cost is known, and what they cost together.
         fits: one test of the linear model per phase, for noise levels known up to a factor.
         strays: one per phase that needs no noise levels, but batches.
         independence: bets that pulls depend on those before.
@@ -67,6 +70,8 @@ class Tally:
     scatter: Array
     freedom: Array
     spread: Array
+    charged: Counts
+    costs: Array
     fits: tuple[FitTest, ...] = ()
     strays: tuple[FitTest, ...] = ()
     independence: Independence = field(default_factory=Independence)
@@ -87,12 +92,15 @@ class Tally:
             scatter=np.zeros(n),
             freedom=np.zeros(n),
             spread=np.zeros(n),
+            charged=np.zeros(n, dtype=np.int64),
+            costs=np.zeros(n),
         )
 
     def after(self, outcome: Outcome) -> Tally:
         """The tally with one more phase."""
         first = not self.samples
         shared = bool(self.settings.common_random_numbers)
+        pulls, costs = outcome.charged or (0, 0.0)
         return replace(
             self,
             counts=self.counts + outcome.counts,
@@ -100,6 +108,8 @@ class Tally:
             scatter=self.scatter + outcome.scatter,
             freedom=self.freedom + np.maximum(outcome.counts - 1, 0),
             spread=self.spread + outcome.scatter + self._between(outcome),
+            charged=self.charged + pulls,
+            costs=self.costs + costs,
             fits=(*self.fits, *self._fit_of(outcome)),
             strays=(*self.strays, *self._stray_of(outcome)),
             independence=self.independence.after(outcome, shared),
@@ -142,6 +152,20 @@ class Tally:
         """The deviations of the means so far from the model."""
         variances = self.settings.noise.variances(self.scatter, self.freedom)
         return past_strays(self.problem.pairs, self.counts, self.sums, variances)
+
+    @cached_property
+    def prices(self) -> Array:
+        """(n_pairs,) expected costs of a pull, 1 on average; ones where no cost is asked for.
+
+        A pair's own costs count beside some pulls at the mean of all: lengths vary by chance too.
+        """
+        pulls, costs = float(self.charged.sum()), float(self.costs.sum())
+        if self.settings.cost is None or not costs > 0:
+            return np.ones(self.problem.n_pairs)
+        usual = costs / pulls
+        expected = (self.costs + TYPICAL * usual) / (self.charged + TYPICAL)
+        expected = np.maximum(expected, CHEAPEST * usual)
+        return np.asarray(expected / expected.mean())
 
     @cached_property
     def samples(self) -> int:

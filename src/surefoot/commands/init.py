@@ -33,6 +33,7 @@ delta = 0.05                # the answer may be wrong with this probability: 95 
 # misfit = 0.05             # let the answer rest on them too: means may be this far from a linear
 #                           # function of the features (0: not at all); fewer pulls, if it fits
 # parallel = 64             # phases that keep this many workers busy: more pulls, less time
+# cost = "time"             # pull slow pairs less often, so that the sum of lengths is small
 # common_random_numbers = "auto"   # if all that is random comes from pull.rng(),
 #                                    pull.seed or pull.stream(k), one k for each source
 

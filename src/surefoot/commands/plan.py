@@ -225,15 +225,17 @@ def _advice(intended: IntendedStudy, costs: list[Cost]) -> list[str]:
             for each in ([c.seconds for c in known], [c.pulls for c in known])
         )
         key, _, value = name.rpartition(", ")[2].partition(" ")
+        advice = "set it"
+        if key == "no":
+            key, value, advice = value, "none", "leave it out"
         said.append(
             f"{key} = {value} would take {time:.2f} times the time and {pulls:.2f} times the "
-            f"pulls: {'set it' if time < WORTHWHILE else 'leave it as it is'}."
+            f"pulls: {advice if time < WORTHWHILE else 'leave it as it is'}."
         )
     return said
 
 
 def _timed(own: str, cost: Cost) -> list[str]:
-    """Return the study itself, and the same with other phases for workers."""
-    return [
-        name for name in cost.pulls if name == own or name.startswith((f"{own}, p", f"{own}, in_"))
-    ]
+    """Return the study itself, and the same with other phases or other shares of pulls."""
+    others = tuple(f"{own}, {kind}" for kind in ("parallel", "in_flight", "no cost"))
+    return [name for name in cost.pulls if name == own or name.startswith(others)]

@@ -48,6 +48,10 @@ def _print(reader: StudyReader, status: Status) -> None:
         f"{status.told} told, {status.asked} asked by hand, {status.failed} failed, "
         f"{status.lost} lost once",
     )
+    if status.spent is not None:
+        seconds = status.cost == "time"
+        told = f"{duration(status.spent)} of pulls" if seconds else f"{status.spent:,.6g} reported"
+        table.add_row("cost", f"{told} so far")
     if status.called_off:
         table.add_row("called off", called_off(status.called_off, status.unused))
     for now in running[:MOST_RUNNING]:

@@ -72,6 +72,7 @@ class Prime(Planner):
     name: ClassVar[str] = "prime"
     can_guess: ClassVar[bool] = True
     keeps_workers_busy: ClassVar[bool] = True
+    weighs_costs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.tuning, Mapping):  # from a file
@@ -240,7 +241,7 @@ class Prime(Planner):
         pulls = next_round(tuning, samples, self.settings.least_pulls, past.remaining)
         if self._may_share and self.common.own_share < tuning.streams_pay and pulls >= 2:
             return Proposal(*in_blocks(view.interest, pulls), True)
-        return Proposal(cumulative(view.interest, pulls))
+        return Proposal(cumulative(view.interest / np.sqrt(past.tally.prices), pulls))
 
     def _spend(self, past: Past) -> Proposal:
         """Spend a budget on the best guess, by top-two Thompson sampling; the last on comparisons,
@@ -257,7 +258,8 @@ class Prime(Planner):
                 return compared
         most = learning if learning >= 1 else int(remaining)
         pulls = next_round(self.tuning, samples, 1, most)
-        return Proposal(cumulative(self._opinion(past).interest, pulls))
+        interest = self._opinion(past).interest / np.sqrt(past.tally.prices)
+        return Proposal(cumulative(interest, pulls))
 
     def _opinion(self, past: Past) -> Opinion:
         alive, seed = past.certifier.survivors, past.tally.samples
@@ -285,10 +287,18 @@ class Prime(Planner):
         shares, size = self._chosen(past, race, rivals, pairs, pulls)
         if not self.modelled:
             return self._directly(past, race, rivals, shares, pulls, lowest // len(pairs))
+        shares, size = self._bought(past, shares, size)
         pulls = int(
             min(max(round(size * pulls), lowest, self.settings.least_pulls), past.remaining)
         )
         return self._by_model(past, race, shares, pulls)
+
+    def _bought(self, past: Past, shares: Array, size: float) -> tuple[Array, float]:
+        """Return shares of pulls from those of costs, and a phase's size in pulls."""
+        if self.settings.cost is None:
+            return shares, size
+        bought = shares / past.tally.prices
+        return bought / bought.sum(), size * float(bought.sum())
 
     def _race(self, past: Past, leader: int) -> Race:
         """Return the leader's open pairs, and every arm that it has yet to be told from."""
@@ -314,15 +324,16 @@ class Prime(Planner):
         """(n_tested,) the pair of each arm that is worth most to compare with directly.
 
         That is the one with the largest expected square of what it lies below the leader, in units
-        of its noise. A pair that may be much worse than it seems is worth a try, so no wrong choice
-        stays for ever.
+        of its noise, for its price. A pair that may be much worse than it seems is worth a try, so
+        no wrong choice stays for ever.
         """
         view, counts = self.view, np.maximum(self.tally.counts, 1)
         beaten = float(view.means[race.own].min())
         spread = np.sqrt(view.alone + self.tuning.own_doubt**2 * view.noise / counts)
         z = (beaten - view.means) / spread
         density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
-        worth = spread**2 * ((1 + z**2) * special.ndtr(z) + z * density) / view.noise
+        worth = spread**2 * ((1 + z**2) * special.ndtr(z) + z * density)
+        worth = worth / (view.noise * self.tally.prices)
         return self.problem.worst_pairs_of(-worth)[race.arms]
 
     def _candidates(self, race: Race, rivals: IntArray) -> IntArray:
@@ -340,17 +351,20 @@ class Prime(Planner):
     def _chosen(
         self, past: Past, race: Race, rivals: IntArray, pairs: IntArray, pulls: float
     ) -> tuple[Array, float]:
-        """(n_pairs,) shares that make it likeliest that all is settled, and the size of the phase
-        in planned ones.
+        """(n_pairs,) shares of costs that make it likeliest that all is settled, and the size of
+        the phase in planned ones.
+
+        What a pull says for its price is what it would say if its noise had that many times the
+        variance: shares of costs are then chosen as shares of pulls are.
         """
-        tuning, noise, size = self.tuning, self.view.noise[pairs], 1.0
+        tuning, prices, size = self.tuning, past.tally.prices[pairs], 1.0
         shares = np.full(len(pairs), 1 / len(pairs))
         if self.modelled:
-            last = self.shares[pairs]
+            last = self.shares[pairs] * prices
             shares = (1 - AFRESH) * last / last.sum() + AFRESH * shares
-        candidates = Pullable(pairs, noise, self.space.features, pulls)
+        candidates = Pullable(pairs, self.view.noise[pairs] * prices, self.space.features, pulls)
         for _ in range(TURNS if self.modelled else 1):
-            compared = self._compared(race, rivals, pairs, shares * pulls)
+            compared = self._compared(race, rivals, pairs, shares * pulls / prices)
             ahead = self.clocks.ahead(past, compared)
             tolerance, slight = self.settings.tolerance, tuning.slight
             outlook = Outlook.of(compared, ahead, tolerance, slight, tuning.doubt).pressing()
@@ -399,7 +413,9 @@ class Prime(Planner):
         """Pull where it makes it likeliest that all comparisons are settled, and all of them."""
         pairs, remaining = np.flatnonzero(shares), past.remaining
         shares = np.maximum(shares[pairs], self.tuning.least_share / len(pairs))
-        wanted = np.maximum(cumulative(shares, round(pulls)), least)
+        bought = shares / past.tally.prices[pairs]
+        wanted = cumulative(bought, round(pulls * bought.sum() / shares.sum()))
+        wanted = np.maximum(wanted, least)
         wanted = np.maximum(wanted, self._unripe(past, pairs))
         if wanted.sum() > remaining:
             wanted = np.full(len(pairs), int(pulls / len(pairs)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -22,7 +21,7 @@ from surefoot.study.pull import Pull, PullFactory, Report
 from surefoot.study.run.run import Run, refuse_another_plan
 from surefoot.system.progress import Snapshot
 
-CHANGEABLE = {"budget", "guide", "parallel", "in_flight", "unseen"}
+CHANGEABLE = {"budget", "guide", "parallel", "in_flight", "unseen", "cost"}
 
 
 class Ledger:
@@ -170,14 +169,23 @@ class Ledger:
             found = [(report, self._phase_of(report.id)) for report in reports]
             new = [(r, p) for r, p in found if p and p.needs(r.id) and not self._over]
             if new:
-                rewarded = Counter(p.stored.index for r, p in new if r.reward is not None)
+                new = [(self._costed(report), phase) for report, phase in new]
                 kept = [report for report, _ in new]
-                self.storage.record(kept, rewarded, final_failure, simulator)
+                self.storage.record(kept, _by_phase(new), final_failure, simulator)
                 self._simulators = self.storage.simulators()
                 for report, phase in new:
                     if report.reward is not None:
-                        phase.set_reward(report.id, report.reward)
+                        phase.set_reward(report.id, report.reward, report.cost)
                 self._advance()
+
+    def _costed(self, report: Report) -> Report:
+        """Return a report with the cost that the study asks for, if it is known."""
+        asked = self.description.settings.cost
+        if asked == "reported":
+            return report
+        timed = asked == "time" and report.started is not None
+        seconds = max(report.finished - report.started, 0.0) if timed and report.started else None
+        return report._replace(cost=seconds)
 
     def use(self, source: Source) -> int:
         """Return the number of the simulator that is used from now on; say so if it is another."""
@@ -397,3 +405,13 @@ class Ledger:
     def _set_state(self, state: State, message: str | None) -> None:
         self.state, self.message = state, message
         self.storage.set_entries(state=state, message=message)
+
+
+def _by_phase(reports: Iterable[tuple[Report, OpenPhase]]) -> dict[int, tuple[int, float]]:
+    """Return how many of some rewards are of each phase, and what these pulls cost."""
+    found: dict[int, tuple[int, float]] = {}
+    for report, phase in reports:
+        if report.reward is not None:
+            told, spent = found.get(phase.stored.index, (0, 0.0))
+            found[phase.stored.index] = told + 1, spent + (report.cost or 0.0)
+    return found

@@ -67,9 +67,11 @@ class OpenPhase:
         """Replace a reward that is there."""
         self.stored.rewards[number - self.stored.first_pull] = reward
 
-    def set_reward(self, number: int, reward: float) -> None:
+    def set_reward(self, number: int, reward: float, cost: float | None = None) -> None:
         place = number - self.stored.first_pull
         self.stored.rewards[place] = reward
+        if self.stored.costs is not None and cost is not None:
+            self.stored.costs[place] = cost
         self._needed[place] = 0
         self.missing -= 1
 

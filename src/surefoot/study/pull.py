@@ -12,11 +12,12 @@ import numpy as np
 
 from surefoot.arrays import Array
 from surefoot.errors import InputError
-from surefoot.problem.coding import Value
+from surefoot.problem.coding import Value, exact_number
 from surefoot.problem.problem import RobustProblem
 
 # the second number of a key: (number,) alone is a pull's own stream, (phase, 1) the order of pulls
 OF_PULL, OF_BLOCK = 0, 2
+LARGEST_COST = 1e100
 RESERVED = (
     *("id", "seed", "arm", "perturbation", "block", "stream", "study", "rng", "pull", "reward"),
 )
@@ -53,6 +54,7 @@ class Pull(Mapping[str, Value]):
             with one pull of every other pair in it; None if its streams are its own.
         own_values: the arm's own parameters, in the order of `parameters`; None if only its pairs
             are known.
+        charged: what its simulator said that it costs; None if nothing.
     """
 
     id: int
@@ -66,6 +68,7 @@ class Pull(Mapping[str, Value]):
     study_seed: int
     block: int | None = None
     own_values: tuple[Value, ...] | None = None
+    charged: float | None = None
 
     __eq__, __hash__ = object.__eq__, object.__hash__  # two pulls are never the same
 
@@ -112,6 +115,21 @@ class Pull(Mapping[str, Value]):
         own = (self.id, OF_PULL) if self.block is None else (self.block, OF_BLOCK)
         source = np.random.SeedSequence(self.study_seed, spawn_key=(*own, int(number)))
         return np.random.default_rng(source)
+
+    def charge(self, cost: float) -> None:
+        """Say what this call costs, in any unit, 0 or more; what is said twice adds up.
+
+        A study with cost="reported" then pulls where it is worth its cost.
+        """
+        try:
+            amount = exact_number(cost)
+        except InputError:
+            amount = -1.0
+        if not 0 <= amount < LARGEST_COST:
+            raise InputError(
+                f"pull.charge({cost!r:.60}): a cost is a number from 0 to below {LARGEST_COST:g}"
+            )
+        object.__setattr__(self, "charged", amount + (self.charged or 0.0))
 
     @property
     def seed(self) -> int:
@@ -193,6 +211,7 @@ class Report(NamedTuple):
         reward: as measured; None if it failed.
         error: what went wrong; None if nothing.
         started, finished: seconds since 1970, by the clock of the machine that simulated.
+        cost: what the simulator charged; None if nothing.
     """
 
     id: int
@@ -200,3 +219,4 @@ class Report(NamedTuple):
     error: str | None
     started: float | None
     finished: float
+    cost: float | None = None

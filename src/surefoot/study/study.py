@@ -202,7 +202,7 @@ class Study:
         """Store the reward of a pull, as measured. False, with a warning, if it has one already.
 
         Args:
-            pull: the pull or its number.
+            pull: the pull, with what was charged for it, or its number.
             study: the identifier that stood beside the number, to make sure that both belong to
                 this study.
         """
@@ -212,11 +212,15 @@ class Study:
         self, rewards: Iterable[tuple[int | Pull, float]], *, study: str | None = None
     ) -> int:
         """Store several rewards in one write, all or none; gives how many were new."""
-        now, ledger = time.time(), self._ledger
+        now, ledger, given = time.time(), self._ledger, list(rewards)
         with ledger.mutex:
-            checked = self._checked(rewards, study)
+            checked = self._checked(given, study)
+            costs = [pull.charged if isinstance(pull, Pull) else None for pull, _ in given]
             new = self._without_repeats(
-                [Report(number, reward, None, None, now) for number, reward in checked]
+                [
+                    Report(number, reward, None, None, now, cost)
+                    for (number, reward), cost in zip(checked, costs, strict=True)
+                ]
             )
             ledger.record(new)
             if new:
@@ -292,8 +296,8 @@ class Study:
         """Change how the study goes on, not what it is asked; the log says so.
 
         Args:
-            settings: any of budget (None: no limit), guide, parallel, in_flight and unseen, as in
-                `create`. Phases that are open are finished as they were planned.
+            settings: any of budget (None: no limit), guide, parallel, in_flight, unseen and cost,
+                as in `create`. Phases that are open are finished as they were planned.
         """
         self._ledger.change(settings)
 

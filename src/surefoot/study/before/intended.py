@@ -95,6 +95,9 @@ class IntendedStudy:
         if self.settings.phases_in_flight > 1:
             changed = replace(self._simulated(), in_flight=1)
             own[f"{self.algorithm.name}, in_flight 1"] = (self.algorithm, changed)
+        if self._simulated().cost is not None:
+            evenly = replace(self._simulated(), cost=None)
+            own[f"{self.algorithm.name}, no cost"] = (self.algorithm, evenly)
         if self.settings.rarest is not None:
             sooner = replace(self._simulated(), rarest=None)
             own[f"{self.algorithm.name}, no rarest"] = (self.algorithm, sooner)
@@ -120,7 +123,7 @@ class IntendedStudy:
         return lambda pairs: scale * drawn(pairs)
 
     def _simulated(self) -> Settings:
-        """The study's settings, for rewards that are normal."""
+        """The study's settings, for rewards that are normal; lengths are all costs there are."""
         settings = self.settings
         return replace(
             settings,
@@ -131,6 +134,7 @@ class IntendedStudy:
             aim="certify",
             unseen=None,
             on_misfit="ignore",
+            cost="time" if settings.cost == "time" and self.pilot is not None else None,
         )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from surefoot.algorithms import Algorithm, Result
 from surefoot.arrays import Array, IntArray
 from surefoot.simulate import Simulator
-from surefoot.statistics import Phase
+from surefoot.statistics import Counts, Phase, charged
 
 Lengths = Callable[[IntArray], Array]  # the seconds of pulls of these pairs
 
@@ -26,12 +27,14 @@ class Took(NamedTuple):
     Attributes:
         seconds: until its answer.
         pulls: that were begun by then, those called off among them.
+        spent: seconds of workers inside pulls until then.
         busy: the share of the workers' time that was spent inside pulls.
     """
 
     result: Result
     seconds: float
     pulls: int
+    spent: float
     busy: float
 
 
@@ -53,16 +56,22 @@ class Timetable:
         """Phases that can be pulled, or were."""
         return len(self._ends)
 
-    def begin(self, phase: Phase, generator: np.random.Generator) -> None:
-        """Let workers pull a phase that is chosen now, in a random order."""
+    def begin(self, phase: Phase, generator: np.random.Generator) -> tuple[Counts, Array]:
+        """Let workers pull a phase that is chosen now, in a random order.
+
+        Returns:
+            (n_pairs,) its pulls, and (n_pairs,) the sums of their lengths.
+        """
         pairs = generator.permutation(np.repeat(np.arange(len(phase.counts)), phase.counts))
         begins, ends = np.empty((2, len(pairs)))
-        for place, seconds in enumerate(self._lengths(pairs).tolist()):
+        lengths = self._lengths(pairs)
+        for place, seconds in enumerate(lengths.tolist()):
             begins[place] = max(self._free[0], self.clock)
             ends[place] = begins[place] + seconds
             heapq.heapreplace(self._free, float(ends[place]))
         self._begins.append(begins)
         self._ends.append(ends)
+        return charged(len(phase.counts), pairs, lengths)
 
     def end(self, phase: int) -> None:
         """Learn from a phase, once it is complete."""
@@ -71,12 +80,12 @@ class Timetable:
     def took(self, result: Result) -> Took:
         """Return what the study took, if it is over now."""
         if not self._ends:
-            return Took(result, 0.0, 0, 1.0)
+            return Took(result, 0.0, 0, 0.0, 1.0)
         begins, ends = np.concatenate(self._begins), np.concatenate(self._ends)
         begun = begins < self.clock
         inside = float((np.minimum(ends, self.clock) - begins)[begun].sum())
         share = inside / (self.clock * len(self._free)) if self.clock else 1.0
-        return Took(result, self.clock, int(begun.sum()), share)
+        return Took(result, self.clock, int(begun.sum()), inside, share)
 
 
 def timed(
@@ -88,9 +97,10 @@ def timed(
 ) -> Took:
     """Run an algorithm to its end, and say what that would take on so many workers."""
     table = Timetable(workers, lengths)
+    costs: list[tuple[Counts, Array]] = []
     while phase := run.next_phase():
         for each in run.flying[table.phases - phase.index :]:
-            table.begin(each, generator)
+            costs.append(table.begin(each, generator))
         table.end(phase.index)
-        run.update(simulator.pull(phase))
+        run.update(replace(simulator.pull(phase), charged=costs[phase.index]))
     return table.took(run.result)

@@ -17,7 +17,7 @@ from surefoot.guides import GUIDES
 from surefoot.limits import limits_to_plain
 from surefoot.noise import noise_from_dict
 from surefoot.problem.problem import RobustProblem
-from surefoot.statistics import Outcome
+from surefoot.statistics import Outcome, charged
 from surefoot.study.file.proof.boundary import boundary_from_dict, boundary_to_dict
 from surefoot.study.file.proof.chain import head_of, order_of, rewards_of
 from surefoot.study.file.proof.check import Sealed
@@ -233,7 +233,10 @@ class Description:
         """
         n_pairs = self.problem.n_pairs
         rewards = self.sign * phase.rewards
-        return Outcome.from_rewards(phase.layout(n_pairs), n_pairs, phase.pairs, rewards)
+        outcome = Outcome.from_rewards(phase.layout(n_pairs), n_pairs, phase.pairs, rewards)
+        if self.settings.cost is None or phase.costs is None:
+            return outcome
+        return replace(outcome, charged=charged(n_pairs, phase.pairs, phase.costs))
 
     def sealed(self, phase: StoredPhase) -> Sealed:
         """Return a closed phase with the digests of what is there, and those that were stored."""

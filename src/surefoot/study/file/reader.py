@@ -55,6 +55,8 @@ class Status:
         near_tie: a hint if they are so many that a tolerance would save most of them.
         pulls_per_minute: over the last 200 rewards.
         last_reward: when it came, in seconds since 1970.
+        cost, spent: which cost is to be small, and what pulls with a reward cost so far; None if it
+            is their number.
         running: what is being simulated, since when and by whom; what began first comes first.
     """
 
@@ -82,6 +84,8 @@ class Status:
     near_tie: str | None
     pulls_per_minute: float | None
     last_reward: float | None
+    cost: str | None
+    spent: float | None
     running: list[Running]
 
 
@@ -240,6 +244,8 @@ class StudyReader:
             near_tie=NEAR_TIE if tied else None,
             pulls_per_minute=self._storage.recent_rate(),
             last_reward=self._storage.last_reward(),
+            cost=self.settings.cost,
+            spent=None if self.settings.cost is None else counts.spent,
             running=self._storage.running() if writer else [],
         )
 

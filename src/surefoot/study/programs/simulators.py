@@ -46,6 +46,7 @@ class CommandSimulator:
             shell would, no more.
         json_field: read the reward from this field (dots lead into nested objects) of a JSON text;
             None: the last line of the text is the reward.
+        cost_field: read what the pull costs from this field of the JSON text, likewise.
         file: read the text from this file, in the working folder, instead of the program's standard
             output. It belongs to one pull: a file that is there before is removed, and if pulls run
             at the same time, its name or the folder must have {id} or {seed}.
@@ -58,6 +59,7 @@ class CommandSimulator:
 
     command: str | Sequence[str]
     json_field: str | None = None
+    cost_field: str | None = None
     file: str | None = None
     time_limit: float | None = None
     folder: str = "."
@@ -132,6 +134,8 @@ class CommandSimulator:
             result.unlink(missing_ok=True)  # what is there is not of this pull
             run_program(arguments, folder, self.time_limit)
             text = _written(result, arguments[0])
+        if self.cost_field is not None:
+            pull.charge(_json_number(text, self.cost_field))
         return (
             _last_number(text) if self.json_field is None else _json_number(text, self.json_field)
         )

@@ -98,6 +98,7 @@ class Run:
                 commitment,
                 plan,
                 self.chain.open(planned, plan, order_of(pairs)),
+                costs=np.full(len(pairs), np.nan),
             )
         )
 

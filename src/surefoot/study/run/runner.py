@@ -186,7 +186,8 @@ class Runner:
         if self._watched.changed():
             self._number = self._ledger.use(self._watched.source)
         self._ledger.record(reports, hopeless[0].id if hopeless else None, self._number)
-        self._again.extend(pulls[report.id] for report in failed)
+        again = (report.id for report in failed if self._ledger.needs(report.id))
+        self._again.extend(map(self._ledger.pull, again))  # anew: nothing is charged yet
         if failed:
             self._watch.trouble = f"pull {failed[-1].id} failed"
         if hopeless and self._pause is None and not self._ledger.done:

@@ -92,7 +92,7 @@ def _run_one(simulator: Callable[[Pull], float], pull: Pull) -> Report:
         reward, error = None, _describe(problem)
     finally:
         board.ends()
-    return Report(pull.id, reward, error, started, time.time())
+    return Report(pull.id, reward, error, started, time.time(), pull.charged)
 
 
 def as_reward(value: Any) -> float:

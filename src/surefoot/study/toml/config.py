@@ -119,6 +119,7 @@ class StudyConfig:
         command = CommandSimulator(
             section.command or [],
             section.json_field,
+            section.cost_field,
             section.file,
             section.time_limit,
             section.folder,
@@ -145,7 +146,7 @@ class StudyConfig:
     def _change(self, study: Study) -> None:
         """Go on with what may change: the budget, and of the rest what the file says."""
         values, settings = self.values, study.description.settings
-        named = {"guide", "parallel", "in_flight", "unseen"} & values.model_fields_set
+        named = {"guide", "parallel", "in_flight", "unseen", "cost"} & values.model_fields_set
         if "parallel" in named:
             named.add("in_flight")  # what it is by default follows from the number of workers
         changed = {

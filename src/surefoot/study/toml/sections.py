@@ -149,6 +149,7 @@ class SimulatorSection(Section):
     python: str | None = None
     command: str | list[str] | None = None
     json_field: str | None = None
+    cost_field: str | None = None
     file: PathText | None = None
     time_limit: Positive | None = None
     folder: PathText = "."
@@ -157,11 +158,13 @@ class SimulatorSection(Section):
     def _one_way(self) -> Self:
         if (self.python is None) == (self.command is None):
             raise ValueError("needs exactly one of python and command")
-        extras = [k for k in ("json_field", "file") if getattr(self, k) is not None]
+        extras = [k for k in ("json_field", "cost_field", "file") if getattr(self, k) is not None]
         if self.python is not None and extras:
             raise ValueError(
                 f"has {extras[0]}, which is for a command: a Python function returns its reward"
             )
+        if self.cost_field is not None and self.json_field is None:
+            raise ValueError("has cost_field but no json_field: both are fields of one JSON text")
         return self
 
 
@@ -199,6 +202,7 @@ class Config(Section):
     unseen: Annotated[Number, Field(ge=0)] | None = None
     parallel: Annotated[Whole, Field(ge=1)] = 1
     in_flight: Annotated[Whole, Field(ge=1)] | None = None
+    cost: Literal["time", "reported"] | None = None
     arms: Arms
     perturbations: Perturbations = Perturbations()
     environment: dict[str, Annotated[Entry, BeforeValidator(_single)]] = Field(default_factory=dict)

@@ -32,6 +32,7 @@ PULL_COLUMNS = {
     "pair": int,
     "state": str,
     "reward": float,
+    "cost": float,
     "simulator": int,
     "attempts": int,
     "losses": int,
@@ -49,6 +50,7 @@ PHASE_COLUMNS = {
     "shared": int,
     "overlaps": int,
     "told": int,
+    "spent": float,
 }
 CORRECTION_COLUMNS = {"pull": int, "was": float, "became": float, "time": float}
 LOG_COLUMNS = {"time": float, "text": str}
@@ -98,8 +100,8 @@ class ReadStorage:
         """The phases in order, from the given one, each with its pulls."""
         for index, first, count, batches, shared, overlaps, *proof in self._layouts(since):
             found = self._table(
-                "SELECT pair, reward FROM pulls WHERE id >= ? AND id < ? ORDER BY id",
-                (int, float),
+                "SELECT pair, reward, cost FROM pulls WHERE id >= ? AND id < ? ORDER BY id",
+                (int, float, float),
                 first,
                 first + count,
             )
@@ -112,9 +114,12 @@ class ReadStorage:
                 pairs = np.array(list(map(itemgetter(0), found)), dtype=np.int64)
                 # no reward (None) becomes NaN
                 rewards = np.array(list(map(itemgetter(1), found)), dtype=np.float64)
-                commitment, plan, link, ending = _proof(*proof)
+                costs = np.array(list(map(itemgetter(2), found)), dtype=np.float64)
+                commitment, plan, link, end = _proof(*proof)
             layout = batches, shared == 1, overlaps
-            yield StoredPhase(index, first, pairs, rewards, *layout, commitment, plan, link, ending)
+            yield StoredPhase(
+                index, first, pairs, rewards, *layout, commitment, plan, link, end, costs
+            )
 
     def _layouts(self, since: int) -> list[Row]:
         """Number, first pull, size, layout, overlaps and proof of each phase."""
@@ -152,12 +157,12 @@ class ReadStorage:
     def counts(self) -> PullCounts:
         """Count the pulls in each state."""
         rows = self._table(
-            "SELECT phase, pulls, told, closing IS NULL FROM phases ORDER BY phase",
-            (int, int, int, int),
-            filled=4,
+            "SELECT phase, pulls, told, closing IS NULL, spent FROM phases ORDER BY phase",
+            (int, int, int, int, float),
+            filled=5,
         )
         open_ = [row for row in rows if row[3]]
-        phase, size, told, _ = (*open_, *rows[-1:], (0, 0, 0, 1))[0]
+        phase, size, told, *_ = (*open_, *rows[-1:], (0, 0, 0, 1, 0.0))[0]
         return PullCounts(
             phase=phase,
             phase_pulls=size,
@@ -168,6 +173,7 @@ class ReadStorage:
             asked=self._number("SELECT count(*) FROM pulls WHERE state = 'asked'"),
             failed=self._number("SELECT count(*) FROM pulls WHERE state = 'failed'"),
             lost=self._number("SELECT count(*) FROM pulls WHERE error IS NOT NULL AND losses > 0"),
+            spent=sum(row[4] for row in rows),
         )
 
     def asked(self) -> set[int]:

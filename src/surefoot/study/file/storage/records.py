@@ -35,6 +35,7 @@ class StoredPhase:
         first_pull: the number of its first pull.
         pairs: (n_pulls,) the pair of each pull, in the order of their numbers.
         rewards: (n_pulls,) as measured; NaN where there is none yet.
+        costs: (n_pulls,) likewise; NaN where none is known. None: none was asked for.
         batches: into how many batches the pulls of each pair are put, in the order of their
             numbers; 0: it has none.
         shared: whether pulls of different pairs share random streams.
@@ -55,6 +56,7 @@ class StoredPhase:
     plan: bytes = b""
     link: bytes = b""
     ending: Ending | None = None
+    costs: Array | None = None
 
     def layout(self, n_pairs: int) -> Phase:
         """The phase as it was planned."""
@@ -103,6 +105,7 @@ class PullCounts:
         open_pulls, open_told: the same of all phases that are not closed.
         told, asked, failed: pulls with a reward; handed out to people; given up.
         lost: pulls that ever lost their worker.
+        spent: what the pulls with a reward cost, as far as that is known.
     """
 
     phase: int
@@ -114,3 +117,4 @@ class PullCounts:
     asked: int
     failed: int
     lost: int
+    spent: float

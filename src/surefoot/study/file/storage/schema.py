@@ -9,13 +9,15 @@ It is an SQLite database:
 - `phases`: one row per phase; pulls are `first_pull` to `first_pull + pulls − 1`; `batches` says
   into how many the pulls of each pair are put, in the order of their numbers, `shared` whether
   pulls of different pairs share random streams, `overlaps` how many phases before it were in flight
-  when it was chosen, and `told` how many of its pulls have their reward. Phases without `closing`
+  when it was chosen, `told` how many of its pulls have their reward, and `spent` what these cost,
+  where costs are asked for. Phases without `closing`
   in a finished study were called off. Stored before its first reward: `commitment` (what
   it will be used for, packed), `plan` (digest of layout and commitment) and `link` (digest of that
   and all before it). Stored when it ends, all at once: `summary` (JSON), `rewards` (their digest),
   `limits` (by which evidence was lowered, packed) and `closing` (digest of all up to here).
 - `pulls`: one row per pull, made when its phase begins; `reward` is as measured, before any change
-  of sign; `simulator` is the number of what gave it, if it was not told by hand.
+  of sign; `simulator` is the number of what gave it, if it was not told by hand; `cost` is what the
+  next phases are chosen by, where costs are asked for.
 - `simulators`: one row per simulator that was used: its source (JSON), how many rewards were there
   before, how many it gave, and why a change was accepted.
 - `running`: one row per pull that is being simulated, kept while the study runs.
@@ -50,6 +52,7 @@ CREATE TABLE phases (
     shared INTEGER NOT NULL,
     overlaps INTEGER NOT NULL,
     told INTEGER NOT NULL DEFAULT 0,
+    spent REAL NOT NULL DEFAULT 0,
     planned REAL NOT NULL,
     commitment BLOB NOT NULL,
     plan BLOB NOT NULL,
@@ -67,6 +70,7 @@ CREATE TABLE pulls (
     pair INTEGER NOT NULL,
     state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'asked', 'failed', 'done')),
     reward REAL,
+    cost REAL,
     simulator INTEGER,
     attempts INTEGER NOT NULL DEFAULT 0,
     losses INTEGER NOT NULL DEFAULT 0,

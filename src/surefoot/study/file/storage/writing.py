@@ -224,7 +224,7 @@ class WriteStorage(ReadStorage):
     def record(
         self,
         reports: Sequence[Report],
-        of_phases: Mapping[int, int],
+        of_phases: Mapping[int, tuple[int, float]],
         final_failure: int | None = None,
         simulator: int | None = None,
     ) -> None:
@@ -232,18 +232,18 @@ class WriteStorage(ReadStorage):
 
         Args:
             simulator: the number of what gave the rewards; None if a person told them.
-            of_phases: how many of the rewards are of each phase.
+            of_phases: how many of the rewards are of each phase, and what these pulls cost.
             final_failure: a pull that will not be tried again, so that the study pauses.
         """
         told = [
-            (r.reward, simulator, r.started, r.finished, r.id)
+            (r.reward, r.cost, simulator, r.started, r.finished, r.id)
             for r in reports
             if r.reward is not None
         ]
         failed = [(r.started, _storable(r.error), r.id) for r in reports if r.reward is None]
         with self._transaction():
             stored = self._connection.executemany(
-                "UPDATE pulls SET state = 'done', reward = ?, simulator = ?, "
+                "UPDATE pulls SET state = 'done', reward = ?, cost = ?, simulator = ?, "
                 "attempts = attempts + 1, started = ?, finished = ? "
                 "WHERE id = ? AND state <> 'done'",
                 told,
@@ -257,8 +257,8 @@ class WriteStorage(ReadStorage):
                 "UPDATE simulators SET pulls = pulls + ? WHERE id = ?", (len(told), simulator)
             )
             self._connection.executemany(
-                "UPDATE phases SET told = told + ? WHERE phase = ?",
-                [(number, phase) for phase, number in of_phases.items()],
+                "UPDATE phases SET told = told + ?, spent = spent + ? WHERE phase = ?",
+                [(*told_and_spent, phase) for phase, told_and_spent in of_phases.items()],
             )
             self._connection.executemany(
                 "UPDATE pulls SET attempts = attempts + 1, started = ?, error = ? "
