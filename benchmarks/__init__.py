@@ -12,6 +12,7 @@ NOT_BENCHMARKS = {
     "page",
     "rewards",
     "simopt_models",
+    "spread",
     "table",
     "tables",
 }

@@ -1,5 +1,8 @@
 """`python -m benchmarks [names]`: every claim of speed, memory or sample count, measured now on
 this machine.
+
+Rows are kept in `results/benchmarks.json` as they come, and a benchmark that was stopped goes on
+where it was. A first look, with fewer runs than a table has, is shown and not kept.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     # the targets are for one core; must be set before numpy loads
@@ -20,8 +24,12 @@ from rich.table import Table
 
 from benchmarks import NAMES
 from benchmarks.page import code_of
+from benchmarks.spread import TimeIsUp, kept_in
 
 VERDICTS = {True: "met", False: "MISSED", None: ""}
+FEWER = ("SUREFOOT_BENCH_RUNS", "SUREFOOT_BENCH_PEERS", "SUREFOOT_PATIENTS")
+REST = "rows that are still to be printed"
+STOPPED = 75  # exit code of what can go on: EX_TEMPFAIL
 
 
 def main(names: list[str]) -> None:
@@ -34,27 +42,34 @@ def main(names: list[str]) -> None:
         table = Table(title=name, title_justify="left")
         for column in ("work", "measured", "target", ""):
             table.add_column(column)
-        rows: list[dict[str, object]] = []
-        code = code_of(name)
-        for row in importlib.import_module(f"benchmarks.{name}").rows():
-            rows.append(asdict(row) | {"digest": code})
-            table.add_row(row.work, row.measured, row.target, VERDICTS[row.met])
-            # long benchmarks show what they have
-            progress.print(f"{row.work}: {row.measured} {VERDICTS[row.met]}", markup=False)
+        rows: list[dict[str, Any]] = []
+        code, kept = code_of(name), not set(FEWER) & set(os.environ)
+        runs = Path("results") / ".unfinished" / f"benchmark-{name}-{code}.pickle"
+        try:
+            with kept_in(runs if kept else None):
+                for row in importlib.import_module(f"benchmarks.{name}").rows():
+                    rows.append(asdict(row) | {"digest": code})
+                    table.add_row(row.work, row.measured, row.target, VERDICTS[row.met])
+                    # long benchmarks show what they have
+                    progress.print(f"{row.work}: {row.measured} {VERDICTS[row.met]}", markup=False)
+                    if kept:
+                        keep(name, rows, complete=False)
+        except TimeIsUp as left:
+            sys.stderr.write(f"{name}: the time is up, {left}: the same command goes on\n")
+            sys.exit(STOPPED)
         console.print(table)
-        _keep(name, rows)
+        if kept:
+            keep(name, rows, complete=True)
 
 
-def _keep(name: str, rows: list[dict[str, object]]) -> None:
-    """Beside the last rows of the other benchmarks, and of other parts of this one that today's
-    code printed.
-    """
+def keep(name: str, rows: list[dict[str, Any]], complete: bool) -> None:
+    """Write a benchmark's rows beside those of the others; a mark says that some are missing."""
     out = Path("results") / "benchmarks.json"
     out.parent.mkdir(exist_ok=True)
     results = json.loads(out.read_text()) if out.exists() else {}
-    before = [row for row in results.get(name, []) if row.get("digest") == code_of(name)]
-    kept = {row["work"]: row for row in [*before, *rows]}
-    out.write_text(json.dumps(results | {name: list(kept.values())}, indent=1))
+    missing = {"work": REST, "measured": "", "target": "", "met": None, "digest": ""}
+    results[name] = rows if complete else [*rows, missing]
+    out.write_text(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

@@ -19,15 +19,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from benchmarks.spread import require_time, spread
 from benchmarks.table import Row, seconds
 from surefoot.paper.bolus.methods import PRIME_SHARED, Assignment, run_method, run_pilot
 from surefoot.paper.bolus.patient import find_truth
 from surefoot.paper.bolus.problem import Dosing, day_rewards, make_dosing, stream
 from surefoot.paper.glucose import all_patients
-from surefoot.system.processes import ProcessPool
 
 CHOICES = int(os.environ.get("SUREFOOT_BENCH_RUNS", "100"))
-PROCESSES = int(os.environ.get("SUREFOOT_BENCH_PROCESSES", "2"))
 LEVEL = 0.05  # of the exact test of each patient's error rate
 REPLICATES = 10_000
 CHECKED = ("adult#001", "adolescent#004", "child#004")
@@ -35,10 +34,11 @@ PAPER_HOURS = 90.0  # 30 patients × 3 h, the paper's running time details: simu
 
 
 def rows() -> Iterator[Row]:
-    yield from one_patient()
-    yield from everybody()
     yield from errors()
     yield from scales()
+    require_time()
+    yield from one_patient()
+    yield from everybody()
 
 
 def one_patient() -> Iterator[Row]:
@@ -66,9 +66,7 @@ def everybody() -> Iterator[Row]:
 
 def errors() -> Iterator[Row]:
     """How often each patient's choice is certified and wrong, held against δ by an exact test."""
-    pool = ProcessPool(PROCESSES)
-    futures = [pool.submit(_count, name) for name in _patients()]
-    counts = [future.result() for future in futures]
+    counts = spread(_count, [(name,) for name in _patients()])
     for count in counts:
         yield count.row
     pulls = float(np.mean([count.pulls for count in counts]))

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 import numpy as np
 
+from benchmarks.spread import spread
 from surefoot.arrays import Array
 from surefoot.paper.peers import PeerContender, PeerRun, Work
-from surefoot.system.processes import ProcessPool
 
-PROCESSES = int(os.environ.get("SUREFOOT_BENCH_PROCESSES", "2"))
 AT_ONCE = 20  # runs that a process takes at a time
 SEED = 2026
 
@@ -94,23 +91,10 @@ def held(jobs: Sequence[Job], first: int = 0) -> list[Cell]:
         for work, contender, runs in jobs
         for begin in range(0, runs, AT_ONCE)
     ]
-    done = iter(_results(parts))
+    done = iter(spread(run_some, parts))
     return [
         Cell.of([run for _ in range(0, runs, AT_ONCE) for run in next(done)]) for _, _, runs in jobs
     ]
-
-
-def _results(parts: list[tuple[Work, PeerContender, int, int]]) -> list[list[PeerRun]]:
-    if PROCESSES == 1:
-        return [run_some(*part) for part in parts]
-    futures = [_pool().submit(run_some, *part) for part in parts]
-    return [future.result() for future in futures]
-
-
-@cache
-def _pool() -> ProcessPool:
-    """The processes of all contests: each loads the compiled code once."""
-    return ProcessPool(PROCESSES)
 
 
 def run_some(work: Work, contender: PeerContender, begin: int, end: int) -> list[PeerRun]:

@@ -15,13 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.spread import spread
 from benchmarks.table import Row
 from surefoot.algorithms import Result
 from surefoot.study.toml.config import StudyConfig
-from surefoot.system.processes import ProcessPool
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "5"))
-PROCESSES = int(os.environ.get("SUREFOOT_BENCH_PROCESSES", "2"))
 EXAMPLES = Path(__file__).parent.parent / "examples"
 NAMES = ("clinic", "cartpole", "models", "simopt_inventory")
 PLAINLY = (
@@ -35,14 +34,13 @@ PLAINLY = (
 
 
 def rows() -> Iterator[Row]:
-    pool = ProcessPool(PROCESSES)
     jobs = [
         (name, seed, plainly) for name in NAMES for plainly in (False, True) for seed in _seeds()
     ]
-    futures = {job: pool.submit(_pulls, *job) for job in jobs}
+    pulls = dict(zip(jobs, spread(_pulls, jobs), strict=True))
     for name in NAMES:
         standing, plain = (
-            np.array([futures[name, seed, manner].result() for seed in _seeds()], dtype=float)
+            np.array([pulls[name, seed, manner] for seed in _seeds()], dtype=float)
             for manner in (False, True)
         )
         ratio = standing.mean() / plain.mean()

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from benchmarks.model_free import DELTA, LEVEL, RUNS, Array, Case, World, parabola, pool, runs_of
+from benchmarks.model_free import DELTA, LEVEL, RUNS, Array, Case, World, parabola, runs_of
 from benchmarks.table import Row
 from surefoot.noise import Gaussian
 from surefoot.problem.problem import RobustProblem
@@ -39,18 +38,12 @@ CORNER = 0.02  # with deviations of this size two arms of the parabola tie
 
 
 def rows() -> Iterator[Row]:
-    with pool() as workers:
-        yield from rows_with(workers)
-
-
-def rows_with(workers: ProcessPoolExecutor) -> Iterator[Row]:
-    """The rows, with processes that there are already."""
     for name, features, options, most in CONTENDERS:
         case = Case(lambda seed, kind=features: bent(kind), options)
-        yield _row(f"parabola: {name}", runs_of(workers, case), most)
+        yield _row(f"parabola: {name}", runs_of(case), most)
     for told, noise in (("σ given", Gaussian(0.3)), ("nothing known", Gaussian())):
         options = EXACT | {"noise": noise, "misfit": CORNER, "budget": 3000}
-        yield _corner(told, workers, Case(lambda seed: just_below_a_tie(), options))
+        yield _corner(told, Case(lambda seed: just_below_a_tie(), options))
 
 
 def bent(features: str) -> World:
@@ -95,8 +88,8 @@ def _row(work: str, found: tuple[Array, Array, Array], most: float | None) -> Ro
     )
 
 
-def _corner(told: str, workers: ProcessPoolExecutor, case: Case) -> Row:
-    _, _, wrong = runs_of(workers, case, RUNS)
+def _corner(told: str, case: Case) -> Row:
+    _, _, wrong = runs_of(case, RUNS)
     errors = int(wrong.sum())
     return Row(
         f"misfit 0.02 at the worst corner, all but a tie, {told}",

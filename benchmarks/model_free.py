@@ -8,12 +8,10 @@ values of some came from trials on these slippage configurations, games and smoo
 from __future__ import annotations
 
 import math
-import multiprocessing
 import os
 import resource
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, cast
@@ -22,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from benchmarks.spread import require_time, spread
 from benchmarks.table import Row
 from surefoot.algorithms.peers.kn_rsb import KnRsb
 from surefoot.noise import Bounded, Gaussian
@@ -33,10 +32,8 @@ from surefoot.paper.peers import (
 )
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import TableSimulator, identify
-from surefoot.system.processes import ONE_THREAD
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "200"))
-PROCESSES = int(os.environ.get("SUREFOOT_BENCH_PROCESSES", "2"))
 CHUNK, DELTA, LEVEL = 5, 0.05, 0.01
 Array = NDArray[np.float64]
 
@@ -102,30 +99,30 @@ class Case:
 def rows() -> Iterator[Row]:
     from benchmarks import misfit  # which uses this module
 
-    with pool() as workers:
-        yield from _parabola(workers)
-        yield from misfit.rows_with(workers)
-        yield from _slippage(workers)
-        yield from _smooth(workers)
-        yield from _games(workers)
+    yield from _parabola()
+    yield from misfit.rows()
+    yield from _slippage()
+    yield from _smooth()
+    yield from _games()
+    require_time()
     yield from _speed()
 
 
-def _parabola(workers: ProcessPoolExecutor) -> Iterator[Row]:
+def _parabola() -> Iterator[Row]:
     for told, noise in (("σ given", Gaussian(0.3)), ("nothing known", Gaussian())):
-        found = runs_of(workers, Case(parabola, {"noise": noise}))
+        found = runs_of(Case(parabola, {"noise": noise}))
         yield _row(f"the parabola of the guide on misfit, {told}", found, 2300)
 
 
-def _slippage(workers: ProcessPoolExecutor) -> Iterator[Row]:
+def _slippage() -> Iterator[Row]:
     for name, target in TARGETS.items():
         case = Case(lambda seed, name=name: slippage(name), {"noise": Gaussian()})
-        yield _row(f"10 × 5 {name}, nothing known", runs_of(workers, case), target)
+        yield _row(f"10 × 5 {name}, nothing known", runs_of(case), target)
     for name in TARGETS:
         told = {"noise": Gaussian(), "tolerance": 0.999}
         zone = {"noise": Gaussian(), "algorithm": KnRsb(zone=1.0)}
         found, peer = (
-            runs_of(workers, Case(lambda seed, name=name: slippage(name), options))
+            runs_of(Case(lambda seed, name=name: slippage(name), options))
             for options in (told, zone)
         )
         mean, share = peer[0].mean(), 1.0 if "unequal" in name else 0.85
@@ -133,12 +130,12 @@ def _slippage(workers: ProcessPoolExecutor) -> Iterator[Row]:
         yield _row(work, found, share * mean)
 
 
-def _smooth(workers: ProcessPoolExecutor) -> Iterator[Row]:
+def _smooth() -> Iterator[Row]:
     for size, target in SMOOTH.items():
         options = {"noise": Gaussian(), "tolerance": 0.2, "budget": 500_000}
         worlds = [lambda seed, size=size: smooth(*size, seed)] * 3
         found = {
-            guide: runs_of(workers, Case(world, options | {"guide": guide}))
+            guide: runs_of(Case(world, options | {"guide": guide}))
             for guide, world in zip(("tabular", "trend", "gaussian-process"), worlds, strict=True)
         }
         tabular = found.pop("tabular")
@@ -154,13 +151,13 @@ def _smooth(workers: ProcessPoolExecutor) -> Iterator[Row]:
             )
 
 
-def _games(workers: ProcessPoolExecutor) -> Iterator[Row]:
+def _games() -> Iterator[Row]:
     for delta in (0.1, 0.001):
         for name, means in GAMES.items():
             table = np.array(means)
             options = {"noise": Bounded(0, 1), "delta": delta}
             world = World(table, np.ones_like(table), family="bernoulli")
-            samples, _, wrong = runs_of(workers, Case(lambda seed, world=world: world, options))
+            samples, _, wrong = runs_of(Case(lambda seed, world=world: world, options))
             far = float((samples > 3 * np.median(samples)).mean())
             yield Row(
                 f"game {name}, δ = {delta:g}: runs above three times the median",
@@ -249,15 +246,13 @@ def _rejected(wrong: Array, delta: float = DELTA) -> bool:
     return bool(stats.binom.sf(wrong.sum() - 1, len(wrong), delta) < LEVEL)
 
 
-def runs_of(
-    workers: ProcessPoolExecutor, case: Case, runs: int = RUNS
-) -> tuple[Array, Array, Array]:
+def runs_of(case: Case, runs: int = RUNS) -> tuple[Array, Array, Array]:
     """(n_runs,) samples, whether certified, whether wrong."""
     import cloudpickle
 
     packed = cloudpickle.dumps(case)
-    seeds = [range(k, min(k + CHUNK, runs)) for k in range(0, runs, CHUNK)]
-    found = [row for chunk in workers.map(_chunk, [packed] * len(seeds), seeds) for row in chunk]
+    parts = [(packed, range(k, min(k + CHUNK, runs))) for k in range(0, runs, CHUNK)]
+    found = [row for chunk in spread(_chunk, parts) for row in chunk]
     samples, certified, wrong = (
         np.array(column, dtype=np.float64) for column in zip(*found, strict=True)
     )
@@ -269,9 +264,3 @@ def _chunk(packed: bytes, seeds: range) -> list[tuple[int, bool, bool]]:
 
     case = cloudpickle.loads(packed)
     return [case.run(seed) for seed in seeds]
-
-
-def pool() -> ProcessPoolExecutor:
-    for variable in ONE_THREAD:
-        os.environ.setdefault(variable, "1")
-    return ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn"))

@@ -7,10 +7,8 @@ first look.
 from __future__ import annotations
 
 import math
-import multiprocessing
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -21,16 +19,15 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks import rewards
+from benchmarks.spread import spread
 from benchmarks.table import Row
 from surefoot.experiments.instances import Instance, irrelevant_dimensions, unit_sphere
 from surefoot.noise import Bounded, Gaussian
 from surefoot.plan import Prime, Tuning
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, Simulator, identify
-from surefoot.system.processes import ONE_THREAD
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "2000"))
-PROCESSES = int(os.environ.get("SUREFOOT_BENCH_PROCESSES", "2"))
 COSTLY = 10  # a row of mean samples has this many times fewer runs than one of errors
 CHUNK = 25
 DELTA = 0.05
@@ -292,10 +289,7 @@ def all_runs(errors: dict[str, Case], costs: dict[str, Case]) -> pd.DataFrame:
         for name, runs in wanted
         for first in range(0, runs, CHUNK)
     ]
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-    with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
-        chunks = pool.map(_some_runs, *zip(*jobs, strict=True))
-        return pd.DataFrame([row for chunk in chunks for row in chunk])
+    return pd.DataFrame([row for chunk in spread(_some_runs, jobs) for row in chunk])
 
 
 def _some_runs(name: str, first: int, last: int) -> list[dict[str, Any]]:

@@ -22,6 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from benchmarks.spread import require_time, spread
 from benchmarks.table import Row
 from surefoot.design.hardness import binary_divergence, complexity
 from surefoot.experiments.instances import (
@@ -36,10 +37,8 @@ from surefoot.noise import Gaussian
 from surefoot.paper.figure1 import ENTRANTS, PAPER
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, identify
-from surefoot.system.processes import ONE_THREAD
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "200"))
-PROCESSES = 2
 LEVEL = 0.05  # of the exact test of "errors ≤ δ"
 CHUNK = 10  # runs a job
 # PRIME alone runs so many times more often against the bound: 200 runs give its mean only to 6 %
@@ -82,6 +81,7 @@ def rows() -> Iterator[Row]:
     yield from _against_the_lower_bound(every)
     yield from _where_the_hull_helps(found)
     yield from _errors(every)
+    require_time()
     yield _many_arms()
     yield _small_run()
 
@@ -95,11 +95,7 @@ def all_runs() -> pd.DataFrame:
         for family, size in reversed([*TABLE, *MORE, *ROBUST])
         for first in range(0, RUNS * (1 + EXTRA) if family in FIXED else RUNS, CHUNK)
     ]
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-    with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
-        return pd.DataFrame(
-            [row for rows_ in pool.map(_some_runs, *zip(*jobs, strict=True)) for row in rows_]
-        )
+    return pd.DataFrame([row for found in spread(_some_runs, jobs) for row in found])
 
 
 def _some_runs(family: str, size: int, first: int, last: int) -> list[dict[str, Any]]:
