@@ -53,6 +53,7 @@ class Algorithm(ABC):
     supports_misfit: ClassVar[bool] = False
     supports_measure: ClassVar[bool] = False
     supports_limits: ClassVar[bool] = False
+    supports_transductive: ClassVar[bool] = False
     needs_model: ClassVar[bool] = True
     can_guess: ClassVar[bool] = False
     waits_for_rare: ClassVar[bool] = False
@@ -84,6 +85,7 @@ class Algorithm(ABC):
     ) -> Self:
         """Return a fresh run of this algorithm; a study that goes on has its boundary already."""
         options.refuse_unsupported(self, settings)
+        options.refuse_transductive(self, problem, settings)
         run = copy.copy(self)
         run.problem, run.settings, run.tally = problem, settings, Tally.empty(problem, settings)
         run.survivors = np.ones(problem.n_arms, dtype=bool)
@@ -147,6 +149,11 @@ class Algorithm(ABC):
 
     def _refused(self, counts: Counts) -> StopReason | None:
         """Return why a phase may not be pulled."""
+        if self.problem.pulled is not None and counts[~self.problem.pulled].any():
+            raise InputError(
+                f"{self.name} asks for pulls of pairs that cannot be pulled: let it choose among "
+                "problem.pullable"
+            )
         pulls = int(counts.sum())
         if pulls > self.remaining:
             return StopReason.BUDGET

@@ -109,7 +109,7 @@ class Estimates:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Pairs and what a pull of each measures, whatever the units of the features."""
+    """Compared pairs and what a pull of each pair measures, whatever the units of the features."""
 
     offsets: IntArray
     pairs: Array
@@ -119,7 +119,9 @@ class Frame:
     @classmethod
     def of(cls, problem: RobustProblem, scales: Array) -> Frame:
         pairs, measured = whiten(problem.pairs, problem.pairs / scales[:, None])
-        return cls(problem.offsets, pairs, measured, scales)
+        if problem.compared is not None:
+            pairs = pairs[problem.compared_pairs]
+        return cls(problem.compared_offsets, pairs, measured, scales)
 
     def estimate(self, counts: Counts, sums: Array) -> Estimates:
         """Least squares on these pulls; θ̂ = A⁻¹b, or its part within the range of a singular A."""

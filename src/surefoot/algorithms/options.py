@@ -12,6 +12,7 @@ import numpy as np
 
 from surefoot.algorithms.settings import Settings
 from surefoot.errors import InputError
+from surefoot.problem.problem import RobustProblem
 
 if TYPE_CHECKING:
     from surefoot.algorithms.base import Algorithm
@@ -93,4 +94,22 @@ def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
     if settings.aim == "guess" and not algorithm.can_guess:
         raise InputError(
             f'{name} does not spend a budget on a guess: use aim="certify", or "prime"'
+        )
+
+
+def refuse_transductive(algorithm: Algorithm, problem: RobustProblem, settings: Settings) -> None:
+    """Refuse pairs that are compared and cannot be pulled, or the other way round, where the
+    algorithm or the settings need them to be the same.
+    """
+    if not problem.transductive:
+        return
+    if not algorithm.supports_transductive:
+        raise InputError(
+            f"{algorithm.name} compares the pairs that it pulls, but pulled or compared leave some "
+            'out: use "prime" or "robust-rage"'
+        )
+    if problem.pulled is not None and not settings.modelled:
+        raise InputError(
+            "pairs that cannot be pulled are known by a model alone: give misfit=0, or how far "
+            "means may be from the model"
         )

@@ -18,7 +18,7 @@ from surefoot.algorithms.confidence import (
 from surefoot.algorithms.estimates import Frame
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array
-from surefoot.design.for_problems import g_weights, noise_key, remembered
+from surefoot.design.for_problems import g_weights, noise_key, on_all_pairs, remembered
 from surefoot.design.frank_wolfe import Solver, require_solver, robust_xy_by_frank_wolfe
 from surefoot.design.robust_xy import robust_xy
 from surefoot.design.rounding import round_design, rounding_minimum
@@ -40,6 +40,7 @@ class RobustRage(Algorithm):
     mixture: float = 0.1
     solver: Solver = "certified"
     name: ClassVar[str] = "robust-rage"
+    supports_transductive: ClassVar[bool] = True
 
     def begin(self) -> None:
         require_solver(self.solver)
@@ -78,25 +79,27 @@ class RobustRage(Algorithm):
         self.t += 1  # line 11
 
     def _threshold(self) -> float:
-        delta, n_pairs = self.settings.delta, self.problem.n_pairs
+        delta, offsets = self.settings.delta, self.problem.compared_offsets
         if self.settings.rules == "paper":
-            return paper_threshold(n_pairs, paper_spending(delta, self.t))
-        events = one_sided_events(self.problem.offsets)
+            return paper_threshold(int(offsets[-1]), paper_spending(delta, self.t))
+        events = one_sided_events(offsets)
         return self.settings.noise.union_threshold(events, valid_spending(delta, self.t))
 
     def _design(self) -> tuple[Array, float]:
         """λ*_t and ρ(X̂_t) of `eq:eq14`, mixed with λ^G if valid: then A ⪰ (1 − mixture)·A_{λ*}."""
-        problem, rows, scales = self.problem, self.tally.rows, self.tally.scales
+        problem, scales = self.problem, self.tally.scales
+        rows = self.tally.rows[problem.pullable]
         candidates = np.flatnonzero(self.survivors)
         solve = robust_xy if self.solver == "certified" else robust_xy_by_frank_wolfe
         xy = remembered(
             problem,
             ("xy", self.solver, noise_key(scales), candidates.tobytes()),
-            lambda: solve(problem.pairs, problem.offsets, candidates, rows),
+            lambda: solve(
+                problem.pairs[problem.compared_pairs], problem.compared_offsets, candidates, rows
+            ),
         )
+        weights = on_all_pairs(problem, xy.weights)
         if self.settings.rules == "paper":
-            return xy.weights, xy.value / self.unit**2
-        mixed = (1 - self.mixture) * xy.weights + self.mixture * g_weights(
-            problem, self.tally.scales
-        )
+            return weights, xy.value / self.unit**2
+        mixed = (1 - self.mixture) * weights + self.mixture * g_weights(problem, scales)
         return mixed, xy.value / (1 - self.mixture) / self.unit**2

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from surefoot.arrays import Array
 from surefoot.design.g_optimal import g_optimal
 from surefoot.design.types import Design
@@ -26,10 +28,20 @@ def remembered(problem: RobustProblem, key: Hashable, solve: Callable[[], Design
 
 def g_weights(problem: RobustProblem, scales: Array, tolerance: float = 1e-3) -> Array:
     """(n_pairs,) λ^G of `eq:G-all`, for pulls with these noise scales."""
-    key = ("g", noise_key(scales), tolerance)
-    return remembered(
-        problem, key, lambda: g_optimal(problem.pairs / scales[:, None], tolerance)
-    ).weights
+    key, own = ("g", noise_key(scales), tolerance), problem.pullable
+    design = remembered(
+        problem, key, lambda: g_optimal(problem.pairs[own] / scales[own, None], tolerance)
+    )
+    return on_all_pairs(problem, design.weights)
+
+
+def on_all_pairs(problem: RobustProblem, weights: Array) -> Array:
+    """(n_pairs,) the weights of the pairs that can be pulled, and zeros for others."""
+    if problem.pulled is None:
+        return weights
+    every = np.zeros(problem.n_pairs)
+    every[problem.pullable] = weights
+    return every
 
 
 def noise_key(scales: Array) -> Hashable:

@@ -190,12 +190,14 @@ def complexity(
             then in samples at that noise.
     """
     best, gap = _best_and_gap(problem, theta)
-    instance = (problem.pairs, problem.offsets, problem.reduced(theta), best)
-    meet = hulls_meet(*instance)
-    exact = exact_separation(*instance, rows=rows, tolerance=tolerance)
-    paper = paper_separation(*instance, rows=rows, tolerance=tolerance)
+    pairs, offsets = problem.pairs[problem.compared_pairs], problem.compared_offsets
+    instance = (pairs, offsets, problem.reduced(theta), best)
+    measured = (problem.pairs if rows is None else rows)[problem.pullable]
+    meet = hulls_meet(*instance, measured)
+    exact = exact_separation(*instance, rows=measured, tolerance=tolerance)
+    paper = paper_separation(*instance, rows=measured, tolerance=tolerance)
     scale = 1.0 if rows is None else _largest_scale(problem.pairs, rows)
-    return Complexity(best, gap, exact, paper, problem.dimension, problem.n_pairs, scale, meet)
+    return Complexity(best, gap, exact, paper, problem.dimension, len(pairs), scale, meet)
 
 
 def _largest_scale(pairs: Array, rows: Array) -> float:

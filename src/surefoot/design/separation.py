@@ -77,12 +77,15 @@ def paper_separation(
     return Design(found.weights, found.value, min(found.bound, found.value))
 
 
-def hulls_meet(pairs: Array, offsets: IntArray, theta: Array, leader: int) -> bool:
+def hulls_meet(
+    pairs: Array, offsets: IntArray, theta: Array, leader: int, rows: Array | None = None
+) -> bool:
     """Return whether a pair of the leader lies in the convex hull of another arm.
 
     A pair that is above all of an arm's pairs at θ cannot lie among them; others are looked at.
+    Arguments are those of `exact_separation`.
     """
-    _, comparison = _compare(pairs, offsets, theta, leader, None, None)
+    _, comparison = _compare(pairs, offsets, theta, leader, None, rows)
     whitener = np.eye(pairs.shape[1])
     for first in range(0, comparison.apexes.size * comparison.rivals.size, HULL_CHUNK):
         last = min(first + HULL_CHUNK, comparison.apexes.size * comparison.rivals.size)
@@ -126,9 +129,9 @@ def _check(
         )
     if leader is not None and not 0 <= leader < n_arms:
         raise InputError(f"leader is {leader}, but arms are numbered 0 to {n_arms - 1}")
-    if rows is not None and rows.shape != pairs.shape:
+    if rows is not None and (rows.ndim != 2 or rows.shape[1] != pairs.shape[1]):
         raise InputError(
-            f"rows have shape {rows.shape}, but one row for each pair is needed: {pairs.shape}"
+            f"rows have shape {rows.shape}, but rows of {pairs.shape[1]} numbers are needed"
         )
 
 

@@ -54,11 +54,38 @@ def members_of(groups: IntArray, offsets: IntArray) -> tuple[IntArray, IntArray]
 class Groups:
     """Pairs in groups, one for each arm.
 
+    Where an arm is worst counts among the pairs that are compared; they need not be those that can
+    be pulled.
+
     Attributes:
         offsets: (n_arms + 1,) where each arm's pairs begin.
+        pulled: (n_pairs,) True for pairs that can be pulled; None: all can.
+        compared: (n_pairs,) True for pairs by which arms are compared; None: all are.
     """
 
     offsets: IntArray
+    pulled: NDArray[np.bool_] | None = None
+    compared: NDArray[np.bool_] | None = None
+
+    @property
+    def transductive(self) -> bool:
+        """True if the pairs that are compared are not those that can be pulled."""
+        return self.pulled is not None or self.compared is not None
+
+    @cached_property
+    def pullable(self) -> IntArray:
+        """The pairs that can be pulled, in order."""
+        return np.arange(self.n_pairs) if self.pulled is None else np.flatnonzero(self.pulled)
+
+    @cached_property
+    def compared_pairs(self) -> IntArray:
+        """The pairs by which arms are compared, in order."""
+        return np.arange(self.n_pairs) if self.compared is None else np.flatnonzero(self.compared)
+
+    @cached_property
+    def compared_offsets(self) -> IntArray:
+        """(n_arms + 1,) where each arm's pairs begin among those that are compared."""
+        return np.searchsorted(self.compared_pairs, self.offsets)
 
     @property
     def n_pairs(self) -> int:
@@ -79,16 +106,19 @@ class Groups:
 
     def worst_of(self, values: Array) -> Array:
         """(…, n_arms) the smallest of the given (…, n_pairs) values within each arm."""
-        return smallest_of(values, self.offsets)
+        return smallest_of(self._compared_only(values), self.offsets)
 
     def worst_pair(self, arm: int, values: Array) -> int:
         """The pair at which the given (n_pairs,) values are smallest within the arm."""
         own = self.pairs_of(arm)
-        return int(own.start + np.argmin(values[own]))
+        return int(own.start + np.argmin(self._compared_only(values)[own]))
 
     def worst_pairs_of(self, values: Array) -> IntArray:
         """(n_arms,) the pair at which the given (n_pairs,) values are smallest within each arm."""
-        return places_of_smallest(values, self.offsets)
+        return places_of_smallest(self._compared_only(values), self.offsets)
+
+    def _compared_only(self, values: Array) -> Array:
+        return values if self.compared is None else np.where(self.compared, values, np.inf)
 
 
 RANK_TOLERANCE = 1e-9
@@ -264,11 +294,26 @@ class _Grouped:
         parameters: (n_pairs, n_parameters).
         offsets: (n_arms + 1,) where each arm's pairs begin.
         perturbation_names: one per pair.
+        places: (n_given,) where each pair that was given stands now.
     """
 
     parameters: Array
     offsets: IntArray
     perturbation_names: list[str]
+    places: IntArray
+
+    def marked(self, given: ArrayLike | None, what: str) -> NDArray[np.bool_] | None:
+        """(n_pairs,) True where one of the given pairs that stand there is; None if all are."""
+        if given is None:
+            return None
+        marks = np.asarray(given)
+        if marks.shape != self.places.shape or marks.dtype != np.bool_:
+            raise InputError(
+                f"{what} has shape {marks.shape} and type {marks.dtype}, but there are "
+                f"{len(self.places)} pairs: give True or False for each"
+            )
+        found = np.bincount(self.places, marks, len(self.parameters)) > 0
+        return None if found.all() else found
 
 
 def grouped_by_arm(
@@ -281,7 +326,7 @@ def grouped_by_arm(
             f"{len(parameters)} pairs: give one each"
         )
     keyed = np.column_stack([arm, parameters + 0.0])  # + 0.0 turns -0.0 into 0.0
-    _, first = np.unique(keyed, axis=0, return_index=True)
+    _, first, same = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
     if len(first) < len(parameters):
         repeated = sorted(set(range(len(parameters))) - set(first.tolist()))
         warnings.warn(
@@ -298,7 +343,30 @@ def grouped_by_arm(
         names = [str(perturbation_names[i]) for i in order]
     else:
         names = [f"perturbation {k}" for size in sizes for k in range(size)]
-    return _Grouped(parameters[order], offsets, names)
+    place_of = np.empty(len(parameters), dtype=np.int64)
+    place_of[order] = np.arange(len(order))
+    return _Grouped(parameters[order], offsets, names, place_of[first[same.ravel()]])
+
+
+def refuse_unmeasurable(pairs: Array, pulled: NDArray[np.bool_]) -> None:
+    """Pulls must measure every direction in which pairs differ."""
+    rank = np.linalg.matrix_rank(pairs[pulled]) if pulled.any() else 0
+    if rank < pairs.shape[1]:
+        raise InputError(
+            f"the {int(pulled.sum())} pairs that can be pulled measure {rank} of the "
+            f"{pairs.shape[1]} directions of the pairs, so nothing is learnt of the others: let "
+            "more pairs be pulled"
+        )
+
+
+def refuse_uncompared(compared: NDArray[np.bool_], offsets: IntArray, names: list[str]) -> None:
+    """Every arm must be compared by one of its pairs at least."""
+    left_out = np.flatnonzero(~np.logical_or.reduceat(compared, offsets[:-1]))
+    if len(left_out):
+        raise InputError(
+            f"arm {names[left_out[0]]!r} has no pair that is compared: mark one, or leave out the "
+            "arm"
+        )
 
 
 def refuse_twin_arms(features: Array, offsets: IntArray, names: list[str]) -> None:

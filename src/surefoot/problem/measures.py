@@ -80,28 +80,28 @@ class Measure(ABC):
 
     def points(self, problem: Groups) -> Points:
         """Return the points of all arms of a problem."""
-        sizes = np.diff(problem.offsets).tolist()
-        each = [self.extreme_points(self._weights_of(problem, arm)) for arm in range(len(sizes))]
+        own = np.split(problem.compared_pairs, problem.compared_offsets[1:-1])
+        each = [self.extreme_points(self._weights_of(problem, arm, p)) for arm, p in enumerate(own)]
         entries = sum(int(np.count_nonzero(points)) for points in each)
         if entries > MOST_ENTRIES:
             raise InputError(
-                f"the {self.words} of {len(sizes)} arms takes {entries:,} weights of pairs: give "
+                f"the {self.words} of {len(own)} arms takes {entries:,} weights of pairs: give "
                 'fewer arms or perturbations, or measure="mean" or "worst"'
             )
         rows, columns = zip(*(np.nonzero(points) for points in each), strict=True)
         before = np.cumsum([0, *(len(points) for points in each)])
         row = np.concatenate([r + first for r, first in zip(rows, before[:-1], strict=True)])
-        pairs = [c + first for c, first in zip(columns, problem.offsets[:-1], strict=True)]
+        pairs = [mine[c] for c, mine in zip(columns, own, strict=True)]
         values = [points[points != 0] for points in each]
         starts = np.searchsorted(row, np.arange(before[-1] + 1))
         return Points(before, starts, np.concatenate(pairs), np.concatenate(values))
 
-    def _weights_of(self, problem: Groups, arm: int) -> Weights:
-        own, given = problem.pairs_of(arm), self.weights
-        n = own.stop - own.start
+    def _weights_of(self, problem: Groups, arm: int, own: IntArray) -> Weights:
+        n, given = len(own), self.weights
         if given is None:
-            return (1.0 / n,) * int(n)
-        names: list[str] = getattr(problem, "perturbation_names", [])[own]
+            return (1.0 / n,) * n
+        every: list[str] = getattr(problem, "perturbation_names", [])
+        names = [every[pair] for pair in own]
         if len(set(names)) < n or set(names) != set(given):
             raise InputError(
                 f"measure has weights of {', '.join(map(repr, given))!s:.200}, but the "
@@ -127,8 +127,8 @@ class Worst(Measure):
 
     def points(self, problem: Groups) -> Points:
         """Take the pairs themselves."""
-        n = problem.n_pairs
-        return Points(problem.offsets, np.arange(n + 1), np.arange(n), np.ones(n))
+        own, n = problem.compared_pairs, len(problem.compared_pairs)
+        return Points(problem.compared_offsets, np.arange(n + 1), own, np.ones(n))
 
 
 @dataclass(frozen=True)

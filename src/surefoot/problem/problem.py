@@ -31,6 +31,8 @@ from surefoot.problem.grouping import (
     nominal_arms,
     perturbed,
     refuse_twin_arms,
+    refuse_uncompared,
+    refuse_unmeasurable,
     require_memory,
 )
 
@@ -98,6 +100,14 @@ WRITE_IT = "write it with to_dict() or to_json()"
 
 
 @dataclass(frozen=True)
+class _Uses:
+    """The pairs that can be pulled and those that are compared, as given; None: all of them."""
+
+    pulled: ArrayLike | None = None
+    compared: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
 class _Portable:
     """All that a problem is rebuilt from.
 
@@ -113,6 +123,7 @@ class _Portable:
     features: Any
     labels: Labels
     arms: Any
+    uses: _Uses
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> _Portable:
@@ -135,7 +146,8 @@ class _Portable:
                 f"arms: {WRITE_IT}"
             )
         owners = np.repeat(np.arange(len(sizes)), sizes)
-        return cls(parameters, owners, features, labels, data.get("arms"))
+        uses = _Uses(data.get("pulled"), data.get("compared"))
+        return cls(parameters, owners, features, labels, data.get("arms"), uses)
 
 
 def from_json(text: str) -> dict[str, Any]:
@@ -193,6 +205,7 @@ class RobustProblem(LinearRewards):
             np.repeat(np.arange(len(groups)), [len(group) for group in groups]),
             feature_map(features),
             Labels(arm_names, names, parameter_names),
+            _Uses(),
         )
         self.arms = nominal
 
@@ -209,6 +222,8 @@ class RobustProblem(LinearRewards):
         categories: Categories | None = None,
         whole: Sequence[str] = (),
         arms: ArrayLike | None = None,
+        pulled: ArrayLike | None = None,
+        compared: ArrayLike | None = None,
     ) -> RobustProblem:
         """A problem from its pairs: any feature map φ(arm, perturbation) works, not only x − y.
 
@@ -219,12 +234,17 @@ class RobustProblem(LinearRewards):
                 for the first of them.
             whole: the names of parameters that are whole numbers: simulators are given integers.
             arms: (n_arms, n_parameters) the arms as nothing goes wrong, if they are known.
+            pulled: (n_pairs,) True for pairs that can be pulled; None: all can. Others are judged
+                by what a model says of them, which "prime" and "robust-rage" do.
+            compared: (n_pairs,) True for pairs by which arms are compared; None: all are. Others
+                only teach, and it does not matter to which arm they belong.
         """
         parameters = matrix(pairs, "pairs")
         arm = arm_numbers(arm_of_pair, len(parameters))
         problem = cls.__new__(cls)
         labels = Labels(arm_names, perturbation_names, parameter_names, categories, whole)
-        problem._build(parameters, arm, feature_map(features), labels)
+        uses = _Uses(pulled, compared)
+        problem._build(parameters, arm, feature_map(features), labels, uses)
         problem.arms = nominal_arms(arms, problem.coding, problem.n_arms)
         return problem
 
@@ -282,7 +302,12 @@ class RobustProblem(LinearRewards):
         )
 
     def _build(
-        self, parameters: Array, arm: NDArray[Any], features: FeatureMap, labels: Labels
+        self,
+        parameters: Array,
+        arm: NDArray[Any],
+        features: FeatureMap,
+        labels: Labels,
+        uses: _Uses,
     ) -> None:
         require_memory(parameters.shape[0], parameters.shape[1], "pairs")
         self.arm_names = names_for(labels.arms, int(arm.max()) + 1, "arm")
@@ -292,6 +317,8 @@ class RobustProblem(LinearRewards):
         grouped = grouped_by_arm(parameters, arm, self.arm_names, labels.perturbations)
         self.parameters, self.offsets = grouped.parameters, grouped.offsets
         self.perturbation_names = grouped.perturbation_names
+        self.pulled = grouped.marked(uses.pulled, "pulled")
+        self.compared = grouped.marked(uses.compared, "compared")
         columns = self.coding.expanded_names
         width = features.width(self.n_pairs, len(columns))
         require_memory(self.n_pairs, width, f"{features.kind} features")
@@ -309,7 +336,12 @@ class RobustProblem(LinearRewards):
         self.pairs = self.features if full_rank else self.features @ self.basis
         for array in (self.parameters, self.offsets, self.features, self.pairs, self.basis):
             array.flags.writeable = False
-        refuse_twin_arms(self.features, self.offsets, self.arm_names)
+        if self.compared is not None:
+            refuse_uncompared(self.compared, self.offsets, self.arm_names)
+        if self.pulled is not None:
+            refuse_unmeasurable(self.pairs, self.pulled)
+        seen = self.features if self.compared is None else self.features[self.compared]
+        refuse_twin_arms(seen, self.compared_offsets, self.arm_names)
 
     @property
     def feature_kind(self) -> str:
@@ -395,6 +427,11 @@ class RobustProblem(LinearRewards):
 
     def to_csv(self, path: str | Path) -> None:
         """Write `to_frame()` as CSV, exact to the last bit."""
+        if self.transductive:
+            raise InputError(
+                "a table does not say which pairs can be pulled, and which are compared: write "
+                "to_json()"
+            )
         self.to_frame().to_csv(path, index=False)
 
     @classmethod
@@ -417,6 +454,8 @@ class RobustProblem(LinearRewards):
             **({"categories": categories} if categories else {}),
             **({"whole": self.coding.whole} if self.coding.whole else {}),
             **({} if self.arms is None else {"arms": self.arms.tolist()}),
+            **({} if self.pulled is None else {"pulled": self.pulled.tolist()}),
+            **({} if self.compared is None else {"compared": self.compared.tolist()}),
         }
 
     @classmethod
@@ -424,7 +463,8 @@ class RobustProblem(LinearRewards):
         """Rebuild what `to_dict` described."""
         told = _Portable.from_dict(data)
         problem = cls.__new__(cls)
-        problem._build(told.parameters, told.arm, map_from_file(told.features), told.labels)
+        features = map_from_file(told.features)
+        problem._build(told.parameters, told.arm, features, told.labels, told.uses)
         problem.arms = nominal_arms(told.arms, problem.coding, problem.n_arms)
         return problem
 

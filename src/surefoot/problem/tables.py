@@ -399,6 +399,10 @@ def problem_to_frame(problem: RobustProblem) -> pd.DataFrame:
     }
     for number, name in enumerate(problem.parameter_names):
         columns[name] = problem.coding.column(problem.parameters, number)
+    if problem.transductive:
+        every = np.arange(problem.n_pairs)
+        columns["pulled"] = np.isin(every, problem.pullable)
+        columns["compared"] = np.isin(every, problem.compared_pairs)
     return pd.DataFrame(columns)
 
 
