@@ -8,14 +8,14 @@ is 0 and larger is better.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from surefoot.errors import InputError
 from surefoot.noise import NOISE_MODELS, USAGE, Bounded, Gaussian, Noise, noise_from_dict
 from surefoot.problem.coding import exact_number
 from surefoot.problem.measures import Measure, Worst, measure_from
-from surefoot.statistics import Outcome
+from surefoot.statistics import Outcome, shifted
 
 KEYS = ("at_most", "at_least", "measure", "noise", "slack")
 EXAMPLE = '{"failures": {"at_most": 0.01}, "wait": {"at_most": 30, "measure": "mean"}}'
@@ -78,11 +78,11 @@ class Limit:
         """Refuse a limit that every output within its range keeps, or none."""
         if self.noise.limits is None:
             return
-        low, high = self.noise.limits
-        if not low < self.value < high:
+        (low, high), missed = self.noise.limits, self.value - self.sign * self.slack
+        if not low < min(self.value, missed) <= max(self.value, missed) < high:
             raise InputError(
                 f"{self.output!r} lies between {low:g} and {high:g}, so a limit of {self.value:g} "
-                "decides nothing, or cannot be shown: give one in between"
+                f"with a slack of {self.slack:g} decides nothing: give one in between"
             )
 
     @property
@@ -102,28 +102,26 @@ class Limit:
         """The limit as part of a sentence."""
         return f"{self.output} {'at least' if self.sign > 0 else 'at most'} {self.value:g}"
 
-    def margins(self, outcome: Outcome, negated: bool = False) -> Outcome:
-        """Return an outcome of this output as one of margins, or of their negatives."""
-        sign = -self.sign if negated else self.sign
-        batches = len(outcome.batch_sums)
-        sizes = outcome.counts // max(batches, 1)
-        single = outcome.single
-        return replace(
-            outcome,
-            sums=sign * (outcome.sums - self.value * outcome.counts),
-            batch_sums=sign * (outcome.batch_sums - self.value * sizes)
-            if batches
-            else outcome.batch_sums,
-            single=None if single is None else (single[0], sign * (single[1] - self.value)),
-            others={},
-        )
+    def margins_of(self, outcome: Outcome, negated: bool = False) -> Outcome:
+        """Return the margins of this output in an outcome, or their negatives less the slack."""
+        zero = self.value - self.sign * self.slack if negated else self.value
+        return shifted(outcome.others[self.output], zero, -self.sign if negated else self.sign)
 
-    def margin_noise(self, negated: bool = False) -> Noise:
-        """Return what is known about the noise of margins, or of their negatives."""
+    @property
+    def margin_noise(self) -> Noise:
+        """The noise of margins."""
+        return self._shifted_noise(self.value, self.sign)
+
+    @property
+    def shortfall_noise(self) -> Noise:
+        """The noise of negated margins, less the slack."""
+        return self._shifted_noise(self.value - self.sign * self.slack, -self.sign)
+
+    def _shifted_noise(self, zero: float, sign: int) -> Noise:
         if self.noise.limits is None:
             return self.noise
-        low, high = (end - self.value for end in self.noise.limits)
-        return Bounded(low, high) if (self.sign > 0) != negated else Bounded(-high, -low)
+        low, high = sorted(sign * (end - zero) for end in self.noise.limits)
+        return Bounded(low, high)
 
     def to_plain(self) -> dict[str, Any]:
         """Return plain values that JSON knows, without the name of the output."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -115,7 +115,7 @@ class Outcome:
             scatter.astype(np.float64),
             _batch_sums(pair, reward, counts, n_batches),
             (pair, reward),
-            {
+            others={
                 name: cls.from_rewards(phase, n_pairs, pair, values)
                 for name, values in (others or {}).items()
             },
@@ -133,6 +133,21 @@ def charged(n_pairs: int, pairs: IntArray, costs: Array) -> tuple[Counts, Array]
     pulls = np.bincount(pairs[known], minlength=n_pairs)
     sums = np.bincount(pairs[known], weights=costs[known], minlength=n_pairs)
     return pulls.astype(np.int64), sums.astype(np.float64)
+
+
+def shifted(outcome: Outcome, zero: float, sign: int) -> Outcome:
+    """Return the outcome of rewards sign (y − zero) in the place of y."""
+    sizes = outcome.counts // max(len(outcome.batch_sums), 1)
+    single = outcome.single
+    return replace(
+        outcome,
+        sums=sign * (outcome.sums - zero * outcome.counts),
+        batch_sums=sign * (outcome.batch_sums - zero * sizes)
+        if outcome.batch_sums.size
+        else outcome.batch_sums,
+        single=None if single is None else (single[0], sign * (single[1] - zero)),
+        others={},
+    )
 
 
 def _batch_sums(pair: IntArray, reward: Array, counts: Counts, n_batches: int) -> Array:

@@ -10,7 +10,7 @@ import pytest
 
 import surefoot.certify
 
-MOST_LINES = 750
+MOST_LINES = 920  # of which limits take 150
 FOLDER = Path(surefoot.certify.__file__).parent
 MODULES = sorted(FOLDER.glob("*.py"))
 ALLOWED = {"numpy", "numpy.typing", "scipy", "scipy.special"} | {

@@ -19,7 +19,7 @@ from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.verdict import Later, Leads, PhaseRecord, Verdict
 from surefoot.arrays import Array
-from surefoot.certify import Boundary, Claims, Commitment
+from surefoot.certify import Boundary, Claims, Commitment, Uses
 from surefoot.errors import InputError
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
@@ -93,7 +93,8 @@ class Algorithm(ABC):
         run.batches, run.shared = 0, False
         run.given_boundary, run.stored_limits = boundary, None
         run.flying, run._waits, run._fresh = (), False, True
-        run._stop = StopReason.ONE_ARM if problem.n_arms == 1 else None
+        alone = problem.n_arms == 1 and not settings.limits
+        run._stop = StopReason.ONE_ARM if alone else None
         if run._stop is None:
             run.begin()
         return run
@@ -173,7 +174,11 @@ class Algorithm(ABC):
         return None
 
     def recall(
-        self, phase: Phase, claims: Sequence[Claims] = (), variances: Array | None = None
+        self,
+        phase: Phase,
+        claims: Sequence[Claims] = (),
+        variances: Array | None = None,
+        others: Sequence[Uses] = (),
     ) -> None:
         """Take up a phase that a study file holds, in the place of the one planned now."""
         self.next_phase()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.arrays import Array
-from surefoot.certify import Claims, Rows, Stakes
+from surefoot.certify import Claims, Rows, Stakes, Uses
 
 STEP = 2.0**-10  # of shares
 BITS = 7  # of guesses
@@ -51,3 +51,9 @@ def _coarse_shares(shares: Rows) -> Rows:
     kept = rounded > 0
     starts = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=n_rows))])
     return Rows(starts, shares.columns[kept], rounded[kept])
+
+
+def coarse_uses(uses: Uses) -> Uses:
+    """Return the same uses of a phase by coarse numbers."""
+    guessed = None if uses.variances is None else coarse(uses.variances)
+    return Uses([coarse_claims(each) for each in uses.claims], guessed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
@@ -17,33 +17,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.algorithms.base import Algorithm
-from surefoot.algorithms.coarse import coarse, coarse_claims, coarse_limits
+from surefoot.algorithms.coarse import coarse_limits, coarse_uses
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.unseen import pulls_beyond, pulls_for
-from surefoot.algorithms.verdict import Leads, Verdict
+from surefoot.algorithms.verdict import Later, Leads, Verdict
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import (
     Boundary,
     Certifier,
     Claims,
     Commitment,
+    Limited,
+    LimitedBoundary,
+    LimitedCertifier,
     Question,
     Rows,
     Stakes,
+    Uses,
     WealthBoundary,
 )
 from surefoot.certify.contrast import Contrasts
 from surefoot.certify.walk import Walks
 from surefoot.doubt import Doubt, Suspicion
+from surefoot.errors import InputError
 from surefoot.noise.boundaries import boundary_by_starts
 from surefoot.problem.grouping import places_of_smallest, smallest_of
+from surefoot.problem.measures import Measure
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
 
 # the grid on which clocks that go on by themselves may stop, and its lowest boundary
 GROWTH, POINTS, MIDDLE, RISE = 1.12, 150, 45, 1.0
+# of δ, with limits: for comparing by the objective; for that of arms that are shown to qualify,
+# where there is slack; for calling arms unfit, all limits together; for showing that arms qualify
+SHARES = (0.5, 0.1, 0.15, 0.25)
 SPENT = 0.999  # share of δ that planned steps spend: smaller ones may add
 LARGEST_DELTA = 0.5  # beyond it, walks that stand still now and then cross more often
 # points before the middle from which on clocks that begin there have a boundary of their own
@@ -60,6 +69,7 @@ class Proposal:
         shared: whether pulls of different pairs share random streams.
         claims: what the phase is to prove; none for pulls that only teach.
         variances: (n_pairs,) of single pulls, as guessed: needed with claims under `Gaussian()`.
+        others: with limits, what each of `LimitedCertifier.parts` will use the phase for.
     """
 
     counts: Counts
@@ -67,6 +77,7 @@ class Proposal:
     shared: bool = False
     claims: Sequence[Claims] = ()
     variances: Array | None = None
+    others: Sequence[Uses] = ()
 
 
 class Past(NamedTuple):
@@ -207,15 +218,53 @@ def _times() -> tuple[float, ...]:
 
 def certifier_for(problem: RobustProblem, settings: Settings, boundary: Boundary) -> Certifier:
     """Return the kernel for a question, with nothing seen yet."""
-    measured = settings.measure.points(problem)
+    n_pairs, delta, tolerance = problem.n_pairs, settings.delta, settings.tolerance
+    question = question_of(problem, settings.measure, settings.misfit)
+    scores = settings.noise.scores(n_pairs, not settings.modelled)
+    if not settings.limits:
+        return Certifier(question, scores, boundary, delta=delta, tolerance=tolerance)
+    if not isinstance(boundary, LimitedBoundary):
+        raise InputError("limits need boundaries of their own")
+    limited = [
+        Limited(
+            name=limit.output,
+            limit=limit.value,
+            sign=limit.sign,
+            slack=limit.slack,
+            question=question_of(problem, limit.measure, settings.misfit),
+            unfit=limit.margin_noise.scores_by_constant(n_pairs),
+            fit=limit.shortfall_noise.scores_by_constant(n_pairs),
+        )
+        for limit in settings.limits
+    ]
+    return LimitedCertifier(question, scores, boundary, limited, delta=delta, tolerance=tolerance)
+
+
+def question_of(problem: RobustProblem, measure: Measure, misfit: float) -> Question:
+    """Return which arms are compared, by a measure."""
+    measured = measure.points(problem)
     points = Rows(measured.starts, measured.columns, measured.values)
-    return Certifier(
-        Question(measured.offsets, points, problem.pairs, settings.misfit),
-        settings.noise.scores(problem.n_pairs, not settings.modelled),
-        boundary,
-        delta=settings.delta,
-        tolerance=settings.tolerance,
-    )
+    return Question(measured.offsets, points, problem.pairs, misfit)
+
+
+def limited_boundary(settings: Settings, n_arms: int) -> LimitedBoundary:
+    """Return the boundaries of a new run with limits: each certifier spends a share of δ."""
+    limits, (objective, shown, unfit, fit) = settings.limits, SHARES
+    strict = any(limit.slack for limit in limits)
+    if not strict:
+        objective += shown
+    deltas = [objective * settings.delta, shown * settings.delta / n_arms]
+    noises = [settings.noise, settings.noise]
+    for limit in limits:
+        deltas += [unfit * settings.delta / len(limits), fit * settings.delta / n_arms]
+        noises += [limit.noise, limit.noise]
+    parts: list[Boundary | None] = [
+        clock_boundary(replace(settings, delta=delta, noise=noise, limits=()))
+        for delta, noise in zip(deltas, noises, strict=True)
+    ]
+    if not strict:
+        parts[1] = None
+    return LimitedBoundary(parts, deltas)
 
 
 def leads_later(
@@ -247,6 +296,7 @@ class Planner(Algorithm):
     supports_tolerance: ClassVar[bool] = True
     supports_misfit: ClassVar[bool] = True
     supports_measure: ClassVar[bool] = True
+    supports_limits: ClassVar[bool] = True
     needs_model: ClassVar[bool] = False
     waits_for_rare: ClassVar[bool] = True
     overlaps: ClassVar[bool] = True
@@ -271,6 +321,8 @@ class Planner(Algorithm):
 
     def make_boundary(self) -> Boundary:
         """Return the boundary of a new run, on whose grid clocks go on."""
+        if self.settings.limits:
+            return limited_boundary(self.settings, self.problem.n_arms)
         return clock_boundary(self.settings)
 
     def suspicion(self) -> Suspicion:
@@ -281,11 +333,15 @@ class Planner(Algorithm):
         settings, problem = self.settings, self.problem
         boundary = self.given_boundary or self.make_boundary()
         self.certifier = certifier_for(problem, settings, boundary)
-        self.doubt = None
+        self.doubt, self.doubts = None, list[Doubt | None]()
         if self.certifier.scores.guesses:
             paired = not settings.modelled and settings.worst_case
             offsets, tolerance = self.certifier.question.offsets, settings.tolerance
             self.doubt = Doubt(offsets, paired, tolerance, self.suspicion(), problem.n_pairs)
+        for part in self.limited:
+            offsets = part.question.offsets
+            doubt = Doubt(offsets, False, 0.0, self.suspicion(), problem.n_pairs)
+            self.doubts.append(doubt if part.scores.guesses else None)
         self.limits, self._proposal = (), None
         self.begin_planning(self.past)
 
@@ -324,19 +380,28 @@ class Planner(Algorithm):
 
     def asked(self, phase: Phase) -> None:
         assert self._proposal is not None
-        variances = self._proposal.variances
-        claims = [coarse_claims(each) for each in self._proposal.claims]
-        self._commit(phase, claims, None if variances is None else coarse(variances))
+        own = Uses(self._proposal.claims, self._proposal.variances)
+        self._commit(phase, coarse_uses(own), [coarse_uses(each) for each in self._proposal.others])
 
     def recall(
-        self, phase: Phase, claims: Sequence[Claims] = (), variances: Array | None = None
+        self,
+        phase: Phase,
+        claims: Sequence[Claims] = (),
+        variances: Array | None = None,
+        others: Sequence[Uses] = (),
     ) -> None:
         """Take up a phase as it was committed once; nothing is planned."""
         self.flying, self._stop = (*self.flying, phase), None
-        self._commit(phase, claims, variances)
+        self._commit(phase, Uses(claims, variances), others)
 
-    def _commit(self, phase: Phase, claims: Sequence[Claims], variances: Array | None) -> None:
-        self.committed(self.past, self.certifier.commit(phase, claims, variances))
+    def _commit(self, phase: Phase, uses: Uses, others: Sequence[Uses]) -> None:
+        self.committed(self.past, self.certifier.commit(phase, *uses, others))
+
+    @property
+    def limited(self) -> list[Certifier]:
+        """The certifiers of limits, in their order; none without limits."""
+        found = self.certifier
+        return found.parts if isinstance(found, LimitedCertifier) else []
 
     @property
     def commitment(self) -> Commitment | None:
@@ -348,25 +413,34 @@ class Planner(Algorithm):
 
     def learn(self, outcome: Outcome) -> None:
         commitment, stored = self.certifier.open[0], self.stored_limits
-        if self.doubt is not None:
-            self.doubt.see(outcome)
+        self._doubt(outcome)
         self.limits = self.certifier.update(commitment, outcome, self._lower(commitment, stored))
         self.survivors = self.certifier.survivors.copy()
         self._show()
         self.learned(self.past, commitment, outcome)
         self.leader = self.best_guess()
 
+    def _doubt(self, outcome: Outcome) -> None:
+        """Let doubt see what came of a phase, in every output that decides."""
+        if self.doubt is not None:
+            self.doubt.see(outcome)
+        for place, doubt in enumerate(self.doubts):
+            if doubt is not None:
+                doubt.see(self.settings.limits[place // 2].margins_of(outcome, place % 2 == 1))
+
     def _lower(
         self, commitment: Commitment, stored: Sequence[Array | None] | None
     ) -> Callable[[Claims, Array, Contrasts, Array], Array | None]:
         """Return limits by doubt; by those of the study file where it has some."""
 
-        kept = iter(stored or ())
+        kept, every = iter(stored or ()), [*self.doubts, self.doubt]
+        uses = [*commitment.others, commitment]
+        doubts = iter([doubt for each, doubt in zip(uses, every, strict=True) for _ in each.claims])
 
         def lower(claims: Claims, scores: Array, said: Contrasts, root: Array) -> Array | None:
-            found = None
-            if self.doubt is not None:
-                found = coarse_limits(self.doubt.limits(claims, said, root, commitment.phase))
+            found, doubt = None, next(doubts)
+            if doubt is not None:
+                found = coarse_limits(doubt.limits(claims, said, root, commitment.phase))
             if self.settings.rarest is not None:
                 found = self._ripe(claims, scores.shape, found)
             return found if stored is None else next(kept)
@@ -415,18 +489,21 @@ class Planner(Algorithm):
         return max(float(evidence[rivals].min()), 0.0)
 
     @property
-    def attained_confidence(self) -> float:
-        return self.confidence_later()
+    def attained_confidence(self) -> float | None:
+        later = self.confidence_later
+        return later() if callable(later) else later
 
     @property
-    def confidence_later(self) -> Callable[[], float]:
+    def confidence_later(self) -> Later:
         if not hasattr(self, "certifier"):  # a single arm: nothing to be unsure about
             return lambda: 1.0
+        if self.settings.limits:
+            return None
         return self.certifier.confidence(self.leader)
 
     @property
     def leads_later(self) -> Callable[[], Leads] | None:
-        if not hasattr(self, "certifier"):
+        if not hasattr(self, "certifier") or self.settings.limits:
             return None
         return leads_later(self.problem, self.settings, self.certifier, self.leader)
 
@@ -439,12 +516,16 @@ class Planner(Algorithm):
     def exhausted(self) -> bool:
         """True if the clocks of all arms that might be eliminated have run down."""
         last = len(self.certifier.walks.boundary.times) - 1
+        if self.settings.limits:  # arms may be excluded by other clocks
+            return False
         return last > 0 and bool((self.certifier.promised[self.rivals] == last).all())
 
     def settled(self) -> StopReason | None:
         return self._decided() if self.settings.unseen is None else None
 
     def _decided(self) -> StopReason | None:
+        if isinstance(self.certifier, LimitedCertifier):
+            return self._decided_by_limits(self.certifier)
         alive = int(self.survivors.sum())
         if alive <= 1:
             return StopReason.IDENTIFIED if alive else StopReason.NO_SURVIVOR
@@ -452,6 +533,18 @@ class Planner(Algorithm):
             self.leader = winner
             return StopReason.WITHIN_TOLERANCE
         return None
+
+    def _decided_by_limits(self, kernel: LimitedCertifier) -> StopReason | None:
+        if kernel.nobody:
+            return StopReason.NONE_QUALIFIES
+        if not kernel.survivors.any():
+            return StopReason.NO_SURVIVOR
+        winner = kernel.answer(self.leader)
+        if winner is None:
+            return None
+        self.leader = winner
+        alone = kernel.survivors.sum() == 1
+        return StopReason.IDENTIFIED if alone else StopReason.WITHIN_TOLERANCE
 
     def _finished(self) -> StopReason | None:
         if reason := self._decided():

@@ -15,6 +15,15 @@ class StopReason(Enum):
         "Nothing more to do."
     )
     ONE_ARM = "There is only one arm, so it is the best. Nothing was pulled."
+    NONE_QUALIFIES = (
+        "Every arm misses a limit, with the stated confidence. Nothing more to do, but to give "
+        "other arms or limits."
+    )
+    BEATS_BASELINE = (
+        "The arm is shown to be as good as the baseline, or better by the gain asked for, with the "
+        "stated confidence, which is all that was asked. For the best arm, use "
+        'objective="certify".'
+    )
     BUDGET = (
         "The budget does not allow the next phase; the candidates are all still possible. Raise "
         "the budget to go on, or start anew with a tolerance."
@@ -94,7 +103,13 @@ class StopReason(Enum):
 
     @property
     def certifies(self) -> bool:
-        return self in (StopReason.IDENTIFIED, StopReason.WITHIN_TOLERANCE, StopReason.ONE_ARM)
+        return self in (
+            StopReason.IDENTIFIED,
+            StopReason.WITHIN_TOLERANCE,
+            StopReason.ONE_ARM,
+            StopReason.NONE_QUALIFIES,
+            StopReason.BEATS_BASELINE,
+        )
 
     @property
     def final(self) -> bool:

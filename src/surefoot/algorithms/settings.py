@@ -219,11 +219,12 @@ class Settings:
         for limit in self.limits:
             _require_computable(limit.noise)
         given = {
-            'objective="guess"': self.objective == "guess",
+            'aim="guess"': self.aim == "guess",
             'common_random_numbers="auto"': self.common_random_numbers == "auto",
             "rarest": self.rarest is not None,
             "unseen": self.unseen is not None,
             "a guide": self.guide is not None,
+            f"cost={self.cost!r}": self.cost is not None,
             f"misfit={self.misfit:g}": self.modelled,
         }
         for name, is_given in given.items():

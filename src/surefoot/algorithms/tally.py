@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -33,6 +34,7 @@ from surefoot.algorithms.verdict import ModelCheck, Verdict
 from surefoot.arrays import Array
 from surefoot.design.whitening import cholesky_whitener, unit_free_root, whiten
 from surefoot.guides import Seen, guide_from
+from surefoot.limits import Limit
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome
 
@@ -59,6 +61,7 @@ class Tally:
         independence: bets that pulls depend on those before.
         first_root: (dimension, dimension) R with RᵀAR = I, where A is the information of the first
             phase; None before it, or if it did not measure all directions.
+        others: of further outputs that have limits, by name, as they are measured.
     """
 
     problem: RobustProblem
@@ -76,6 +79,7 @@ class Tally:
     strays: tuple[FitTest, ...] = ()
     independence: Independence = field(default_factory=Independence)
     first_root: Array | None = None
+    others: Mapping[str, Tally] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, problem: RobustProblem, settings: Settings) -> Tally:
@@ -94,6 +98,10 @@ class Tally:
             spread=np.zeros(n),
             charged=np.zeros(n, dtype=np.int64),
             costs=np.zeros(n),
+            others={
+                limit.output: cls.empty(problem, _alone(settings, limit))
+                for limit in settings.limits
+            },
         )
 
     def after(self, outcome: Outcome) -> Tally:
@@ -114,6 +122,7 @@ class Tally:
             strays=(*self.strays, *self._stray_of(outcome)),
             independence=self.independence.after(outcome, shared),
             first_root=self._root_of(outcome) if first else self.first_root,
+            others={name: each.after(outcome.others[name]) for name, each in self.others.items()},
         )
 
     def _between(self, outcome: Outcome) -> Array:
@@ -383,3 +392,10 @@ class Tally:
         if self.settings.noise.evidence == "residual" and levels_differ:
             return StopReason.NOISE_NOT_EQUAL
         return StopReason.NOISE_TOO_LARGE if check.below(check.stated_noise) else None
+
+
+def _alone(settings: Settings, limit: Limit) -> Settings:
+    """Return the settings by which a limited output is looked at alone."""
+    return replace(
+        settings, noise=limit.noise, measure=limit.measure, limits=(), tolerance=0.0, baseline=None
+    )

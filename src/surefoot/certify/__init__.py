@@ -6,8 +6,9 @@ docs/certificate.md states the theorem that they implement.
 """
 
 from surefoot.certify.boundary import Boundary, GaussianBoundary, MixtureBoundary, WealthBoundary
-from surefoot.certify.certifier import Certifier, Commitment
+from surefoot.certify.certifier import Certifier, Commitment, Uses
 from surefoot.certify.contrast import Claims, Question, Rows, Stakes
+from surefoot.certify.limited import Limited, LimitedBoundary, LimitedCertifier
 from surefoot.certify.score import BatchScores, EqualScores, ScaleScores, Scores, WealthScores
 
 __all__ = [
@@ -18,12 +19,16 @@ __all__ = [
     "Commitment",
     "EqualScores",
     "GaussianBoundary",
+    "Limited",
+    "LimitedBoundary",
+    "LimitedCertifier",
     "MixtureBoundary",
     "Question",
     "Rows",
     "ScaleScores",
     "Scores",
     "Stakes",
+    "Uses",
     "WealthBoundary",
     "WealthScores",
 ]

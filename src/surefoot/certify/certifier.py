@@ -36,6 +36,13 @@ from surefoot.statistics import Outcome, Phase
 Lower = Callable[[Claims, Array, Contrasts, Array], Array | None]
 
 
+class Uses(NamedTuple):
+    """What one of several certifiers will use a phase for: claims, and variances as guessed."""
+
+    claims: Sequence[Claims] = ()
+    variances: Array | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Commitment:
     """The choices that were fixed before a phase. Only `Certifier.commit` makes one that counts.
@@ -44,11 +51,24 @@ class Commitment:
         phase: the pulls, batches and streams.
         claims: what the phase will be used for; an arm is tested by one challenger at most.
         variances: (n_pairs,) of single pulls, as guessed; None where scales are stated.
+        others: of the certifiers that look at other outputs of the same pulls.
     """
 
     phase: Phase
     claims: tuple[Claims, ...]
     variances: Array | None = None
+    others: tuple[Commitment, ...] = ()
+
+    @property
+    def uses(self) -> tuple[Sequence[Claims], Array | None, tuple[Uses, ...]]:
+        """What `Certifier.commit` takes beside the phase."""
+        others = tuple(Uses(each.claims, each.variances) for each in self.others)
+        return self.claims, self.variances, others
+
+    @property
+    def scored(self) -> tuple[Claims, ...]:
+        """All claims in the order in which they are scored: those on other outputs first."""
+        return (*(claims for each in self.others for claims in each.claims), *self.claims)
 
 
 class Scored(NamedTuple):
@@ -83,25 +103,30 @@ class Certifier:
         *,
         delta: float,
         tolerance: float = 0.0,
+        strict: Boundary | None = None,
     ) -> None:
         if not 0 < delta < 1 or not 0 <= tolerance < np.inf:
             raise InputError(f"delta={delta} must be between 0 and 1, tolerance={tolerance} finite")
         if scores.bets != isinstance(boundary, WealthBoundary):
             raise InputError("a wealth needs its own boundary, and other scores need a grid")
-        total = question.points.totals(question.points.values)
+        total = question.points.totals(question.points.values)[question.points.sizes > 0]
         if scores.bets and (np.isfinite(question.misfit) or (np.abs(total - 1) > SAME).any()):
             raise InputError("a wealth compares means of pairs, without a model: weights of sum 1")
         boundary.check(delta)
         self.question, self.scores, self.delta, self.tolerance = question, scores, delta, tolerance
         self._shifts = (0.0, tolerance) if tolerance > 0 else (0.0,)
-        self.walks = Walks(question.offsets, boundary, len(self._shifts))
+        self.walks = Walks(question.offsets, boundary, len(self._shifts), strict)
         self._promised = self.walks.places.copy()
         self._open: deque[tuple[Commitment, Commitment]] = deque()  # as shown, and as it counts
         self._counts, self._sums = np.zeros((2, question.n_pairs))
         self._taken: list[tuple[Commitment, Outcome, Array, list[Array]]] = []
 
     def commit(
-        self, phase: Phase, claims: Sequence[Claims] = (), variances: Array | None = None
+        self,
+        phase: Phase,
+        claims: Sequence[Claims] = (),
+        variances: Array | None = None,
+        others: Sequence[Uses] = (),
     ) -> Commitment:
         """Fix what a phase will be used for, before its rewards are known.
 
@@ -109,6 +134,8 @@ class Certifier:
             InputError: a score of it would not have the law that the proof needs.
         """
         rule, n_pairs = self.scores, self.question.n_pairs
+        if others:
+            raise InputError("claims on other outputs need limits, and there are none")
         if phase.counts.shape != (n_pairs,) or not (phase.counts >= 0).all():
             raise InputError(f"a phase needs {n_pairs} counts, none below 0")
         for each in claims:
@@ -138,6 +165,8 @@ class Certifier:
         if not self.scores.bets:
             if (clocks <= self._promised[claims.arms]).any():
                 raise InputError("clocks must go on: give a later point of the grid")
+        elif self.scores.loss is not None and self.question.points.sizes[claims.points].any():
+            raise InputError("these bets are of a constant alone: no other arm can challenge")
         elif stakes is None or not _finite(stakes, claims.shape) or (stakes.variances < 0).any():
             raise InputError("claims need finite guesses that stakes follow from, one for each")
 

@@ -1,9 +1,10 @@
 """Points, trust, and contrasts that cannot overstate a lead.
 
 Pairs i are pulled and have mean rewards μ_i. Points q, weights on pairs, are compared: an arm's
-value is the least q·μ of its points. The claim "point z' beats arm x" is held against shares p of
-x's points. With c = z' − Σ p_j q_j, the value of x is at most Σ p_j q_j·μ; so if x is the best arm
-and z' the true worst point of its own, c·μ ≤ 0.
+value is the least q·μ of its points. A point that weighs no pair is the constant 0, known without
+a pull: an arm of such a point may challenge others, and is never tested. The claim "point z' beats
+arm x" is held against shares p of x's points. With c = z' − Σ p_j q_j, the value of x is at most
+Σ p_j q_j·μ; so if x is the best arm and z' the true worst point of its own, c·μ ≤ 0.
 
 What is trusted is μ = Zθ + η with |η_i| ≤ ε. A contrast a on pulled pairs is admissible if
 Zᵀ(a − c) = 0, or a = c where ε = ∞: then a·μ − ε‖a − c‖₁ ≤ c·μ. Weights a are derived here, from
@@ -147,6 +148,20 @@ class Question:
         pairs = Rows(np.arange(n + 1), np.arange(n), np.ones(n))
         return cls(np.asarray(offsets), pairs, np.asarray(features, dtype=np.float64), misfit)
 
+    def beside_zero(self) -> Question:
+        """Return the same question with one more arm, the last: the constant 0."""
+        return Question(
+            np.append(self.offsets, self.offsets[-1] + 1),
+            self.points._replace(starts=np.append(self.points.starts, self.points.starts[-1])),
+            self.features,
+            self.misfit,
+        )
+
+    def each_point(self) -> Question:
+        """Return the question in which every point is an arm of its own."""
+        n = int(self.offsets[-1])
+        return Question(np.arange(n + 1), self.points, self.features, self.misfit)
+
     @property
     def n_arms(self) -> int:
         return len(self.offsets) - 1
@@ -166,7 +181,7 @@ class Question:
     def __post_init__(self) -> None:
         points, model = self.points, np.isfinite(self.misfit)
         entries = points.row * self.n_pairs + points.columns
-        if not (self.misfit >= 0 and np.isfinite(self.features).all() and points.sizes.all()):
+        if not (self.misfit >= 0 and np.isfinite(self.features).all() and points.sizes.any()):
             raise InputError("a question needs a misfit of 0 or more, finite features, and points")
         if self.offsets[-1] != len(points.sizes) or (np.diff(self.offsets) < 1).any():
             raise InputError("every arm needs a point at least")
@@ -193,6 +208,8 @@ class Question:
         arm, rival = x[shares.row % len(x)], shares.columns
         if ((rival < self.offsets[arm]) | (rival >= self.offsets[arm + 1])).any():
             raise InputError("an arm is compared by points of another arm: give points of its own")
+        if not self.points.sizes[rival].all():
+            raise InputError("a constant is known: it can challenge arms, and is never tested")
         total = shares.totals(shares.values)[shares.row]
         if not (shares.values >= 0).all() or not (np.abs(total - 1) <= ROUGHLY).all():
             raise InputError("shares of an arm's points must be 0 or more, and add up to 1")

@@ -40,6 +40,7 @@ class Scores(ABC):
     least_batches: ClassVar[int] = 0
     guesses: ClassVar[bool] = False
     bets: ClassVar[bool] = False
+    loss: float | None = None
 
     def __init__(self, scales: Array) -> None:
         if not ((scales > 0) & np.isfinite(scales)).all():
@@ -117,6 +118,13 @@ class WealthScores(Scores):
 
     least_batches, bets = 1, True
 
+    def __init__(self, scales: Array, loss: float | None = None) -> None:
+        """Take scales; and, where a constant alone challenges, how far a contrast may fall."""
+        super().__init__(scales)
+        if loss is not None and not 0 < loss <= 2 * scales.max():
+            raise InputError("a bet can lose an amount above 0, within the range of the rewards")
+        self.loss = loss
+
     def means(self, outcome: Outcome, pairs: IntArray, shared: bool) -> Array:
         return batch_means(outcome, pairs)
 
@@ -127,7 +135,8 @@ class WealthScores(Scores):
         noise, doubt = np.maximum(stakes.variances, 1e-300), stakes.doubts**2
         mean = noise * stakes.means + doubt * before
         mean = mean / (noise + doubt * (number[:, None, None] + SCEPTICAL)) + stakes.aim
-        loss = 2 * float(self.scales.max())  # how far below zero a contrast can be
+        # how far below zero a contrast can be
+        loss = 2 * float(self.scales.max()) if self.loss is None else self.loss
         stake = np.clip(mean / (noise + mean**2), 0.0, BOLDEST / loss)
         gained = np.log1p(stake * (values + shift)).sum(axis=0)
         return np.where(said.variances[0] > 0, gained, 0.0)

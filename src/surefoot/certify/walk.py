@@ -4,6 +4,9 @@ W(x) = Σ_ℓ min over points z' of ℓ of Σ √w T(z', x), over the phases in 
 point z' is settled against x once the sum would cross with z' as the worst point of ℓ, whatever
 those of the other challengers are; settled points leave the minimum. With a tolerance the same is
 kept with each score eased by it, in favour of one challenger at a time.
+
+Where only some arms may challenge, as with limits only those shown to qualify, the others' minima
+count as far as they are below 0: they are there in full once their arm is known to be one.
 """
 
 from __future__ import annotations
@@ -47,11 +50,16 @@ class Walks:
         starts: (n_arms,) the grid point where it began, fixed before its first score; or −1.
         survivors: (n_arms,) arms that are not eliminated.
         near: for each challenger, the arms shown to be no better than it beyond the tolerance.
+        counted: (n_arms,) challengers whose scores count in full; those of others only lower.
     """
 
-    def __init__(self, offsets: IntArray, boundary: Boundary, n_kinds: int) -> None:
+    def __init__(
+        self, offsets: IntArray, boundary: Boundary, n_kinds: int, strict: Boundary | None = None
+    ) -> None:
+        """Begin without evidence; counted arms are held against `strict`, on the same grid."""
         n_arms = len(offsets) - 1
         self.offsets, self.boundary, self.n_kinds = offsets, boundary, n_kinds
+        self.strict, self.counted = strict, np.ones(n_arms, dtype=bool)
         self.places, self.starts = np.full((2, n_arms), -1)
         self.survivors = np.ones(n_arms, dtype=bool)
         self.near: dict[int, NDArray[np.bool_]] = {}
@@ -88,6 +96,18 @@ class Walks:
         """Return walks of the same arms by the same boundary, without any score."""
         return Walks(self.offsets, self.boundary, 1)
 
+    def count(self, arms: NDArray[np.bool_]) -> None:
+        """Count the scores of these challengers in full from now on.
+
+        Under a stricter boundary, all that was concluded of them but their elimination is open.
+        """
+        new, self.counted = arms & ~self.counted, self.counted | arms
+        if self.strict is not None:
+            for near in self.near.values():
+                near[new] = False
+            for challenge in self._challenges.values():
+                challenge.unsettled[:, new] = True
+
     def look(self) -> None:
         """Eliminate arms whose walk has reached the boundary, then settle points."""
         self._raise(None, self.walk(settling=False))
@@ -99,6 +119,8 @@ class Walks:
                 self._raise(ell, self.walk(eased=ell, settling=False))
         for kind in range(self.n_kinds):
             for ell, challenge in self._challenges.items():
+                if not self.counted[ell]:
+                    continue
                 reached = self.held(ell, kind) >= self.levels[:, None]
                 challenge.unsettled[kind] &= ~reached | reached.all(axis=1, keepdims=True)
 
@@ -106,19 +128,27 @@ class Walks:
     def levels(self) -> Array:
         """(n_arms,) the walk that eliminates each arm now; ∞ before its first test."""
         now = self.boundary.levels(self.starts, self.places)
+        if self.strict is not None:
+            strict = self.strict.levels(self.starts, self.places)
+            now = np.where(self.counted, np.maximum(strict, now), now)
         return np.where(self.places >= 0, now, np.inf)
 
     def walk(self, eased: int | None = None, settling: bool = True) -> Array:
         """Return (n_arms,) W(x), with the tolerance in favour of one challenger if it is named."""
         total = np.zeros(len(self.places))
-        for ell, challenge in self._challenges.items():
-            total += challenge.least(EASED if ell == eased else PLAIN, settling)
+        for ell in self._challenges:
+            total += self._part(ell, EASED if ell == eased else PLAIN, settling)
         return total
+
+    def _part(self, ell: int, kind: int, settling: bool) -> Array:
+        """Return (n_arms,) what a challenger adds to the walks."""
+        least = self._challenges[ell].least(kind, settling)
+        return least if self.counted[ell] else np.minimum(least, 0.0)
 
     def held(self, ell: int, kind: int = PLAIN) -> Array:
         """Return (n_arms, n_points) the walk as a challenger's points see it, ∞ if settled."""
         challenge = self._challenge(ell)
-        others = self.walk() - challenge.least(PLAIN, True)
+        others = self.walk() - (self._part(ell, PLAIN, True) if ell in self._challenges else 0.0)
         sums = others[:, None] + challenge.sums[kind]
         return np.where(challenge.unsettled[kind], sums, np.inf)
 

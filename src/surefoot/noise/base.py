@@ -99,6 +99,10 @@ class Noise(ABC):
         """Return the kernel's rules for this noise; `paired`: there is no model."""
         return ScaleScores(self.scales(n_pairs))
 
+    def scores_by_constant(self, n_pairs: int) -> Scores:
+        """Return the kernel's rules where pairs are held against 0, without a model."""
+        return self.scores(n_pairs, True)
+
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The noise as plain values: what study files hold."""

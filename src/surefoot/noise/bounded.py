@@ -92,6 +92,9 @@ class Bounded(Noise):
     def scores(self, n_pairs: int, paired: bool) -> Scores:
         return (WealthScores if paired else ScaleScores)(self.scales(n_pairs))
 
+    def scores_by_constant(self, n_pairs: int) -> Scores:
+        return WealthScores(self.scales(n_pairs), self.high)
+
     def to_dict(self) -> dict[str, Any]:
         return {"kind": "Bounded", "low": self.low, "high": self.high}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self, cast
 
 import numpy as np
 from scipy import special
@@ -14,6 +14,7 @@ from surefoot.algorithms import measured
 from surefoot.algorithms.misfit import spares_one, witness
 from surefoot.algorithms.planner import Past, Planner, Proposal, clock_boundary
 from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Boundary, Claims, Commitment
@@ -21,6 +22,7 @@ from surefoot.design.whitening import measured_root
 from surefoot.doubt import Suspicion
 from surefoot.errors import InputError
 from surefoot.guides import Seen, checked, first_pairs_of, guide_from
+from surefoot.plan import limited
 from surefoot.plan.clocks import Clocks, CommonClocks, NoClocks, OwnClocks
 from surefoot.plan.contrasts import Compared, Measured, Race, by_model, directly, pulls_of
 from surefoot.plan.evidence import evidence_for
@@ -44,6 +46,7 @@ from surefoot.plan.rounding import (
 from surefoot.plan.streams import CommonShifts, Streams
 from surefoot.plan.tuning import Tuning
 from surefoot.plan.view import Space, View
+from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome
 
 REPLICATES = 12  # pulls of a unit beyond the dimension at least, to check the model with
@@ -81,6 +84,14 @@ class Prime(Planner):
             raise InputError(
                 f"tuning={self.tuning!r:.80} must be a Tuning, like Tuning(growth=1.2)"
             )
+
+    def start(
+        self, problem: RobustProblem, settings: Settings, boundary: Boundary | None = None
+    ) -> Self:
+        """Return a fresh run; with limits it is one of `LimitedPrime`."""
+        if settings.limits:
+            return cast("Self", LimitedPrime(self.tuning).start(problem, settings, boundary))
+        return super().start(problem, settings, boundary)
 
     # -- a run -----------------------------------------------------------------------------------
 
@@ -528,3 +539,19 @@ class Prime(Planner):
         seeing = self._seen_by(race, wider, batches)
         better = wider.sum() <= past.remaining and blind(seeing) < blind(compared)
         return (wider, seeing) if better else (counts, compared)
+
+
+class LimitedPrime(Prime):
+    """PRIME where arms must keep limits: `surefoot.plan.limited` chooses."""
+
+    start = Planner.start
+    begin = Planner.begin
+    make_boundary = Planner.make_boundary
+    suspicion = Planner.suspicion
+    committed = Planner.committed
+    learned = Planner.learned
+    best_guess = Planner.best_guess
+    exhausted = Planner.exhausted
+
+    def propose(self, past: Past) -> Proposal | StopReason | None:
+        return limited.propose(past)

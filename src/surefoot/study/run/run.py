@@ -83,7 +83,7 @@ class Run:
         if planned is None:
             return None
         made = self.algorithm.commitment_of(planned)
-        commitment = commitment_bytes(*((made.claims, made.variances) if made else ((), None)))
+        commitment = commitment_bytes(*(made.uses if made else ((), None)))
         plan = plan_of(layout_bytes(planned), commitment)
         pairs = shuffled(planned, phase_seed(self._description.head, index, plan))
         return OpenPhase(
@@ -155,8 +155,9 @@ class Run:
         sealed = self._description.sealed(stored)
         close(self.chain, sealed)
         with proving(stored.index):
-            claims, _ = commitment_from(sealed.commitment)
-            limits = limits_for(claims, sealed.limits)
+            claims, _, others = commitment_from(sealed.commitment)
+            every = [each for uses in others for each in uses.claims]
+            limits = limits_for([*every, *claims], sealed.limits)
             self.algorithm.replay(sealed.outcome, limits)
         self._replicates.add(stored.pairs, stored.rewards)
 

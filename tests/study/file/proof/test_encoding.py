@@ -62,7 +62,7 @@ def test_whole_numbers_come_back(values: list[int]) -> None:
 @pytest.mark.parametrize("variances", [None, np.array([1.0, 2.0])])
 def test_a_commitment_comes_back(stakes: bool, variances: Array | None) -> None:
     written = commitment_bytes([claims(stakes), claims()], variances)
-    back, guessed = commitment_from(written)
+    back, guessed, _ = commitment_from(written)
     assert commitment_bytes(back, guessed) == written
     assert back[0].shares.values.tolist() == [0.25, 0.75]
     assert (back[0].stakes is not None) == stakes

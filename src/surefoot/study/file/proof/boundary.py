@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.certify import Boundary, GaussianBoundary, MixtureBoundary, WealthBoundary
+from surefoot.certify import (
+    Boundary,
+    GaussianBoundary,
+    LimitedBoundary,
+    MixtureBoundary,
+    WealthBoundary,
+)
 from surefoot.errors import InputError
 
 KINDS: dict[str, type[Boundary]] = {
@@ -16,10 +22,14 @@ KINDS: dict[str, type[Boundary]] = {
     "mixture": MixtureBoundary,
     "wealth": WealthBoundary,
 }
+LIMITED = "limited"
 
 
 def boundary_to_dict(boundary: Boundary) -> dict[str, Any]:
     """Return a boundary as plain values that JSON knows."""
+    if isinstance(boundary, LimitedBoundary):
+        parts = [None if each is None else boundary_to_dict(each) for each in boundary.parts]
+        return {"kind": LIMITED, "parts": parts, "deltas": list(boundary.deltas)}
     for kind, cls in KINDS.items():
         if type(boundary) is cls:
             names = inspect.signature(cls).parameters
@@ -33,6 +43,9 @@ def boundary_to_dict(boundary: Boundary) -> dict[str, Any]:
 def boundary_from_dict(stored: Mapping[str, Any]) -> Boundary:
     """Return the boundary that `boundary_to_dict` described; ValueError if it is none."""
     given = dict(stored)
+    if given.get("kind") == LIMITED:
+        parts = [None if each is None else boundary_from_dict(each) for each in given["parts"]]
+        return LimitedBoundary(parts, given["deltas"])
     cls = KINDS.get(given.pop("kind", ""))
     if cls is None or set(given) != set(inspect.signature(cls).parameters):
         raise ValueError("it is no boundary")

@@ -103,9 +103,8 @@ class Check:
         self.pulls += sealed.phase.samples
 
     def _score(self, sealed: Sealed) -> None:
-        claims, variances = commitment_from(sealed.commitment)
-        limits = limits_for(claims, sealed.limits)
-        committed = self.certifier.commit(sealed.phase, claims, variances)
+        committed = self.certifier.commit(sealed.phase, *commitment_from(sealed.commitment))
+        limits = limits_for(committed.scored, sealed.limits)
         self.certifier.update(committed, sealed.outcome, _Stored(iter(limits)))
 
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.certify import Claims, Rows, Stakes
+from surefoot.certify import Claims, Rows, Stakes, Uses
 from surefoot.statistics import Phase
 
 VERSION = 1
@@ -104,9 +104,14 @@ class ByteReader:
         """Read an array, or that there is none."""
         return self.numbers() if self._number("<B") else None
 
+    @property
+    def over(self) -> bool:
+        """True if everything was read."""
+        return self._place == len(self._content)
+
     def end(self) -> None:
         """Refuse bytes that nobody has read."""
-        if self._place != len(self._content):
+        if not self.over:
             raise ValueError("there is more than should be")
 
     def _flat(self, count: int) -> Array:
@@ -171,9 +176,21 @@ def layout_from(index: int, content: bytes) -> Phase:
     return Phase(index, counts, batches, bool(shared), overlaps)
 
 
-def commitment_bytes(claims: Sequence[Claims], variances: Array | None) -> bytes:
-    """Return the bytes of what a phase will be used for."""
+def commitment_bytes(
+    claims: Sequence[Claims], variances: Array | None, others: Sequence[Uses] = ()
+) -> bytes:
+    """Return the bytes of what a phase will be used for; those on other outputs stand behind."""
     writer = Writer()
+    _write_uses(writer, Uses(claims, variances))
+    if others:
+        writer.integers(np.array([len(others)]))
+        for each in others:
+            _write_uses(writer, each)
+    return writer.content
+
+
+def _write_uses(writer: Writer, uses: Uses) -> None:
+    claims, variances = uses
     writer.integers(np.array([each.challenger for each in claims], dtype=np.int64))
     for each in claims:
         for whole in (each.points, each.arms, each.clocks, each.shares.starts, each.shares.columns):
@@ -185,16 +202,26 @@ def commitment_bytes(claims: Sequence[Claims], variances: Array | None) -> bytes
         if stakes is not None:
             writer.numbers(np.array(stakes.aim, dtype=np.float64))
     writer.optional(variances)
-    return writer.content
 
 
-def commitment_from(content: bytes) -> tuple[tuple[Claims, ...], Array | None]:
-    """Return the claims and variances that `commitment_bytes` wrote."""
+def commitment_from(
+    content: bytes,
+) -> tuple[tuple[Claims, ...], Array | None, tuple[Uses, ...]]:
+    """Return the claims, the variances and the uses of others that `commitment_bytes` wrote."""
     reader = ByteReader(content)
-    claims = tuple(_claims(reader, int(challenger)) for challenger in reader.integers())
-    variances = reader.optional()
+    (claims, variances), others = _read_uses(reader), tuple[Uses, ...]()
+    if not reader.over:
+        count = reader.integers()
+        if len(count) != 1 or not 0 < count[0] <= len(content):
+            raise ValueError("it has no number of certifiers")
+        others = tuple(_read_uses(reader) for _ in range(int(count[0])))
     reader.end()
-    return claims, variances
+    return tuple(claims), variances, others
+
+
+def _read_uses(reader: ByteReader) -> Uses:
+    claims = tuple(_claims(reader, int(challenger)) for challenger in reader.integers())
+    return Uses(claims, reader.optional())
 
 
 def _claims(reader: ByteReader, challenger: int) -> Claims:
