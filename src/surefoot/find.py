@@ -21,6 +21,7 @@ from surefoot.problem.given import is_pair_table
 from surefoot.problem.problem import RobustProblem
 from surefoot.study import StudyInterrupted, StudyPaused
 from surefoot.study.file.description import Description, OnIdentical
+from surefoot.study.outputs import Simulated
 from surefoot.study.programs.named import Named
 from surefoot.study.pull import refuse_reserved
 from surefoot.study.run.executors import dask_client
@@ -35,7 +36,7 @@ MEMORY = Path("/dev/shm")  # files there cost no disk: a study without a file of
 
 
 def find(
-    simulate: Callable[..., float],
+    simulate: Callable[..., Simulated],
     arms: Given | RobustProblem,
     perturbations: Given | None = None,
     *,
@@ -61,7 +62,8 @@ def find(
     differences of means over batches are nearly normal.
 
     Args:
-        simulate: a function whose arguments are named like parameters, which returns one number.
+        simulate: a function whose arguments are named like parameters, which returns one number,
+            or, where `objective` names the one to be best in, several by name.
             It is also given what else it names: `rng`, a generator of NumPy, or `seed`, a whole
             number, from which all that is random must come; `stream`, a function that gives
             further generators by number; `pull`, all of these in one; `arm` and `perturbation`,
@@ -92,7 +94,8 @@ def find(
         algorithm: a name from `surefoot.algorithms`, or an instance.
         on_identical: "accept" for a function without noise.
         name: the title of reports; by default that of the file or of the function.
-        asked: `tolerance`, `budget` and whatever else `Settings` describes.
+        asked: `objective` and `limits` where there are several outputs, `measure`, `tolerance`,
+            `budget` and whatever else `Settings` describes.
 
     Returns:
         The answer; after Ctrl-C, or when the budget is spent, the best guess so far.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
+from surefoot.algorithms.outputs import AgainstLimit, OutputEstimate
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.unseen import Unseen, unseen_by
@@ -82,6 +83,7 @@ class Result:
         minimize: whether pulls give costs: an arm's worst case is then its largest mean, and the
             best arm has the smallest.
         leads_later: computes `leads`, which takes time.
+        outputs: estimates of the outputs that have limits, by name, as they are measured.
     """
 
     problem: RobustProblem
@@ -106,6 +108,7 @@ class Result:
     skewness: float | None = None
     minimize: bool = False
     leads_later: Callable[[], Leads] | None = None
+    outputs: Mapping[str, OutputEstimate] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.reason.contradicts:
@@ -200,6 +203,14 @@ class Result:
         """Values held within the range of the rewards, if there is one: means lie in it."""
         limits = self.settings.noise.limits
         return values if limits is None else np.clip(values, *limits)
+
+    @property
+    def against_limits(self) -> list[AgainstLimit]:
+        """What each limit is held against, for all arms."""
+        return [
+            AgainstLimit.of(limit, self.outputs[limit.output], self.problem)
+            for limit in self.settings.limits
+        ]
 
     @property
     def checks(self) -> str:

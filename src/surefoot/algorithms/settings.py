@@ -35,6 +35,7 @@ class Asked(TypedDict, total=False):
     guide: Any
     common_random_numbers: bool | Literal["auto"]
     aim: Literal["certify", "guess"]
+    objective: str | None
     rarest: float | None
     unseen: float | None
     parallel: int
@@ -68,6 +69,8 @@ class Settings:
             or "auto", which decides phase by phase.
         aim: "certify" stops when it is sure. "guess" spends the whole budget so that the best
             guess is most likely right, unless it is sure before.
+        objective: the name of the output that an arm is to be best in, where simulations have
+            several. None: they have one, without a name.
         rarest: no pair decides before it was pulled so often that an event of this probability was
             seen with probability 1 − delta. None: pairs decide as soon as their evidence suffices.
         unseen: goes on until an event that was never seen would have to cost more than this to
@@ -96,6 +99,7 @@ class Settings:
     guide: Any = None
     common_random_numbers: bool | Literal["auto"] = False
     aim: Literal["certify", "guess"] = "certify"
+    objective: str | None = None
     rarest: float | None = None
     unseen: float | None = None
     parallel: int = 1
@@ -141,6 +145,7 @@ class Settings:
             )
         self._check_streams()
         self._check_aim()
+        self._check_objective()
         self._check_measure()
         self._check_limits()
         self._check_unseen()
@@ -176,6 +181,13 @@ class Settings:
         if self.aim == "guess" and (self.budget is None or self.modelled):
             raise InputError(
                 'aim="guess" spends a budget on direct comparisons: give budget and misfit=math.inf'
+            )
+
+    def _check_objective(self) -> None:
+        name = self.objective
+        if name is not None and (not isinstance(name, str) or not name or name != name.strip()):
+            raise InputError(
+                f'objective={name!r:.60} is no name of an output: give text, such as "cost"'
             )
 
     def _check_unseen(self) -> None:

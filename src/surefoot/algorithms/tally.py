@@ -27,6 +27,7 @@ from surefoot.algorithms.fitting import (
 )
 from surefoot.algorithms.independence import Independence
 from surefoot.algorithms.misfit import Strayed, misfit_p_value, past_strays, stray_test
+from surefoot.algorithms.outputs import OutputEstimate
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.result import Result
 from surefoot.algorithms.settings import Settings
@@ -380,11 +381,18 @@ class Tally:
             attained_confidence=verdict.attained_confidence,
             skewness=verdict.skewness,
             leads_later=verdict.leads,
+            outputs={name: each.estimates for name, each in self.others.items()},
         )
+
+    @property
+    def estimates(self) -> OutputEstimate:
+        """The estimates of an output by itself."""
+        return OutputEstimate(self.averages, *self.intervals, self.standard_errors)
 
     def _contradiction(self, check: ModelCheck) -> StopReason | None:
         """Return the assumption of the guarantee that the rewards' own tests reject."""
-        if check.below(check.independence):
+        depend = [each.model_check for each in self.others.values()]
+        if any(each.below(each.independence) for each in (check, *depend)):
             return StopReason.PULLS_DEPEND
         if check.rejected and self.settings.modelled:
             return StopReason.MODEL_REJECTED

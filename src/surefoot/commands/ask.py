@@ -20,7 +20,7 @@ def command(
         typer.Option("-n", min=1, help="How many pulls at most; 8, or with --again all."),
     ] = None,
     as_csv: Annotated[
-        bool, typer.Option("--csv", help="As CSV with an empty column `reward` to fill in.")
+        bool, typer.Option("--csv", help="As CSV with empty columns for what comes of each pull.")
     ] = False,
     again: Annotated[
         bool, typer.Option("--again", help="What was handed out and not told yet, not new pulls.")

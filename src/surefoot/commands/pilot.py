@@ -29,7 +29,7 @@ def command(
     from rich.table import Table
 
     from surefoot.errors import InputError
-    from surefoot.study.before.pilot import run_pilot
+    from surefoot.study.before.pilot import deviations_of, run_pilot
     from surefoot.study.toml.config import StudyConfig
     from surefoot.system.drafts import replaced_file
 
@@ -37,19 +37,23 @@ def command(
     if output is not None and output.suffix != ".json":
         raise InputError(f"{output} ends in {output.suffix!r}: what a pilot found is .json")
     problem = config.problem()
-    found = run_pilot(problem, config.simulator(problem), pairs, pulls, seed)
-    table = Table("arm", "perturbation", "mean", "standard\ndeviation")
+    found = run_pilot(problem, config.simulator(problem), pairs, pulls, seed, config.outputs)
+    outputs = {config.settings.objective or "": found.rewards, **found.others}
+    heads = (f"{name}\n{what}".lstrip() for name in outputs for what in ("mean", "deviation"))
+    table = Table("arm", "perturbation", *heads)
     for place, pair in enumerate(found.pairs.tolist()):
         named = problem.describe_pair(pair)
-        mean, deviation = found.rewards[:, place].mean(), found.deviations[place]
-        table.add_row(named["arm"], named["perturbation"], f"{mean:.4g}", f"{deviation:.3g}")
+        cells = []
+        for values in outputs.values():
+            cells += [f"{values[:, place].mean():.4g}", f"{deviations_of(values)[place]:.3g}"]
+        table.add_row(named["arm"], named["perturbation"], *cells)
     print_table(table)
     print(f"{len(found.pairs)} of {problem.n_pairs} pairs, {pulls} pulls each")
     for line in _words(found):
         print(line)
     settings = config.settings
     ranged = settings.noise.limits is not None
-    for suggestion in found.suggestions(settings.common_random_numbers, ranged):
+    for suggestion in found.suggestions(settings.common_random_numbers, ranged, settings.limits):
         print(f"suggested: {suggestion}")
     if output is not None:
         with replaced_file(output) as draft:

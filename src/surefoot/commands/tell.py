@@ -11,8 +11,7 @@ from surefoot.commands.locate import StudyOption, open_study
 
 if TYPE_CHECKING:
     from surefoot.study import Study
-
-Rewards = list[tuple[int, float]]
+    from surefoot.study.outputs import Simulated
 
 FIRST = "Which arm leads is not known before the first phase is complete."
 
@@ -21,7 +20,8 @@ def command(
     results: Annotated[
         Path,
         typer.Argument(
-            help="CSV with columns `pull` and `reward`, as `surefoot ask --csv` writes."
+            help="CSV with columns `pull` and `reward`, or one for each output, as "
+            "`surefoot ask --csv` writes."
         ),
     ],
     study: StudyOption = None,
@@ -44,13 +44,13 @@ def command(
         print(printable(result.sentence) if result.samples else FIRST)
 
 
-def _tell(study: Study, rewards: Rewards, identifier: str | None) -> None:
+def _tell(study: Study, rewards: list[tuple[int, Simulated]], identifier: str | None) -> None:
     new = study.tell_many(rewards, study=identifier)
     print(f"{new} new {'reward' if new == 1 else 'rewards'} stored, {study.told} in all.", end=" ")
     if new < len(rewards):
         print("`surefoot tell --correct` replaces what was told wrongly.", end=" ")
 
 
-def _correct(study: Study, rewards: Rewards, identifier: str | None) -> None:
+def _correct(study: Study, rewards: list[tuple[int, Simulated]], identifier: str | None) -> None:
     study.correct_many(rewards, study=identifier)
     print(f"{len(rewards)} rewards corrected; what they were is kept.", end=" ")

@@ -16,6 +16,7 @@ from surefoot.study.file.description import Description, versions_here
 from surefoot.study.file.notes import Note, Standing, State
 from surefoot.study.file.provenance import Source
 from surefoot.study.file.storage import Running, StoredPhase, WriteStorage
+from surefoot.study.outputs import Reading
 from surefoot.study.phase import OpenPhase
 from surefoot.study.pull import Pull, PullFactory, Report
 from surefoot.study.run.run import Run, refuse_another_plan
@@ -175,7 +176,7 @@ class Ledger:
                 self._simulators = self.storage.simulators()
                 for report, phase in new:
                     if report.reward is not None:
-                        phase.set_reward(report.id, report.reward, report.cost)
+                        phase.tell(report.id, Reading(report.reward, report.others), report.cost)
                 self._advance()
 
     def _costed(self, report: Report) -> Report:
@@ -226,17 +227,17 @@ class Ledger:
         with self.mutex:
             self.storage.record_losses(numbers, error)
 
-    def correct(self, rewards: Mapping[int, float]) -> None:
+    def correct(self, rewards: Mapping[int, Reading]) -> None:
         """Replace rewards that were told, as long as nothing was concluded from them."""
         with self.mutex:
             for number in rewards:
                 self._refuse_to_correct(number)
             phases = {number: self._phase_of(number) for number in rewards}
-            was = {number: phase.reward(number) for number, phase in phases.items() if phase}
+            was = {number: phase.reading(number) for number, phase in phases.items() if phase}
             self.storage.correct(was, rewards)
             for number, phase in phases.items():
                 if phase:
-                    phase.change_reward(number, rewards[number])
+                    phase.change(number, rewards[number])
 
     def _refuse_to_correct(self, number: int) -> None:
         if self.needs(number):

@@ -10,6 +10,7 @@ import numpy as np
 from surefoot.arrays import IntArray
 from surefoot.statistics import Phase, places_in_batches
 from surefoot.study.file.storage import StoredPhase
+from surefoot.study.outputs import Reading
 
 
 class OpenPhase:
@@ -60,16 +61,19 @@ class OpenPhase:
         """Return whether this pull is of this phase."""
         return 0 <= number - self.stored.first_pull < self.size
 
-    def reward(self, number: int) -> float:
-        return float(self.stored.rewards[number - self.stored.first_pull])
-
-    def change_reward(self, number: int, reward: float) -> None:
-        """Replace a reward that is there."""
-        self.stored.rewards[number - self.stored.first_pull] = reward
-
-    def set_reward(self, number: int, reward: float, cost: float | None = None) -> None:
+    def reading(self, number: int) -> Reading:
         place = number - self.stored.first_pull
-        self.stored.rewards[place] = reward
+        return Reading(float(self.stored.rewards[place]), self.stored.others[place])
+
+    def change(self, number: int, reading: Reading) -> None:
+        """Replace a reward that is there, and what came with it."""
+        place = number - self.stored.first_pull
+        self.stored.rewards[place], self.stored.others[place] = reading
+
+    def tell(self, number: int, reading: Reading, cost: float | None = None) -> None:
+        """Take note of what came of a pull."""
+        self.change(number, reading)
+        place = number - self.stored.first_pull
         if self.stored.costs is not None and cost is not None:
             self.stored.costs[place] = cost
         self._needed[place] = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import numbers
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.problem.coding import Value, exact_number
 from surefoot.problem.problem import RobustProblem
+from surefoot.study.outputs import Simulated
 
 # the second number of a key: (number,) alone is a pull's own stream, (phase, 1) the order of pulls
 OF_PULL, OF_BLOCK = 0, 2
@@ -203,20 +204,25 @@ class PullFactory:
         )
 
 
+Simulate = Callable[[Pull], Simulated]
+
+
 class Report(NamedTuple):
     """The outcome of a pull: a reward, or what went wrong.
 
     Attributes:
         id: the number of the pull.
-        reward: as measured; None if it failed.
+        reward: as measured; outputs by name, as they came, until they are read; None if it failed.
         error: what went wrong; None if nothing.
         started, finished: seconds since 1970, by the clock of the machine that simulated.
         cost: what the simulator charged; None if nothing.
+        others: further outputs, as text.
     """
 
     id: int
-    reward: float | None
+    reward: Any
     error: str | None
     started: float | None
     finished: float
     cost: float | None = None
+    others: str = ""

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
 from surefoot.errors import InputError
 from surefoot.problem.coding import Value, number_from_text, written
 from surefoot.problem.tables import read_fields
-from surefoot.study.pull import Pull
+from surefoot.study.outputs import Simulated
+from surefoot.study.pull import RESERVED, Pull
 from surefoot.study.study import Study
 from surefoot.system.display import cell
 
@@ -26,27 +27,44 @@ Row = dict[str, str]
 
 
 def write_sheet(study: Study, pulls: Iterable[Pull], file: TextIO) -> None:
-    """Write a row for each pull, with an empty field for its reward."""
-    names = study.problem.parameter_names
+    """Write a row for each pull, with an empty field for its reward, or for each output."""
+    names, results = study.problem.parameter_names, result_columns(study)
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["study", "pull", "arm", "perturbation", *map(cell, names), "seed", "reward"])
+    before = ["study", "pull", "arm", "perturbation", *map(cell, names), "seed"]
+    writer.writerow([*before, *map(cell, results)])
     for pull in pulls:
         values = [written(pull.parameters[name]) for name in names]
         pair = [cell(pull.arm), cell(pull.perturbation)]
-        writer.writerow([study.id, pull.id, *pair, *values, pull.seed, ""])
+        writer.writerow([study.id, pull.id, *pair, *values, pull.seed, *("" for _ in results)])
 
 
-def read_sheet(study: Study, path: Path) -> tuple[list[tuple[int, float]], str | None]:
+def result_columns(study: Study) -> dict[str, str]:
+    """Return the columns that a pull's row must have filled in, and the outputs that they hold.
+
+    An output that is called like something else in the row has a column "output NAME".
+    """
+    needed = study.description.outputs.needed
+    taken = {*RESERVED, *study.problem.parameter_names}
+    named = {f"output {name}" if name in taken else name: name for name in needed}
+    return named or {"reward": "reward"}
+
+
+def read_sheet(study: Study, path: Path) -> tuple[list[tuple[int, Simulated]], str | None]:
     """Return the pulls that have a reward, and the study that they were asked for, if it says so.
 
-    Columns but for `pull` and `reward` may be left out; those that are there must be as asked.
+    Columns but for `pull` and `reward`, or the outputs that the study needs, may be left out; those
+    that are there must be as asked. Rows in which none of these is filled in are left for later,
+    and columns that are called like nothing in the study are further outputs.
     """
     columns, fields = read_fields(path)
-    if not {"pull", "reward"} <= set(columns):
-        raise InputError(f"{path} has columns {columns}: it needs `pull` and `reward`")
+    needed = {cell(column): name for column, name in result_columns(study).items()}
+    if not {"pull", *needed} <= set(columns):
+        must = ", ".join(f"`{name}`" for name in ("pull", *needed))
+        raise InputError(f"{path} has columns {columns}: it needs {must}")
+    results = needed | _further(study, columns, needed)
     rows = [dict(zip(columns, row, strict=True)) for row in fields]
-    filled = [row for row in rows if row["reward"].strip()]
-    rewards = [_reward(path, row) for row in filled]
+    filled = [row for row in rows if any(row[column].strip() for column in needed)]
+    rewards = [_reward(path, row, results) for row in filled]
     _refuse_twice(path, [number for number, _ in rewards])
     identifier = _study_of(path, filled)
     for (number, _), row in zip(rewards, filled, strict=True):
@@ -55,17 +73,27 @@ def read_sheet(study: Study, path: Path) -> tuple[list[tuple[int, float]], str |
     return rewards, identifier
 
 
-def _reward(path: Path, row: Row) -> tuple[int, float]:
+def _further(study: Study, columns: Sequence[str], needed: Mapping[str, str]) -> dict[str, str]:
+    """Return columns of outputs that the study does not need; none if pulls give one number."""
+    if study.description.outputs.objective is None:
+        return {}
+    asked = {*RESERVED, *map(cell, study.problem.parameter_names), *needed, ""}
+    return {name: name.removeprefix("output ") for name in columns if name not in asked}
+
+
+def _reward(path: Path, row: Row, results: Mapping[str, str]) -> tuple[int, Simulated]:
+    filled = {column: name for column, name in results.items() if row[column].strip()}
     try:
-        pull, reward = number_from_text(row["pull"]), number_from_text(row["reward"])
+        pull = number_from_text(row["pull"])
         if pull != int(pull):
             raise InputError("a pull has a whole number")
+        found = {name: number_from_text(row[column]) for column, name in filled.items()}
     except InputError as error:
+        shown = ", ".join(f"{column} {row[column]!r:.40}" for column in filled)
         raise InputError(
-            f"{path}: pull {row['pull']!r:.40} with reward {row['reward']!r:.40}: {error}. "
-            "Nothing was stored"
+            f"{path}: pull {row['pull']!r:.40} with {shown}: {error}. Nothing was stored"
         ) from None
-    return int(pull), reward
+    return int(pull), found["reward"] if results == {"reward": "reward"} else found
 
 
 def _study_of(path: Path, rows: list[Row]) -> str | None:

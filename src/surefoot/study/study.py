@@ -6,7 +6,7 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self, Unpack
 
@@ -21,6 +21,7 @@ from surefoot.study.file.notes import Standing, State
 from surefoot.study.file.storage import WriteStorage, schema
 from surefoot.study.input import finite_reward, pull_count, pull_number
 from surefoot.study.ledger import Ledger
+from surefoot.study.outputs import Reading, Simulated, outputs_of
 from surefoot.study.pull import Pull, Report, refuse_reserved
 from surefoot.system.progress import Progress
 
@@ -198,18 +199,19 @@ class Study:
         """A pull of an open phase by its number; None if it is of another."""
         return self._ledger.pull(number) if self._ledger.holds(number) else None
 
-    def tell(self, pull: int | Pull, reward: float, *, study: str | None = None) -> bool:
+    def tell(self, pull: int | Pull, reward: Simulated, *, study: str | None = None) -> bool:
         """Store the reward of a pull, as measured. False, with a warning, if it has one already.
 
         Args:
             pull: the pull, with what was charged for it, or its number.
+            reward: one number; or, where the study names an objective, its outputs by name.
             study: the identifier that stood beside the number, to make sure that both belong to
                 this study.
         """
         return self.tell_many([(pull, reward)], study=study) == 1
 
     def tell_many(
-        self, rewards: Iterable[tuple[int | Pull, float]], *, study: str | None = None
+        self, rewards: Iterable[tuple[int | Pull, Simulated]], *, study: str | None = None
     ) -> int:
         """Store several rewards in one write, all or none; gives how many were new."""
         now, ledger, given = time.time(), self._ledger, list(rewards)
@@ -218,8 +220,8 @@ class Study:
             costs = [pull.charged if isinstance(pull, Pull) else None for pull, _ in given]
             new = self._without_repeats(
                 [
-                    Report(number, reward, None, None, now, cost)
-                    for (number, reward), cost in zip(checked, costs, strict=True)
+                    Report(number, told.reward, None, None, now, cost, told.others)
+                    for (number, told), cost in zip(checked, costs, strict=True)
                 ]
             )
             ledger.record(new)
@@ -227,12 +229,12 @@ class Study:
                 ledger.resume()
         return len(new)
 
-    def correct(self, pull: int | Pull, reward: float) -> None:
+    def correct(self, pull: int | Pull, reward: Simulated) -> None:
         """Replace a reward that was told wrongly, before its phase ends; what it was is kept."""
         self.correct_many([(pull, reward)])
 
     def correct_many(
-        self, rewards: Iterable[tuple[int | Pull, float]], *, study: str | None = None
+        self, rewards: Iterable[tuple[int | Pull, Simulated]], *, study: str | None = None
     ) -> None:
         """Replace several rewards in one write, all of them or, if one is refused, none."""
         with self._ledger.mutex:
@@ -240,7 +242,7 @@ class Study:
 
     def run(
         self,
-        simulator: Callable[..., float],
+        simulator: Callable[..., Simulated],
         executor: Any = None,
         *,
         max_in_flight: int | None = None,
@@ -251,8 +253,8 @@ class Study:
         """Pull until the study is done.
 
         Args:
-            simulator: gives the reward of a pull: a function of named parameters, of which `find`
-                says more, or of a pull.
+            simulator: gives the reward of a pull, or its outputs by name: a function of named
+                parameters, of which `find` says more, or of a pull.
             executor: None (a process on each core), a number of processes, "threads", "serial", any
                 object with submit() such as a concurrent.futures executor, or a Dask client.
             max_in_flight: at most this many pulls are handed out at a time.
@@ -319,14 +321,12 @@ class Study:
 
     def _checked(
         self, rewards: Iterable[tuple[int | Pull, Any]], study: str | None
-    ) -> list[tuple[int, float]]:
+    ) -> list[tuple[int, Reading]]:
         """Pulls that this study asked for, with rewards that they may have had."""
         self._refuse_another(study)
         known = [(self._number(pull, study), given) for pull, given in rewards]
-        checked = [(number, finite_reward(number, given)) for number, given in known]
-        for number, reward in checked:
-            self._ledger.description.refuse_impossible(number, reward)
-        return checked
+        checked = [(number, _finite(number, given)) for number, given in known]
+        return [(n, self._ledger.description.reading(n, given)) for n, given in checked]
 
     def _number(self, pull: int | Pull, study: str | None) -> int:
         if not isinstance(pull, Pull):
@@ -366,3 +366,13 @@ class Study:
 
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r}, {self.state}, {self.told} rewards)\n{self.result!r}"
+
+
+def _finite(pull: int, given: Any) -> Simulated:
+    """Return a finite number, or several by name."""
+    if not isinstance(given, Mapping):
+        return finite_reward(pull, given)
+    try:
+        return outputs_of(given)
+    except InputError as error:
+        raise InputError(f"pull {pull}: {error}") from None

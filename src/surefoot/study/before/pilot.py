@@ -8,18 +8,20 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
+from surefoot.limits import Limit
 from surefoot.problem.problem import RobustProblem
-from surefoot.study.before.rehearsal import reward_of
+from surefoot.study.before.rehearsal import given_by
 from surefoot.study.before.timetable import Lengths
-from surefoot.study.pull import Pull, PullFactory
+from surefoot.study.outputs import Outputs, Reading, from_text
+from surefoot.study.pull import Pull, PullFactory, Simulate
 
 SILENT = 1e-9  # a share of the variance below this is rounding: nothing is left to compare
 QUIET = 0.05  # share of the largest deviation below which a pair may hide what is rare
@@ -35,12 +37,14 @@ class Pilot:
         rewards: (n_blocks, n_pulled) with common random numbers in each row.
         times: (n_blocks, n_pulled) seconds that the pulls took.
         repeatable: whether a pull that was made twice gave the same reward.
+        others: (n_blocks, n_pulled) each, further outputs by name.
     """
 
     pairs: IntArray
     rewards: Array
     times: Array
     repeatable: bool = True
+    others: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
@@ -66,13 +70,12 @@ class Pilot:
     @property
     def deviations(self) -> Array:
         """(n_pulled,) standard deviations of single pulls."""
-        return np.asarray(np.sqrt((self._centred**2).sum(axis=0) / (len(self.rewards) - 1)))
+        return deviations_of(self.rewards)
 
     @property
     def _centred(self) -> Array:
         """The rewards about their pairs' means; exactly 0 where they never differed."""
-        differ = np.ptp(self.rewards, axis=0) > 0
-        return np.asarray(np.where(differ, self.rewards - self.rewards.mean(axis=0), 0.0))
+        return _centred(self.rewards)
 
     @property
     def ratio(self) -> float:
@@ -123,6 +126,8 @@ class Pilot:
         """As a file keeps it, with the names of the pairs."""
         names = [list(problem.describe_pair(pair).values()) for pair in self.pairs.tolist()]
         kept = {"pairs": names, "rewards": self.rewards.tolist(), "times": self.times.tolist()}
+        if self.others:
+            kept["others"] = {name: values.tolist() for name, values in self.others.items()}
         return json.dumps(kept, ensure_ascii=False)
 
     @classmethod
@@ -132,11 +137,13 @@ class Pilot:
             tuple(problem.describe_pair(pair).values()): pair for pair in range(problem.n_pairs)
         }
         try:
-            kept = json.loads(text)
+            kept = {"others": {}} | json.loads(text)
             pairs = np.array([places[tuple(names)] for names in kept["pairs"]], dtype=np.int64)
             rewards, times = (np.array(kept[key], dtype=np.float64) for key in ("rewards", "times"))
-            found = cls(pairs, rewards, times)
-            if rewards.shape != times.shape or rewards.shape[1:] != pairs.shape or len(rewards) < 3:
+            others = {name: np.array(v, dtype=np.float64) for name, v in kept["others"].items()}
+            found = cls(pairs, rewards, times, others=others)
+            shapes = {values.shape for values in (rewards, times, *others.values())}
+            if len(shapes) > 1 or rewards.shape[1:] != pairs.shape or len(rewards) < 3:
                 raise ValueError
         except (ValueError, TypeError, KeyError, IndexError, RecursionError):
             raise InputError(
@@ -149,18 +156,42 @@ class Pilot:
         """True if rewards were 0 or 1 alone, as successes and failures are."""
         return bool(np.isin(self.rewards, (0.0, 1.0)).all())
 
+    def two_valued(self, output: str) -> bool:
+        """Return whether an output was 0 or 1 alone."""
+        return bool(np.isin(self.others[output], (0.0, 1.0)).all())
+
     @property
     def silent(self) -> bool:
         """True if no two pulls of a pair ever differed."""
         return not self.deviations.any()
 
-    def suggestions(self, shares: bool | str = False, ranged: bool = False) -> list[str]:
+    def suggestions(
+        self, shares: bool | str = False, ranged: bool = False, limits: Sequence[Limit] = ()
+    ) -> list[str]:
         """Return entries that a configuration could have.
 
         Args:
             shares: what it says of common random numbers now.
             ranged: whether it names a range of the rewards.
+            limits: those that it has.
         """
+        return [*self._of_limits(limits), *self._of_rewards(shares, ranged)] or [
+            "nothing: leave the configuration as it is"
+        ]
+
+    def _of_limits(self, limits: Sequence[Limit]) -> list[str]:
+        return [
+            f"output {limit.output!r} is 0 or 1: give its limit "
+            'noise = { kind = "bounded", low = 0, high = 1 }'
+            for limit in limits
+            if limit.noise.limits is None
+            and limit.output in self.others
+            and self.two_valued(limit.output)
+        ]
+
+    def _of_rewards(self, shares: bool | str, ranged: bool) -> list[str]:
+        if self.silent and any(deviations_of(values).any() for values in self.others.values()):
+            return []  # the objective has no noise, and the seed is not fixed
         if self.silent and not self.two_values:
             return [
                 "all pulls of a pair gave the same reward: is the seed fixed? Use pull.rng(), "
@@ -184,17 +215,37 @@ class Pilot:
                 f"{why}: what is rare decides unseen. rarest = 0.02 waits until a pair was pulled "
                 "149 times at delta = 0.05; if rewards have a known range, give it as bounded noise"
             )
-        return said or ["nothing: leave the configuration as it is"]
+        return said
+
+
+def deviations_of(values: Array) -> Array:
+    """(n_pulled,) standard deviations of an output: exactly 0 where it never differed.
+
+    Args:
+        values: (n_blocks, n_pulled).
+    """
+    return np.asarray(np.sqrt((_centred(values) ** 2).sum(axis=0) / (len(values) - 1)))
+
+
+def _centred(values: Array) -> Array:
+    differ = np.ptp(values, axis=0) > 0
+    return np.asarray(np.where(differ, values - values.mean(axis=0), 0.0))
 
 
 def run_pilot(
-    problem: RobustProblem, simulator: Callable[[Pull], float], pairs: int, pulls: int, seed: int
+    problem: RobustProblem,
+    simulator: Simulate,
+    pairs: int,
+    pulls: int,
+    seed: int,
+    outputs: Outputs = Outputs(),  # noqa: B008 - it never changes
 ) -> Pilot:
     """Pull some pairs a few times, one after the other.
 
     Args:
         pairs: how many, spread evenly over the list.
         pulls: of each; 3 or more.
+        outputs: those that every pull must have.
     """
     if pulls < 3:
         raise InputError(f"{pulls} pulls of a pair say nothing about noise: give 3 or more")
@@ -202,10 +253,29 @@ def run_pilot(
     chosen = np.unique(np.linspace(0, problem.n_pairs - 1, wanted).round().astype(np.int64))
     make = PullFactory(problem, "pilot", seed)
     rewards, times = np.empty((2, pulls, len(chosen)))
+    texts: dict[tuple[int, int], str] = {}
+
+    def read(pull: Pull) -> Reading:
+        return outputs.read(given_by(simulator, pull))
+
     for block, (place, pair) in product(range(pulls), enumerate(chosen.tolist())):
         began = time.monotonic()
         asked = make(block * len(chosen) + place, 0, pair, OF_PILOT + block)
-        rewards[block, place] = reward_of(simulator, asked)
+        rewards[block, place], texts[block, place] = read(asked)
         times[block, place] = time.monotonic() - began
-    again = reward_of(simulator, make(0, 0, int(chosen[0]), OF_PILOT))
-    return Pilot(chosen, rewards, times, repeatable=bool(again == rewards[0, 0]))
+    again = read(make(0, 0, int(chosen[0]), OF_PILOT))
+    same = again == Reading(float(rewards[0, 0]), texts[0, 0])
+    return Pilot(chosen, rewards, times, same, _tables(texts, rewards.shape, outputs.needed[1:]))
+
+
+def _tables(
+    texts: Mapping[tuple[int, int], str], shape: tuple[int, ...], needed: Sequence[str]
+) -> dict[str, Array]:
+    """Return the outputs that all pulls have, those that are needed first."""
+    found = {place: from_text(text) for place, text in texts.items()}
+    common = set.intersection(*(set(each) for each in found.values()))
+    tables = {name: np.empty(shape) for name in (*needed, *sorted(common - {*needed}))}
+    for place, each in found.items():
+        for name, table in tables.items():
+            table[place] = each[name]
+    return tables

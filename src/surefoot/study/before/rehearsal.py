@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 
 from surefoot.algorithms import Algorithm, Result
 from surefoot.errors import InputError
 from surefoot.study.file.description import Description
+from surefoot.study.outputs import Simulated
 from surefoot.study.phase import OpenPhase
-from surefoot.study.pull import Pull, PullFactory
+from surefoot.study.pull import Pull, PullFactory, Simulate
 from surefoot.study.run.run import Run
-from surefoot.study.run.worker import as_reward
-
-Simulate = Callable[[Pull], float]
+from surefoot.study.run.worker import as_given
 
 
 def rehearse(
@@ -39,17 +37,15 @@ def rehearse(
         make = factory.seeded(run.seed_of(phase.stored))
         for pull in phase.take(phase.size):
             asked = make(pull, phase.stored.index, phase.pair(pull), phase.block(pull))
-            reward = reward_of(simulator, asked)
-            description.refuse_impossible(pull, reward)
-            phase.set_reward(pull, reward)
+            phase.tell(pull, description.reading(pull, given_by(simulator, asked)))
         run.take(phase.stored)
     return run.result
 
 
-def reward_of(simulator: Simulate, pull: Pull) -> float:
-    """The reward of a pull outside of any study; what goes wrong is said in one sentence."""
+def given_by(simulator: Simulate, pull: Pull) -> Simulated:
+    """Return what came of a pull outside of any study; what goes wrong is said in one sentence."""
     try:
-        return as_reward(simulator(pull))
+        return as_given(simulator(pull))
     except InputError:
         raise
     except Exception as error:

@@ -7,6 +7,8 @@ noise, so both are stopped, and the second can be declared.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -37,10 +39,19 @@ class Replicates:
         self._values: set[float] = set()  # no more than three of them
         self._kept: dict[int, Array] = {}
         self._repeated: dict[int, int] = {}  # rewards of each pair that were there before
+        self._beside: dict[int, Counter[str]] = {}  # further outputs of each pair
 
-    def add(self, pairs: IntArray, rewards: Array) -> None:
-        """Take the rewards of a phase."""
-        self._keep(pairs, rewards)
+    def add(self, pairs: IntArray, rewards: Array, others: Sequence[str] = ()) -> None:
+        """Take the rewards of a phase.
+
+        Args:
+            others: the further outputs of each pull, as text: pulls that differ in one of them do
+                not repeat each other.
+        """
+        if any(others):
+            self._keep(*self._repeating(pairs, rewards, others))
+        else:
+            self._keep(pairs, rewards)
         seen, places = np.unique(pairs, return_index=True)
         new = np.isnan(self._first[seen])
         self._first[seen[new]] = rewards[places[new]]
@@ -50,6 +61,24 @@ class Replicates:
             self._values.update(np.unique(rewards)[:3].tolist())
         if self._may_be_counts and not self._differ:
             self._may_be_counts = bool((rewards == np.round(rewards)).all())
+
+    def _repeating(
+        self, pairs: IntArray, rewards: Array, others: Sequence[str]
+    ) -> tuple[IntArray, Array]:
+        """Return the pulls whose further outputs were there before, in their own pair, each beside
+        the one that was first.
+        """
+        copies = np.zeros(len(pairs), dtype=np.int64)
+        for place, (pair, text) in enumerate(zip(pairs.tolist(), others, strict=True)):
+            seen = self._beside.setdefault(pair, Counter())
+            if text not in seen:
+                self._differ = self._differ or bool(seen)
+                if len(seen) < KEPT:
+                    seen[text] = 1
+            else:
+                copies[place] = 2 if seen[text] == 1 else 1
+                seen[text] += 1
+        return np.repeat(pairs, copies), np.repeat(rewards, copies)
 
     def refusal(self, certified: bool = False) -> StopReason | None:
         """Return why these rewards are no sample of a noisy simulator; None if they may be one.

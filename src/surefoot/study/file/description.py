@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from importlib.metadata import version
@@ -11,11 +12,12 @@ from typing import Any, Literal, get_args
 
 from surefoot.algorithms import Algorithm, Result, Settings, stored_algorithm
 from surefoot.algorithms.planner import Planner
-from surefoot.certify import Boundary
+from surefoot.arrays import Array
+from surefoot.certify import Boundary, LimitedCertifier
 from surefoot.errors import InputError, StudyFileError
 from surefoot.guides import GUIDES
 from surefoot.limits import limits_to_plain
-from surefoot.noise import noise_from_dict
+from surefoot.noise import Noise, noise_from_dict
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Outcome, charged
 from surefoot.study.file.proof.boundary import boundary_from_dict, boundary_to_dict
@@ -23,6 +25,7 @@ from surefoot.study.file.proof.chain import head_of, order_of, rewards_of
 from surefoot.study.file.proof.check import Sealed
 from surefoot.study.file.storage import StoredPhase
 from surefoot.study.input import looked_up, whole_seed
+from surefoot.study.outputs import Outputs, Reading, Simulated, column
 
 Direction = Literal["maximize", "minimize"]
 OnIdentical = Literal["refuse", "accept"]
@@ -31,7 +34,7 @@ ASKED = (
     *("delta", "noise", "tolerance", "misfit", "rules", "on_misfit", "baseline"),
     *("common_random_numbers", "rarest"),
 )
-NEWER = ("measure", "limits")  # named in a digest only where they are asked for
+NEWER = ("measure", "objective", "limits")  # named in a digest only where they are asked for
 # what comes of values that are not what was written
 UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError)
 NO_MODEL = "inf"  # an infinite misfit in a file: JSON has no such number
@@ -85,6 +88,7 @@ class Description:
             )
         if settings.baseline is not None:
             problem.arm_named(settings.baseline)
+        outputs_needed(settings)  # refuses limits without an objective
         made = cls(
             id=secrets.token_hex(8),
             name=name,
@@ -115,12 +119,29 @@ class Description:
         """Return a result of the algorithm in the unit in which pulls are measured."""
         return result if self.sign > 0 else result.turned(self.settings)
 
-    def refuse_impossible(self, pull: int, reward: float) -> None:
-        """Refuse a reward, as measured, that the study says there cannot be."""
-        limits = self.settings.noise.limits
-        if limits is not None and not limits[0] <= reward <= limits[1]:
+    @cached_property
+    def outputs(self) -> Outputs:
+        """The outputs that every pull must have."""
+        return outputs_needed(self.settings)
+
+    def reading(self, pull: int, given: Simulated) -> Reading:
+        """Return what came of a pull, as measured; refuse what the study says there cannot be."""
+        try:
+            reading = self.outputs.read(given)
+        except InputError as error:
+            raise InputError(f"pull {pull}: {error}") from None
+        self._refuse_outside(self.settings.noise, f"the reward of pull {pull}", reading.reward)
+        if isinstance(given, Mapping):
+            for limit in self.settings.limits:
+                what = f"output {limit.output!r} of pull {pull}"
+                self._refuse_outside(limit.noise, what, given[limit.output])
+        return reading
+
+    def _refuse_outside(self, noise: Noise, what: str, value: float) -> None:
+        limits = noise.limits
+        if limits is not None and not limits[0] <= value <= limits[1]:
             raise InputError(
-                f"the reward of pull {pull} is {reward:g}, but the study says that all lie between "
+                f"{what} is {value:g}, but the study says that all lie between "
                 f"{limits[0]:g} and {limits[1]:g}: mend the simulator, or start a new study with "
                 "the true range; this reward is not stored, and no other is lost"
             )
@@ -165,6 +186,8 @@ class Description:
         }
         if not self.settings.worst_case:
             question |= {"measure": settings["measure"]}
+        if self.settings.objective is not None:
+            question |= {"objective": settings["objective"]}
         if self.settings.limits:
             question |= {"limits": settings["limits"]}
         if self.boundary is None:
@@ -233,10 +256,16 @@ class Description:
         """
         n_pairs = self.problem.n_pairs
         rewards = self.sign * phase.rewards
-        outcome = Outcome.from_rewards(phase.layout(n_pairs), n_pairs, phase.pairs, rewards)
+        others = {name: self._output(phase, name) for name in self.outputs.limited}
+        phase_of = phase.layout(n_pairs)
+        outcome = Outcome.from_rewards(phase_of, n_pairs, phase.pairs, rewards, others)
         if self.settings.cost is None or phase.costs is None:
             return outcome
         return replace(outcome, charged=charged(n_pairs, phase.pairs, phase.costs))
+
+    def _output(self, phase: StoredPhase, name: str) -> Array:
+        """(n_pulls,) one output, as measured."""
+        return phase.rewards if name == self.outputs.objective else column(phase.others, name)
 
     def sealed(self, phase: StoredPhase) -> Sealed:
         """Return a closed phase with the digests of what is there, and those that were stored."""
@@ -252,7 +281,7 @@ class Description:
             limits=ending.limits,
             outcome=self.outcome(phase),
             order=order_of(phase.pairs),
-            rewards=rewards_of(phase.rewards),
+            rewards=rewards_of(phase.rewards, phase.others),
             plan=phase.plan,
             link=phase.link,
             kept_rewards=ending.rewards,
@@ -279,9 +308,16 @@ def versions_here() -> dict[str, str]:
 
 def _boundary_of(run: Algorithm) -> Boundary | None:
     """Return the boundary of a run's kernel; there is none where nothing is to be decided."""
-    if isinstance(run, Planner) and hasattr(run, "certifier"):
-        return run.certifier.walks.boundary
-    return None
+    if not (isinstance(run, Planner) and hasattr(run, "certifier")):
+        return None
+    kernel = run.certifier
+    return kernel.whole if isinstance(kernel, LimitedCertifier) else kernel.walks.boundary
+
+
+def outputs_needed(settings: Settings) -> Outputs:
+    """Return the outputs that every pull of a study must have."""
+    limited = dict.fromkeys(limit.output for limit in settings.limits)
+    return Outputs(settings.objective, tuple(limited))
 
 
 def settings_to_dict(settings: Settings) -> dict[str, Any]:

@@ -94,7 +94,7 @@ class Follower:
         outcome = self._description.outcome(stored)
         self._prove(stored)
         self._tally = self._tally.after(outcome)
-        self._replicates.add(stored.pairs, stored.rewards)
+        self._replicates.add(stored.pairs, stored.rewards, stored.others)
         self._history = [*self._history, self._record(outcome, note)]
         self._seen.append(_digest_of(stored))
         self.pulls += len(stored.pairs)
@@ -187,7 +187,8 @@ class Follower:
 def _digest_of(stored: StoredPhase) -> bytes:
     """Return a digest of all that was read of a phase."""
     proof = (stored.commitment, stored.plan, stored.link, *(stored.ending or ()))
-    return digest("seen", stored.pairs.tobytes(), stored.rewards.tobytes(), *proof)
+    rewards = stored.rewards.tobytes(), "\n".join(stored.others).encode()
+    return digest("seen", stored.pairs.tobytes(), *rewards, *proof)
 
 
 class Feeder:

@@ -28,6 +28,7 @@ from surefoot.study.file.storage.reading import (
     PHASE_COLUMNS,
     PULL_COLUMNS,
 )
+from surefoot.study.outputs import from_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -251,14 +252,28 @@ class StudyReader:
 
     @property
     def pull_columns(self) -> list[str]:
-        """The columns of `pulls`: what came of a pull, its arm, perturbation and parameters."""
-        return [*PULL_COLUMNS, "arm", "perturbation", *self._parameter_columns]
+        """The columns of `pulls`: what came of a pull, its arm, perturbation and parameters, and
+        further outputs.
+        """
+        own = [name for name in PULL_COLUMNS if name != "others"]
+        known = [*own, "arm", "perturbation", *self._parameter_columns]
+        named = [f"output {name}" if name in known else name for name in self.output_names]
+        return [*known, *named]
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the outputs beside the objective: those with limits first."""
+        if self.description.outputs.objective is None:
+            return []
+        needed = self.description.outputs.needed[1:]
+        return [*needed, *(n for n in self._storage.output_names() if n not in needed)]
 
     def pull_records(self, since: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
         """Return the rows of `pulls` by the names of its columns, without pandas."""
         columns, problem = self.pull_columns, self.problem
         rows = self._storage.pull_rows(since, limit)
-        place = list(PULL_COLUMNS).index("pair")
+        place, beside = (list(PULL_COLUMNS).index(name) for name in ("pair", "others"))
+        names = self.output_names
         named: dict[int, list[Any]] = {}
         for pair in {row[place] for row in rows}:
             if not 0 <= pair < problem.n_pairs:
@@ -269,14 +284,31 @@ class StudyReader:
             arm = problem.arm_names[int(problem.arm_of_pair[pair])]
             own = problem.values_of(pair).values()
             named[pair] = [arm, problem.perturbation_names[pair], *own]
-        return [dict(zip(columns, [*row, *named[row[place]]], strict=True)) for row in rows]
+        records = []
+        for row in rows:
+            outputs = self._outputs_in(row[beside])
+            came = [*row[:beside], *row[beside + 1 :], *named[row[place]]]
+            values = [*came, *(outputs.get(name) for name in names)]
+            records.append(dict(zip(columns, values, strict=True)))
+        return records
+
+    def _outputs_in(self, text: str | None) -> dict[str, float]:
+        try:
+            return from_text(text or "")
+        except (ValueError, RecursionError):
+            raise StudyFileError(
+                f"{self.path} is damaged: outputs of a pull are no numbers by name; restore it "
+                "from a copy"
+            ) from None
 
     def pulls(self, since: int = 0, limit: int | None = None) -> pd.DataFrame:
         """One row per pull from the given number: pair, names, parameters, what came of it."""
         import pandas as pd
 
         frame = pd.DataFrame(self.pull_records(since, limit), columns=self.pull_columns)
-        return frame.astype(dict.fromkeys(("reward", "started", "finished"), "float64"))
+        outputs = self.pull_columns[len(self.pull_columns) - len(self.output_names) :]
+        numbers = ("reward", "started", "finished", *outputs)
+        return frame.astype(dict.fromkeys(numbers, "float64"))
 
     @property
     def _parameter_columns(self) -> list[str]:
@@ -308,13 +340,20 @@ class StudyReader:
     def correction_records(self) -> list[dict[str, Any]]:
         """Return the rows of `corrections` by the names of its columns, without pandas."""
         rows = self._storage.correction_rows()
-        return [dict(zip(CORRECTION_COLUMNS, row, strict=True)) for row in rows]
+        records = [dict(zip(CORRECTION_COLUMNS, row, strict=True)) for row in rows]
+        return [{name: record[name] for name in self._correction_columns} for record in records]
+
+    @property
+    def _correction_columns(self) -> list[str]:
+        single = self.description.outputs.objective is None
+        beside = {"others_were", "others_became"} if single else set()
+        return [name for name in CORRECTION_COLUMNS if name not in beside]
 
     def corrections(self) -> pd.DataFrame:
         """One row per reward that was corrected: pull, what it was, what it became, and when."""
         import pandas as pd
 
-        return pd.DataFrame(self.correction_records(), columns=list(CORRECTION_COLUMNS))
+        return pd.DataFrame(self.correction_records(), columns=self._correction_columns)
 
     def log(self) -> pd.DataFrame:
         """One row for whatever was changed beside the question: when, and what."""

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from surefoot.errors import InputError
+from surefoot.study.outputs import Simulated
 from surefoot.study.pull import Pull
 
 RANDOM = ("rng", "seed", "stream", "pull")  # with these a pull is repeatable
@@ -32,7 +33,7 @@ class Named:
         parameters: the names of what is simulated.
     """
 
-    def __init__(self, function: Callable[..., float], parameters: Sequence[str]) -> None:
+    def __init__(self, function: Callable[..., Simulated], parameters: Sequence[str]) -> None:
         if not callable(function):
             raise InputError(
                 f"the simulator is {function!r:.80}, which cannot be called: give a function such "
@@ -43,7 +44,7 @@ class Named:
         self.names = _arguments(function, list(parameters))
 
     @property
-    def __wrapped__(self) -> Callable[..., float]:
+    def __wrapped__(self) -> Callable[..., Simulated]:
         """The function, for whoever looks for its source."""
         return self.function
 
@@ -60,7 +61,7 @@ class Named:
         """True if the function asks for the random streams of its pull."""
         return self.names is None or any(name in RANDOM for name in self.names)
 
-    def __call__(self, pull: Pull) -> float:
+    def __call__(self, pull: Pull) -> Simulated:
         """Return what the function gives for a pull."""
         try:
             if self.names is None:
@@ -79,7 +80,7 @@ def _argument(pull: Pull, name: str) -> Any:
     return pull.rng() if name == "rng" else getattr(pull, name)
 
 
-def _arguments(function: Callable[..., float], parameters: list[str]) -> list[str] | None:
+def _arguments(function: Callable[..., Simulated], parameters: list[str]) -> list[str] | None:
     """Return the names that a function is called with; None: it is given the pull."""
     try:
         taken = inspect.signature(function).parameters

@@ -23,8 +23,9 @@ from surefoot.errors import InputError
 from surefoot.problem.coding import number_from_text, written
 from surefoot.problem.problem import RobustProblem
 from surefoot.study.input import imported
+from surefoot.study.outputs import Simulated
 from surefoot.study.programs.program import run_program
-from surefoot.study.pull import Pull, refuse_reserved
+from surefoot.study.pull import Pull, Simulate, refuse_reserved
 
 FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 OWN_FIELDS = ("arm", "perturbation", "id", "seed")
@@ -44,8 +45,9 @@ class CommandSimulator:
     Attributes:
         command: the program and its arguments, each with fields; a single string is split as a
             shell would, no more.
-        json_field: read the reward from this field (dots lead into nested objects) of a JSON text;
-            None: the last line of the text is the reward.
+        json_field: read the reward, or an object of outputs, from this field (dots lead into
+            nested objects) of a JSON text; None: the last line of the text is the reward, or the
+            text, or its last line, is a JSON object of outputs by name.
         cost_field: read what the pull costs from this field of the JSON text, likewise.
         file: read the text from this file, in the working folder, instead of the program's standard
             output. It belongs to one pull: a file that is there before is removed, and if pulls run
@@ -123,7 +125,7 @@ class CommandSimulator:
                 f' or file = "{{id}}-{Path(self.file).name}", or set max_in_flight = 1'
             )
 
-    def __call__(self, pull: Pull) -> float:
+    def __call__(self, pull: Pull) -> Simulated:
         folder = Path(self.base, _fill_path(self.folder, pull))
         folder.mkdir(parents=True, exist_ok=True)
         arguments = [fill(argument, pull) for argument in self.arguments]
@@ -136,9 +138,7 @@ class CommandSimulator:
             text = _written(result, arguments[0])
         if self.cost_field is not None:
             pull.charge(_json_number(text, self.cost_field))
-        return (
-            _last_number(text) if self.json_field is None else _json_number(text, self.json_field)
-        )
+        return _last_line(text) if self.json_field is None else _json_at(text, self.json_field)
 
 
 def fill(text: str, pull: Pull) -> str:
@@ -197,23 +197,49 @@ def _written(result: Path, program: str) -> str:
         ) from None
 
 
-def _last_number(text: str) -> float:
+def _last_line(text: str) -> Simulated:
     lines = text.strip().splitlines()
+    if lines and lines[-1].rstrip().endswith("}"):
+        return _outputs(_json_value(text))
     try:
         return number_from_text(lines[-1])
     except (InputError, IndexError):
         said = repr(lines[-1][:80]) if lines else "nothing"
         raise ValueError(
-            f"the last line of the output must be the reward, but it is {said}"
+            f"the last line of the output must be the reward, but it is {said}; several outputs "
+            "are a JSON object"
         ) from None
 
 
-def _json_number(text: str, field: str) -> float:
+def _outputs(given: Any) -> dict[str, float]:
+    """Return the numbers in a JSON object; dots lead into nested ones, and text is left out."""
+    if not isinstance(given, dict):
+        raise ValueError(f"the output must be a JSON object of outputs, but it is {given!r:.80}")
+    found: dict[str, float] = {}
+    for name, value in given.items():
+        if isinstance(value, dict):
+            found |= {f"{name}.{inner}": each for inner, each in _outputs(value).items()}
+        elif isinstance(value, int | float):
+            found[name] = value
+    return found
+
+
+def _json_at(text: str, field: str) -> Simulated:
+    found = _field_of(text, field)
+    return _outputs(found) if isinstance(found, dict) else _json_number(text, field)
+
+
+def _field_of(text: str, field: str) -> Any:
     value = _json_value(text)
     for key in field.split("."):
         if not isinstance(value, dict) or key not in value:
             raise ValueError(f"the JSON output has no field {field!r}: {text.strip()[:80]!r}")
         value = value[key]
+    return value
+
+
+def _json_number(text: str, field: str) -> float:
+    value = _field_of(text, field)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"the JSON field {field!r} is {value!r:.80}, not a number")
     return float(value)
@@ -229,14 +255,14 @@ def _json_value(text: str) -> Any:
     )
 
 
-def simulator_from(reference: str, folder: Path) -> Callable[[Pull], float]:
+def simulator_from(reference: str, folder: Path) -> Simulate:
     """The function that "module:function" names, beside the configuration file too."""
     found = imported(reference, folder, "simulator")
     if not callable(found):
         raise InputError(
             f"{reference!r} is a {type(found).__name__}, not a function: give a function of a pull"
         )
-    simulator: Callable[[Pull], float] = found
+    simulator: Simulate = found
     return simulator
 
 
@@ -256,7 +282,7 @@ class TimeLimited:
         seconds: the limit.
     """
 
-    function: Callable[[Pull], float]
+    function: Simulate
     seconds: float
 
     def __post_init__(self) -> None:
@@ -264,10 +290,10 @@ class TimeLimited:
             raise InputError(f"time_limit={self.seconds!r} must be a number of seconds above 0")
 
     @property
-    def __wrapped__(self) -> Callable[[Pull], float]:
+    def __wrapped__(self) -> Simulate:
         return self.function
 
-    def __call__(self, pull: Pull) -> float:
+    def __call__(self, pull: Pull) -> Simulated:
         began = time.monotonic()
         in_main_thread = threading.current_thread() is threading.main_thread()
         with self._alarm() if in_main_thread else self._messenger():

@@ -14,7 +14,7 @@ from typing import Any
 
 from surefoot.errors import InputError
 from surefoot.study.file.storage import Running
-from surefoot.study.pull import Pull
+from surefoot.study.pull import Pull, Simulate
 from surefoot.study.run.executors import Workers
 from surefoot.study.run.worker import OtherVersions, run_packed, versions
 
@@ -68,7 +68,10 @@ class DaskWorkers(Workers):
         return f"no Dask worker for {alone:.0f} s: start some with `dask worker {self._address}`"
 
     def submit(
-        self, function: Callable[..., Any], simulator: Callable[[Pull], float], chunk: list[Pull]
+        self,
+        function: Callable[..., Any],
+        simulator: Simulate,
+        chunk: list[Pull],
     ) -> Any:
         parcel = pickle.dumps(_Parcel(self._packed(simulator), pickle.dumps(chunk)))
         key = f"surefoot-{uuid.uuid4()}"
@@ -115,7 +118,7 @@ class DaskWorkers(Workers):
     def cancel(self, future: Any) -> bool:
         return False  # Dask cannot tell what has begun, and would throw away what is running
 
-    def _packed(self, simulator: Callable[[Pull], float]) -> bytes:
+    def _packed(self, simulator: Simulate) -> bytes:
         if self._simulator is None or self._simulator[0] is not simulator:
             import cloudpickle
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from surefoot.errors import InputError
 from surefoot.study.file.storage import Running
-from surefoot.study.pull import Pull
+from surefoot.study.pull import Pull, Simulate
 from surefoot.study.run.board import Board
 from surefoot.system.processes import ProcessPool, cores
 
@@ -120,7 +120,10 @@ class Workers:
         return []
 
     def submit(
-        self, function: Callable[..., Any], simulator: Callable[[Pull], float], chunk: list[Pull]
+        self,
+        function: Callable[..., Any],
+        simulator: Simulate,
+        chunk: list[Pull],
     ) -> Any:
         return self._executor.submit(function, simulator, chunk)
 
@@ -178,7 +181,10 @@ class _ProcessWorkers(Workers):
             self._ours = True
 
     def submit(
-        self, function: Callable[..., Any], simulator: Callable[[Pull], float], chunk: list[Pull]
+        self,
+        function: Callable[..., Any],
+        simulator: Simulate,
+        chunk: list[Pull],
     ) -> Any:
         try:
             return super().submit(function, simulator, chunk)

@@ -92,6 +92,7 @@ class Run:
                 first_pull,
                 pairs,
                 np.full(len(pairs), np.nan),
+                [""] * len(pairs),
                 planned.batches,
                 planned.shared,
                 planned.overlaps,
@@ -116,9 +117,9 @@ class Run:
         """Learn from the oldest open phase, now that it is complete."""
         outcome = self._description.outcome(stored)
         self.algorithm.update(outcome)
-        self._replicates.add(stored.pairs, stored.rewards)
+        self._replicates.add(stored.pairs, stored.rewards, stored.others)
         limits = limits_bytes(self.algorithm.limits)
-        closing = Closing(rewards_of(stored.rewards), sums_of(outcome), limits)
+        closing = Closing(rewards_of(stored.rewards, stored.others), sums_of(outcome), limits)
         self.ending = Ending(closing.rewards, limits, self.chain.close(closing))
 
     def feed(self, phases: Iterable[StoredPhase]) -> list[StoredPhase]:
@@ -159,7 +160,7 @@ class Run:
             every = [each for uses in others for each in uses.claims]
             limits = limits_for([*every, *claims], sealed.limits)
             self.algorithm.replay(sealed.outcome, limits)
-        self._replicates.add(stored.pairs, stored.rewards)
+        self._replicates.add(stored.pairs, stored.rewards, stored.others)
 
     def _refuse_damage(self, stored: StoredPhase) -> None:
         if (np.abs(stored.rewards) >= LARGEST_REWARD).any():  # not so where there is none (NaN)

@@ -15,6 +15,7 @@ from surefoot.algorithms import Result
 from surefoot.errors import InputError, StudyInterrupted, StudyPaused
 from surefoot.problem.coding import written
 from surefoot.study.ledger import Ledger
+from surefoot.study.outputs import Simulated
 from surefoot.study.programs.named import Named
 from surefoot.study.programs.source import Watched
 from surefoot.study.pull import Pull, Report
@@ -56,7 +57,7 @@ class Runner:
     def __init__(
         self,
         ledger: Ledger,
-        simulator: Callable[..., float],
+        simulator: Callable[..., Simulated],
         executor: Any,
         limits: Limits,
         progress: Progress | None,
@@ -165,19 +166,17 @@ class Runner:
     def _arrived(self, future: Any, chunk: Chunk) -> list[Report]:
         reports: list[Report] = future.result()
         self._pace.learn(reports, {pull.id: pull for pull in chunk})
-        if self._ledger.description.settings.noise.limits is None:
-            return reports
-        return [self._possible(report) for report in reports]
+        return [self._read(report) for report in reports]
 
-    def _possible(self, report: Report) -> Report:
+    def _read(self, report: Report) -> Report:
         """The report, or that its pull failed if there can be no such reward."""
         if report.reward is None:
             return report
         try:
-            self._ledger.description.refuse_impossible(report.id, report.reward)
+            reading = self._ledger.description.reading(report.id, report.reward)
         except InputError as error:
             return report._replace(reward=None, error=str(error))
-        return report
+        return report._replace(reward=reading.reward, others=reading.others)
 
     def _keep(self, reports: list[Report], pulls: dict[int, Pull]) -> None:
         failed = [report for report in reports if report.reward is None]

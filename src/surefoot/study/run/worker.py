@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -21,8 +21,9 @@ import numpy as np
 import surefoot
 from surefoot.errors import InputError
 from surefoot.study.input import LARGEST_REWARD
+from surefoot.study.outputs import Simulated, outputs_of
 from surefoot.study.programs.program import programs_end_with_their_task
-from surefoot.study.pull import Pull, Report
+from surefoot.study.pull import Pull, Report, Simulate
 from surefoot.study.run import board
 
 OWN_FOLDER = str(Path(__file__).parents[2]) + os.sep  # what happens here is no user's business
@@ -31,7 +32,7 @@ LONGEST_CHUNK = 1.0  # seconds
 NO_NUMBERS = (str, bytes, bool, NoneType)  # though float() takes some of them
 
 
-def run_chunk(simulator: Callable[[Pull], float], pulls: Sequence[Pull]) -> list[Report]:
+def run_chunk(simulator: Simulate, pulls: Sequence[Pull]) -> list[Report]:
     """Simulate pulls one after the other, the first and as many more as there is time for.
 
     What the simulator raises becomes a report, so an error of the future itself always means that
@@ -83,16 +84,27 @@ def versions() -> dict[str, str]:
     }
 
 
-def _run_one(simulator: Callable[[Pull], float], pull: Pull) -> Report:
+def _run_one(simulator: Simulate, pull: Pull) -> Report:
     started = time.time()
     board.begins(pull.id)
+    reward: Simulated | None
     try:
-        reward, error = as_reward(simulator(pull)), None
+        reward, error = as_given(simulator(pull)), None
     except Exception as problem:
         reward, error = None, _describe(problem)
     finally:
         board.ends()
     return Report(pull.id, reward, error, started, time.time(), pull.charged)
+
+
+def as_given(value: Any) -> Simulated:
+    """Return a finite number, or several by name; an error says what came instead."""
+    if not isinstance(value, Mapping):
+        return as_reward(value)
+    try:
+        return outputs_of(value)
+    except InputError as error:
+        raise ValueError(f"the simulator returned {value!r:.80}: {error}") from None
 
 
 def as_reward(value: Any) -> float:
@@ -102,7 +114,9 @@ def as_reward(value: Any) -> float:
             raise TypeError
         reward = float(value)
     except (TypeError, ValueError):
-        said = f"the simulator returned {value!r:.80}: it must return one number"
+        said = (
+            f"the simulator returned {value!r:.80}: it must return one number, or several by name"
+        )
         raise TypeError(said) from None
     if not abs(reward) < LARGEST_REWARD:
         raise ValueError(

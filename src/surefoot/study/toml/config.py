@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,17 @@ from surefoot.algorithms import Settings
 from surefoot.algorithms.options import default_misfit
 from surefoot.algorithms.settings import Asked
 from surefoot.errors import InputError, SurefootWarning
+from surefoot.limits import limits_to_plain
 from surefoot.noise import Noise
 from surefoot.problem.features import Function
 from surefoot.problem.problem import RobustProblem
 from surefoot.problem.tables import numbers_from_csv, pair_numbers
-from surefoot.study.file.description import Description
+from surefoot.study.file.description import Description, outputs_needed
 from surefoot.study.input import imported
+from surefoot.study.outputs import Outputs
 from surefoot.study.programs.named import Named
 from surefoot.study.programs.simulators import CommandSimulator, TimeLimited, simulator_from
-from surefoot.study.pull import Pull, refuse_reserved
+from surefoot.study.pull import Simulate, refuse_reserved
 from surefoot.study.study import Study
 from surefoot.study.toml.sections import Config, read_config
 from surefoot.study.toml.space import build_problem
@@ -103,7 +104,12 @@ class StudyConfig:
                 'scale = { "arm / perturbation" = 2.0, others = 1.0 }, or the path of a CSV'
             )
 
-    def simulator(self, problem: RobustProblem) -> Callable[[Pull], float]:
+    @property
+    def outputs(self) -> Outputs:
+        """The outputs that every pull must have."""
+        return outputs_needed(self.settings)
+
+    def simulator(self, problem: RobustProblem) -> Simulate:
         """The simulator, ready to be called."""
         section = self.values.simulator
         if section is None:
@@ -202,7 +208,8 @@ class StudyConfig:
             "algorithm": [asked.algorithm, options],
             "direction": asked.direction,
         }
-        for key in ("delta", "tolerance", "rules", "on_misfit", "measure"):
+        now["limits"], then["limits"] = map(limits_to_plain, (values.limits, asked.settings.limits))
+        for key in ("delta", "tolerance", "rules", "on_misfit", "measure", "objective"):
             now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         if "noise" not in values.model_fields_set:
             del now["noise"]

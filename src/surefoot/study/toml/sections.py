@@ -27,6 +27,7 @@ from surefoot.algorithms.options import built
 from surefoot.algorithms.settings import usable_delta
 from surefoot.arrays import Array
 from surefoot.errors import InputError
+from surefoot.limits import limits_from
 from surefoot.noise import NOISE_MODELS, Noise
 from surefoot.problem.coding import exact_number
 from surefoot.problem.features import MAPS
@@ -198,6 +199,8 @@ class Config(Section):
     guide: str | None = None
     common_random_numbers: Annotated[bool | Literal["auto"], PlainValidator(_shared)] = False
     aim: Literal["certify", "guess"] = "certify"
+    objective: str | None = None
+    limits: Annotated[Any, PlainValidator(limits_from)] = ()
     rarest: Annotated[Number, Field(gt=0, lt=1)] | None = None
     unseen: Annotated[Number, Field(ge=0)] | None = None
     parallel: Annotated[Whole, Field(ge=1)] = 1

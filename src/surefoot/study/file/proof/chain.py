@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -61,17 +61,25 @@ def order_of(pairs: IntArray) -> bytes:
     return digest("order", pairs.astype("<i8").tobytes())
 
 
-def rewards_of(rewards: Array) -> bytes:
-    """Return the digest of a phase's rewards as measured, in the order of their numbers."""
-    whole = rewards + 0.0  # SQLite keeps no −0.0
-    return digest("rewards", whole.astype("<f8").tobytes())
+def rewards_of(rewards: Array, others: Sequence[str] = ()) -> bytes:
+    """Return the digest of a phase's rewards as measured, in the order of their numbers.
+
+    Args:
+        others: the further outputs of each pull, as canonical text; empty where there are none.
+    """
+    whole = (rewards + 0.0).astype("<f8").tobytes()  # SQLite keeps no −0.0
+    if not any(others):
+        return digest("rewards", whole)
+    return digest("outputs", whole, *(text.encode() for text in others))
 
 
 def sums_of(outcome: Outcome) -> bytes:
-    """Return the digest of what the kernel is given of the rewards."""
+    """Return the digest of what the kernel is given of the rewards, and of other outputs."""
     values = outcome.sums, outcome.scatter, outcome.batch_sums
     shape = ",".join(map(str, outcome.batch_sums.shape)).encode()
     content = [np.asarray(each, dtype="<f8").tobytes() for each in values]
+    for name, other in sorted(outcome.others.items()):
+        content += [name.encode(), sums_of(other)]
     return digest("sums", outcome.counts.astype("<i8").tobytes(), shape, *content)
 
 

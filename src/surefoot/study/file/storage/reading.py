@@ -33,6 +33,7 @@ PULL_COLUMNS = {
     "state": str,
     "reward": float,
     "cost": float,
+    "others": str,
     "simulator": int,
     "attempts": int,
     "losses": int,
@@ -52,7 +53,14 @@ PHASE_COLUMNS = {
     "told": int,
     "spent": float,
 }
-CORRECTION_COLUMNS = {"pull": int, "was": float, "became": float, "time": float}
+CORRECTION_COLUMNS = {
+    "pull": int,
+    "was": float,
+    "became": float,
+    "others_were": str,
+    "others_became": str,
+    "time": float,
+}
 LOG_COLUMNS = {"time": float, "text": str}
 FAILURE_COLUMNS = {
     name: PULL_COLUMNS[name]
@@ -100,8 +108,8 @@ class ReadStorage:
         """The phases in order, from the given one, each with its pulls."""
         for index, first, count, batches, shared, overlaps, *proof in self._layouts(since):
             found = self._table(
-                "SELECT pair, reward, cost FROM pulls WHERE id >= ? AND id < ? ORDER BY id",
-                (int, float, float),
+                "SELECT pair, reward, others, cost FROM pulls WHERE id >= ? AND id < ? ORDER BY id",
+                (int, float, str, float),
                 first,
                 first + count,
             )
@@ -114,12 +122,12 @@ class ReadStorage:
                 pairs = np.array(list(map(itemgetter(0), found)), dtype=np.int64)
                 # no reward (None) becomes NaN
                 rewards = np.array(list(map(itemgetter(1), found)), dtype=np.float64)
-                costs = np.array(list(map(itemgetter(2), found)), dtype=np.float64)
+                others = [text or "" for text in map(itemgetter(2), found)]
+                costs = np.array(list(map(itemgetter(3), found)), dtype=np.float64)
                 commitment, plan, link, end = _proof(*proof)
-            layout = batches, shared == 1, overlaps
-            yield StoredPhase(
-                index, first, pairs, rewards, *layout, commitment, plan, link, end, costs
-            )
+            pulled, layout = (pairs, rewards, others), (batches, shared == 1, overlaps)
+            made = commitment, plan, link
+            yield StoredPhase(index, first, *pulled, *layout, *made, end, costs)
 
     def _layouts(self, since: int) -> list[Row]:
         """Number, first pull, size, layout, overlaps and proof of each phase."""
@@ -217,6 +225,11 @@ class ReadStorage:
             since,
             -1 if limit is None else limit,
         )
+
+    def output_names(self) -> list[str]:
+        """Return the names of all further outputs that any pull had, in the order of letters."""
+        query = "SELECT DISTINCT key FROM pulls, json_each(others) WHERE others IS NOT NULL"
+        return sorted(row[0] for row in self._table(query, (str,), filled=1))
 
     def phase_rows(self) -> list[Row]:
         """The phases as PHASE_COLUMNS, and after these the note."""

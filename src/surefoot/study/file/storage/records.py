@@ -35,7 +35,9 @@ class StoredPhase:
         first_pull: the number of its first pull.
         pairs: (n_pulls,) the pair of each pull, in the order of their numbers.
         rewards: (n_pulls,) as measured; NaN where there is none yet.
-        costs: (n_pulls,) likewise; NaN where none is known. None: none was asked for.
+        others: (n_pulls,) further outputs of each pull, as canonical text; empty where there are
+            none.
+        costs: (n_pulls,) of each pull; NaN where none is known. None: none was asked for.
         batches: into how many batches the pulls of each pair are put, in the order of their
             numbers; 0: it has none.
         shared: whether pulls of different pairs share random streams.
@@ -49,6 +51,7 @@ class StoredPhase:
     first_pull: int
     pairs: IntArray
     rewards: Array
+    others: list[str]
     batches: int = 0
     shared: bool = False
     overlaps: int = 0

@@ -16,8 +16,9 @@ It is an SQLite database:
   and all before it). Stored when it ends, all at once: `summary` (JSON), `rewards` (their digest),
   `limits` (by which evidence was lowered, packed) and `closing` (digest of all up to here).
 - `pulls`: one row per pull, made when its phase begins; `reward` is as measured, before any change
-  of sign; `simulator` is the number of what gave it, if it was not told by hand; `cost` is what the
-  next phases are chosen by, where costs are asked for.
+  of sign; `others` has further outputs by name, as JSON; `simulator` is the number of what gave it,
+  if it was not told by hand; `cost` is what the next phases are chosen by, where costs are asked
+  for.
 - `simulators`: one row per simulator that was used: its source (JSON), how many rewards were there
   before, how many it gave, and why a change was accepted.
 - `running`: one row per pull that is being simulated, kept while the study runs.
@@ -71,6 +72,7 @@ CREATE TABLE pulls (
     state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'asked', 'failed', 'done')),
     reward REAL,
     cost REAL,
+    others TEXT,
     simulator INTEGER,
     attempts INTEGER NOT NULL DEFAULT 0,
     losses INTEGER NOT NULL DEFAULT 0,
@@ -89,6 +91,8 @@ CREATE TABLE corrections (
     pull INTEGER NOT NULL,
     was REAL NOT NULL,
     became REAL NOT NULL,
+    others_were TEXT,
+    others_became TEXT,
     time REAL NOT NULL
 )""",
     """

@@ -27,6 +27,7 @@ from surefoot.study.file.provenance import Source
 from surefoot.study.file.storage import connection
 from surefoot.study.file.storage.reading import ReadStorage
 from surefoot.study.file.storage.records import Ending, Running, StoredPhase
+from surefoot.study.outputs import Reading
 from surefoot.study.pull import Report
 from surefoot.system.drafts import new_file
 
@@ -236,14 +237,14 @@ class WriteStorage(ReadStorage):
             final_failure: a pull that will not be tried again, so that the study pauses.
         """
         told = [
-            (r.reward, r.cost, simulator, r.started, r.finished, r.id)
+            (r.reward, r.others or None, r.cost, simulator, r.started, r.finished, r.id)
             for r in reports
             if r.reward is not None
         ]
         failed = [(r.started, _storable(r.error), r.id) for r in reports if r.reward is None]
         with self._transaction():
             stored = self._connection.executemany(
-                "UPDATE pulls SET state = 'done', reward = ?, cost = ?, simulator = ?, "
+                "UPDATE pulls SET state = 'done', reward = ?, others = ?, cost = ?, simulator = ?, "
                 "attempts = attempts + 1, started = ?, finished = ? "
                 "WHERE id = ? AND state <> 'done'",
                 told,
@@ -292,17 +293,21 @@ class WriteStorage(ReadStorage):
                 (time.time(), _storable(f"a change of the simulator was accepted: {reason}")),
             )
 
-    def correct(self, was: Mapping[int, float], became: Mapping[int, float]) -> None:
-        """Replace rewards, and keep what they were."""
+    def correct(self, was: Mapping[int, Reading], became: Mapping[int, Reading]) -> None:
+        """Replace rewards and further outputs, and keep what they were."""
         now = time.time()
         with self._transaction():
             self._connection.executemany(
-                "UPDATE pulls SET reward = ? WHERE id = ?",
-                [(reward, number) for number, reward in became.items()],
+                "UPDATE pulls SET reward = ?, others = ? WHERE id = ?",
+                [(new.reward, new.others or None, number) for number, new in became.items()],
             )
             self._connection.executemany(
-                "INSERT INTO corrections (pull, was, became, time) VALUES (?, ?, ?, ?)",
-                [(number, was[number], reward, now) for number, reward in became.items()],
+                "INSERT INTO corrections (pull, was, became, others_were, others_became, time) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    (n, old.reward, new.reward, old.others or None, new.others or None, now)
+                    for n, old, new in ((n, was[n], new) for n, new in became.items())
+                ],
             )
 
     def record_losses(self, numbers: Iterable[int], error: str) -> None:
