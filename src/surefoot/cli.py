@@ -96,7 +96,7 @@ def main(arguments: list[str] | None = None) -> Any:
         with _messages_shown():
             return app(args=arguments, prog_name="surefoot")
     except OSError as error:  # a folder that cannot be written to, a full disk
-        from surefoot.system.display import printable
+        from surefoot.system.progress import printable
 
         print(f"surefoot: {printable(error)}", file=sys.stderr)
         sys.exit(2)
@@ -109,7 +109,7 @@ def main(arguments: list[str] | None = None) -> Any:
         sys.exit(2)
     except ValueError as error:
         from surefoot.errors import InputError
-        from surefoot.system.display import printable
+        from surefoot.system.progress import printable
 
         if not isinstance(error, InputError):
             raise
@@ -146,7 +146,7 @@ def _shown(otherwise: Callable[..., None]) -> Callable[..., None]:
 
     def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
         from surefoot.errors import SurefootWarning
-        from surefoot.system.display import printable
+        from surefoot.system.progress import printable
 
         if issubclass(category, SurefootWarning):
             print(f"surefoot: {printable(message)}", file=sys.stderr)

@@ -4,8 +4,8 @@ import gc
 
 import numpy as np
 
-from surefoot.design import for_problems as designs
-from surefoot.design.types import Design
+from surefoot.design import designs
+from surefoot.design.designs import Design
 from surefoot.experiments.instances import classic
 
 

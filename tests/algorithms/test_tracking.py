@@ -12,7 +12,7 @@ from surefoot.algorithms.robust_lazy_track_and_stop import RobustLazyTrackAndSto
 from surefoot.algorithms.robust_lingame import RobustLinGame
 from surefoot.algorithms.robust_track_and_stop import RobustTrackAndStop
 from surefoot.design import exact_separation
-from surefoot.design.likelihood import Alternatives, squared_distances
+from surefoot.design.separation import Alternatives, squared_distances
 from surefoot.experiments.instances import near_tie
 from surefoot.simulate import LinearSimulator
 from tests.algorithms.families import settings_for

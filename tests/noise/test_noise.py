@@ -9,8 +9,8 @@ from scipy import stats
 
 from surefoot.errors import InputError
 from surefoot.noise import NOISE_MODELS, Bounded, Gaussian, Noise, SubGaussian, noise_from_dict
+from surefoot.noise.base import OWN, worth_of_pooled
 from surefoot.noise.boundaries import crossing_probability
-from surefoot.noise.pooling import OWN, worth_of_pooled
 from surefoot.statistics import Outcome
 
 

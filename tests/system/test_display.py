@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from surefoot.system.display import cell, printable, spreadsheet_safe
+from surefoot.system.progress import cell, printable, spreadsheet_safe
 
 
 @pytest.mark.parametrize(

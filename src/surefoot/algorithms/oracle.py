@@ -12,7 +12,7 @@ from surefoot.algorithms.confidence import paper_threshold
 from surefoot.algorithms.estimates import Estimates
 from surefoot.algorithms.static_allocation import StaticAllocation
 from surefoot.arrays import Array
-from surefoot.design.for_problems import noise_key, remembered
+from surefoot.design.designs import noise_key, remembered
 from surefoot.design.frank_wolfe import Solver, require_solver, separation_by_frank_wolfe
 from surefoot.design.separation import paper_separation
 from surefoot.errors import InputError

@@ -17,7 +17,7 @@ from scipy import optimize
 
 from surefoot.algorithms.robust_track_and_stop import RobustTrackAndStop
 from surefoot.arrays import Array
-from surefoot.design.likelihood import Alternatives
+from surefoot.design.separation import Alternatives
 
 
 @dataclass(eq=False)

@@ -17,7 +17,7 @@ import numpy as np
 from surefoot.algorithms.fitting import information
 from surefoot.algorithms.robust_track_and_stop import RobustTrackAndStop
 from surefoot.arrays import Array
-from surefoot.design.likelihood import Alternatives
+from surefoot.design.separation import Alternatives
 from surefoot.design.whitening import cholesky_whitener
 
 

@@ -18,7 +18,7 @@ from surefoot.algorithms.batches import decided
 from surefoot.algorithms.estimates import Estimates, Frame
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array
-from surefoot.design.for_problems import g_weights
+from surefoot.design.designs import g_weights
 from surefoot.design.rounding import round_design
 from surefoot.statistics import Counts, Outcome
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from surefoot.algorithms.static_allocation import StaticAllocation
 from surefoot.arrays import Array
-from surefoot.design.for_problems import g_weights, noise_key, remembered
+from surefoot.design.designs import g_weights, noise_key, remembered
 from surefoot.design.frank_wolfe import Solver, g_by_frank_wolfe, require_solver
 
 

@@ -25,10 +25,9 @@ from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.fitting import information
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array
-from surefoot.design.for_problems import g_weights
-from surefoot.design.likelihood import squared_distances
+from surefoot.design.designs import g_weights
 from surefoot.design.rounding import by_remainders, round_design
-from surefoot.design.separation import exact_separation
+from surefoot.design.separation import exact_separation, squared_distances
 from surefoot.design.whitening import whiten
 from surefoot.errors import InputError
 from surefoot.statistics import Counts, Outcome

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.commands.locate import StudyOption, open_study
-from surefoot.commands.terminal import print_table
+from surefoot.commands.terminal import StudyOption, open_study, print_table
 
 if TYPE_CHECKING:
     from surefoot.study import Pull, Study
@@ -41,7 +40,7 @@ def command(
 
 
 def _say_why_none(study: Study) -> None:
-    from surefoot.system.display import printable
+    from surefoot.system.progress import printable
 
     if study.done:
         print(printable(study.result.sentence), file=sys.stderr)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from surefoot.commands.locate import study_file
+from surefoot.commands.terminal import study_file
 
 
 def command(

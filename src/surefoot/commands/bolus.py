@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from surefoot.commands.sessions import running
+from surefoot.commands.terminal import running
 
 if TYPE_CHECKING:
     from surefoot.experiments.session import Session

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from surefoot.commands.locate import StudyArgument, study_file
+from surefoot.commands.terminal import StudyArgument, study_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,8 +46,8 @@ def command(
     """Write every pull with its pair, reward, times and errors, whole or not at all."""
     from surefoot.errors import InputError
     from surefoot.study import StudyReader
-    from surefoot.system.display import printable
     from surefoot.system.drafts import replaced_file
+    from surefoot.system.progress import printable
 
     if certificate is not None:
         _write_certificate(study_file(study), certificate)
@@ -66,7 +66,7 @@ def command(
 
 
 def _arms_csv(reader: StudyReader, output: Path) -> None:
-    from surefoot.system.display import spreadsheet_safe
+    from surefoot.system.progress import spreadsheet_safe
 
     spreadsheet_safe(_arms(reader)).to_csv(output, index=False)
 
@@ -75,8 +75,8 @@ def _write_certificate(study: Path, output: Path) -> None:
     from surefoot.errors import InputError
     from surefoot.study import StudyReader
     from surefoot.study.file.certificate import certificate_of
-    from surefoot.system.display import printable
     from surefoot.system.drafts import replaced_file
+    from surefoot.system.progress import printable
 
     if output.suffix != ".json":
         raise InputError(f"{output} ends in {output.suffix!r}: a certificate is a .json file")
@@ -118,7 +118,7 @@ def _pulls(reader: StudyReader) -> Iterator[dict[str, Any]]:
 def _write_csv(reader: StudyReader, output: Path) -> None:
     import csv
 
-    from surefoot.system.display import cell
+    from surefoot.system.progress import cell
 
     with output.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")

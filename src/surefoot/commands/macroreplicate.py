@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from surefoot.commands.sessions import running
+from surefoot.commands.terminal import running
 
 if TYPE_CHECKING:
     from surefoot.study.toml.config import StudyConfig
@@ -44,8 +44,7 @@ def command(
     from surefoot.experiments.macroreplication import macroreplicate
     from surefoot.experiments.session import Session
     from surefoot.study.toml.config import StudyConfig
-    from surefoot.system.display import printable
-    from surefoot.system.progress import NoProgress, progress_for
+    from surefoot.system.progress import NoProgress, printable, progress_for
 
     config = StudyConfig(study)
     description = config.description()
@@ -87,8 +86,8 @@ def _opponent(config: StudyConfig, description: Any, against: str) -> Any:
 
 
 def _write(frame: Any, output: Path) -> None:
-    from surefoot.system.display import spreadsheet_safe
     from surefoot.system.drafts import replaced_file
+    from surefoot.system.progress import spreadsheet_safe
 
     with replaced_file(output) as draft:
         spreadsheet_safe(frame).to_csv(draft, index=False)

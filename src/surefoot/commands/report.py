@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from surefoot.commands.locate import StudyArgument, study_file
+from surefoot.commands.terminal import StudyArgument, study_file
 
 
 def command(
@@ -25,8 +25,8 @@ def command(
     """Write the answer, why it is right, the charts and the settings to one HTML file."""
     from surefoot.errors import InputError
     from surefoot.study import StudyReader
-    from surefoot.system.display import printable
     from surefoot.system.drafts import write_whole
+    from surefoot.system.progress import printable
     from surefoot.view.report import study_page
 
     if output is not None and output.suffix not in (".html", ".htm"):

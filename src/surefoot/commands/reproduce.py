@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.commands.sessions import running
+from surefoot.commands.terminal import running
 from surefoot.experiments import EXPERIMENTS, GROUPS, RUNS
 
 if TYPE_CHECKING:

@@ -43,8 +43,7 @@ def command(
     from surefoot.algorithms import StopReason
     from surefoot.study import StudyInterrupted, StudyPaused
     from surefoot.study.toml.config import StudyConfig
-    from surefoot.system.display import printable
-    from surefoot.system.progress import NoProgress, progress_for
+    from surefoot.system.progress import NoProgress, printable, progress_for
 
     config = StudyConfig(study)
     wanted = config.values.run

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.commands.locate import StudyArgument, study_file
-from surefoot.commands.terminal import print_table
+from surefoot.commands.terminal import StudyArgument, print_table, study_file
 
 if TYPE_CHECKING:
     from surefoot.study.file.reader import Status, StudyReader

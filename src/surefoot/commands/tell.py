@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.commands.locate import StudyOption, open_study
+from surefoot.commands.terminal import StudyOption, open_study
 
 if TYPE_CHECKING:
     from surefoot.study import Study
@@ -34,7 +34,7 @@ def command(
 ) -> None:
     """Store rewards, all or none; rows without a reward are left for later."""
     from surefoot.study.sheet import read_sheet
-    from surefoot.system.display import printable
+    from surefoot.system.progress import printable
 
     with open_study(study) as opened:
         rewards, identifier = read_sheet(opened, results)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from surefoot.commands.locate import StudyArgument, study_file
+from surefoot.commands.terminal import StudyArgument, study_file
 
 
 def command(
@@ -17,7 +17,7 @@ def command(
 ) -> None:
     """Check that a study proves its answer and that nobody changed it; else exit with code 1."""
     from surefoot.study.file.verified import verify
-    from surefoot.system.display import printable
+    from surefoot.system.progress import printable
 
     found = verify(study_file(study))
     if as_json:

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.types import Design
+from surefoot.design.designs import Design
 from surefoot.design.whitening import whiten
 from surefoot.errors import InputError
 from surefoot.problem.grouping import smallest_of

@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array
-from surefoot.design.likelihood import squared_distances
-from surefoot.design.separation import exact_separation, hulls_meet, paper_separation
-from surefoot.design.types import Design
+from surefoot.design.designs import Design
+from surefoot.design.separation import (
+    exact_separation,
+    hulls_meet,
+    paper_separation,
+    squared_distances,
+)
 from surefoot.design.whitening import whiten
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array
 from surefoot.certify import Boundary, ScaleScores, Scores
@@ -122,3 +126,106 @@ class Noise(ABC):
             )
         needed = [name for name in allowed if allowed[name].default is inspect.Parameter.empty]
         return cls(**(dict.fromkeys(needed) | options))
+
+
+OWN = 8.0  # degrees of freedom that the pooled variance is worth against a pair's own
+LEAST = 2.0  # what it is worth at least, however much they differ
+
+
+def drawn_together(scatter: Array, freedom: Array, own: float) -> Array:
+    """(n_pairs,) variances of single pulls, each pair's own drawn towards the pooled one.
+
+    Args:
+        scatter: (n_pairs,) squared deviations from the pairs' means.
+        freedom: (n_pairs,) their degrees of freedom.
+        own: how many degrees of freedom the pooled variance is worth; ∞: it is the only one.
+    """
+    pooled = float(scatter.sum()) / max(float(freedom.sum()), 1.0)
+    if own == np.inf:
+        return np.full(len(scatter), max(pooled, 1e-300))
+    return np.asarray(np.maximum((scatter + own * pooled) / (freedom + own), 1e-300))
+
+
+def worth_of_pooled(scatter: Array, freedom: Array, most: float) -> float:
+    """Return the degrees of freedom that the pooled variance is worth, as alike as the pairs' own
+    seem.
+
+    If variances differ with a squared coefficient of variation τ², one is known from the others as
+    well as by 2 / τ² degrees of freedom of its own. τ² is what the pairs' own variances differ by
+    beyond chance, which is 2 over their degrees of freedom.
+    """
+    seen, total = freedom > 0, float(freedom.sum())
+    pooled = float(scatter.sum()) / max(total, 1.0)
+    if pooled <= 0.0:
+        return OWN
+    relative = scatter[seen] / (freedom[seen] * pooled)
+    beyond = float((freedom[seen] * (relative - 1) ** 2 - 2).sum()) / total
+    return min(max(2 / beyond, LEAST), most) if beyond > 2 / most else most
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled(Noise):
+    """Noise that is described by a scale alone: one number, one per pair, or None if unknown."""
+
+    scale: ArrayLike | None
+
+    @property
+    def evidence(self) -> EvidenceKind:
+        return "scales"
+
+    def variances(self, scatter: Array, freedom: Array) -> Array:
+        return np.asarray(self.scales(len(scatter)) ** 2)
+
+    @property
+    def known(self) -> bool:
+        return self.scale is not None
+
+    def scales(self, n_pairs: int) -> Array:
+        given = np.asarray(1.0 if self.scale is None else self.scale, dtype=np.float64)
+        if given.ndim and given.shape != (n_pairs,):
+            raise InputError(
+                f"the noise has {given.size} scales, but the problem has {n_pairs} pairs: "
+                "give one number, or one for each pair"
+            )
+        return np.full(n_pairs, given) if given.ndim == 0 else given
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        if self.scale is None:
+            return None
+        given = np.asarray(self.scale)
+        return float(given.min()), float(given.max())
+
+    def to_dict(self) -> dict[str, Any]:
+        scale = None if self.scale is None else np.asarray(self.scale, dtype=np.float64).tolist()
+        return {"kind": type(self).__name__, "scale": scale}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        return cls(data.get("scale"))
+
+    @property
+    def _bound(self) -> str:
+        """The scale in words."""
+        if self.span is None:
+            return "of an unknown scale, the same for all pairs"
+        lowest, highest = self.span
+        if lowest == highest:
+            return f"of scale at most {highest:.4g}"
+        return f"of scales at most {lowest:.4g} to {highest:.4g}"
+
+
+def positive(scale: ArrayLike) -> ArrayLike:
+    """The scale, one number or one per pair, if it can be one."""
+    try:
+        numbers = np.asarray(scale)
+    except ValueError:  # rows of different lengths
+        numbers = np.empty(0)
+    if numbers.dtype.kind not in "iuf":  # text and truth values are no numbers
+        numbers = np.empty(0)
+    array = np.array(numbers, dtype=np.float64)  # a copy: the caller may change theirs
+    if array.ndim > 1 or array.size == 0 or not (np.isfinite(array).all() and (array > 0).all()):
+        raise InputError(
+            f"a noise scale must be one positive number, or one for each pair, not {scale!r:.80}"
+        )
+    return float(array) if array.ndim == 0 else array

@@ -10,9 +10,8 @@ import numpy as np
 from surefoot.arrays import Array
 from surefoot.certify import Boundary, ScaleScores, Scores, WealthScores
 from surefoot.errors import InputError
-from surefoot.noise.base import EvidenceKind, Noise
+from surefoot.noise.base import OWN, EvidenceKind, Noise, drawn_together
 from surefoot.noise.boundaries import Weights, mixture_boundary
-from surefoot.noise.pooling import OWN, drawn_together
 from surefoot.noise.sub_gaussian import SubGaussian
 from surefoot.statistics import Outcome
 

@@ -11,10 +11,8 @@ from scipy import special
 from surefoot.arrays import Array
 from surefoot.certify import BatchScores, Boundary, EqualScores, ScaleScores, Scores
 from surefoot.errors import InputError
-from surefoot.noise.base import EvidenceKind
+from surefoot.noise.base import OWN, EvidenceKind, Scaled, drawn_together, positive
 from surefoot.noise.boundaries import Weights, gaussian_boundary
-from surefoot.noise.pooling import OWN, drawn_together
-from surefoot.noise.scaled import Scaled, positive
 
 
 class Gaussian(Scaled):

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from surefoot.certify import Boundary
 from surefoot.errors import InputError
+from surefoot.noise.base import Scaled, positive
 from surefoot.noise.boundaries import Weights, mixture_boundary
-from surefoot.noise.scaled import Scaled, positive
 
 
 class SubGaussian(Scaled):

@@ -20,7 +20,7 @@ from surefoot.algorithms.robust_rage import RobustRage
 from surefoot.algorithms.robust_static import RobustStatic
 from surefoot.algorithms.static_allocation import grown
 from surefoot.arrays import Array
-from surefoot.design.for_problems import g_weights
+from surefoot.design.designs import g_weights
 from surefoot.design.hardness import complexity
 from surefoot.design.rounding import round_design, rounding_minimum
 from surefoot.experiments.instances import Instance

@@ -11,7 +11,7 @@ from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Stakes
-from surefoot.noise.pooling import drawn_together, worth_of_pooled
+from surefoot.noise.base import drawn_together, worth_of_pooled
 from surefoot.plan.contrasts import Race
 from surefoot.plan.tuning import Tuning
 from surefoot.statistics import Counts

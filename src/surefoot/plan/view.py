@@ -14,7 +14,7 @@ import numpy as np
 
 from surefoot.algorithms.fitting import least_squares
 from surefoot.arrays import Array, IntArray
-from surefoot.design.for_problems import g_weights
+from surefoot.design.designs import g_weights
 from surefoot.design.whitening import measured_root, whiten_exactly
 from surefoot.guides import Guess
 from surefoot.problem.problem import RobustProblem

@@ -19,7 +19,7 @@ from surefoot.problem.tables import read_fields
 from surefoot.study.outputs import Simulated
 from surefoot.study.pull import RESERVED, Pull
 from surefoot.study.study import Study
-from surefoot.system.display import cell
+from surefoot.system.progress import cell
 
 SHOWN = 1e-5  # relative: spreadsheets show and save six digits or more
 

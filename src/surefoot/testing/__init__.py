@@ -7,10 +7,8 @@ class TestMine(AlgorithmSuite):
         return Mine()
 """
 
-from surefoot.testing.contract import Contract
+from surefoot.testing.contract import Contract, Harness, Variety
 from surefoot.testing.errors import LEVEL, ErrorTest, error_test
-from surefoot.testing.harness import Harness
-from surefoot.testing.variety import Variety
 
 __all__ = ["LEVEL", "AlgorithmSuite", "ErrorTest", "Harness", "error_test"]
 

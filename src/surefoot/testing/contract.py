@@ -5,16 +5,103 @@ from __future__ import annotations
 import json
 import pickle
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pytest
 
-from surefoot.algorithms import Algorithm, StopReason
+from surefoot.algorithms import Algorithm, Result, Settings, StopReason
 from surefoot.errors import InputError
-from surefoot.experiments.instances import classic, irrelevant_dimensions, unit_sphere
-from surefoot.noise import Gaussian
+from surefoot.experiments.instances import (
+    Instance,
+    classic,
+    irrelevant_dimensions,
+    on_sphere,
+    unit_sphere,
+)
+from surefoot.noise import Gaussian, Noise, SubGaussian
+from surefoot.problem.problem import RobustProblem
+from surefoot.simulate import Family, LinearSimulator
 from surefoot.statistics import Outcome
-from surefoot.testing.harness import Harness, finished, two_arms
+
+
+class Harness:
+    """The differences between algorithms; a suite overrides what does not fit its own.
+
+    Attributes:
+        certifies: whether it ends with a certificate.
+        spends_budget: whether it cannot do without a budget.
+        misfit: how far it is asked to trust the model.
+    """
+
+    certifies = True
+    spends_budget = False
+    misfit = 0.0
+
+    def make(self, instance: Instance) -> Algorithm:
+        """The algorithm for this instance."""
+        raise NotImplementedError("give the suite a method make(instance)")
+
+    def noise(self, scale: float = 1.0) -> Noise:
+        """Return the noise model that it is told for rewards with noise of this scale."""
+        return Gaussian(scale)
+
+    def simulator(
+        self, instance: Instance, noise: Any = 1.0, seed: int = 0, family: Family = "gaussian"
+    ) -> LinearSimulator:
+        """Rewards of the instance."""
+        return LinearSimulator(*instance, noise, seed=seed, family=family)
+
+    def settings(self, **changes: Any) -> Settings:
+        """Usual settings, with these changes."""
+        usual: dict[str, Any] = {
+            "delta": 0.05,
+            "noise": self.noise(),
+            "budget": 3000 if self.spends_budget else None,
+            "misfit": self.misfit,
+        }
+        return Settings(**{**usual, **changes})
+
+    def begun(self, instance: Instance, **changes: Any) -> Algorithm:
+        return self.make(instance).start(instance[0], self.settings(**changes))
+
+    def solved(
+        self, instance: Instance, scale: float = 1.0, seed: int = 0, **changes: Any
+    ) -> Result:
+        run = self.begun(instance, **({"noise": self.noise(scale)} | changes))
+        return finished(run, self.simulator(instance, scale, seed))
+
+    def right(self, result: Result, instance: Instance) -> bool:
+        """The best arm, with a certificate from every algorithm that gives any."""
+        problem, theta = instance
+        assert result.certified == self.certifies
+        ended = result.certified or result.reason.selects
+        ended |= result.reason is StopReason.NO_CERTIFICATE
+        return ended and result.arm == problem.best_arm(theta)
+
+    def refused(self, noise: Noise) -> bool:
+        """Return whether the algorithm is not made for this kind of noise; then it must say so."""
+        if noise.kind in getattr(self.make(two_arms()), "noises", noise.kind):
+            return False
+        with pytest.raises(InputError, match="is not made for"):
+            self.begun(two_arms(), noise=noise)
+        return True
+
+
+def finished(run: Algorithm, simulator: LinearSimulator) -> Result:
+    """The result of a run to its end, every phase of which is in order."""
+    while phase := run.next_phase():
+        assert phase.counts.shape == (run.problem.n_pairs,)
+        assert phase.counts.dtype == np.int64
+        assert (phase.counts >= 0).all()
+        assert phase.samples > 0
+        run.update(simulator.pull(phase))
+    return run.result
+
+
+def two_arms() -> Instance:
+    """The smallest problem there is."""
+    return RobustProblem([[1.0, 0.0], [0.0, 1.0]], [np.zeros((1, 2))] * 2), np.array([1.0, 0.2])
 
 
 class Contract(Harness):
@@ -185,3 +272,105 @@ def _state(run: Algorithm) -> dict[str, bytes]:
     result = run.result
     shown = {field.name for field in fields(result)} - {"problem", "settings"}
     return {name: pickle.dumps(getattr(result, name)) for name in shown}
+
+
+class Variety(Harness):
+    """Problems on which an algorithm must find the best arm."""
+
+    def test_two_arms_one_perturbation_each(self) -> None:
+        assert self.right(self.solved(two_arms()), two_arms())
+
+    def test_one_arm_is_trivial(self) -> None:
+        instance = RobustProblem([[1.0, 2.0]], [[[0.0, 0.1], [0.1, 0.0]]]), np.ones(2)
+        result = self.solved(instance)
+        assert result.certified
+        assert result.reason is StopReason.ONE_ARM
+        assert (result.arm, result.samples) == (0, 0)
+        assert "only arm" in result.sentence
+
+    def test_one_dimension(self) -> None:
+        instance = (
+            RobustProblem([[1.0], [2.0], [3.0]], [[[0.1]], [[0.1], [0.2]], [[0.1], [2.5]]]),
+            np.array([1.0]),
+        )
+        assert self.right(self.solved(instance), instance)
+
+    def test_rank_deficient_pairs(self) -> None:
+        thin = np.random.default_rng(0).standard_normal((2, 5))
+        arms = np.array([[1.0, 0.0], [0.0, 1.0], [0.3, 0.3]]) @ thin
+        instance = (
+            RobustProblem(arms, [np.zeros((1, 5)), 0.1 * thin, 0.1 * thin]),
+            np.linalg.pinv(thin) @ [0.2, 1.0],
+        )
+        assert instance[0].dimension == 2
+        assert self.right(self.solved(instance), instance)
+
+    def test_a_thousand_arms(self) -> None:
+        generator = np.random.default_rng(0)
+        arms = on_sphere(generator, 1000, 3) * generator.uniform(0.2, 0.7, (1000, 1))
+        arms[400] = [1.5, 0.0, 0.0]
+        instance = (
+            RobustProblem(arms, [0.05 * on_sphere(generator, 1, 3) for _ in arms]),
+            np.array([1.0, 0.0, 0.0]),
+        )
+        budget = 25_000 if self.spends_budget else None
+        assert self.right(self.solved(instance, budget=budget), instance)
+
+    def test_perturbation_sets_of_very_different_sizes(self) -> None:
+        generator = np.random.default_rng(2)
+        arms = np.array([[1.0, 0.0, 0.0], [0.4, 0.4, 0.0], [0.3, 0.0, 0.5]])
+        perturbations = [0.1 * on_sphere(generator, size, 3) for size in (1, 400, 7)]
+        instance = RobustProblem(arms, perturbations), np.array([1.0, 0.1, 0.0])
+        assert self.right(self.solved(instance), instance)
+
+    @pytest.mark.parametrize("size", [1e9, 1e-9])
+    def test_rewards_of_any_size(self, size: float) -> None:
+        problem, theta = two_arms()
+        result = self.solved((problem, size * theta), scale=size)
+        assert self.right(result, (problem, theta))
+        assert np.isfinite(result.theta).all()
+
+    def test_large_rewards_with_little_noise(self) -> None:
+        problem = RobustProblem([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]], [np.zeros((1, 3))] * 2)
+        instance = problem, np.array([1e9, 3.0, 1.0])
+        assert self.right(self.solved(instance), instance)
+
+    def test_features_in_very_different_units(self) -> None:
+        problem, theta = two_arms()
+        units = np.array([1e8, 1e-6])
+        scaled = RobustProblem(problem.features * units, [np.zeros((1, 2))] * 2)
+        assert self.right(self.solved((scaled, theta / units)), (problem, theta))
+
+    def test_noise_of_another_scale_for_each_pair(self) -> None:
+        problem, theta = instance = classic(3, 0.5)
+        scales = np.array([0.5, 1.0, 3.0, 2.0])
+        if self.refused(Gaussian(scales)):
+            return
+        run = self.begun(instance, noise=Gaussian(scales))
+        result = finished(run, self.simulator((problem, theta), scales))
+        assert self.right(result, instance)
+
+    def test_sub_gaussian_noise(self) -> None:
+        instance = classic(3, 0.5)
+        if self.refused(SubGaussian(1.0)):
+            return
+        run = self.begun(instance, noise=SubGaussian(1.0))
+        assert self.right(finished(run, self.simulator(instance, family="rademacher")), instance)
+
+    def test_a_shared_pair_does_no_harm(self) -> None:
+        arms = np.array([[1.0, 0.0], [1.0, 0.0]])
+        problem = RobustProblem(arms, [[[0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]])
+        instance = problem, np.array([1.0, 0.7])
+        assert self.right(self.solved(instance), instance)
+
+    def test_units_of_rewards_do_not_matter(self) -> None:
+        """All widths follow the noise: rewards and noise eight times larger give the same run."""
+        problem, theta = classic(3, 0.4)
+        one, eight = (
+            self.solved((problem, size * theta), scale=size, seed=5) for size in (1.0, 8.0)
+        )
+        assert one.samples == eight.samples
+        assert one.arm == eight.arm
+        assert [r.counts.tolist() for r in one.history] == [
+            r.counts.tolist() for r in eight.history
+        ]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from surefoot.design.solver.comparison import Rivalry, equal_gaps, squared_lengths
+from surefoot.design.solver.families import Rivalry, equal_gaps, squared_lengths
 
 PAIRS = np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [0.0, 2.0], [5.0, 5.0]])
 OFFSETS = np.array([0, 2, 3, 5])

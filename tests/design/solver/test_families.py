@@ -1,9 +1,16 @@
 import numpy as np
 import pytest
 
-from surefoot.design.solver.comparison import Rivalry, equal_gaps
-from surefoot.design.solver.families import EVERY_BLOCK, Directions, Hulls, Vertices, apex_in_hull
-from surefoot.design.solver.small_problem import Blocks
+from surefoot.design.solver.families import (
+    EVERY_BLOCK,
+    Directions,
+    Hulls,
+    Rivalry,
+    Vertices,
+    apex_in_hull,
+    equal_gaps,
+)
+from surefoot.design.solver.working_set import Blocks
 from tests.design.references import best_arm, block_rows, hull_criterion, members, ragged_instance
 
 
@@ -81,7 +88,7 @@ def test_equal_gaps_compare_every_pair_with_every_other_arm():
 def test_chunks_do_not_change_the_prices(comparison, monkeypatch):
     family, _ = comparison
     whole = Vertices(family).price(whitener(), 0.0, EVERY_BLOCK)
-    monkeypatch.setattr("surefoot.design.solver.comparison.CHUNK_ENTRIES", 1)
+    monkeypatch.setattr("surefoot.design.solver.families.CHUNK_ENTRIES", 1)
     monkeypatch.setattr("surefoot.design.solver.families.HULL_CHUNK", 2)
     pieces = Vertices(family).price(whitener(), 0.0, EVERY_BLOCK)
     np.testing.assert_array_equal(whole.blocks, pieces.blocks)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from surefoot.design.for_problems import g_weights
+from surefoot.design.designs import g_weights
 from surefoot.experiments.instances import classic
 from surefoot.experiments.session import Session
 from surefoot.paper import why_rage

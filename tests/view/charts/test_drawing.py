@@ -25,9 +25,7 @@ from surefoot.view.charts.drawing import (
     vega_script,
 )
 from surefoot.view.charts.evidence import evidence_drawing
-from surefoot.view.charts.pulls import allocation_drawing
-from surefoot.view.charts.residuals import residuals_drawing
-from surefoot.view.charts.samples import FAMILIES
+from surefoot.view.charts.pulls import FAMILIES, allocation_drawing, residuals_drawing
 from tests.browser import Watched, launched
 from tests.view.charts.results import finished, fresh, many
 from tests.view.charts.test_samples import FRAME

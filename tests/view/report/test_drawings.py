@@ -2,7 +2,7 @@ import math
 from dataclasses import replace
 
 from surefoot import Gaussian, LinearSimulator, RobustProblem, StudyReader, identify
-from surefoot.view.report.drawings import DESCRIPTIONS, configurations, drawings
+from surefoot.view.report.page import DESCRIPTIONS, configurations, drawings
 from tests.view.charts.results import finished, fresh
 from tests.view.dashboard.studies import paused_study
 

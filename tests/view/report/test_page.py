@@ -13,8 +13,7 @@ from surefoot import Gaussian, Study, StudyReader
 from surefoot.cli import main
 from surefoot.view.charts.drawing import vega_script
 from surefoot.view.report import result_page, study_page
-from surefoot.view.report.drawings import safe_json
-from surefoot.view.report.page import fingerprint
+from surefoot.view.report.page import fingerprint, safe_json
 from tests.view.charts.results import EVIL, WINGS, finished, fresh, wings
 from tests.view.dashboard.studies import grid_study
 

@@ -28,8 +28,7 @@ from surefoot.paper.bolus.patient import (
 )
 from surefoot.paper.bolus.problem import DISCLAIMER, find_reward
 from surefoot.paper.bolus.tables import patient_jobs
-from surefoot.view.report.drawings import DESCRIPTIONS
-from surefoot.view.report.page import environment, standalone
+from surefoot.view.report.page import DESCRIPTIONS, environment, standalone
 
 if TYPE_CHECKING:
     from surefoot.experiments.session import Session

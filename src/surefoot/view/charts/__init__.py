@@ -5,16 +5,16 @@ use the same.
 from surefoot.view.charts.arms import arms_chart, arms_frame
 from surefoot.view.charts.drawing import save
 from surefoot.view.charts.evidence import evidence_chart, evidence_frame
-from surefoot.view.charts.growth import growth_chart
 from surefoot.view.charts.pulls import (
     allocation_chart,
     allocation_frame,
     bounds_chart,
     bounds_frame,
     pace_chart,
+    residuals_chart,
+    residuals_frame,
 )
-from surefoot.view.charts.residuals import residuals_chart, residuals_frame
-from surefoot.view.charts.samples import samples_chart
+from surefoot.view.charts.samples import growth_chart, samples_chart
 
 __all__ = [
     "allocation_chart",

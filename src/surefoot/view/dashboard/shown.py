@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.study import StudyReader
-from surefoot.system.display import printable, spreadsheet_safe
-from surefoot.system.progress import Forward
+from surefoot.system.progress import Forward, printable, spreadsheet_safe
 from surefoot.view.charts.pulls import bounds_drawing
 from surefoot.view.dashboard import words
 from surefoot.view.dashboard.connections import Lane, TooSlow
 from surefoot.view.dashboard.watch import FileWatch, Moment
-from surefoot.view.report.drawings import DESCRIPTIONS, safe_json
+from surefoot.view.report.page import DESCRIPTIONS, safe_json
 
 CSV_BLOCK = 20_000
 HARDNESS_LIMIT = 120.0  # seconds: it is worked out once

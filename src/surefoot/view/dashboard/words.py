@@ -12,8 +12,8 @@ from surefoot.system.progress import duration, share_done
 from surefoot.view.charts import arms_frame
 from surefoot.view.charts.pulls import pace_drawing
 from surefoot.view.dashboard.watch import FileWatch, Moment
-from surefoot.view.report.drawings import configurations, drawings
 from surefoot.view.report.facts import arm_rows, certificate, number
+from surefoot.view.report.page import configurations, drawings
 
 LONGEST = 3  # pulls that are named
 HINTS = {

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from surefoot.algorithms import Result
-from surefoot.system.display import printable
+from surefoot.system.progress import printable
 from surefoot.view.charts import arms_frame
-from surefoot.view.charts.drawing import vega_script
-from surefoot.view.report.drawings import DESCRIPTIONS, configurations, drawings, safe_json
+from surefoot.view.charts.arms import arms_drawing
+from surefoot.view.charts.drawing import DARK, LIGHT, config, vega_script
+from surefoot.view.charts.evidence import evidence_drawing
+from surefoot.view.charts.pulls import allocation_drawing, bounds_drawing, residuals_drawing
 from surefoot.view.report.facts import (
     arm_rows,
     certificate,
@@ -25,6 +27,54 @@ from surefoot.view.report.facts import (
     simulator_facts,
     state_words,
 )
+
+if TYPE_CHECKING:
+    from surefoot.design.hardness import Complexity
+    from surefoot.view.charts.drawing import Drawing
+
+# The order on a page, and what a screen reader says of each; the tables hold the numbers.
+DESCRIPTIONS = {
+    "evidence": "Line chart: evidence against the closest rivals at each look, and the boundary "
+    "it has to reach",
+    "arms": "Chart: the estimated worst case of each arm with its interval; the table of "
+    "arms holds the numbers",
+    "allocation": "Heat map: the share of each phase's pulls that each pair had",
+    "bounds": "Chart: the pulls of this run beside the lower bound and what is predicted for "
+    "other algorithms",
+    "residuals": "Scatter plot: how far each pair's average reward is from the model, in "
+    "standard errors",
+    "pace": "Bar chart: rewards in each of the last minutes",
+}
+
+
+def drawings(result: Result, hardness: Complexity | None = None) -> dict[str, Drawing]:
+    """The charts of a result by name; none before there is anything to draw."""
+    if not result.samples:
+        return {}
+    found = {
+        "arms": arms_drawing(result),
+        "allocation": allocation_drawing(result),
+    }
+    if result.model_is_trusted:
+        found["residuals"] = residuals_drawing(result)
+    evidence = evidence_drawing(result)
+    if not evidence.tables["evidence"].empty:
+        found["evidence"] = evidence
+    if hardness is not None:
+        found["bounds"] = bounds_drawing(result, hardness)
+    return {name: found[name] for name in DESCRIPTIONS if name in found}
+
+
+def configurations() -> dict[str, Any]:
+    """The looks of all charts on light and on dark pages."""
+    return {"light": config(LIGHT), "dark": config(DARK)}
+
+
+def safe_json(value: Any) -> str:
+    """JSON that cannot end the script element it stands in, whatever the names in it."""
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
 
 if TYPE_CHECKING:
     import jinja2

@@ -1,0 +1,267 @@
+"""Designs that share pulls among pairs: the G design, and those that tell arms apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import lapack
+
+from surefoot.arrays import Array, IntArray
+from surefoot.design.solver.comparison import chosen_arms, equal_gaps, squared_lengths
+from surefoot.design.solver.families import Directions, Hulls, Vertices
+from surefoot.design.solver.sparsity import sparse
+from surefoot.design.solver.vertex_descent import descend
+from surefoot.design.solver.working_set import extreme_rows, solve_certified
+from surefoot.design.whitening import cholesky_whitener, whiten
+from surefoot.errors import InputError
+from surefoot.problem.problem import RobustProblem
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A share of the pulls for each pair, with a proof of its quality.
+
+    Attributes:
+        weights: (n_pairs,) non-negative, sums to 1, exact zeros off the support.
+        value: the criterion at these weights; smaller is better.
+        lower_bound: no weights whatever have a criterion below this.
+    """
+
+    weights: Array
+    value: float
+    lower_bound: float
+
+    @property
+    def gap(self) -> float:
+        """By what fraction the value can exceed the best possible one."""
+        if self.value == self.lower_bound:
+            return 0.0
+        return self.value / self.lower_bound - 1.0 if self.lower_bound > 0 else math.inf
+
+    @cached_property
+    def support(self) -> IntArray:
+        """Indices of the pairs that are pulled at all."""
+        return np.flatnonzero(self.weights).astype(np.int64)
+
+    def __repr__(self) -> str:
+        return (
+            f"Design(value={self.value:.6g}, lower_bound={self.lower_bound:.6g}, "
+            f"gap={self.gap:.2g}, support={self.support.size} of {self.weights.size} pairs)"
+        )
+
+
+FEW_ROWS = 150  # up to this many, all are in from the start
+CHUNK_ROWS = 10_000
+MAX_ROUNDS = 60
+MAX_ITERATIONS = 60
+DROP = 1e-9  # a share of the largest weight
+INNER = 0.1  # the small problem is solved to this share of the gap that pricing showed
+FIRST_COST = 0.03  # reduced costs at the start: small, because the start is close
+
+
+def g_design(problem: RobustProblem, tolerance: float = 1e-3) -> Design:
+    """The design with the smallest largest prediction variance of all pairs (`eq:G-all`)."""
+    if not isinstance(problem, RobustProblem):
+        raise InputError(
+            f"a {type(problem).__name__} is no problem: give a RobustProblem, for rows of features "
+            "RobustProblem.from_pairs(rows, arms)"
+        )
+    return g_optimal(problem.pairs, tolerance)
+
+
+def g_optimal(rows: Array, tolerance: float = 1e-3) -> Design:
+    """The G-optimal design over measurement rows.
+
+    Args:
+        rows: (n_pairs, dimension) of full column rank.
+        tolerance: the largest relative gap; the lower bound is the dimension.
+
+    Returns:
+        A design whose value is max over rows of rᵀA⁻¹r.
+    """
+    measured, _ = whiten(rows, rows)
+    atoms = np.arange(len(rows)) if len(rows) <= FEW_ROWS else extreme_rows(measured)
+    weights = np.full(atoms.size, rows.shape[1] / atoms.size)
+    inner = 0.03
+    for _ in range(MAX_ROUNDS):
+        weights, variances = _d_optimal(measured[atoms], weights, inner)
+        everywhere = _variances(measured, measured[atoms], weights)
+        gap = float(everywhere.max() * weights.sum()) / rows.shape[1] - 1.0
+        if gap <= 0.7 * tolerance:
+            break
+        atoms, weights = _exchange(atoms, weights, variances, everywhere)
+        inner = max(0.3 * tolerance, min(0.3 * inner, INNER * gap))
+    return _finished(measured, atoms, weights, tolerance)
+
+
+def _d_optimal(rows: Array, weights: Array, tolerance: float) -> tuple[Array, Array]:
+    """D-optimal weights (they sum to d) on a few rows, and the variance of each row under them."""
+    weights = 0.9 * weights + 0.1 * weights.mean()
+    costs = np.full(weights.size, FIRST_COST)
+    for _ in range(MAX_ITERATIONS):
+        whitened = rows @ _inverse_root(rows, weights).T
+        cross = whitened @ whitened.T
+        variances = cross.diagonal()
+        if variances.max() * weights.sum() <= (1.0 + tolerance) * rows.shape[1]:
+            break
+        centre = 0.1 * float(weights @ costs) / weights.size
+        matrix = cross * cross
+        index = np.arange(weights.size)
+        matrix[index, index] += costs / weights
+        _, step, failed = lapack.dposv(matrix, variances - 1.0 + centre / weights, lower=1)
+        if failed:
+            break
+        d_costs = (centre - costs * step) / weights - costs
+        weights = weights + min(1.0, 0.95 / max(1e-300, float(np.max(-step / weights)))) * step
+        costs = costs + min(1.0, 0.95 / max(1e-300, float(np.max(-d_costs / costs)))) * d_costs
+    return weights, variances
+
+
+def _inverse_root(rows: Array, weights: Array) -> Array:
+    whitener = cholesky_whitener((rows.T * weights) @ rows)
+    assert whitener is not None, "positive weights on rows of full rank"
+    return whitener
+
+
+def _variances(rows: Array, atoms: Array, weights: Array) -> Array:
+    whitener = _inverse_root(atoms, weights)
+    variances = np.empty(len(rows))
+    for first in range(0, len(rows), CHUNK_ROWS):
+        part = slice(first, first + CHUNK_ROWS)
+        variances[part] = squared_lengths(rows[part] @ whitener.T)
+    return variances
+
+
+def _exchange(
+    atoms: IntArray, weights: Array, variances: Array, everywhere: Array
+) -> tuple[IntArray, Array]:
+    """Drop rows that carry nothing, add the rows with the largest variance."""
+    dimension = round(weights.sum())  # what D-optimal weights sum to
+    kept = (weights > DROP * weights.max()) | (variances > 0.95)
+    worst = np.argsort(-everywhere)[: 4 * dimension]
+    new = np.setdiff1d(worst[everywhere[worst] > 1.0], atoms)
+    start = np.concatenate([weights[kept], np.full(new.size, 0.1 * weights.mean())])
+    return np.concatenate([atoms[kept], new]).astype(np.int64), start
+
+
+def _finished(rows: Array, atoms: IntArray, weights: Array, tolerance: float) -> Design:
+    """Exact zeros for weights too small to matter, within the tolerance."""
+    dimension = rows.shape[1]
+    for cut in (1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-7, 0.0):
+        kept = weights > cut * weights.max()
+        part = weights[kept] / weights[kept].sum()
+        information = (rows[atoms[kept]].T * part) @ rows[atoms[kept]]
+        if cholesky_whitener(information) is None:
+            continue
+        value = float(_variances(rows, rows[atoms[kept]], part).max())
+        if value <= (1.0 + tolerance) * dimension:
+            break
+    everything = np.zeros(len(rows))
+    everything[atoms[kept]] = part
+    return Design(everything, value, float(dimension))
+
+
+def robust_xy_design(
+    problem: RobustProblem, arms: ArrayLike | None = None, tolerance: float = 1e-2
+) -> Design:
+    """The design of Robust RAGE (`eq:eq14`) for these candidates; see `robust_xy`."""
+    return robust_xy(problem.pairs, problem.offsets, arms, tolerance=tolerance)
+
+
+def robust_xy(
+    pairs: Array,
+    offsets: IntArray,
+    arms: ArrayLike | None = None,
+    rows: Array | None = None,
+    tolerance: float = 1e-2,
+) -> Design:
+    """Minimise max over x, y, x' ≠ x of *min over y'* of ‖x − y − (x' − y')‖²_{A⁻¹}.
+
+    The minimum over y' makes the criterion not convex: the design is the best that
+    majorise-minimise found from the hull relaxation, and the lower bound is that relaxation's (with
+    Y(x') replaced by its convex hull).
+
+    The best design may leave A singular, with directions that no comparison of the criterion needs:
+    its value is then the limit, and the weights returned are that singular design (a rival's
+    nearest pair need not be its worst one, so such a design may never stop Robust RAGE; mix in some
+    of the G design if θ must be estimated).
+
+    Args:
+        pairs: (n_pairs, dimension) grouped by arm, of full column rank.
+        offsets: (n_arms + 1,) where each arm's pairs begin.
+        arms: the candidates that are compared; by default all. Pairs of any arm may be pulled.
+        rows: (n_pairs, dimension) what a pull of each pair measures: pairs / noise scale; by
+            default the pairs.
+        tolerance: the descent stops when rounds gain less; the gap to the hull bound may stay
+            larger.
+
+    Returns:
+        A design whose value is the criterion at its weights.
+    """
+    candidates = chosen_arms(arms, offsets.size - 1, "arms")
+    if candidates.size < 2:
+        raise InputError(
+            f"the candidates are arms {candidates.tolist()}, but a comparison needs at least two"
+        )
+    coordinates, measured = whiten(pairs, pairs if rows is None else rows)
+    comparison = equal_gaps(coordinates, offsets, candidates)
+    hull = solve_certified(measured, Hulls(comparison), tolerance)
+    found = descend(measured, Vertices(comparison), tolerance, hull)
+    return Design(found.weights, found.value, min(found.bound, found.value))
+
+
+def xy_optimal(directions: Array, rows: Array, tolerance: float = 1e-3) -> Design:
+    """The convex XY problem: minimise the largest vᵀA⁻¹v over given directions v.
+
+    Args:
+        directions: (n_directions, dimension) what must be estimated.
+        rows: (n_pairs, dimension) what may be measured, of full column rank.
+        tolerance: the largest relative gap.
+    """
+    coordinates, measured = whiten(directions, rows)
+    family = Directions(coordinates)
+    found = sparse(measured, family, solve_certified(measured, family, tolerance), tolerance)
+    return Design(found.weights, found.value, min(found.bound, found.value))
+
+
+MOST_REMEMBERED = 256
+_REMEMBERED: WeakKeyDictionary[RobustProblem, dict[Hashable, Design]] = WeakKeyDictionary()
+
+
+def remembered(problem: RobustProblem, key: Hashable, solve: Callable[[], Design]) -> Design:
+    """`solve()`, or what it gave before: problems never change, so neither do their designs."""
+    known = _REMEMBERED.setdefault(problem, {})
+    if key not in known:
+        if len(known) >= MOST_REMEMBERED:
+            known.clear()
+        known[key] = solve()
+    return known[key]
+
+
+def g_weights(problem: RobustProblem, scales: Array, tolerance: float = 1e-3) -> Array:
+    """(n_pairs,) λ^G of `eq:G-all`, for pulls with these noise scales."""
+    key, own = ("g", noise_key(scales), tolerance), problem.pullable
+    design = remembered(
+        problem, key, lambda: g_optimal(problem.pairs[own] / scales[own, None], tolerance)
+    )
+    return on_all_pairs(problem, design.weights)
+
+
+def on_all_pairs(problem: RobustProblem, weights: Array) -> Array:
+    """(n_pairs,) the weights of the pairs that can be pulled, and zeros for others."""
+    if problem.pulled is None:
+        return weights
+    every = np.zeros(problem.n_pairs)
+    every[problem.pullable] = weights
+    return every
+
+
+def noise_key(scales: Array) -> Hashable:
+    """The scales as a key, short where they are all the same."""
+    return float(scales[0]) if (scales == scales[0]).all() else scales.tobytes()
