@@ -13,10 +13,15 @@ from numpy.typing import ArrayLike
 from scipy.linalg import lapack
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.solver.comparison import chosen_arms, equal_gaps, squared_lengths
-from surefoot.design.solver.families import Directions, Hulls, Vertices
-from surefoot.design.solver.sparsity import sparse
-from surefoot.design.solver.vertex_descent import descend
+from surefoot.design.solver.families import (
+    Directions,
+    Hulls,
+    Vertices,
+    chosen_arms,
+    equal_gaps,
+    squared_lengths,
+)
+from surefoot.design.solver.sparsity import descend, sparse
 from surefoot.design.solver.working_set import extreme_rows, solve_certified
 from surefoot.design.whitening import cholesky_whitener, whiten
 from surefoot.errors import InputError
