@@ -1,4 +1,4 @@
-"""None"""
+"""Feature maps: their columns, names and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""None"""
+"""A problem: how it is given, what it refuses, what it tells."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from surefoot.design.solver.families import (
     apex_in_hull,
     equal_gaps,
 )
-from surefoot.design.solver.working_set import Blocks
+from surefoot.design.solver.interior_point import Blocks
 from tests.design.references import best_arm, block_rows, hull_criterion, members, ragged_instance
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from surefoot.design.solver.working_set import SmallProblem, solve
+from surefoot.design.solver.interior_point import SmallProblem, solve
 from tests.design.references import exact_programme
 from tests.design.solver.test_small_problem import random_blocks
 

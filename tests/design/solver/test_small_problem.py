@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from surefoot.design.solver.working_set import Blocks, SmallProblem
+from surefoot.design.solver.interior_point import Blocks, SmallProblem
 from tests.design.references import hull_criterion
 
 

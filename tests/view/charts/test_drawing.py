@@ -1,4 +1,4 @@
-"""None"""
+"""What charts share, and whether each can be drawn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from surefoot.view.charts.drawing import (
     vega_script,
 )
 from surefoot.view.charts.evidence import evidence_drawing
-from surefoot.view.charts.pulls import FAMILIES, allocation_drawing, residuals_drawing
+from surefoot.view.charts.pulls import allocation_drawing, residuals_drawing
+from surefoot.view.charts.samples import FAMILIES
 from tests.browser import Watched, launched
 from tests.view.charts.results import finished, fresh, many
 from tests.view.charts.test_samples import FRAME

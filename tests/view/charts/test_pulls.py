@@ -1,4 +1,4 @@
-"""None"""
+"""Charts of pulls: where they went, how fast, and bounds of what is needed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_chart_says_how_many_pairs_it_shows():
     some, every = (allocation_chart(many(), shown).to_dict()["title"] for shown in (5, pairs))
     assert some["subtitle"] == f"the 5 pairs pulled most, of {pairs}"
     assert every["subtitle"] == f"the {pulled} pairs that were pulled, of {pairs}"
-    few = finished()
+    few = finished("uniform")
     shown = allocation_chart(few, few.problem.n_pairs).to_dict()["title"]["subtitle"]
     assert shown == f"all {few.problem.n_pairs} pairs"
 

@@ -1,4 +1,4 @@
-"""None"""
+"""The dashboard, asked by a browser and by others."""
 
 from __future__ import annotations
 

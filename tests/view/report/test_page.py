@@ -1,4 +1,4 @@
-"""None"""
+"""The page of a report: what it holds, and how it reads."""
 
 from __future__ import annotations
 

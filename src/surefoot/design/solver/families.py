@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from surefoot.arrays import Array, IntArray
-from surefoot.design.solver.working_set import Blocks
+from surefoot.design.solver.interior_point import Blocks
 from surefoot.errors import InputError
 from surefoot.problem.grouping import largest_of, members_of, places_of_smallest, smallest_of
 from surefoot.system.compiled import kernel
