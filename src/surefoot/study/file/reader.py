@@ -52,7 +52,7 @@ class Status:
         reason: why it is over, and what to do; None while it is not.
         changes: of the simulator, a sentence for each.
         beside: what belongs beside the answer, once it is there: see `Result.beside`.
-        expected_left: pulls still needed if the estimates are right.
+        expected_left: pulls still needed if the estimates are right; None: it is too early to say.
         near_tie: a hint if they are so many that a tolerance would save most of them.
         pulls_per_minute: over the last 200 rewards.
         last_reward: when it came, in seconds since 1970.

@@ -67,7 +67,7 @@ def _numbers(snapshot: Moment) -> dict[str, Any]:
         "phase": number(status.phase),
         "phase_progress": f"{number(status.phase_told)} of {number(status.phase_pulls)} pulls",
         "rate": number(status.pulls_per_minute, 3) if snapshot.state == "running" else "–",
-        "left": "none" if status.state == "finished" else number(left and round(left), 3),
+        "left": _left(status.state, left),
         "time_left": _time_left(snapshot, left),
         "failed": number(status.failed),
         "lost": number(status.lost),
@@ -76,6 +76,12 @@ def _numbers(snapshot: Moment) -> dict[str, Any]:
         "longest": _longest(status.running),
         "done": _share(status.told, left, status.state),
     }
+
+
+def _left(state: str, left: float | None) -> str:
+    if state == "finished":
+        return "none"
+    return "too early to say" if left is None else number(round(left), 3)
 
 
 def _time_left(snapshot: Moment, left: float | None) -> str:
