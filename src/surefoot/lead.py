@@ -48,10 +48,28 @@ def lead_over(kernel: Certifier, leader: int, other: int) -> float:
     It is too large with probability δ at most, whenever one looks and whichever arm leads: only the
     leader's own challenges count, and the k-th challenger has δ / 2^k.
     """
-    phases, boundary, scores = kernel.scored(), kernel.walks.boundary, kernel.scores.scores
+    phases = kernel.scored()
+    excludes = _behind(kernel, phases, leader, other)
+    return -np.inf if excludes is None else largest(excludes, _size(phases, leader), _most(kernel))
+
+
+def beats(kernel: Certifier, leader: int, other: int, gain: float) -> bool:
+    """Return whether a leader is shown to be ahead of such an arm by a gain, as `lead_over` does.
+
+    It is ever wrong, for any leader, with probability δ at most.
+    """
+    excludes = _behind(kernel, kernel.scored(), leader, other)
+    return excludes is not None and gain <= _most(kernel) and excludes(gain)
+
+
+def _behind(
+    kernel: Certifier, phases: list[list[Scored]], leader: int, other: int
+) -> Callable[[float], bool] | None:
+    """Return a function that says if an arm is shown to be behind by so much; None: never tested"""
+    boundary, scores = kernel.walks.boundary, kernel.scores.scores
     order = list(challengers(phases, other))
     if leader not in order:
-        return -np.inf
+        return None
     group = int(boundary.groups(kernel.walks.starts[[other]])[0])
     needed = strength_for(boundary, kernel.delta / 2 ** (1 + order.index(leader)), group)
     first, last = kernel.walks.offsets[leader : leader + 2]
@@ -74,7 +92,7 @@ def lead_over(kernel: Certifier, leader: int, other: int) -> float:
                 np.maximum(best, boundary.strength(np.full(len(best), place), lowered), out=best)
         return bool((best >= needed).all())
 
-    return largest(excludes, _size(phases, leader), _most(kernel))
+    return excludes
 
 
 def strength_for(boundary: Boundary, delta: float, group: int) -> float:

@@ -100,7 +100,10 @@ class Limit:
     @property
     def words(self) -> str:
         """The limit as part of a sentence."""
-        return f"{self.output} {'at least' if self.sign > 0 else 'at most'} {self.value:g}"
+        side = "at least" if self.sign > 0 else "at most"
+        measure = "" if isinstance(self.measure, Worst) else f"the {self.measure.words} of "
+        near = f" to within {self.slack:g}" if self.slack else ""
+        return f"{measure}{self.output} {side} {self.value:g}{near}"
 
     def margins_of(self, outcome: Outcome, negated: bool = False) -> Outcome:
         """Return the margins of this output in an outcome, or their negatives less the slack."""

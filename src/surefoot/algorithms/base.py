@@ -17,7 +17,7 @@ from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.result import Result
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
-from surefoot.algorithms.verdict import Later, Leads, PhaseRecord, Verdict
+from surefoot.algorithms.verdict import Later, Leads, PhaseRecord, Qualifying, Verdict
 from surefoot.arrays import Array
 from surefoot.certify import Boundary, Claims, Commitment, Uses
 from surefoot.errors import InputError
@@ -53,6 +53,7 @@ class Algorithm(ABC):
     supports_misfit: ClassVar[bool] = False
     supports_measure: ClassVar[bool] = False
     supports_limits: ClassVar[bool] = False
+    beats_baselines: ClassVar[bool] = False
     supports_transductive: ClassVar[bool] = False
     needs_model: ClassVar[bool] = True
     can_guess: ClassVar[bool] = False
@@ -242,6 +243,7 @@ class Algorithm(ABC):
             attained_confidence=self.confidence_later,
             leads=self.leads_later,
             skewness=self.skewness,
+            qualifying=self.qualifying,
         )
         return self.tally.result(verdict)
 
@@ -263,6 +265,11 @@ class Algorithm(ABC):
     @property
     def skewness(self) -> float | None:
         """Of the differences that decide, where the evidence takes them for normal."""
+        return None
+
+    @property
+    def qualifying(self) -> Qualifying | None:
+        """Which arms keep the limits; None where there are none."""
         return None
 
     def options(self) -> dict[str, Any]:

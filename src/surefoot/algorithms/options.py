@@ -91,6 +91,10 @@ def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
             )
     if settings.cost is not None and not algorithm.weighs_costs:
         raise InputError(f'{name} counts pulls, not what they cost: leave cost out, or use "prime"')
+    if settings.aim == "beat baseline" and not algorithm.beats_baselines:
+        raise InputError(
+            f'{name} does not stop once a baseline is beaten: use aim="certify", or "prime"'
+        )
     if settings.aim == "guess" and not algorithm.can_guess:
         raise InputError(
             f'{name} does not spend a budget on a guess: use aim="certify", or "prime"'

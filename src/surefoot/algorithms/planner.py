@@ -22,7 +22,7 @@ from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.unseen import pulls_beyond, pulls_for
-from surefoot.algorithms.verdict import Later, Leads, Verdict
+from surefoot.algorithms.verdict import Later, Leads, Qualifying, Verdict
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import (
     Boundary,
@@ -42,6 +42,7 @@ from surefoot.certify.contrast import Contrasts
 from surefoot.certify.walk import Walks
 from surefoot.doubt import Doubt, Suspicion
 from surefoot.errors import InputError
+from surefoot.lead import beats
 from surefoot.noise.boundaries import boundary_by_starts
 from surefoot.problem.grouping import places_of_smallest, smallest_of
 from surefoot.problem.measures import Measure
@@ -116,6 +117,11 @@ class Past(NamedTuple):
         begun = now >= 0
         pace = np.where(begun, times[then] / times[now], 1.0)
         return np.asarray(np.where(held > 0, held * pace[:, None], held))
+
+    @property
+    def led(self) -> int | None:
+        """The last arm that challenged others; None before the first."""
+        return self.certifier.leader
 
     @property
     def means(self) -> Array:
@@ -269,11 +275,49 @@ def limited_boundary(settings: Settings, n_arms: int) -> LimitedBoundary:
 
 def leads_later(
     problem: RobustProblem, settings: Settings, kernel: Certifier, arm: int
-) -> Callable[[], Leads]:
-    """Return a function that computes how far a certified arm is ahead."""
+) -> Callable[[], Leads] | None:
+    """Return a function that computes how far a certified arm is ahead; None with limits, where
+    arms are excluded by more than a lead.
+    """
     named = settings.baseline
     baseline = None if named is None else problem.arm_names.index(named)
+    if settings.limits:
+        return None
+    if settings.aim == "beat baseline" and baseline is not None and baseline != arm:
+        return lambda: Leads.of_baseline(kernel, arm, baseline)
     return lambda: Leads.of(kernel, arm, baseline)
+
+
+def confidence_later(kernel: Certifier, settings: Settings, arm: int) -> Later:
+    """Return a function that computes how sure one is now that an arm is best; None where that is
+    not what was asked, or takes more than one kind of evidence.
+    """
+    if settings.limits or settings.aim == "beat baseline":
+        return None
+    return kernel.confidence(arm)
+
+
+def conclusion(
+    kernel: Certifier, problem: RobustProblem, settings: Settings, leader: int
+) -> tuple[StopReason, int] | None:
+    """Return why the evidence is enough, and for which arm; None while it is not.
+
+    Args:
+        leader: the arm that is preferred where several would do.
+    """
+    if settings.aim == "beat baseline" and settings.baseline is not None:
+        baseline = problem.arm_names.index(settings.baseline)
+        beaten = leader != baseline and beats(kernel, leader, baseline, settings.gain)
+        return (StopReason.BEATS_BASELINE, leader) if beaten else None
+    if isinstance(kernel, LimitedCertifier) and kernel.nobody:
+        return StopReason.NONE_QUALIFIES, leader
+    if not kernel.survivors.any():
+        return StopReason.NO_SURVIVOR, leader
+    winner = kernel.answer(leader)
+    if winner is None:
+        return None
+    alone = kernel.survivors.sum() == 1
+    return StopReason.IDENTIFIED if alone else StopReason.WITHIN_TOLERANCE, winner
 
 
 def in_one_unit(walks: Walks, walk: Array) -> tuple[float, Array]:
@@ -297,6 +341,7 @@ class Planner(Algorithm):
     supports_misfit: ClassVar[bool] = True
     supports_measure: ClassVar[bool] = True
     supports_limits: ClassVar[bool] = True
+    beats_baselines: ClassVar[bool] = True
     needs_model: ClassVar[bool] = False
     waits_for_rare: ClassVar[bool] = True
     overlaps: ClassVar[bool] = True
@@ -497,15 +542,17 @@ class Planner(Algorithm):
     def confidence_later(self) -> Later:
         if not hasattr(self, "certifier"):  # a single arm: nothing to be unsure about
             return lambda: 1.0
-        if self.settings.limits:
-            return None
-        return self.certifier.confidence(self.leader)
+        return confidence_later(self.certifier, self.settings, self.leader)
 
     @property
     def leads_later(self) -> Callable[[], Leads] | None:
-        if not hasattr(self, "certifier") or self.settings.limits:
+        if not hasattr(self, "certifier"):
             return None
         return leads_later(self.problem, self.settings, self.certifier, self.leader)
+
+    @property
+    def qualifying(self) -> Qualifying | None:
+        return Qualifying.of(self.certifier) if hasattr(self, "certifier") else None
 
     @property
     def skewness(self) -> float | None:
@@ -516,35 +563,19 @@ class Planner(Algorithm):
     def exhausted(self) -> bool:
         """True if the clocks of all arms that might be eliminated have run down."""
         last = len(self.certifier.walks.boundary.times) - 1
-        if self.settings.limits:  # arms may be excluded by other clocks
-            return False
+        if self.settings.limits or self.settings.aim == "beat baseline":
+            return False  # not all arms are tested, or by other clocks as well
         return last > 0 and bool((self.certifier.promised[self.rivals] == last).all())
 
     def settled(self) -> StopReason | None:
         return self._decided() if self.settings.unseen is None else None
 
     def _decided(self) -> StopReason | None:
-        if isinstance(self.certifier, LimitedCertifier):
-            return self._decided_by_limits(self.certifier)
-        alive = int(self.survivors.sum())
-        if alive <= 1:
-            return StopReason.IDENTIFIED if alive else StopReason.NO_SURVIVOR
-        if (winner := self.certifier.answer(self.leader)) is not None:
-            self.leader = winner
-            return StopReason.WITHIN_TOLERANCE
-        return None
-
-    def _decided_by_limits(self, kernel: LimitedCertifier) -> StopReason | None:
-        if kernel.nobody:
-            return StopReason.NONE_QUALIFIES
-        if not kernel.survivors.any():
-            return StopReason.NO_SURVIVOR
-        winner = kernel.answer(self.leader)
-        if winner is None:
+        found = conclusion(self.certifier, self.problem, self.settings, self.leader)
+        if found is None:
             return None
-        self.leader = winner
-        alone = kernel.survivors.sum() == 1
-        return StopReason.IDENTIFIED if alone else StopReason.WITHIN_TOLERANCE
+        reason, self.leader = found
+        return reason
 
     def _finished(self) -> StopReason | None:
         if reason := self._decided():

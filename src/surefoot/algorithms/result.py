@@ -19,6 +19,7 @@ from surefoot.algorithms.verdict import (
     Leads,
     ModelCheck,
     PhaseRecord,
+    Qualifying,
     said_of_skewness,
 )
 from surefoot.arrays import Array, IntArray
@@ -83,6 +84,7 @@ class Result:
         minimize: whether pulls give costs: an arm's worst case is then its largest mean, and the
             best arm has the smallest.
         leads_later: computes `leads`, which takes time.
+        qualifying: which arms are shown to keep the limits, and which not to; None without limits.
         outputs: estimates of the outputs that have limits, by name, as they are measured.
     """
 
@@ -108,6 +110,7 @@ class Result:
     skewness: float | None = None
     minimize: bool = False
     leads_later: Callable[[], Leads] | None = None
+    qualifying: Qualifying | None = None
     outputs: Mapping[str, OutputEstimate] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -257,6 +260,10 @@ class Result:
             return None
         delta, ahead, over = self.settings.delta, self.leads.over_all, self.leads.over_baseline
         sure, its = f"with {100 * (1 - 2 * delta):g} % confidence", self.settings.measure.words
+        if not np.isfinite(ahead) and over is not None and np.isfinite(over):
+            named, sure = f"{self.settings.baseline}, the baseline", f"{100 * (1 - delta):g} %"
+            side = f"{over:.3g} or more better" if over >= 0 else f"at most {-over:.3g} worse"
+            return f"Its {its} is {side} than that of {named}, with {sure} confidence."
         if not np.isfinite(ahead):
             return None
         if ahead < 0:
@@ -338,14 +345,23 @@ class Result:
         name, delta = self.arm_name, self.settings.delta
         if self.certified and self.samples == 0:
             return f"{name} is the only arm, so it is the best."
+        if self.certified and self.reason is StopReason.NONE_QUALIFIES:
+            return (
+                f"No arm keeps {self._limits}, with {100 * (1 - delta):g} % confidence after "
+                f"{self.samples} pulls{self._covers}."
+            )
+        if self.certified and self.reason is StopReason.BEATS_BASELINE:
+            return self._beaten
         if self.certified:
             close = self.reason is StopReason.WITHIN_TOLERANCE
             near = f" to within {self.settings.tolerance:g}" if close else ""
             policy = "" if self.settings.rules == "valid" else " (the paper's rules, not proved)"
             sure = f"{100 * (1 - delta):g} % confidence"
+            best = f"the best {self.settings.measure.words}{near}"
+            if self.settings.limits:
+                best += f" of the arms that keep {self._limits}"
             return (
-                f"{name} has the best {self.settings.measure.words}{near}, with {sure} after "
-                f"{self.samples} pulls{self._covers}{policy}."
+                f"{name} has {best}, with {sure} after {self.samples} pulls{self._covers}{policy}."
             )
         if self.reason.selects:
             return f"{name} is selected after {self.samples} pulls, not certified."
@@ -358,6 +374,26 @@ class Result:
         sure = f", {_percent(attained)} sure so far" if attained >= WORTH_SAYING else ""
         return (
             f"{name} is the best guess after {self.samples} pulls{sure}, not certified{possible}."
+        )
+
+    @property
+    def _limits(self) -> str:
+        """The limits as part of a sentence."""
+        return " and ".join(limit.words for limit in self.settings.limits)
+
+    @property
+    def _beaten(self) -> str:
+        """The answer where a baseline was to be beaten, and nothing else."""
+        settings, gain = self.settings, self.settings.gain
+        by = "is at least as good as"
+        if gain > 0:
+            by = f"is better by {gain:g} or more than"
+        elif gain < 0:
+            by = f"is worse by {-gain:g} at most than"
+        return (
+            f"{self.arm_name} {by} {settings.baseline}, the baseline, in the "
+            f"{settings.measure.words}, with {100 * (1 - settings.delta):g} % confidence after "
+            f"{self.samples} pulls{self._covers}."
         )
 
     @property

@@ -34,7 +34,8 @@ class Asked(TypedDict, total=False):
     limits: Any
     guide: Any
     common_random_numbers: bool | Literal["auto"]
-    aim: Literal["certify", "guess"]
+    aim: Literal["certify", "guess", "beat baseline"]
+    gain: float
     objective: str | None
     rarest: float | None
     unseen: float | None
@@ -67,8 +68,9 @@ class Settings:
             None for the default.
         common_random_numbers: whether pulls of different pairs share random streams: True, False,
             or "auto", which decides phase by phase.
-        aim: "certify" stops when it is sure. "guess" spends the whole budget so that the best
-            guess is most likely right, unless it is sure before.
+        aim: "certify" stops when it is sure which arm is best. "beat baseline" stops as soon as an
+            arm is shown to be as good as the baseline, or better by `gain`. "guess" spends the
+            whole budget so that the best guess is most likely right, unless it is sure before.
         objective: the name of the output that an arm is to be best in, where simulations have
             several. None: they have one, without a name.
         rarest: no pair decides before it was pulled so often that an event of this probability was
@@ -77,6 +79,8 @@ class Settings:
             change the answer, by lower bounds of leads, as far as the budget allows. None: never.
         parallel: workers that phases are large enough for. It is part of the question: the answer
             never depends on how many workers there really are.
+        gain: by how much an arm must be better than the baseline where only that is asked, in the
+            unit of the rewards; below 0: it may be worse by so much.
         baseline: the name of the arm that is used today, if there is one: the result says how far
             ahead of it the best arm is at least.
         in_flight: phases that may be pulled at the same time. Each is chosen without the rewards of
@@ -98,7 +102,8 @@ class Settings:
     limits: Any = ()
     guide: Any = None
     common_random_numbers: bool | Literal["auto"] = False
-    aim: Literal["certify", "guess"] = "certify"
+    aim: Literal["certify", "guess", "beat baseline"] = "certify"
+    gain: float = 0.0
     objective: str | None = None
     rarest: float | None = None
     unseen: float | None = None
@@ -176,8 +181,12 @@ class Settings:
         return isinstance(self.measure, Worst)
 
     def _check_aim(self) -> None:
-        if self.aim not in ("certify", "guess"):
-            raise InputError(f'aim={self.aim!r:.60} is not known: choose "certify" or "guess"')
+        if self.aim not in ("certify", "guess", "beat baseline"):
+            raise InputError(
+                f'aim={self.aim!r:.60} is not known: choose "certify", "guess" or "beat baseline"'
+            )
+        self._set(gain=_finite("gain", self.gain))
+        self._check_baseline()
         if self.aim == "guess" and (self.budget is None or self.modelled):
             raise InputError(
                 'aim="guess" spends a budget on direct comparisons: give budget and misfit=math.inf'
@@ -189,6 +198,30 @@ class Settings:
             raise InputError(
                 f'objective={name!r:.60} is no name of an output: give text, such as "cost"'
             )
+
+    def _check_baseline(self) -> None:
+        if self.aim != "beat baseline":
+            if self.gain:
+                raise InputError('gain is for aim="beat baseline" alone: leave it at 0')
+            return
+        if self.baseline is None:
+            raise InputError('aim="beat baseline" needs baseline, the name of the arm of today')
+        given = {
+            f"misfit={self.misfit:g}": self.modelled,
+            "limits": bool(self.limits),
+            "a guide": self.guide is not None,
+            'common_random_numbers="auto"': self.common_random_numbers == "auto",
+            "unseen": self.unseen is not None,
+            "rarest": self.rarest is not None,
+            "tolerance": self.tolerance > 0,
+            "cost": self.cost is not None,
+        }
+        for name, is_given in given.items():
+            if is_given:
+                raise InputError(
+                    f'aim="beat baseline" compares pairs, and does not go with {name}: leave one '
+                    "of the two out"
+                )
 
     def _check_unseen(self) -> None:
         if self.rarest is not None:
@@ -213,7 +246,7 @@ class Settings:
         if self.worst_case:
             return
         given = {
-            'aim="guess"': self.aim != "certify",
+            'aim="guess"': self.aim == "guess",
             'common_random_numbers="auto"': self.common_random_numbers == "auto",
             "rarest": self.rarest is not None,
             "unseen": self.unseen is not None,
@@ -285,6 +318,18 @@ def _amount(name: str, given: Any, otherwise: str = "") -> float:
             f"{name}={given!r:.60} must be a number ≥ 0, in the unit of the rewards, "
             f"and at most {LARGEST_SCALE:g}{otherwise}"
         )
+    return number
+
+
+def _finite(name: str, given: Any) -> float:
+    try:
+        number = exact_number(given)
+    except InputError:
+        raise InputError(
+            f"{name}={given!r:.60} must be a number, in the unit of the rewards"
+        ) from None
+    if abs(number) > LARGEST_SCALE:
+        raise InputError(f"{name}={given!r:.60} must be {LARGEST_SCALE:g} in size at most")
     return number
 
 

@@ -359,6 +359,8 @@ class Tally:
         ignored = settings.on_misfit == "ignore" or settings.rules == "paper"
         if reason.certifies and verdict.reason is not StopReason.ONE_ARM and not ignored:
             reason = self._contradiction(check) or reason
+            for each in self.others.values() if reason.certifies else ():
+                reason = each._contradiction(each.model_check) or reason
         return Result(
             problem=self.problem,
             settings=settings,
@@ -381,6 +383,7 @@ class Tally:
             attained_confidence=verdict.attained_confidence,
             skewness=verdict.skewness,
             leads_later=verdict.leads,
+            qualifying=verdict.qualifying,
             outputs={name: each.estimates for name, each in self.others.items()},
         )
 

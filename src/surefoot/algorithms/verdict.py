@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array
-from surefoot.certify import Certifier
+from surefoot.certify import Certifier, LimitedCertifier
 from surefoot.lead import lead, lead_over
 from surefoot.statistics import Counts
 
@@ -93,12 +94,36 @@ class Leads:
     over_baseline: float | None = None
 
     @classmethod
+    def of_baseline(cls, kernel: Certifier, arm: int, baseline: int) -> Leads:
+        """Compute the lead over a baseline alone, where that is all that was asked."""
+        return cls(-np.inf, lead_over(kernel, arm, baseline))
+
+    @classmethod
     def of(cls, kernel: Certifier, arm: int, baseline: int | None) -> Leads:
         """Compute the leads of a certified arm by its kernel."""
         over_all = max(lead(kernel, arm), -kernel.tolerance)
         if baseline is None or baseline == arm:
             return cls(over_all)
         return cls(over_all, lead_over(kernel, arm, baseline))
+
+
+class Qualifying(NamedTuple):
+    """The arms that are known to keep the limits, or not to.
+
+    Attributes:
+        shown: (n_arms,) arms that are shown to qualify.
+        unfit: (n_arms,) arms that are shown not to.
+    """
+
+    shown: NDArray[np.bool_]
+    unfit: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, kernel: Certifier) -> Qualifying | None:
+        """Return what a kernel has shown of limits; None where there are none."""
+        if not isinstance(kernel, LimitedCertifier):
+            return None
+        return cls(kernel.shown.copy(), kernel.unfit.copy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +140,7 @@ class Verdict:
             if it cannot say.
         leads: computes how far the arm is ahead; None if nobody can say.
         skewness: of the differences that decide, where evidence takes them for normal.
+        qualifying: which arms keep the limits, where there are any.
     """
 
     algorithm: str
@@ -125,6 +151,7 @@ class Verdict:
     attained_confidence: Later = None
     leads: Callable[[], Leads] | None = None
     skewness: float | None = None
+    qualifying: Qualifying | None = None
 
 
 def said_of_skewness(skewness: float) -> str:

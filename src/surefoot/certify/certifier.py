@@ -37,7 +37,7 @@ Lower = Callable[[Claims, Array, Contrasts, Array], Array | None]
 
 
 class Uses(NamedTuple):
-    """What one of several certifiers will use a phase for: claims, and variances as guessed."""
+    """The use that one of several certifiers has for a phase: claims, and variances as guessed."""
 
     claims: Sequence[Claims] = ()
     variances: Array | None = None
@@ -61,7 +61,7 @@ class Commitment:
 
     @property
     def uses(self) -> tuple[Sequence[Claims], Array | None, tuple[Uses, ...]]:
-        """What `Certifier.commit` takes beside the phase."""
+        """The arguments of `Certifier.commit` beside the phase."""
         others = tuple(Uses(each.claims, each.variances) for each in self.others)
         return self.claims, self.variances, others
 
@@ -93,6 +93,7 @@ class Certifier:
         scores: the rules of the noise.
         walks: the evidence so far.
         delta, tolerance: of the answer.
+        leader: the last challenger of a commitment; None before there is one.
     """
 
     def __init__(
@@ -120,6 +121,7 @@ class Certifier:
         self._open: deque[tuple[Commitment, Commitment]] = deque()  # as shown, and as it counts
         self._counts, self._sums = np.zeros((2, question.n_pairs))
         self._taken: list[tuple[Commitment, Outcome, Array, list[Array]]] = []
+        self.leader: int | None = None
 
     def commit(
         self,
@@ -152,7 +154,7 @@ class Certifier:
         if rule.guesses and arms and not _positive(guess, n_pairs):
             raise InputError(f"claims need a guess of the variances of {n_pairs} pairs, above 0")
         for each in claims:
-            self._promised[each.arms] = each.clocks
+            self._promised[each.arms], self.leader = each.clocks, each.challenger
         shown = deepcopy(Commitment(phase, tuple(claims), guess))
         self._open.append((shown, deepcopy(shown)))
         return shown

@@ -17,6 +17,7 @@ from surefoot.algorithms.planner import Past, Proposal
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Certifier, Claims, LimitedCertifier, Question, Rows, Stakes, Uses
+from surefoot.certify.walk import EASED, PLAIN
 from surefoot.problem.grouping import smallest_of
 from surefoot.statistics import Counts
 
@@ -122,29 +123,28 @@ def propose(past: Past) -> Proposal | StopReason | None:
         return None if kernel.open else StopReason.LOOKS_SPENT
     chosen, shares = _shared_out(groups)
     wanted = max(GROWTH * past.tally.samples, float(past.settings.least_pulls), 1.0)
-    bets = any(each.certifier.scores.bets for each in outputs)
-    phase, batches, shared = _layout(past, outputs, shares, min(wanted, past.remaining), bets)
+    phase, batches, shared = counts_by(past, outputs, shares, min(wanted, past.remaining))
     if phase.sum() > past.remaining:
         return StopReason.BUDGET
-    uses = [_uses(past, outputs, place, chosen, phase, batches) for place in range(len(outputs))]
+    uses = [uses_of(outputs, place, chosen, phase, batches) for place in range(len(outputs))]
     return Proposal(phase, batches, shared, *uses[0], others=uses[1:])
 
 
 def outputs_of(past: Past, kernel: LimitedCertifier) -> list[Output]:
     """Return what data say of the objective and, for each limit, of margins and of shortfalls."""
     tally = past.tally
-    found = [Output(kernel, tally.averages, _positive(past.variances), tally.counts)]
+    found = [Output(kernel, tally.averages, positive(past.variances), tally.counts)]
     for k, limit in enumerate(past.settings.limits):
         other = tally.others[limit.output]
         margins = limit.sign * (other.averages - limit.value)
-        variances = _positive(limit.noise.variances(other.scatter, other.freedom))
+        variances = positive(limit.noise.variances(other.scatter, other.freedom))
         unfit, fit = kernel.unfit_by[k], kernel.fit_by[k]
         found.append(Output(unfit, margins, variances, tally.counts))
         found.append(Output(fit, -margins - limit.slack, variances, tally.counts))
     return found
 
 
-def _positive(variances: Array) -> Array:
+def positive(variances: Array) -> Array:
     return np.where((variances > 0) & np.isfinite(variances), variances, 1.0)
 
 
@@ -193,7 +193,7 @@ def _fits(outputs: list[Output], place: int, leader: int) -> Iterator[Task]:
     constant, zero = output.question.n_arms - 1, len(output.question.points.sizes) - 1
     for point in range(offsets[leader], offsets[leader + 1]):
         if output.certifier.survivors[point] and output.can_go_on[point]:
-            yield _task(output, place, (constant, zero), (point, point), 0.0)
+            yield task_of(output, place, (constant, zero), (point, point), 0.0)
 
 
 def _misses(outputs: list[Output], place: int, arm: int) -> list[Task]:
@@ -204,7 +204,7 @@ def _misses(outputs: list[Output], place: int, arm: int) -> list[Task]:
     point = int(first + output.point_means[first:last].argmin())
     if output.point_means[point] >= 0 or not output.can_go_on[arm]:
         return []
-    return [_task(output, place, (constant, zero), (arm, point), 0.0)]
+    return [task_of(output, place, (constant, zero), (arm, point), 0.0)]
 
 
 def _beats(past: Past, output: Output, leader: int, arm: int) -> list[Task]:
@@ -217,27 +217,45 @@ def _beats(past: Past, output: Output, leader: int, arm: int) -> list[Task]:
     lead = means[own] - means[point] + tolerance
     if not output.can_go_on[arm] or not len(own) or lead.min() <= 0:
         return []
-    return [_task(output, 0, (leader, int(each)), (arm, point), tolerance) for each in own]
+    return [task_of(output, 0, (leader, int(each)), (arm, point), tolerance) for each in own]
 
 
-def _task(
-    output: Output, place: int, mine: tuple[int, int], theirs: tuple[int, int], eased: float
+def task_of(
+    output: Output,
+    place: int,
+    mine: tuple[int, int],
+    theirs: tuple[int, int],
+    eased: float,
+    held: bool = True,
 ) -> Task:
+    """Return a claim and what it lacks.
+
+    Args:
+        place: of its certifier.
+        mine, theirs: an arm and a point of it: who claims, who is tested.
+        eased: added to the contrast.
+        held: whether the evidence so far counts.
+    """
     (challenger, own), (arm, point) = mine, theirs
     means, points = output.point_means, output.question.points
     squares = _squares(points, own, point, len(output.means))
     variance = float(squares @ output.variances)
     error = np.sqrt(output.spread(output.counts.astype(np.float64))[[own, point]].sum())
     gap = max(float(means[own] - means[point] + eased), SHAKEN * float(error))
-    walks = output.certifier.walks
-    kind = 0 if not eased else -1
-    held = walks.held(challenger, kind)[arm, own - walks.offsets[challenger]]
-    share = held / walks.levels[arm] if np.isfinite(held) else 1.0
-    power = 1 if output.certifier.scores.bets else 2
-    lacking = max(1 - max(share, 0.0) ** power, LEAST_LACKING)
+    lacking = _lacking(output, mine, arm, eased > 0) if held else 1.0
     rounds = lacking * output.rounds(gap, variance)
     weights = rounds * squares * output.variances / variance
     return Task(place, challenger, own, arm, point, gap, weights)
+
+
+def _lacking(output: Output, mine: tuple[int, int], arm: int, eased: bool) -> float:
+    """Return the share of the evidence that a claim lacks."""
+    walks, (challenger, own) = output.certifier.walks, mine
+    kind = EASED if eased else PLAIN
+    held = walks.held(challenger, kind)[arm, own - walks.offsets[challenger]]
+    share = held / walks.levels[arm] if np.isfinite(held) else 1.0
+    power = 1 if output.certifier.scores.bets else 2
+    return max(1 - max(float(share), 0.0) ** power, LEAST_LACKING)
 
 
 def _squares(points: Rows, own: int, point: int, n_pairs: int) -> Array:
@@ -277,8 +295,8 @@ def best_shares(weights: Array) -> Array:
     return shares
 
 
-def _layout(
-    past: Past, outputs: list[Output], shares: Array, wanted: float, bets: bool
+def counts_by(
+    past: Past, outputs: list[Output], shares: Array, wanted: float
 ) -> tuple[Counts, int, bool]:
     """Return pulls of pairs, batches, and whether streams are shared.
 
@@ -286,6 +304,7 @@ def _layout(
     bets, all pairs of a phase are pulled equally often, and those with small shares in few phases.
     """
     needed = shares > NEEDED * shares.max()
+    bets = any(each.certifier.scores.bets for each in outputs)
     batched = any(each.certifier.scores.least_batches for each in outputs)
     shared = past.settings.common_random_numbers is True
     if shared or bets:
@@ -301,8 +320,8 @@ def _layout(
     return np.where(needed, np.maximum(counts, batches), 0), batches, False
 
 
-def _uses(
-    past: Past, outputs: list[Output], place: int, chosen: list[Task], counts: Counts, batches: int
+def uses_of(
+    outputs: list[Output], place: int, chosen: list[Task], counts: Counts, batches: int
 ) -> Uses:
     """Return what a certifier will use a phase for: its claims, as far as their pairs are in it."""
     output, least = outputs[place], max(batches, 1)

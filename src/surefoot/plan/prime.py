@@ -22,7 +22,7 @@ from surefoot.design.whitening import measured_root
 from surefoot.doubt import Suspicion
 from surefoot.errors import InputError
 from surefoot.guides import Seen, checked, first_pairs_of, guide_from
-from surefoot.plan import limited
+from surefoot.plan import beating, limited
 from surefoot.plan.clocks import Clocks, CommonClocks, NoClocks, OwnClocks
 from surefoot.plan.contrasts import Compared, Measured, Race, by_model, directly, pulls_of
 from surefoot.plan.evidence import evidence_for
@@ -88,8 +88,8 @@ class Prime(Planner):
     def start(
         self, problem: RobustProblem, settings: Settings, boundary: Boundary | None = None
     ) -> Self:
-        """Return a fresh run; with limits it is one of `LimitedPrime`."""
-        if settings.limits:
+        """Return a fresh run; with limits, or against a baseline alone, one of `LimitedPrime`."""
+        if settings.limits or settings.aim == "beat baseline":
             return cast("Self", LimitedPrime(self.tuning).start(problem, settings, boundary))
         return super().start(problem, settings, boundary)
 
@@ -542,7 +542,7 @@ class Prime(Planner):
 
 
 class LimitedPrime(Prime):
-    """PRIME where arms must keep limits: `surefoot.plan.limited` chooses."""
+    """PRIME with limits, or against a baseline: `plan.limited` or `plan.beating` chooses."""
 
     start = Planner.start
     begin = Planner.begin
@@ -550,8 +550,12 @@ class LimitedPrime(Prime):
     suspicion = Planner.suspicion
     committed = Planner.committed
     learned = Planner.learned
-    best_guess = Planner.best_guess
     exhausted = Planner.exhausted
 
+    def best_guess(self) -> int:
+        """Return the arm in question: against a baseline, the one that challenges it."""
+        led = self.past.led if self.settings.aim == "beat baseline" else None
+        return Planner.best_guess(self) if led is None else led
+
     def propose(self, past: Past) -> Proposal | StopReason | None:
-        return limited.propose(past)
+        return limited.propose(past) if past.settings.limits else beating.propose(past)

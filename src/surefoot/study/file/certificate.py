@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from surefoot.algorithms import StopReason, Tally, Verdict
-from surefoot.algorithms.planner import certifier_for, leads_later
+from surefoot.algorithms import Tally, Verdict
+from surefoot.algorithms.planner import (
+    certifier_for,
+    conclusion,
+    confidence_later,
+    leads_later,
+)
 from surefoot.algorithms.result import Result
+from surefoot.algorithms.verdict import Qualifying
 from surefoot.errors import InputError
-from surefoot.statistics import Outcome
+from surefoot.statistics import Outcome, Phase
 from surefoot.study.file.description import UNREADABLE, Description
 from surefoot.study.file.proof.chain import Chain, ChainBroken
 from surefoot.study.file.proof.check import Check, Sealed
@@ -54,14 +61,20 @@ def certificate_of(reader: StudyReader) -> dict[str, Any]:
         "fingerprint": chain.fingerprint,
         "changes": reader.simulators.sentences(),
         "question": reader.description.to_entries(),
-        "phases": [_phase(sealed) for sealed in reader.sealed()],
+        "phases": [_phase(sealed, _outputs(reader.description)) for sealed in reader.sealed()],
     }
 
 
-def _phase(sealed: Sealed) -> dict[str, str]:
-    phase, outcome, writer = sealed.phase, sealed.outcome, Writer()
-    for values in (outcome.sums, outcome.scatter, outcome.batch_sums):
-        writer.numbers(values)
+def _outputs(described: Description) -> list[str]:
+    """Return the names of further outputs that decide."""
+    return list(dict.fromkeys(limit.output for limit in described.settings.limits))
+
+
+def _phase(sealed: Sealed, outputs: list[str]) -> dict[str, str]:
+    phase, writer = sealed.phase, Writer()
+    for outcome in (sealed.outcome, *(sealed.outcome.others[name] for name in outputs)):
+        for values in (outcome.sums, outcome.scatter, outcome.batch_sums):
+            writer.numbers(values)
     content = {
         "layout": layout_bytes(phase),
         "commitment": sealed.commitment,
@@ -81,7 +94,10 @@ def check_certificate(path: Path) -> tuple[Chain, Result, list[str]]:
         if document["kind"] != KIND or document["version"] != VERSION:
             raise ValueError("it is none of this version")
         described = Description.from_entries(document["question"])
-        phases = [_sealed(index, stored) for index, stored in enumerate(document["phases"])]
+        outputs = _outputs(described)
+        phases = [
+            _sealed(index, stored, outputs) for index, stored in enumerate(document["phases"])
+        ]
         arm = described.problem.arm_names.index(document["arm"])
         fingerprint = str(document["fingerprint"])
         changes = [str(each) for each in document["changes"]]
@@ -106,40 +122,47 @@ def _proved(
     if check.chain.fingerprint != fingerprint:
         raise ChainBroken("the fingerprint is of another certificate")
     kernel = check.certifier
-    if kernel.answer(arm) != arm:
+    found = conclusion(kernel, described.problem, settings, arm)
+    if found is None or found[1] != arm or not found[0].certifies:
         raise ChainBroken(f"{described.problem.arm_names[arm]} is not the arm that is proved")
-    alone = kernel.survivors.sum() == 1
     verdict = Verdict(
         algorithm=described.algorithm,
         arm=arm,
-        reason=StopReason.IDENTIFIED if alone else StopReason.WITHIN_TOLERANCE,
+        reason=found[0],
         survivors=kernel.survivors.copy(),
         history=[],
-        attained_confidence=kernel.confidence(arm),
+        attained_confidence=confidence_later(kernel, settings, arm),
         leads=leads_later(described.problem, settings, kernel, arm),
+        qualifying=Qualifying.of(kernel),
     )
     return check.chain, described.measured(tally.result(verdict))
 
 
-def _sealed(index: int, stored: dict[str, str]) -> Sealed:
+def _sealed(index: int, stored: dict[str, str], outputs: list[str]) -> Sealed:
     layout, commitment, sums, limits = (
         unpacked(base64.b64decode(stored[key]))
         for key in ("layout", "commitment", "sums", "limits")
     )
     digests = {name: bytes.fromhex(stored[name]) for name in DIGESTS}
     phase = layout_from(index, layout)
-    counts = phase.counts
     of_sums = ByteReader(sums)
-    sums_of_pairs, scatter, batch_sums = (of_sums.numbers() for _ in range(3))
+    outcome = _outcome(phase, of_sums)
+    others = {name: _outcome(phase, of_sums) for name in outputs}
     of_sums.end()
-    numbers = (sums_of_pairs, scatter, batch_sums)
-    if any(each.shape[-1:] not in (counts.shape, (0,)) for each in numbers):
-        raise ValueError("its sums are of other pairs")
     return Sealed(
         phase=phase,
         commitment=commitment,
         limits=limits,
-        outcome=Outcome(index, counts.astype(np.int64), sums_of_pairs, scatter, batch_sums),
+        outcome=replace(outcome, others=others),
         kept_rewards=digests["rewards"],
         **digests,
     )
+
+
+def _outcome(phase: Phase, of_sums: ByteReader) -> Outcome:
+    """Read the sums of one output of a phase."""
+    sums, scatter, batch_sums = (of_sums.numbers() for _ in range(3))
+    counts = phase.counts
+    if any(each.shape[-1:] not in (counts.shape, (0,)) for each in (sums, scatter, batch_sums)):
+        raise ValueError("its sums are of other pairs")
+    return Outcome(phase.index, counts.astype(np.int64), sums, scatter, batch_sums)

@@ -34,7 +34,12 @@ ASKED = (
     *("delta", "noise", "tolerance", "misfit", "rules", "on_misfit", "baseline"),
     *("common_random_numbers", "rarest"),
 )
-NEWER = ("measure", "objective", "limits")  # named in a digest only where they are asked for
+NEWER = (
+    "measure",
+    "objective",
+    "limits",
+    "gain",
+)  # named in a digest only where they are asked for
 # what comes of values that are not what was written
 UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError)
 NO_MODEL = "inf"  # an infinite misfit in a file: JSON has no such number
@@ -188,6 +193,8 @@ class Description:
             question |= {"measure": settings["measure"]}
         if self.settings.objective is not None:
             question |= {"objective": settings["objective"]}
+        if self.settings.aim == "beat baseline":
+            question |= {"aim": settings["aim"], "gain": settings["gain"]}
         if self.settings.limits:
             question |= {"limits": settings["limits"]}
         if self.boundary is None:

@@ -13,7 +13,14 @@ from itertools import islice
 import numpy as np
 
 from surefoot.algorithms import Algorithm, PhaseRecord, Result, StopReason, Tally, Verdict
-from surefoot.algorithms.planner import certifier_for, in_one_unit, leads_later
+from surefoot.algorithms.planner import (
+    certifier_for,
+    conclusion,
+    confidence_later,
+    in_one_unit,
+    leads_later,
+)
+from surefoot.algorithms.verdict import Later, Qualifying
 from surefoot.certify import Certifier
 from surefoot.errors import InputError, StudyFileError
 from surefoot.statistics import Outcome
@@ -118,7 +125,7 @@ class Follower:
         if self.kernel is not None:
             walks = self.kernel.walks
             begun = bool((walks.places >= 0).any())
-            survivors = walks.survivors.copy()
+            survivors = self.kernel.survivors.copy()
             boundary, evidence = (
                 in_one_unit(walks, walks.walk(eased=leader)) if begun else (None, None)
             )
@@ -137,18 +144,22 @@ class Follower:
         problem, history = self._description.problem, self._history
         settings = self._description.settings
         arm = problem.arm_names.index(note.arm) if note else 0
-        confidence, reason = note.attained_confidence if note else None, StopReason.RUNNING
+        confidence: Later = note.attained_confidence if note else None
+        reason = StopReason.RUNNING
         if note:
             reason = StopReason[note.reason]
+        if self.kernel is not None:
+            confidence = confidence_later(self.kernel, settings, arm)
         verdict = Verdict(
             algorithm=self._description.algorithm,
             arm=arm,
             reason=self._proved(reason, arm),
             survivors=history[-1].survivors if history else np.ones(problem.n_arms, dtype=bool),
             history=list(history),
-            attained_confidence=self.kernel.confidence(arm) if self.kernel else confidence,
+            attained_confidence=confidence,
             leads=leads_later(problem, settings, self.kernel, arm) if self.kernel else None,
             skewness=note.skewness if note else None,
+            qualifying=Qualifying.of(self.kernel) if self.kernel else None,
         )
         result = self._description.measured(self._tally.result(verdict))
         refuses = self._description.on_identical == "refuse"
@@ -161,10 +172,13 @@ class Follower:
         """Return the reason noted, unless it certifies an arm that the kernel does not."""
         if not noted.certifies or self._description.boundary is None:
             return noted
-        if self.kernel is None or self.kernel.answer(arm) != arm:
+        found = None
+        if self.kernel is not None:
+            problem, settings = self._description.problem, self._description.signed_settings
+            found = conclusion(self.kernel, problem, settings, arm)
+        if found is None or found[1] != arm or not found[0].certifies:
             return StopReason.NOT_VERIFIED
-        alone = self.kernel.survivors.sum() == 1
-        return StopReason.IDENTIFIED if alone else StopReason.WITHIN_TOLERANCE
+        return found[0]
 
     def _notes(self, since: int) -> list[Note]:
         return [self._read(text) for text in self._storage.notes(since)]

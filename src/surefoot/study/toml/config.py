@@ -213,7 +213,7 @@ class StudyConfig:
             now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         if "noise" not in values.model_fields_set:
             del now["noise"]
-        for key in ("misfit", "common_random_numbers", "aim", "rarest"):
+        for key in ("misfit", "common_random_numbers", "aim", "gain", "rarest"):
             if key in values.model_fields_set:
                 now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         now["baseline"], then["baseline"] = self.settings.baseline, asked.settings.baseline

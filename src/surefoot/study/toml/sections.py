@@ -198,7 +198,8 @@ class Config(Section):
     measure: Annotated[Any, PlainValidator(measure_from)] = Worst()
     guide: str | None = None
     common_random_numbers: Annotated[bool | Literal["auto"], PlainValidator(_shared)] = False
-    aim: Literal["certify", "guess"] = "certify"
+    aim: Literal["certify", "guess", "beat baseline"] = "certify"
+    gain: float = 0.0
     objective: str | None = None
     limits: Annotated[Any, PlainValidator(limits_from)] = ()
     rarest: Annotated[Number, Field(gt=0, lt=1)] | None = None
