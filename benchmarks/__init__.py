@@ -10,6 +10,7 @@ NOT_BENCHMARKS = {
     "frank_wolfe",
     "linear",
     "page",
+    "rare",
     "rewards",
     "simopt_models",
     "spread",

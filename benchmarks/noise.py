@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -18,12 +18,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from benchmarks import rewards
+from benchmarks import rare, rewards
 from benchmarks.spread import spread
 from benchmarks.table import Row
 from surefoot.experiments.instances import Instance, irrelevant_dimensions, unit_sphere
 from surefoot.noise import Bounded, Gaussian
-from surefoot.plan import Prime, Tuning
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, Simulator, identify
 
@@ -178,28 +177,6 @@ def _skewed() -> Iterator[Case]:
             )
 
 
-def _falls() -> Iterator[Case]:
-    """What is rare in one pair, and not seen elsewhere: few pulls show no noise at all there."""
-    quiet, noisy = rewards.normal(0.0, 0.05), rewards.normal()
-    for rarity, beside, least in product((6, 20), (0.0, 0.05), (None, 60)):
-        fall = rewards.falls(1 / rarity, beside)
-        draws = [quiet, quiet, fall, rewards.normal(1.0), rewards.normal(-1.0), noisy]
-        options = {"noise": Gaussian(), "misfit": math.inf, "budget": LONGER}
-        said, asked = " of a pair that else is as quiet" if beside else "", ""
-        if least is not None:
-            tuned = Prime(tuning=Tuning(score_least=least))
-            options |= {"algorithm": tuned, "budget": 4 * LONGER}
-            asked = f", score_least = {least}"
-        yield Case(
-            f"falls in 1 of {rarity} pulls{said} against a quiet arm{asked}",
-            TABULAR,
-            0,
-            _from(draws),
-            options,
-            bound=2 * DELTA,
-        )
-
-
 def _unknown_levels() -> Iterator[Case]:
     for (family, size), noise in product(PAPER, (Gaussian(), Gaussian(equal=True))):
         problem, theta = _paper(family, size)
@@ -261,7 +238,7 @@ def _paper(family: str, size: int) -> Instance:
     return unit_sphere(size, rng=np.random.default_rng(size))
 
 
-ERRORS = (_noise_levels, _common_random_numbers, _bounded, _skewed, _falls)
+ERRORS = (_noise_levels, _common_random_numbers, _bounded, _skewed)
 COSTS = (_unknown_levels, _told_levels, _shared_or_not, _games)
 
 
@@ -278,22 +255,39 @@ def rows() -> Iterator[Row]:
     yield from _price_of_not_being_told(samples)
     yield from _gain_of_sharing(samples)
     yield from _games_won(samples, found, costs)
+    yield from rare.rows(rare_runs(), RUNS)
 
 
 def all_runs(errors: dict[str, Case], costs: dict[str, Case]) -> pd.DataFrame:
     """Every run of every case, one row each."""
     wanted = [(name, RUNS) for name in errors]
     wanted += [(name, max(RUNS // COSTLY, 2)) for name in costs]
+    return _pooled(_some_runs, wanted)
+
+
+def rare_runs() -> pd.DataFrame:
+    """Every run of what certificates cannot see, one row each."""
+    return _pooled(_some_rare_runs, rare.wanted(RUNS).items())
+
+
+def _pooled(
+    work: Callable[[str, int, int], list[dict[str, Any]]], wanted: Iterable[tuple[str, int]]
+) -> pd.DataFrame:
     jobs = [
         (name, first, min(first + CHUNK, runs))
         for name, runs in wanted
         for first in range(0, runs, CHUNK)
     ]
-    return pd.DataFrame([row for chunk in spread(_some_runs, jobs) for row in chunk])
+    return pd.DataFrame([row for chunk in spread(work, jobs) for row in chunk])
 
 
 def _some_runs(name: str, first: int, last: int) -> list[dict[str, Any]]:
     case = _cases((*ERRORS, *COSTS))[name]
+    return [case.run(seed) for seed in range(first, last)]
+
+
+def _some_rare_runs(name: str, first: int, last: int) -> list[dict[str, Any]]:
+    case = rare.cases()[name]
     return [case.run(seed) for seed in range(first, last)]
 
 

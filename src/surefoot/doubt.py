@@ -1,10 +1,12 @@
 """Doubt: rules that lower evidence where rewards may be less normal than it takes them for.
 
 Each phase's score is exact for normal differences. Where they are skewed, a short phase misses what
-is rare, and one phase after another may. The batches of all phases together miss less: a fall that
-comes late then counts against what was believed before it. A walk that is lowered stays below the
-one that the theorem bounds, whatever data lowered it; the kernel takes limits from here, and never
-lets them raise anything.
+is rare, and one phase after another may. So no walk is above the t statistic of all batches so far
+as one sample, lowered in three ways: its noise is not far below that of all pulls of its pairs; it
+is corrected for skewness; and where a pair is quiet beside others, and few pulls of it say so, it
+is the one that the next pull would leave if that were a fall. A walk that is lowered stays below
+the one that the theorem bounds, whatever data lowered it; the kernel takes limits from here, and
+never lets them raise anything.
 """
 
 from __future__ import annotations
@@ -12,18 +14,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
 
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Claims
 from surefoot.certify.contrast import Contrasts
 from surefoot.certify.score import ROUNDING, normal_scores
 from surefoot.problem.grouping import members_of
-from surefoot.statistics import Counts, Outcome, Phase
+from surefoot.statistics import Counts, Levels, Outcome, Phase
 
 CLEAR = 2.0  # a skewness below this many standard errors of itself may be chance
 CERTAIN = 3.0  # standard errors of a skewness that is spoken of
+LOUD = 2.0  # times its noise that of pairs is by chance, where few batches tell of a contrast
 LARGEST = 1e90  # cubes are finite; what is beyond says no more
 
 
@@ -31,38 +32,20 @@ class Suspicion(NamedTuple):
     """The degree to which what was seen of a shape is doubted.
 
     Attributes:
-        clear: standard errors of a skewness that may be chance.
         hidden: a skewness seen in n batches may be larger by this share of 1 / √n.
-        fall: a fall that may still come, in the largest one seen.
-        chance: below which contrasts are too quiet for the noise of their pairs; 0: none is, as it
-            must be if streams are shared.
-        silent: a fall that may still come where a pair never varied, in the largest deviation of
-            any pair of the arms in question.
-        silence: pulls of such a pair after which none is feared any more.
+        fall: a fall that may still come: in the largest seen, and where a pair is quiet in the
+            largest deviation of any pair of the arms in question.
+        quiet: share of that deviation below which a pair is quiet.
+        pulls: of a pair that never varied after which no fall is feared any more; the fewer, the
+            nearer it is to that share.
+        shared: whether pulls share streams: differences are rightly quieter than their pairs.
     """
 
-    clear: float = 0.5
     hidden: float = 5.0
     fall: float = 4.0
-    chance: float = 1e-4
-    silent: float = 4.0
-    silence: int = 60
-
-
-class Moments(NamedTuple):
-    """Sums from which the shape of contrasts follows, as arrays of one shape.
-
-    Attributes:
-        freedom: of the sums of squares.
-        squares: about the batches' means, as those of single pulls.
-        known: batches by which the third cumulant is known.
-        cubes: likewise.
-    """
-
-    freedom: Array
-    squares: Array
-    known: Array
-    cubes: Array
+    quiet: float = 0.2
+    pulls: int = 60
+    shared: bool = False
 
 
 class Cells(NamedTuple):
@@ -74,149 +57,68 @@ class Cells(NamedTuple):
     arms: IntArray
 
 
-class Shapes:
-    """Second and third moments of each challenger's contrasts, from all batches so far.
+class Sums(NamedTuple):
+    """Sums over phases of a challenger's contrasts, (n_own, n_columns) each.
 
-    They are those of single pulls: the mean of q pulls has a variance of 1/q and a third cumulant
-    of 1/q² of theirs. The moments are pooled, not the phases' own skewnesses: a few values hide
+    Moments are those of single pulls: the mean of q pulls has a variance of 1/q and a third
+    cumulant of 1/q² of theirs. They are pooled, not the phases' own skewnesses: a few values hide
     what is rare, and dividing by their own spread hides it again.
-    """
-
-    def __init__(self, sizes: IntArray, n_columns: int) -> None:
-        """Begin with nothing; `sizes` says how many pairs each arm has."""
-        self._sizes, self._n_columns = sizes, n_columns
-        self._moments: dict[int, Moments] = {}
-        self._falls: dict[int, Array] = {}  # how far a contrast of single pulls has fallen
-
-    def count(self, where: Cells, values: Array, layout: Array) -> None:
-        """Count a phase's contrasts.
-
-        Args:
-            where: whose contrasts they are.
-            values: (n_batches, n_own, n_tested) contrasts.
-            layout: (n_own, n_tested) variances of batches in those of single pulls; infinite where
-                nothing is measured.
-        """
-        m, shape = len(values), (self._sizes[where.challenger], self._n_columns)
-        if where.challenger not in self._moments:
-            self._moments[where.challenger] = Moments(*np.zeros((4, *shape)))
-            self._falls[where.challenger] = np.zeros(shape)
-        centred = values - values.mean(axis=0)
-        squares, cubes = (centred**2).sum(axis=0), (centred**3).sum(axis=0)
-        unbiased = m * m / ((m - 1) * max(m - 2, 1))
-        cells = np.ix_(where.places, where.columns)
-        measured = np.isfinite(layout)
-        # cumulants of phases are weighed by how well each is known
-        gains = (m - 1, squares / layout, m * layout, unbiased * cubes / layout)
-        for row, gain in zip(self._moments[where.challenger], gains, strict=True):
-            row[cells] += np.where(measured, gain, 0.0)
-        falls = self._falls[where.challenger]
-        falls[cells] = np.maximum(falls[cells], -centred.min(axis=0) / layout)
-
-    def seen(self, challenger: int, cells: tuple[Any, ...]) -> tuple[Moments, Array]:
-        """Return what was counted there, and the farthest that a contrast of single pulls has
-        fallen.
-        """
-        moments = self._moments[challenger]
-        return Moments(*(row[cells] for row in moments)), self._falls[challenger][cells]
-
-    def skewness(self, challenger: int, clear: float = CLEAR) -> Array:
-        """(n_own, n_columns) the skewness of single pulls' contrasts; 0 where nothing is clear."""
-        if challenger not in self._moments:
-            return np.zeros((self._sizes[challenger], self._n_columns))
-        return skewness(self._moments[challenger], clear)
-
-
-def deviation(moments: Moments) -> Array:
-    return np.asarray(np.sqrt(moments.squares / np.maximum(moments.freedom, 1)))
-
-
-def skewness(moments: Moments, clear: float = CLEAR) -> Array:
-    """Return the skewness that is left beyond chance: that many standard errors of it."""
-    spread, known = deviation(moments), moments.known
-    size = known * spread**3
-    seen = (size > 0) & np.isfinite(size)  # the cube of what is tiny or huge may be neither
-    raw = np.divide(moments.cubes, size, out=np.zeros_like(spread), where=seen)
-    chance = clear * np.sqrt(6 / np.maximum(known, 1e-300))
-    return np.asarray(np.sign(raw) * np.maximum(np.abs(raw) - chance, 0.0))
-
-
-class Levels(NamedTuple):
-    """Pulls of each pair as one sample, whatever phases they came in.
 
     Attributes:
-        counts: (n_pairs,) pulls so far.
-        means: (n_pairs,) of their rewards; 0 where there are none.
-        scatter: (n_pairs,) squared deviations from these means.
-    """
-
-    counts: Counts
-    means: Array
-    scatter: Array
-
-    @classmethod
-    def unknown(cls, n_pairs: int) -> Levels:
-        """Before any pull."""
-        return cls(np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs), np.zeros(n_pairs))
-
-    def after(self, outcome: Outcome) -> Levels:
-        """The same with one more phase: what its means are off by counts as well."""
-        counts = self.counts + outcome.counts
-        total = np.maximum(counts, 1)
-        off = outcome.sums / np.maximum(outcome.counts, 1) - self.means
-        means = self.means + off * outcome.counts / total
-        between = off**2 * self.counts * outcome.counts / total
-        return Levels(counts, means, self.scatter + outcome.scatter + between)
-
-    @property
-    def freedom(self) -> Counts:
-        """(n_pairs,) degrees of freedom of the scatter, 1 at least."""
-        return np.asarray(np.maximum(self.counts - 1, 1))
-
-    @property
-    def deviations(self) -> Array:
-        """(n_pairs,) of single pulls."""
-        return np.sqrt(self.scatter / self.freedom)
-
-    @property
-    def silent(self) -> NDArray[np.bool_]:
-        """(n_pairs,) whether all pulls of a pair gave the same, which normal ones never do."""
-        rounding = self.counts * np.finfo(np.float64).eps * self.means  # of a sum of so many
-        return np.asarray((self.counts > 1) & (self.scatter <= self.counts * rounding**2))
-
-
-class Columns(NamedTuple):
-    """Sums over phases, (n_own, n_columns) each: one row for each pair of a challenger.
-
-    Attributes:
-        gains: of weighted contrasts, in the deviation of a single pull.
+        freedom: degrees of freedom of the squares.
+        squares: about the batches' means.
+        known: batches by which the third cumulant is known.
+        cubes: likewise.
+        gains: weighted contrasts, in the deviation of a single pull.
         reaches: by how much a gap of 1 raises `gains`.
         lopsided: by how much a skewness of 1 skews them.
-        pulls: in single pulls of both pairs.
-        leans: of contrasts, weighed by their degrees of freedom.
+        pulls: single pulls of both pairs.
+        leans: shares of the own pair in the variance, weighed by their degrees of freedom.
+        falls: how far a contrast of single pulls has fallen, the farthest.
     """
 
+    freedom: Array
+    squares: Array
+    known: Array
+    cubes: Array
     gains: Array
     reaches: Array
     lopsided: Array
     pulls: Array
     leans: Array
+    falls: Array
+
+    def at(self, cells: tuple[Any, ...]) -> Sums:
+        return Sums(*(each[cells] for each in self))
+
+    @property
+    def spread(self) -> Array:
+        """Deviations of contrasts of single pulls."""
+        return np.asarray(np.sqrt(self.squares / np.maximum(self.freedom, 1)))
+
+    def skewness(self, clear: float = CLEAR) -> Array:
+        """Return the skewness that is left beyond chance: that many standard errors of it."""
+        size = self.known * self.spread**3
+        seen = (size > 0) & np.isfinite(size)  # the cube of what is tiny or huge may be neither
+        raw = np.divide(self.cubes, size, out=np.zeros_like(size), where=seen)
+        chance = clear * np.sqrt(6 / np.maximum(self.known, 1e-300))
+        return np.asarray(np.sign(raw) * np.maximum(np.abs(raw) - chance, 0.0))
 
 
 class Sample(NamedTuple):
     """All batches of some comparisons.
 
     Attributes:
-        columns: of the tested arms.
-        moments: (n_own, n_columns) of their contrasts.
+        sums: (n_own, n_columns) of the tested arms' columns.
         times: (n_tested,) that clocks went on.
         starts: (n_tested,) where the columns of each tested arm begin.
+        tolerance: added to contrasts where they are eased.
     """
 
-    columns: Columns
-    moments: Moments
+    sums: Sums
     times: Array
     starts: IntArray
+    tolerance: float
 
     def of_arms(self, values: Array) -> Array:
         """(n_own, n_tested) sums over the columns of each arm."""
@@ -227,19 +129,28 @@ class Sample(NamedTuple):
         """(n_tested,) of the times; 1 where nothing was gained in no time."""
         return np.sqrt(np.where(self.times > 0, self.times, 1.0))
 
-    @property
-    def sizes(self) -> Array:
-        """(n_own, n_tested) in single pulls of both pairs, 2 at least."""
-        return np.maximum(self.of_arms(self.columns.pulls), 2.0)
+    def statistics(self, spread: Array) -> Array:
+        """(2, n_own, n_tested) t statistics by such deviations, plain and eased."""
+        inverse = _inverse(spread, self.sums.gains)
+        plain = self.of_arms(inverse * self.sums.gains) / self.roots
+        eased = self.tolerance * self.of_arms(inverse * self.sums.reaches) / self.roots
+        return np.stack([plain, plain + eased])
 
-    def after_a_fall(self, t: Array, far: Array) -> Array:
-        """Return the t statistics as they would be after one more value that far below."""
-        sizes = self.sizes
-        return with_a_fall(t / np.sqrt(sizes), np.ones_like(sizes), sizes, far)
+    def corrected(self, t: Array, skewness: Array) -> Array:
+        """Return them corrected for a skewness of single pulls."""
+        shape = self.of_arms(skewness * self.sums.lopsided)
+        return corrected(t, shape / self.roots**3 / 3)
+
+    def fallen(self, t: Array, spread: Array, fall: Array) -> Array:
+        """Return them as they would be after one more value that far below."""
+        sizes = np.maximum(self.of_arms(self.sums.pulls), 2.0)
+        inverse = _inverse(spread, self.sums.gains)
+        far = self.of_arms(fall * inverse * self.sums.pulls) / sizes
+        return np.where(far > 0, after_a_fall(t, sizes, far), t)
 
     def walks(self, t: Array) -> Array:
-        """The walks that t statistics of the whole sample make."""
-        freedom = np.maximum(self.of_arms(self.moments.freedom), 1)
+        """Return the walks that t statistics of the whole sample make."""
+        freedom = np.maximum(self.of_arms(self.sums.freedom), 1)
         return np.asarray(self.roots * normal_scores(t, freedom))
 
 
@@ -266,9 +177,8 @@ class Doubt:
         self._sizes, self._pairs = np.diff(offsets), offsets
         self._offsets = offsets if paired else np.arange(len(offsets))
         self._paired, self._tolerance, self._suspicion = paired, tolerance, suspicion
-        self.shapes = Shapes(self._sizes, int(self._offsets[-1]))
         self.levels = Levels.unknown(int(offsets[-1]) if n_pairs is None else n_pairs)
-        self._sums: dict[int, tuple[Columns, Array]] = {}  # of columns; times that clocks went on
+        self._sums: dict[int, tuple[Sums, Array]] = {}  # and times that clocks went on
         self._unit = 0.0  # of contrasts: their cubes shall be finite
         self._guesses_are_blind = False
 
@@ -294,7 +204,6 @@ class Doubt:
             units = np.sqrt(np.divide(guessed, layout, out=units, where=measured))
         units = units * self._unit_for(said.values / units)
         layout = np.where(measured, layout, np.inf)
-        self.shapes.count(where, said.values / units, layout)
         leans = self._leans(claims, where, phase.counts)
         self._count(where, said.values / units, layout, units, root**2, leans)
         limits = self._limits(where)
@@ -305,9 +214,23 @@ class Doubt:
 
         There are many, and of many the largest seems skewed.
         """
-        sure = self.shapes.skewness(challenger, CERTAIN) != 0
-        found = np.where(sure, self.shapes.skewness(challenger), 0.0).ravel()
+        if challenger not in self._sums:
+            return 0.0
+        sums, _ = self._sums[challenger]
+        found = np.where(sums.skewness(CERTAIN) != 0, sums.skewness(), 0.0).ravel()
         return float(found[np.abs(found).argmax()])
+
+    def skewnesses(self, challenger: int) -> Array:
+        """(n_own, n_columns) of a challenger's contrasts; 0 where nothing is clear."""
+        if challenger not in self._sums:
+            return np.zeros((self._sizes[challenger], self._offsets[-1]))
+        return self._sums[challenger][0].skewness()
+
+    def _of(self, challenger: int) -> tuple[Sums, Array]:
+        if challenger not in self._sums:
+            shape = (len(Sums._fields), self._sizes[challenger], self._offsets[-1])
+            self._sums[challenger] = Sums(*np.zeros(shape)), np.zeros(len(self._sizes))
+        return self._sums[challenger]
 
     def _cells(self, claims: Claims) -> Cells:
         """Tell contrasts apart by the pair that each arm is mainly compared by, or by arms."""
@@ -346,101 +269,80 @@ class Doubt:
         steps: Array,
         leans: Array | float,
     ) -> None:
+        """Count a phase's (n_batches, n_own, n_tested) contrasts.
+
+        Args:
+            layout: (n_own, n_tested) variances of batches in those of single pulls; infinite where
+                nothing is measured.
+        """
         m, measured = len(values), np.isfinite(layout)
-        if where.challenger not in self._sums:
-            shape = (5, self._sizes[where.challenger], self._offsets[-1])
-            self._sums[where.challenger] = Columns(*np.zeros(shape)), np.zeros(len(self._sizes))
-        of_columns, times = self._sums[where.challenger]
+        sums, times = self._of(where.challenger)
         cells = np.ix_(where.places, where.columns)
-        reach = np.sqrt(steps * m / layout)
-        of_columns.gains[cells] += reach * values.mean(axis=0)
-        of_columns.reaches[cells] += reach / units
-        of_columns.lopsided[cells] += steps**1.5 * np.sqrt(np.where(measured, layout, 0.0) / m)
-        of_columns.pulls[cells] += m / layout
-        of_columns.leans[cells] += (m - 1) * leans
+        mean, reach = values.mean(axis=0), np.sqrt(steps * m / layout)
+        centred = values - mean
+        squares, cubes = (centred**2).sum(axis=0), (centred**3).sum(axis=0)
+        # cumulants of phases are weighed by how well each is known
+        new = Sums(
+            freedom=np.where(measured, m - 1, 0),
+            squares=squares / layout,
+            known=np.where(measured, m * layout, 0.0),
+            cubes=m * m / ((m - 1) * max(m - 2, 1)) * cubes / layout,
+            gains=reach * mean,
+            reaches=reach / units,
+            lopsided=steps**1.5 * np.sqrt(np.where(measured, layout, 0.0) / m),
+            pulls=m / layout,
+            leans=np.where(measured, (m - 1) * leans, 0.0),
+            falls=np.maximum(-centred.min(axis=0) / layout - sums.falls[cells], 0.0),
+        )
+        for row, gain in zip(sums, new, strict=True):
+            row[cells] += gain
         times[where.arms] += steps
 
     def _limits(self, where: Cells) -> Array:
         """(2, n_own, n_tested) the walks if all batches so far had been one phase."""
         columns, starts = members_of(where.arms, self._offsets)
-        cells = np.ix_(where.places, columns)
-        moments, falls = self.shapes.seen(where.challenger, cells)
         sums, times = self._sums[where.challenger]
-        of_columns = Columns(*(row[cells] for row in sums))
-        sample = Sample(of_columns, moments, times[where.arms], starts[:-1])
-        spread, falls = deviation(moments), self._suspicion.fall * falls
-        limits = self._if_skewed(sample, spread, falls)
-        if not self._paired:
-            return limits
-        own = self._offsets[where.challenger] + where.places
-        floored = self._floored(sample, spread, own, columns)
-        if (floored > spread).any():
-            limits = np.fmin(limits, self._if_skewed(sample, floored, falls))
-        unseen = self._unseen(where.challenger, own, columns)
-        if unseen.any():
-            limits = np.fmin(limits, self._if_fallen(sample, spread, unseen))
-        return limits
+        cells = np.ix_(where.places, columns)
+        sample = Sample(sums.at(cells), times[where.arms], starts[:-1], self._tolerance)
+        spread, own = sample.sums.spread, self._offsets[where.challenger] + where.places
+        t = sample.statistics(spread)
+        if self._paired and not self._suspicion.shared:
+            louder = self._by_pairs(sample.sums, own, columns)
+            louder = np.where(louder > LOUD * spread, louder, spread)
+            t = np.minimum(t, sample.statistics(louder))
+        seen = sample.fallen(t, spread, self._suspicion.fall * sample.sums.falls)
+        limits = np.maximum(sample.corrected(t, self._feared(sample.sums)), seen)
+        if self._paired:
+            feared = self._unseen(where.challenger, own, columns)
+            limits = np.minimum(limits, sample.fallen(t, spread, feared))
+        return sample.walks(np.minimum(t, limits))
 
-    def _if_skewed(self, sample: Sample, spread: Array, fall: Array) -> Array:
-        """(2, n_own, n_tested) the walks by such deviations, lowered for their skewness, but not
-        below what they would be after a fall that far.
+    def _by_pairs(self, sums: Sums, own: IntArray, columns: IntArray) -> Array:
+        """(n_own, n_columns) deviations of contrasts by all pulls of their pairs: what is rare may
+        have been seen elsewhere, in a pilot or against another arm.
         """
-        t, far = self._statistics(sample, spread, fall)
-        shape = sample.of_arms(self._feared(sample.moments) * sample.columns.lopsided)
-        hall = corrected(t, shape / sample.roots**3 / 3)
-        return sample.walks(np.minimum(t, np.maximum(hall, sample.after_a_fall(t, far))))
-
-    def _if_fallen(self, sample: Sample, spread: Array, fall: Array) -> Array:
-        """(2, n_own, n_tested) the same after a fall that far, where there may be one."""
-        t, far = self._statistics(sample, spread, fall)
-        fallen = np.where(far > 0, sample.after_a_fall(t, far), t)
-        return sample.walks(np.minimum(t, fallen))
-
-    def _statistics(self, sample: Sample, spread: Array, fall: Array) -> tuple[Array, Array]:
-        """(2, n_own, n_tested) t statistics, plain and eased, and (n_own, n_tested) how far that
-        fall is, in deviations.
-        """
-        columns, inverse = sample.columns, _inverse(spread, sample.columns.gains)
-        plain = sample.of_arms(inverse * columns.gains) / sample.roots
-        eased = self._tolerance * sample.of_arms(inverse * columns.reaches) / sample.roots
-        far = sample.of_arms(fall * inverse * columns.pulls) / sample.sizes
-        return np.stack([plain, plain + eased]), far
-
-    def _floored(self, sample: Sample, spread: Array, own: IntArray, columns: IntArray) -> Array:
-        """(n_own, n_columns) deviations of contrasts; what those of their pairs make them where
-        contrasts were quieter than chance: what is rare was seen elsewhere, and not here.
-        """
-        if not self._suspicion.chance:
-            return spread
-        known, levels = np.maximum(sample.moments.freedom, 1), self.levels
-        lean, deviations = sample.columns.leans / known, levels.deviations / (self._unit or 1.0)
-        of_own = np.sqrt(lean) * deviations[own][:, None]
-        of_rival = np.sqrt(2 - lean) * deviations[columns]
-
-        def too_quiet(of_pair: Array, freedom: IntArray) -> NDArray[np.bool_]:
-            ratio = np.divide(of_pair, spread, out=np.zeros_like(spread), where=spread > 0)
-            chance = special.fdtrc(freedom, known, np.minimum(ratio, 1e100) ** 2)
-            return np.asarray(chance < self._suspicion.chance)
-
-        quiet = too_quiet(of_own, levels.freedom[own][:, None])
-        quiet |= too_quiet(of_rival, levels.freedom[columns])
-        return np.where(quiet, np.maximum(spread, np.hypot(of_own, of_rival)), spread)
+        lean = sums.leans / np.maximum(sums.freedom, 1)
+        deviations = self.levels.deviations / (self._unit or 1.0)
+        of_rivals = np.sqrt(2 - lean) * deviations[columns]
+        return np.hypot(np.sqrt(lean) * deviations[own][:, None], of_rivals) * (sums.freedom > 0)
 
     def _unseen(self, challenger: int, own: IntArray, columns: IntArray) -> Array:
-        """(n_own, n_columns) a fall that may still come where one of the pairs never varied in a
-        few pulls: as large as the noise of these arms makes likely. 0 where both did.
+        """(n_own, n_columns) a fall that may still come where one of the pairs was quiet in a few
+        pulls: as large as the noise of these arms makes likely. 0 elsewhere.
         """
-        levels = self.levels
-        silent = levels.silent & (levels.counts < self._suspicion.silence)
+        levels, (_, fall, quiet, pulls, _) = self.levels, self._suspicion
         mine = np.arange(self._offsets[challenger], self._offsets[challenger + 1])
-        largest = levels.deviations[np.concatenate([mine, columns])].max() / (self._unit or 1.0)
-        fall = self._suspicion.silent * largest
-        return np.where(silent[own][:, None] | silent[columns], fall, 0.0)
+        largest = levels.deviations[np.concatenate([mine, columns])].max()
+        loud = levels.deviations / max(quiet * largest, 1e-300)
+        asked = pulls * (1 - np.where(levels.silent, 0.0, loud))
+        feared = (levels.counts < asked) & (largest > 0)
+        largest = largest / (self._unit or 1.0)
+        return np.where(feared[own][:, None] | feared[columns], fall * largest, 0.0)
 
-    def _feared(self, moments: Moments) -> Array:
+    def _feared(self, sums: Sums) -> Array:
         """The skewness that there may be: a few batches hide what is rare."""
-        hidden = self._suspicion.hidden / np.sqrt(moments.known + 1)
-        return np.asarray(skewness(moments, self._suspicion.clear) * (1 + hidden))
+        hidden = self._suspicion.hidden / np.sqrt(sums.known + 1)
+        return np.asarray(sums.skewness() * (1 + hidden))
 
 
 def _inverse(spread: Array, gains: Array) -> Array:
@@ -449,17 +351,14 @@ def _inverse(spread: Array, gains: Array) -> Array:
     return np.divide(1.0, spread, out=np.zeros_like(spread), where=seen)
 
 
-def with_a_fall(centre: Array, spread: Array, m: Array | int, fall: Array) -> Array:
-    """The t statistic of m values if one more had been seen, that far below the others' mean.
+def after_a_fall(t: Array, m: Array, far: Array) -> Array:
+    """Return t statistics of m values as they would be after one more, that many deviations below.
 
     Where differences are so large that even this would not matter, skewness does not matter.
     """
-    known = np.where(np.isfinite(fall), fall, 0.0)
-    mean = centre - known / (m + 1)
-    error = np.sqrt(((m - 1) * spread**2 + m / (m + 1) * known**2) / m / (m + 1))
-    usable = np.isfinite(fall) & (error > 0)
-    lowest = np.full(np.shape(mean), -np.inf)
-    return np.asarray(np.divide(mean, error, out=lowest, where=usable))
+    known = np.minimum(far, LARGEST)
+    mean = t / np.sqrt(m) - known / (m + 1)
+    return np.asarray(mean / np.sqrt((m - 1 + m / (m + 1) * known**2) / m / (m + 1)))
 
 
 def corrected(t: Array, a: Array) -> Array:

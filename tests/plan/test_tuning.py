@@ -19,7 +19,7 @@ from surefoot.plan import Prime, Tuning, prime
 from surefoot.plan.tuning import COSTS_SAMPLES, ENTERS_BOUNDARY, ROBUSTNESS
 from surefoot.study import Pull, Study
 
-DOUBTS = ("skew_clear", "skew_hidden", "skew_fall", "skew_chance", "silent_fall", "silent_pulls")
+DOUBTS = ("skew_hidden", "fall", "quiet", "quiet_pulls")
 
 
 def test_every_constant_says_what_it_means_and_what_it_affects() -> None:

@@ -116,7 +116,7 @@ class BatchEvidence(Evidence):
         """
         assert past.doubt is not None
         first = int(past.problem.offsets[race.leader])
-        skewness = past.doubt.shapes.skewness(race.leader)[np.ix_(race.own - first, rivals)]
+        skewness = past.doubt.skewnesses(race.leader)[np.ix_(race.own - first, rivals)]
         most = -float(skewness.min(initial=0.0))
         wanted = min(self.tuning.skew_pulls * most**2, SKEW_MOST)
         return max(self.least_batches, int(wanted))

@@ -56,7 +56,6 @@ EXPLORED = 30.0  # units of data after which the share that explores falls
 TURNS = 2  # of choosing contrasts for shares, and shares for contrasts
 AFRESH = 0.05  # share of the pulls that begin on all candidates: none is ruled out
 MANY = 1000  # pairs beyond which only some are candidates
-CLEAR = 4.0  # how many times more of a skewness is taken for chance where a model is trusted
 
 
 @dataclass(eq=False)
@@ -120,12 +119,8 @@ class Prime(Planner):
     def suspicion(self) -> Suspicion:
         if not self.settings.worst_case:
             return super().suspicion()
-        tuning = self.tuning
-        if self.modelled:
-            tuning = replace(tuning, skew_clear=CLEAR * tuning.skew_clear)
-        if self.settings.common_random_numbers:  # differences are rightly quieter than their pairs
-            tuning = replace(tuning, skew_chance=0.0)
-        return tuning.suspicion
+        shared = bool(self.settings.common_random_numbers)
+        return self.tuning.suspicion._replace(shared=shared)
 
     def propose(self, past: Past) -> Proposal | StopReason | None:
         if not self.settings.worst_case:

@@ -65,27 +65,20 @@ class Tuning:
     skew_pulls: float = _constant(
         ROBUSTNESS, 4.0, 0, 1e6, "pulls of a pair for each unit of squared skewness"
     )
-    skew_clear: float = _constant(
-        ROBUSTNESS, 0.5, 0, 100, "standard errors of a skewness that are taken for chance"
-    )
     skew_hidden: float = _constant(
         ROBUSTNESS,
         5.0, 0, 1e6, "share of 1 / √n by which a skewness seen in n batches may be larger"
     )  # fmt: skip
-    skew_fall: float = _constant(
-        ROBUSTNESS, 4.0, 0, 1e6, "fall that may still come, in the largest seen"
+    fall: float = _constant(
+        ROBUSTNESS, 4.0, 0, 1e6, "fall that may still come, in the largest seen, or in deviations"
     )
-    skew_chance: float = _constant(
-        ROBUSTNESS,
-        0.0001, 0, 1, "chance below which comparisons are too quiet for their pairs; 0: never"
-    )  # fmt: skip
-    silent_fall: float = _constant(
-        ROBUSTNESS,
-        4.0, 0, 1e6, "fall that may still come where a pair never varied, in deviations of others"
-    )  # fmt: skip
-    silent_pulls: int = _constant(
-        ROBUSTNESS, 60, 2, 10**9, "pulls of such a pair after which none is feared any more"
+    quiet: float = _constant(
+        ROBUSTNESS, 0.2, 0, 1, "share of the largest deviation below which a pair is quiet"
     )
+    quiet_pulls: int = _constant(
+        ROBUSTNESS,
+        60, 0, 10**9, "pulls of a pair that never varied after which no fall is feared any more"
+    )  # fmt: skip
 
     unit: float = _constant(
         COSTS_SAMPLES, 4.0, 1, 10_000, "pulls of a schedule's unit for each dimension"
@@ -161,12 +154,10 @@ class Tuning:
     @property
     def suspicion(self) -> Suspicion:
         return Suspicion(
-            clear=self.skew_clear,
             hidden=self.skew_hidden,
-            fall=self.skew_fall,
-            chance=self.skew_chance,
-            silent=self.silent_fall,
-            silence=self.silent_pulls,
+            fall=self.fall,
+            quiet=self.quiet,
+            pulls=self.quiet_pulls,
         )
 
 
