@@ -79,7 +79,7 @@ def test_the_line_names_pulls_rarity_and_cost() -> None:
     averages, shares = result.pair_averages, rarities(result.counts, 0.05)
     by_hand = min((averages[i] - averages[3]) / max(shares[i], shares[3]) for i in (0, 1))
     assert found.cost == pytest.approx(by_hand)
-    assert found.sentence == repr(result).splitlines()[1]
+    assert found.sentence in repr(result).splitlines()
     assert f"at least {found.pulls} times" in found.sentence
 
 
