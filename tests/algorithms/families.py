@@ -33,7 +33,7 @@ NAMES = list(ALGORITHMS)
 
 
 COINS = ("m-lucb", "m-kl-lucb", "m-racing")  # for rewards in an interval only
-ZONES = ("two-stage-rsb", "kn-rsb")  # with an indifference zone
+ZONES = ("two-stage-rsb", "kn-rsb", "ak-rsb")  # with an indifference zone
 TRACKING = (
     "robust-track-and-stop",
     "robust-lazy-track-and-stop",
@@ -50,7 +50,7 @@ def made_for(name: str, instance: Instance, **others: Any) -> Algorithm:
     if name in ZONES:
         gap = float(instance[0].robust_gaps(instance[1]).min())
         options = {"zone": 0.99 * gap if np.isfinite(gap) else 1.0}
-    if name == "kn-rsb":
+    if name in ("kn-rsb", "ak-rsb"):
         options |= {"step": 20}
     if name in COINS:
         options = {"growth": 4.0}

@@ -35,6 +35,7 @@ PLANNED = "surefoot.plan.prime"  # in a room of its own
 PEERS = {
     "two-stage-rsb": ("peers.two_stage_rsb", "TwoStageRsb"),
     "kn-rsb": ("peers.kn_rsb", "KnRsb"),
+    "ak-rsb": ("peers.ak_rsb", "AkRsb"),
     "m-lucb": ("peers.m_lucb", "MLucb"),
     "m-kl-lucb": ("peers.m_kl_lucb", "MKlLucb"),
     "m-racing": ("peers.m_racing", "MRacing"),

@@ -88,6 +88,11 @@ class StopReason(Enum):
         "all others by the indifference zone or more, which nobody has checked, so it is not "
         'certified. Without that condition, use "prime" with a tolerance.'
     )
+    NONE_FEASIBLE = (
+        "Every arm is declared to miss a limit, with the stated confidence if none of them lies "
+        "within the zone about its limit, which nobody has checked. Without that condition, use "
+        '"prime" with slack.'
+    )
     WITHIN_ZONE = (
         "One arm is selected. Its worst case is within the indifference zone of the best with the "
         "stated confidence, whatever the gaps; it is the best itself if that one leads by the "
@@ -130,7 +135,7 @@ class StopReason(Enum):
     @property
     def never_certifies(self) -> bool:
         """True if it is the end of a procedure that gives no certificate at all."""
-        return self.selects or self is StopReason.NO_CERTIFICATE
+        return self.selects or self in (StopReason.NO_CERTIFICATE, StopReason.NONE_FEASIBLE)
 
     @property
     def contradicts(self) -> bool:

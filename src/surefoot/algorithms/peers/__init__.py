@@ -7,6 +7,7 @@ largest worst case wins. docs/peers.md says what each of them promises.
 
 from __future__ import annotations
 
+from surefoot.algorithms.peers.ak_rsb import AkRsb
 from surefoot.algorithms.peers.ar_ocba import ArOcba
 from surefoot.algorithms.peers.equal import Equal
 from surefoot.algorithms.peers.kn_rsb import KnRsb
@@ -18,6 +19,7 @@ from surefoot.algorithms.peers.rinott import rinott_constant
 from surefoot.algorithms.peers.two_stage_rsb import TwoStageRsb
 
 __all__ = [
+    "AkRsb",
     "ArOcba",
     "Equal",
     "KnRsb",

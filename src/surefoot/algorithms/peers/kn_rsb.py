@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.algorithms.peers.base import Peer, positive, whole
+from surefoot.algorithms.planner import question_of
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array, IntArray
-from surefoot.problem.grouping import members_of
+from surefoot.problem.grouping import members_of, smallest_of
 from surefoot.statistics import Counts, Outcome
 from surefoot.system.compiled import kernel
 
@@ -27,9 +28,12 @@ class KnRsb(Peer):
     what comes back later does not count. An arm is dropped if every pair of some other arm is
     ahead of one of its own.
 
-    It promises the best arm with probability 1 − δ *only if its worst case is ahead of all others
-    by the zone or more*. Rewards are normal, of any variances; within a round they may depend on
-    each other, so common random numbers are allowed.
+    Under another measure points take the place of pairs: with measure="mean" an arm has one, the
+    average of one pull of each of its pairs, and this is the procedure of Kim and Nelson itself.
+
+    It promises the best arm with probability 1 − δ *only if its worst case (or mean, as asked) is
+    ahead of all others by the zone or more*. Rewards are normal, of any variances; within a round
+    they may depend on each other, so common random numbers are allowed.
 
     Attributes:
         zone: the indifference zone, in the unit of the rewards.
@@ -43,15 +47,18 @@ class KnRsb(Peer):
     name: ClassVar[str] = "kn-rsb"
     noises: ClassVar[tuple[str, ...]] = ("gaussian",)
     shares_streams: ClassVar[bool] = True
+    supports_measure: ClassVar[bool] = True
 
     def begin(self) -> None:
         self._zone = positive(self.name, "zone", self.zone)
         self._first = whole(self.name, "first_pulls", self.first_pulls, 2)
         whole(self.name, "step", self.step, 1)
         self.shared = bool(self.settings.common_random_numbers)
-        self.reach: Array | None = None  # (n_pairs, n_pairs) h² S²_ab / zone²
-        n_pairs = self.problem.n_pairs
-        self.ahead = np.zeros((n_pairs, n_pairs), dtype=bool)  # the first of the second
+        self.reach: Array | None = None  # (n_points, n_points) h² S²_ab / zone²
+        self.question = question_of(self.problem, self.settings.measure, np.inf)
+        self.offsets = self.question.offsets
+        n_points = int(self.offsets[-1])
+        self.ahead = np.zeros((n_points, n_points), dtype=bool)  # the first of the second
 
     def next_counts(self) -> Counts | StopReason:
         if self.survivors.sum() == 1:
@@ -61,27 +68,50 @@ class KnRsb(Peer):
         return np.where(self.survivors[self.problem.arm_of_pair], pulls, 0)
 
     def learn(self, outcome: Outcome) -> None:
+        points = self.question.points
         if self.reach is None:
-            self.reach = self._reach_of_variance() * _variances_of_differences(outcome.batch_sums)
+            rewards = points.dot(outcome.batch_sums.T).T
+            self.reach = self._reach_of_variance() * _variances_of_differences(rewards)
         alive = np.flatnonzero(self.survivors)
-        kept, _ = members_of(alive, self.problem.offsets)
-        rounds = float(self.tally.counts[kept[0]])
-        bounds = np.maximum(0.0, self._zone / 2 * (self.reach - rounds))  # W_ab(r)
-        settle(self.ahead, kept, self.tally.sums, bounds)
-        beaten = beaten_of(self.ahead, alive, self.problem.offsets)
+        kept, _ = members_of(alive, self.offsets)
+        bounds = np.maximum(0.0, self._zone / 2 * (self.reach - self.rounds))  # W_ab(r)
+        settle(self.ahead, kept, points.dot(self.tally.sums[:, None])[:, 0], bounds)
+        beaten = self.beaten(alive)
         if beaten.all():  # each by another, in a circle
-            beaten[np.argmax(self.problem.worst_of(self.averages)[alive])] = False
+            beaten[np.argmax(self.values[alive])] = False
         self.survivors[alive[beaten]] = False
-        values = np.where(self.survivors, self.problem.worst_of(self.averages), -np.inf)
-        self.leader = int(np.argmax(values))
+        self.leader = int(np.argmax(np.where(self.survivors, self.values, -np.inf)))
+
+    def beaten(self, alive: IntArray) -> NDArray[np.bool_]:
+        """Return (n,) whether another of these arms is ahead."""
+        return np.asarray(beaten_of(self.ahead, alive, self.offsets))
+
+    @property
+    def rounds(self) -> float:
+        """Pulls of each pair of the arms that are left."""
+        return float(self.tally.counts.max())
+
+    @property
+    def values(self) -> Array:
+        """(n_arms,) the arms' values by the mean rewards."""
+        return smallest_of(self.question.points.dot(self.averages[:, None])[:, 0], self.offsets)
 
     def _reach_of_variance(self) -> float:
         """h² / zone²."""
-        most = int(np.diff(self.problem.offsets).max())
-        beta = self.settings.delta / ((self.problem.n_arms - 1) * most)
-        freedom = self._first - 1
-        eta = ((2 * beta) ** (-2 / freedom) - 1) / 2
-        return float(2 * eta * freedom / self._zone**2)
+        most = int(np.diff(self.offsets).max())
+        beta = self.compared_at / (max(self.problem.n_arms - 1, 1) * most)
+        return reach_of(beta, self._first) / self._zone**2
+
+    @property
+    def compared_at(self) -> float:
+        """The probability of error that comparisons may spend."""
+        return self.settings.delta
+
+
+def reach_of(beta: float, first: int) -> float:
+    """Return h² for sums that leave on the wrong side with probability β."""
+    eta = ((2 * beta) ** (-2 / (first - 1)) - 1) / 2
+    return float(2 * eta * (first - 1))
 
 
 def _variances_of_differences(rewards: Array) -> Array:
