@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,11 +19,14 @@ from surefoot.algorithms.robust_rage import RobustRage
 from surefoot.algorithms.robust_track_and_stop import RobustTrackAndStop
 from surefoot.design import paper_separation
 from surefoot.design.hardness import binary_divergence, complexity
-from surefoot.experiments.instances import irrelevant_dimensions, random_robust
+from surefoot.experiments.instances import irrelevant_dimensions, random_robust, unit_sphere
 from surefoot.noise import Gaussian
+from surefoot.paper.glucose import magni_risk
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
-from surefoot.statistics import Phase
+from surefoot.statistics import Outcome, Phase
+
+PAPER = Settings(delta=0.05, noise=Gaussian(1.0), misfit=0.0, rules="paper", on_misfit="ignore")
 
 
 def test_e1_widths_for_the_design_instead_of_the_phase_would_be_far_too_wide() -> None:
@@ -200,3 +204,77 @@ def test_e13_the_formula_of_the_robust_gap_has_a_minimum_where_the_maximum_is_ne
     right, printed = printed_gap(arms, perturbations, np.array([1.0, 0.0]))
     assert right == pytest.approx((1 - 0.4) - (0.5 - 0.3))
     assert printed == pytest.approx(0.1)
+
+
+class Remembering(RobustRage):
+    """Robust RAGE that keeps what Π sees: the robust values by the estimate of the last phase."""
+
+    def learn(self, outcome: Outcome) -> None:
+        self.seen = self.frame.estimate(outcome.counts, outcome.sums).robust_values
+        super().learn(outcome)
+
+
+def test_e14_the_best_of_all_arms_by_the_last_estimate_need_not_be_the_arm_that_is_left() -> None:
+    problem, theta = unit_sphere(20, rng=np.random.default_rng(1))
+    run = Remembering().start(problem, PAPER)
+    simulator = LinearSimulator(problem, theta, seed=1)
+    while phase := run.next_phase():
+        run.update(simulator.pull(phase))
+    left = np.flatnonzero(run.survivors)
+    assert left.tolist() == [run.result.arm] == [problem.best_arm(theta)]
+    assert int(np.argmax(run.seen)) not in left
+
+
+def test_e15_the_triangle_does_not_bound_step_a() -> None:
+    """With A = I and one pair at 0, the far pair of a rival is far from 0 itself, and four times
+    the distance to its near one does not bound that.
+    """
+    arms = {"best": [0.0], "other": [0.1, 10.0]}
+    left = max(
+        min((z - other) ** 2 for other in arms[two])
+        for one, two in (("best", "other"), ("other", "best"))
+        for z in arms[one]
+    )
+    right = 4 * min((0.0 - z) ** 2 for z in arms["other"])
+    assert left > right
+
+
+def test_e15_step_c_divides_by_more_than_it_multiplied_with() -> None:
+    """Two rivals of one pair each: a near one with a small gap, a far one with a large gap."""
+    squares, gaps = np.array([0.1**2, 100.0**2]), np.array([0.1, 5.0])
+    times = math.ceil(math.log2(4 / gaps.min()))  # t̄
+    assert 2 ** (times - 2) >= 1 / gaps.min()
+    before = 2 ** (2 * (times - 2)) * squares.max()
+    assert before > 1000 * (squares / gaps**2).max()
+
+
+def test_e16_lemma_1_needs_the_scale_of_the_noise() -> None:
+    """At one n fixed in advance: with R = 2 the width without R is left far too often."""
+    delta, scale = 0.05, 2.0
+    width = math.sqrt(2 * math.log(1 / delta))
+    assert 2 * stats.norm.sf(width) < delta
+    assert 2 * stats.norm.sf(width / scale) > 4 * delta
+
+
+def test_e16_another_unit_of_the_rewards_changes_no_pull() -> None:
+    problem, theta = random_robust(4, 3, 3)
+    counts = []
+    for scale in (1.0, 2.0):
+        settings = replace(PAPER, noise=Gaussian(scale))
+        run = RobustRage().start(problem, settings)
+        simulator = LinearSimulator(problem, scale * theta, noise=scale, seed=3)
+        while phase := run.next_phase():
+            run.update(simulator.pull(phase))
+        counts.append(run.result.counts.tolist())
+    assert counts[0] == counts[1]
+
+
+def test_e11_the_printed_risk_would_reward_hypoglycaemia() -> None:
+    """Printed: 10 (c₀ log(BG)^c₁ − c₂)²; published: 10 (c₀ (log(BG)^c₁ − c₂))²."""
+    glucose = np.linspace(2.0, 400.0, 4000)
+    logs = np.log(glucose) ** 0.8353
+    printed = 10 * (3.35506 * logs - 3.7932) ** 2
+    assert glucose[np.argmin(printed)] < 4
+    assert 130 < glucose[np.argmin(magni_risk(glucose))] < 145
+    published = 10 * (3.35506 * (logs - 3.7932)) ** 2
+    assert magni_risk(glucose) == pytest.approx(published)
