@@ -2,7 +2,7 @@
 this machine.
 
 Rows are kept in `results/benchmarks.json` as they come, and a benchmark that was stopped goes on
-where it was. A first look, with fewer runs than a table has, is shown and not kept.
+where it was. A first look, with other runs or cells than a table has, is shown and not kept.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks.page import code_of
 from benchmarks.spread import TimeIsUp, kept_in
 
 VERDICTS = {True: "met", False: "MISSED", None: ""}
-FEWER = ("SUREFOOT_BENCH_RUNS", "SUREFOOT_BENCH_PEERS", "SUREFOOT_PATIENTS")
+FEWER = ("SUREFOOT_BENCH_RUNS", "SUREFOOT_BENCH_CELLS", "SUREFOOT_BENCH_PEERS", "SUREFOOT_PATIENTS")
 REST = "rows that are still to be printed"
 STOPPED = 75  # exit code of what can go on: EX_TEMPFAIL
 

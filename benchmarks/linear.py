@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.contests import held
 from benchmarks.table import Row
+from benchmarks.table import published as shown
 from surefoot.algorithms import Algorithm
 from surefoot.experiments.instances import Instance, classic, on_sphere
 from surefoot.noise import Gaussian
@@ -59,6 +60,8 @@ class Modelling:
 
 def linear_rows(runs: int) -> Iterator[Row]:
     for delta, figures in PUBLISHED.items():
+        if not shown(f"δ = {delta:g}", "^δ = 0.1$"):
+            continue
         published = dict(zip(OTHERS, figures, strict=True))
         yield _row(f"classic, d = 6, δ = {delta:g}", classic(6), delta, runs, published)
     yield _row("50 arms, d = 20, δ = 0.01", fifty_arms(), 0.01, runs, MANY_ARMS)

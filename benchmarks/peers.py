@@ -1,7 +1,8 @@
 """PRIME beside the procedures that others have for this problem, on their own test problems.
 
 `SUREFOOT_BENCH_RUNS=20 python -m benchmarks peers` takes fewer runs than the 1 000 of a cell, for a
-first look; `SUREFOOT_BENCH_PEERS=zone,streams,games,linear,budget` chooses experiments.
+first look; `SUREFOOT_BENCH_PEERS=zone,streams,games,linear,budget` chooses experiments, and
+`SUREFOOT_BENCH_CELLS=.` takes all of their cells, not only those of the documentation.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from benchmarks.contests import Cell, held
 from benchmarks.linear import linear_rows
-from benchmarks.table import Row
+from benchmarks.table import Row, published
 from surefoot.algorithms.peers import ArOcba, Equal, KnRsb, MKlLucb, MLucb, MRacing, ROcba
 from surefoot.noise import Bounded
 from surefoot.paper.peers import (
@@ -33,6 +34,10 @@ from surefoot.paper.peers import (
 )
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "1000"))
+SHOWN = (
+    r"^10 × 5 (SC|SC2|MM), equal variances$|correlation 0.8$|^game 1, δ = 0.1$"
+    r"|^20 × 5, sd falling, c = (0|50)$"
+)
 CHOSEN = os.environ.get("SUREFOOT_BENCH_PEERS", "zone,streams,games,linear,budget").split(",")
 SIZES = ((5, 5), (10, 5), (10, 10), (20, 10))
 # mean samples of a second implementation, 10 × 5, variance 4, in the order of CONTENDERS
@@ -136,6 +141,8 @@ def _contested(
     known: Sequence[float | None] | None = None,
 ) -> Iterator[Row]:
     """A row for each contender, the last of which is PRIME, and one for PRIME / best valid peer."""
+    if not published(contest.name, SHOWN):
+        return
     cells = held([(contest, contender, RUNS) for contender in contenders])
     references = zip_longest(contenders, cells, known or ())
     for contender, cell, reference in references:
@@ -170,7 +177,8 @@ def _budgets() -> Iterator[Row]:
         for spread, scales in deviations.items():
             contest = PeerContest(f"20 × {n_own}, sd {spread}", -(0.5 * i - 0.2 * j - 1), scales)
             for extra in (0, 10, 50, 100):
-                yield _budget(contest, extra, (20 + extra) * 20 * n_own)
+                if published(f"{contest.name}, c = {extra}", SHOWN):
+                    yield _budget(contest, extra, (20 + extra) * 20 * n_own)
 
 
 def _budget(contest: PeerContest, extra: int, budget: int) -> Row:

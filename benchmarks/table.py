@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +24,15 @@ class Row:
     measured: str
     target: str = ""
     met: bool | None = None
+
+
+def published(name: str, cells: str) -> bool:
+    """Whether a cell is in the tables of the documentation: all that there are take many hours.
+
+    Args:
+        cells: a regular expression of those that are; `SUREFOOT_BENCH_CELLS` is another one.
+    """
+    return re.search(os.environ.get("SUREFOOT_BENCH_CELLS", cells), name) is not None
 
 
 def seconds(work: Callable[[], object], repeats: int = 5) -> float:
