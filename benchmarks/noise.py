@@ -1,7 +1,7 @@
 """How often certificates err at ties, whatever the noise, and what it costs not to know it.
 
 `SUREFOOT_BENCH_RUNS=50 python -m benchmarks noise` takes fewer runs than the 2 000 a row, for a
-first look; `SUREFOOT_BENCH_CELLS=log-normal` takes other kinds of noise, `.` all, in two hours.
+first look; `SUREFOOT_BENCH_CELLS=log-normal` takes other kinds of noise, `.` all.
 """
 
 from __future__ import annotations
