@@ -91,11 +91,11 @@ GAMES = {  # published mean samples of M-KL-LUCB at δ = 0.1 (Garivier, Kaufmann
 }
 SAID = {0.0: "0", math.inf: "∞"}  # misfits, in the names of cases
 LEVELS = (3.0,)  # the larger standard deviation where the smaller one is a tenth of it
-PAPER = [("irrelevant dimensions", 10), ("unit sphere", 20), ("unit sphere", 50)]
+PAPER = [("irrelevant dimensions", 10), ("unit sphere", 20)]
 SHOWN = (  # one of each kind, where it is hardest
     r"^tabular, misfit ∞: best arm 10 × as noisy|^linear, misfit 0: best arm 10 × as quiet"
     r"|\(auto\), correlation 0.95|1 in 200 fails|^rare disasters − against opposite, misfit ∞"
-    r"|^falls in 1 of 20 pulls of a pair|^game|^sd|^correlation|, (un)?equal$"
+    r"|^game|^sd|^correlation|, (un)?equal$"
 )
 
 

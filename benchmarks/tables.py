@@ -29,7 +29,7 @@ FIRST = (  # what most pages rest on; the others follow, and the longest ends
     "errata",
     "baselines",
 )
-LAST = ("peers", "constants")
+LAST = ("peers", "noise", "constants")
 Place = tuple[str, str]
 
 
