@@ -130,7 +130,7 @@ def test_a_definition_may_move_and_be_renamed(house: Path) -> None:
 
 def test_the_papers_algorithms_rest_on_their_designs_and_not_on_prime() -> None:
     found = definitions(ROOT)
-    assert ("surefoot.design.robust_xy", "robust_xy") in found
+    assert ("surefoot.design.designs", "robust_xy") in found
     assert ("surefoot.algorithms.confidence", "paper_threshold") in found
     assert not [place for place in found if "prime" in place[0]]
     assert definitions("surefoot.plan.prime:Prime")
