@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -90,25 +91,39 @@ def _bet(pair: _Pair, number: int, rewards: Array) -> _Pair:
     ranked, usual, bets = pair
     for begin in range(0, min(len(rewards), FIRST - len(ranked)), CHUNK):
         now = rewards[begin : begin + CHUNK]
-        ranks = _ranks(ranked, now, number).tolist()
-        before = []
-        for rank in ranks:
-            before.append(usual)
-            usual += (rank - usual) / MEMORY
-        bets = tuple(_after(bet, rule, ranks, before) for bet, rule in zip(bets, BETS, strict=True))
+        ranks = _ranks(ranked, now, number)
+        before = _averages(usual, ranks, MEMORY)
+        rules = zip(bets, BETS, strict=True)
+        bets = tuple(_after(bet, rule, ranks, before[:-1]) for bet, rule in rules)
+        usual = float(before[-1])
         ranked = np.insert(ranked, np.searchsorted(ranked, np.sort(now)), np.sort(now))
     return _Pair(ranked, usual, bets)
 
 
-def _after(bet: _Bet, rule: tuple[float, float], ranks: list[float], usual: list[float]) -> _Bet:
-    (memory, stake), (recent, wealth, most) = rule, bet
+def _after(bet: _Bet, rule: tuple[float, float], ranks: Array, usual: Array) -> _Bet:
+    memory, stake = rule
     scale = math.sqrt(2 * memory - 1)  # averages of more ranks vary by less
-    for rank, centre in zip(ranks, usual, strict=True):
-        guess = min(max(scale * (recent - centre), -0.5), 0.5)
-        wealth += math.log1p(stake * guess * (rank - 0.5))
-        most = max(most, wealth)
-        recent += (rank - recent) / memory
-    return _Bet(recent, wealth, most)
+    recent = _averages(bet.recent, ranks, memory)
+    guesses = np.clip(scale * (recent[:-1] - usual), -0.5, 0.5)
+    wealth = bet.wealth + np.cumsum(np.log1p(stake * guesses * (ranks - 0.5)))
+    return _Bet(float(recent[-1]), float(wealth[-1]), max(bet.most, float(wealth.max())))
+
+
+def _averages(first: float, values: Array, memory: float) -> Array:
+    """(n + 1,) an average before each of n values, and after the last: a share 1 / memory of the
+    way to each value.
+    """
+    weights, n = _weights(memory), len(values)
+    return first * weights[: n + 1, 0] + weights[: n + 1, 1 : n + 1] @ values
+
+
+@cache
+def _weights(memory: float) -> Array:
+    """(CHUNK + 1, CHUNK + 1) weights of what was first, and of each value, in such averages."""
+    steps = np.arange(CHUNK + 1)
+    later = steps[:, None] - steps
+    kept = (1 - 1 / memory) ** np.maximum(later, 0)
+    return np.where(later >= 0, kept, 0.0) * np.where(steps > 0, 1 / memory, 1.0)
 
 
 def _ranks(ranked: Array, rewards: Array, number: int) -> Array:

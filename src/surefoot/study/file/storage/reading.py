@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.arrays import Array
 from surefoot.errors import InputError, StudyFileError
 from surefoot.study.file.lock import wal_of, writer_of
 from surefoot.study.file.proof.encoding import unpacked
@@ -108,8 +109,8 @@ class ReadStorage:
         """The phases in order, from the given one, each with its pulls."""
         for index, first, count, batches, shared, overlaps, *proof in self._layouts(since):
             found = self._table(
-                "SELECT pair, reward, others, cost FROM pulls WHERE id >= ? AND id < ? ORDER BY id",
-                (int, float, str, float),
+                "SELECT pair, reward FROM pulls WHERE id >= ? AND id < ? ORDER BY id",
+                (int, float),
                 first,
                 first + count,
             )
@@ -122,12 +123,26 @@ class ReadStorage:
                 pairs = np.array(list(map(itemgetter(0), found)), dtype=np.int64)
                 # no reward (None) becomes NaN
                 rewards = np.array(list(map(itemgetter(1), found)), dtype=np.float64)
-                others = [text or "" for text in map(itemgetter(2), found)]
-                costs = np.array(list(map(itemgetter(3), found)), dtype=np.float64)
                 commitment, plan, link, end = _proof(*proof)
+            others, costs = self._said_beside(first, count)
             pulled, layout = (pairs, rewards, others), (batches, shared == 1, overlaps)
             made = commitment, plan, link
             yield StoredPhase(index, first, *pulled, *layout, *made, end, costs)
+
+    def _said_beside(self, first: int, count: int) -> tuple[list[str], Array]:
+        """Return further outputs and costs of some pulls, which most studies do not have."""
+        others, costs = [""] * count, np.full(count, np.nan)
+        rows = self._table(
+            "SELECT id, others, cost FROM pulls WHERE id >= ? AND id < ? "
+            "AND (others IS NOT NULL OR cost IS NOT NULL)",
+            (int, str, float),
+            first,
+            first + count,
+        )
+        for number, text, cost in rows:
+            others[number - first] = text or ""
+            costs[number - first] = np.nan if cost is None else cost
+        return others, costs
 
     def _layouts(self, since: int) -> list[Row]:
         """Number, first pull, size, layout, overlaps and proof of each phase."""
