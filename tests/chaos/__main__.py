@@ -8,6 +8,7 @@ import resource
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from pathlib import Path
 
@@ -58,10 +59,17 @@ SHOWN = 5  # trials of each suite that did not hold
 
 
 def run_suite(suite: Suite, count: int, seed: int) -> list[Trial]:
-    """This many trials in a folder that is removed afterwards."""
+    """This many trials in a folder that is removed afterwards; a suite that breaks off ends with
+    one that did not hold.
+    """
     numbers = np.random.SeedSequence(seed, spawn_key=tuple(suite.name.encode()))
+    trials = list[Trial]()
     with tempfile.TemporaryDirectory() as folder:
-        return list(suite.run(count, Path(folder), np.random.default_rng(numbers)))
+        try:
+            trials.extend(suite.run(count, Path(folder), np.random.default_rng(numbers)))
+        except Exception:
+            trials.append(Trial("the suite itself", traceback.format_exc(limit=-4)))
+    return trials
 
 
 def _cpu_seconds() -> float:

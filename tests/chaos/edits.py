@@ -125,10 +125,13 @@ def _same(path: Path, before: sf.Verified) -> bool:
 
 
 def finished(folder: Path) -> list[bytes]:
-    """Return finished studies that trust a model, pairs alone, and one without a kernel."""
+    """Return finished studies of several phases: one trusts a model, one pairs alone, and one has
+    no kernel.
+    """
     made = []
     pairs = {"noise": sf.Gaussian(), "misfit": math.inf}
-    for number, asked in enumerate([{"misfit": 0}, pairs, {"algorithm": "uniform"}]):
+    uniform = {"algorithm": "uniform", "delta": 1e-4}
+    for number, asked in enumerate([{"misfit": 0}, pairs, uniform]):
         path = folder / f"finished-{number}.db"
         if not path.exists():
             with create(path, **asked) as study:
