@@ -319,6 +319,22 @@ def test_a_pair_that_never_varied_may_still_fall(
     assert after(0.5, 8, pulls=60) > 4  # so many pulls that none is feared
 
 
+def test_a_difference_that_never_varied_may_still_fall(compared: Compared) -> None:
+    """Noise of shared streams cancelled in every batch: the same doubt as of a silent pair."""
+
+    def after(gap: float, pulls: int, suspicion: Suspicion = WARY) -> float:
+        levels = compared.levels(1.0, 1.0, pulls=pulls)
+        together = Together(np.array([0, 2, 5, 7]), 0.0, suspicion._replace(shared=True))
+        values = np.full((8, 1, 1), gap)
+        phase = Weighed(values, 1.0, np.stack([student_scores(values, 0.0, 1e-12)] * 2))
+        return float(together.add(compared.cells, phase, levels)[0, 0, 0])
+
+    assert after(0.5, 12, suspicion=WARY._replace(pulls=0)) > 6
+    assert after(0.5, 12) < 1
+    assert after(20.0, 12) > 2.5
+    assert after(0.5, 60) > 6
+
+
 def test_where_nothing_varies_no_fall_is_expected(compared: Compared) -> None:
     levels = compared.levels(0.0, 0.0)
     assert levels.silent.sum() == 3

@@ -36,7 +36,7 @@ class Suspicion(NamedTuple):
         fall: a fall that may still come: in the largest seen, and where a pair is quiet in the
             largest deviation of any pair of the arms in question.
         quiet: share of that deviation below which a pair is quiet.
-        pulls: of a pair that never varied after which no fall is feared any more; the fewer, the
+        pulls: of a pair, or a difference, that never varied after which no fall is feared any more; the fewer, the
             nearer it is to that share.
         shared: whether pulls share streams: differences are rightly quieter than their pairs.
     """
@@ -279,7 +279,8 @@ class Doubt:
         sums, times = self._of(where.challenger)
         cells = np.ix_(where.places, where.columns)
         mean, reach = values.mean(axis=0), np.sqrt(steps * m / layout)
-        centred = values - mean
+        varies = np.ptp(values, axis=0) > ROUNDING * np.abs(values).max(axis=0)
+        centred = np.where(varies, values - mean, 0.0)
         squares, cubes = (centred**2).sum(axis=0), (centred**3).sum(axis=0)
         # cumulants of phases are weighed by how well each is known
         new = Sums(
@@ -313,7 +314,7 @@ class Doubt:
         seen = sample.fallen(t, spread, self._suspicion.fall * sample.sums.falls)
         limits = np.maximum(sample.corrected(t, self._feared(sample.sums)), seen)
         if self._paired:
-            feared = self._unseen(where.challenger, own, columns)
+            feared = self._unseen(where.challenger, own, columns, sample.sums)
             limits = np.minimum(limits, sample.fallen(t, spread, feared))
         return sample.walks(np.minimum(t, limits))
 
@@ -326,9 +327,10 @@ class Doubt:
         of_rivals = np.sqrt(2 - lean) * deviations[columns]
         return np.hypot(np.sqrt(lean) * deviations[own][:, None], of_rivals) * (sums.freedom > 0)
 
-    def _unseen(self, challenger: int, own: IntArray, columns: IntArray) -> Array:
+    def _unseen(self, challenger: int, own: IntArray, columns: IntArray, sums: Sums) -> Array:
         """(n_own, n_columns) a fall that may still come where one of the pairs was quiet in a few
-        pulls: as large as the noise of these arms makes likely. 0 elsewhere.
+        pulls, or their difference never varied: as large as the noise of these arms makes likely.
+        0 elsewhere.
         """
         levels, (_, fall, quiet, pulls, _) = self.levels, self._suspicion
         mine = np.arange(self._offsets[challenger], self._offsets[challenger + 1])
@@ -337,7 +339,9 @@ class Doubt:
         asked = pulls * (1 - np.where(levels.silent, 0.0, loud))
         feared = (levels.counts < asked) & (largest > 0)
         largest = largest / (self._unit or 1.0)
-        return np.where(feared[own][:, None] | feared[columns], fall * largest, 0.0)
+        still = sums.spread <= ROUNDING * np.abs(sums.gains)
+        still &= np.minimum(levels.counts[own][:, None], levels.counts[columns]) < pulls
+        return np.where(feared[own][:, None] | feared[columns] | still, fall * largest, 0.0)
 
     def _feared(self, sums: Sums) -> Array:
         """The skewness that there may be: a few batches hide what is rare."""
@@ -346,9 +350,9 @@ class Doubt:
 
 
 def _inverse(spread: Array, gains: Array) -> Array:
-    """One over the spread; 0 where it is nothing but rounding."""
-    seen = spread > ROUNDING * np.abs(gains)
-    return np.divide(1.0, spread, out=np.zeros_like(spread), where=seen)
+    """One over the spread, which is rounding at least; 0 where nothing was gained."""
+    spread = np.maximum(spread, ROUNDING * np.abs(gains))
+    return np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
 
 
 def after_a_fall(t: Array, m: Array, far: Array) -> Array:

@@ -281,6 +281,8 @@ class Maker:
             turn = [int((pairs[:k] == i).sum()) for k, i in enumerate(pairs)]
             noise = rng.normal(size=len(pairs)) + (2 * common[turn] if shared else 0.0)
             rewards = self.means[pairs] + np.array(self.setting.scales)[pairs] * noise
+            if shared and rng.random() < 0.2:  # nothing else: differences do not vary
+                rewards = self.means[pairs] + common[turn].round(int(rng.integers(3)))
         return list(zip(pairs.tolist(), rewards.tolist(), strict=True))
 
 

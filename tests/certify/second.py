@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from operator import sub
 from statistics import NormalDist
 
 from scipy.special import betainc
@@ -37,6 +38,11 @@ def through(Z: list[list[float]], weights: Weights) -> list[float]:
     return [sum(v * Z[i][r] for i, v in weights.items()) for r in range(len(Z[0]))]
 
 
+def near(values: list[float]) -> float:
+    """Return a difference that is rounding for numbers of this size."""
+    return 1e-12 * max(map(abs, values))
+
+
 class Seen:
     """Rewards of a step in order: the pairs in use, their means, and those of their batches."""
 
@@ -54,6 +60,10 @@ class Seen:
             size = {i: step.counts[i] // m for i in used}
             batch = [{i: mine[i][b * q : b * q + q] for i, q in size.items()} for b in range(m)]
             self.rows = [{i: sum(ys) / len(ys) for i, ys in each.items()} for each in batch]
+        sorted_ = {i: sorted(row[i] for row in self.rows) for i in used}
+        self.repeats = {
+            i for i, ys in sorted_.items() if min(map(sub, ys[1:], ys), default=0) <= near(ys)
+        }
         for i in used if setting.noise == "batches" and not step.shared else []:
             centre, full = sum(row[i] for row in self.rows) / m, m * size[i] / step.counts[i]
             for row in self.rows:  # all pulls count: Scheffé's trick
@@ -121,7 +131,10 @@ def score(seen: Seen, claim: Claim, k: int, j: int, shift: float) -> float:
     m, value = len(values), sum(values) / len(values) + shift
     if setting.noise == "batches":
         error = math.sqrt(sum((v + shift - value) ** 2 for v in values) / (m - 1) / m)
-        error, freedom = error * (error > 1e-12 * max(map(abs, values))), m - 1
+        if error * math.sqrt(m) <= near(values):  # noise may have cancelled, or be too coarse
+            coarse = any(v and i in seen.repeats for i, v in a.items())
+            error = near(values) / math.sqrt(m) if value > 0 and not coarse else 0.0
+        freedom = m - 1
     else:
         squares, freedom = seen.spread
         noise = [(v * setting.scales[i]) ** 2 / seen.counts[i] for i, v in a.items()]

@@ -11,10 +11,11 @@ from scipy import stats
 from surefoot.certify.score import (
     LOWEST,
     normal_scores,
+    repeating,
     spread_means,
     student_scores,
 )
-from surefoot.statistics import Phase
+from surefoot.statistics import Outcome, Phase
 from tests.certify.phases import LEVEL, drawn
 
 COUNTS, SCALES = np.array([6, 15, 40]), np.array([20.0, 1.0, 0.3])
@@ -67,6 +68,24 @@ def test_values_that_are_all_alike_say_nothing_or_the_worst(m: int) -> None:
     assert student_scores(np.full(m, 0.1), 0.0) == 0
     assert student_scores(np.zeros(m), 0.0) <= 0
     assert student_scores(np.full(m, -1.0), 2.0) <= 0
+
+
+@pytest.mark.parametrize("m", [2, 6, 30])
+def test_noise_that_cancelled_leaves_rounding(m: int) -> None:
+    """A difference that is known says as much as one that varies by 1e-12 of it."""
+    known = student_scores(np.full(m, 0.1), 0.0, 1e-12)
+    varying = student_scores(0.1 + 1e-13 * np.linspace(-1, 1, m) / np.std(np.linspace(-1, 1, m)), 0)
+    assert 6 < known <= varying + 1
+    assert student_scores(np.full(m, -1e-3), 0.0, 1e-12) == LOWEST
+    assert student_scores(np.zeros(m), 0.0, 1e-12) == 0
+    assert student_scores(np.full(m, 0.1), -0.2, 1e-12) == LOWEST
+
+
+def test_batches_that_repeat_are_told_from_those_that_vary() -> None:
+    sums = np.array([[1.0, 1.0, 0.1 + 0.2], [2.0, 1.5, 0.3], [3.0, 1.0, 0.9]])
+    outcome = Outcome(0, np.full(3, 3), sums.sum(axis=0), np.ones(3), sums)
+    assert repeating(outcome, np.arange(3)).tolist() == [False, True, True]
+    assert repeating(Outcome(0, np.full(3, 3), np.ones(3), np.ones(3)), np.arange(2)).all()
 
 
 def test_values_alike_up_to_rounding_are_alike() -> None:

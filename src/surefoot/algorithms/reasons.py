@@ -25,8 +25,8 @@ class StopReason(Enum):
         'objective="certify".'
     )
     BUDGET = (
-        "The budget does not allow the next phase; the candidates are all still possible. Raise "
-        "the budget to go on, or start anew with a tolerance."
+        "The budget is spent, or too small for the next phase; the candidates are all still "
+        "possible. Raise the budget to go on, or start anew with a tolerance."
     )
     SPENT = (
         "The budget is spent on the best guess, as was asked; the candidates are all still "

@@ -28,7 +28,7 @@ from surefoot.certify.contrast import (
     Stakes,
     contrasts,
 )
-from surefoot.certify.score import Scores
+from surefoot.certify.score import Scores, repeating
 from surefoot.certify.walk import PLAIN, Walks
 from surefoot.errors import InputError
 from surefoot.statistics import Outcome, Phase
@@ -222,10 +222,15 @@ class Certifier:
         variances = rule.scales**2 if commitment.variances is None else commitment.variances
         each = 1 / phase.counts[pairs]
         pulled = Pulled(pairs, variances[pairs] * each, centre)
-        means, noise = rule.means(outcome, pairs, phase.shared), np.stack([pulled.variances, each])
-        spread = rule.spread(question, pulled, outcome)
+        means = rule.means(outcome, pairs, phase.shared)
+        noise = np.stack([pulled.variances, each, repeating(outcome, pairs)])
         said = contrasts(question, claims, pulled, means, noise)
-        return said._replace(spread=spread, stakes=claims.stakes)
+        return said._replace(
+            variances=said.variances[:2],
+            spread=rule.spread(question, pulled, outcome),
+            stakes=claims.stakes,
+            varied=said.variances[2] == 0,
+        )
 
     def _centre(self) -> Array:
         """Fit θ to the phases before: what is new in rewards then keeps its digits."""

@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
@@ -237,12 +238,14 @@ class Contrasts(NamedTuple):
         variances: (n_noises, …) Σ a_i² s_i for each row s of noises.
         spread: of one unknown scale.
         stakes: for bets.
+        varied: whether no batches of a pair that it rests on repeat each other.
     """
 
     values: Array
     variances: Array
     spread: Spread | None = None
     stakes: Stakes | None = None
+    varied: NDArray[np.bool_] | bool = False
 
 
 class Pulled(NamedTuple):

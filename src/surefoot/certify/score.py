@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from surefoot.arrays import Array, IntArray
@@ -106,7 +107,7 @@ class BatchScores(Scores):
         return batch_means(outcome, pairs) if shared else spread_means(outcome, pairs)
 
     def scores(self, said: Contrasts, shift: float) -> Array:
-        return student_scores(said.values, shift)
+        return student_scores(said.values, shift, np.where(said.varied, ROUNDING, 0.0))
 
 
 class WealthScores(Scores):
@@ -165,16 +166,28 @@ def spread_means(outcome: Outcome, pairs: IntArray) -> Array:
     return np.asarray(centre + np.sqrt(full) * (means - means.mean(axis=0)))
 
 
-def student_scores(values: Array, shift: float) -> Array:
+def repeating(outcome: Outcome, pairs: IntArray) -> NDArray[np.bool_]:
+    """Return (n,) whether batches of these pairs repeat each other, as rewards of few values do."""
+    if len(outcome.batch_sums) < 2:
+        return np.ones(len(pairs), dtype=np.bool_)
+    sums = np.sort(outcome.batch_sums[:, pairs], axis=0)
+    alike = np.diff(sums, axis=0) <= ROUNDING * np.abs(sums).max(axis=0)
+    return np.asarray(alike.any(axis=0))
+
+
+def student_scores(values: Array, shift: float, least: Array | float = 0.0) -> Array:
     """Return (…) Φ⁻¹(F(T)) of T = √m C̄ / s for (m, …) values, after adding `shift` to each.
 
     Values of one contrast are independent and normal with one variance, whatever the variances of
-    its pairs. Where all are alike, up to rounding, T counts as nothing, or as the lowest there is
-    if their mean is below zero: rewards on a lattice would make it infinite.
+    its pairs. Where all are alike, up to rounding, T counts as the lowest there is if their mean is
+    below zero, and else as nothing, since rewards on a lattice would make it infinite; unless
+    rewards varied and their noise cancelled: then s is the share `least` of the values' size.
     """
     m, centre, spread = len(values), values.mean(axis=0) + shift, values.std(axis=0, ddof=1)
-    usable = spread > ROUNDING * np.abs(values).max(axis=0)
-    scores = normal_scores(_ratio(np.sqrt(m) * centre, np.where(usable, spread, 0.0)), m - 1)
+    size = np.abs(values).max(axis=0)
+    usable = spread > ROUNDING * size
+    spread = np.where(usable, spread, least * size)
+    scores = normal_scores(_ratio(np.sqrt(m) * centre, spread), m - 1)
     return np.where(usable | (centre >= 0) | ~values.any(axis=0), scores, LOWEST)
 
 

@@ -76,8 +76,8 @@ def _words(found: Pilot) -> list[str]:
         )
     if found.shared_variance <= SILENT:
         said.append(
-            "common random numbers: all pairs have all of their noise in common, so nothing would "
-            "be left to hold a difference against"
+            "common random numbers: differences never varied, though rewards did, so a few blocks "
+            "would show them exactly, up to what is too rare to come in these"
         )
     elif not math.isnan(found.shared_variance):
         said.append(

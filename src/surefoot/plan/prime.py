@@ -130,7 +130,8 @@ class Prime(Planner):
         if self.settings.aim == "guess":
             return self._spend(past)
         pilot = None if self.modelled else self._pilot(past)
-        return self._compare(past) if pilot is None else pilot
+        found = self._compare(past) if pilot is None else pilot
+        return self._last_pulls(past) if found is StopReason.BUDGET else found
 
     def committed(self, past: Past, commitment: Commitment) -> None:
         if not self.settings.worst_case:
@@ -201,11 +202,10 @@ class Prime(Planner):
         if self.guide is None:
             return self.space.fitted(tally.counts, tally.sums, self.rule.variances(tally))
         own_share = self.common.own_share if self._may_share else 1.0
-        varying = 1.0 if self.common.silent else own_share
         means = tally.sums / np.maximum(tally.counts, 1)
         if own_share < 1:  # what pairs have in common does not matter for differences
             means = self.common.taken_out(tally.counts.astype(np.float64), tally.sums)
-        noise = varying * self.rule.variances(tally)
+        noise = own_share * self.rule.variances(tally)
         guess = checked(self.guide, Seen(self.problem, tally.counts, means, noise))
         return self.space.guessed(guess, noise)
 
@@ -248,6 +248,15 @@ class Prime(Planner):
         if self._may_share and self.common.own_share < tuning.streams_pay and pulls >= 2:
             return Proposal(*in_blocks(view.interest, pulls), True)
         return Proposal(cumulative(view.interest / np.sqrt(past.tally.prices), pulls))
+
+    def _last_pulls(self, past: Past) -> Proposal:
+        """Return pulls that improve the guess, where too few are left for a phase that counts."""
+        pulls = next_round(
+            self.tuning, past.tally.samples, self.settings.least_pulls, past.remaining
+        )
+        return Proposal(
+            cumulative(self.space.spread if self.modelled else self._opinion(past).interest, pulls)
+        )
 
     def _spend(self, past: Past) -> Proposal:
         """Spend a budget on the best guess, by top-two Thompson sampling; the last on comparisons,
@@ -398,8 +407,7 @@ class Prime(Planner):
     def _shares_streams(self, race: Race, rivals: IntArray) -> bool:
         if not self._may_share:
             return False
-        silent = self.common.silent or self.streams.silent(race, rivals)
-        if self.settings.noise.evidence == "batches" and silent:
+        if self.settings.noise.evidence == "batches" and self.streams.silent(race, rivals):
             return False
         always = self.settings.common_random_numbers is True
         return always or self.streams.pay(race, rivals)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.arrays import Array, IntArray
-from surefoot.certify.score import batch_means
+from surefoot.certify.score import batch_means, repeating
 from surefoot.plan.contrasts import Race
 from surefoot.plan.tuning import Tuning
 from surefoot.statistics import Outcome
@@ -29,14 +30,15 @@ class Streams:
 
     def __init__(self, n_pairs: int, tuning: Tuning) -> None:
         self._n_pairs, self._tuning = n_pairs, tuning
-        self._phases: deque[tuple[IntArray, Array]] = deque(maxlen=KEPT)
+        self._phases: deque[tuple[IntArray, Array, NDArray[np.bool_]]] = deque(maxlen=KEPT)
 
     def add(self, outcome: Outcome) -> None:
         """Remember a phase with shared streams."""
         pairs = np.flatnonzero(outcome.counts)
         size = outcome.counts[pairs] // len(outcome.batch_sums)
         centred = batch_means(outcome, pairs)
-        self._phases.append((pairs, (centred - centred.mean(axis=0)) * np.sqrt(size)))
+        values = (centred - centred.mean(axis=0)) * np.sqrt(size)
+        self._phases.append((pairs, values, repeating(outcome, pairs)))
 
     def pay(self, race: Race, rivals: IntArray) -> bool:
         """Return whether differences varied less than they would with independent streams.
@@ -44,7 +46,7 @@ class Streams:
         Without any data in point the answer is yes: one phase of it will tell.
         """
         together, apart = 0.0, 0.0
-        for pairs, values in self._phases:
+        for pairs, values, _ in self._phases:
             place = np.full(self._n_pairs, -1)
             place[pairs] = np.arange(len(pairs))
             own, others = place[race.own], place[rivals]
@@ -56,14 +58,13 @@ class Streams:
         return together <= self._tuning.streams_pay * apart or apart == 0.0
 
     def silent(self, race: Race, rivals: IntArray) -> bool:
-        """Return whether a difference did not vary at all, though both rewards did.
-
-        Where noise is the same for all pairs it cancels: nothing is left to hold it against.
+        """Return whether a difference did not vary at all though both rewards did, and these
+        repeat, so that it may be chance: then scores count it for nothing.
         """
         together, alone, batches = np.zeros((3, len(race.own), len(rivals)))
-        for pairs, values in self._phases:
+        for pairs, values, repeated in self._phases:
             known = np.full((len(values), self._n_pairs), np.nan)
-            known[:, pairs] = values
+            known[:, pairs[repeated]] = values[:, repeated]
             own, others = known[:, race.own, None], known[:, None, rivals]
             together += np.nansum((own - others) ** 2, axis=0)
             alone += np.nansum(own**2 + others**2, axis=0)
@@ -79,7 +80,6 @@ class CommonShifts:
         self._counts: list[Array] = []
         self._sums: list[Array] = []
         self._squares = np.zeros(2)  # left after the batches' own means, and in all
-        self._repeated = False  # whether batches were alike: of few values, that may be chance
 
     def add(self, outcome: Outcome) -> None:
         """Remember a phase with shared streams."""
@@ -91,7 +91,6 @@ class CommonShifts:
         means = batch_means(outcome, pairs)
         centred = means - means.mean(axis=0)
         own = centred - centred.mean(axis=1, keepdims=True)
-        self._repeated |= len(np.unique(centred[:, 0])) < n_batches
         free = len(pairs) / (len(pairs) - 1)
         self._squares += [free * float((own**2).sum()), float((centred**2).sum())]
 
@@ -100,14 +99,6 @@ class CommonShifts:
         """The share of the variance that pairs do not have in common."""
         left, all_ = self._squares
         return float(np.clip(left / all_, LEAST_OWN, 1.0)) if all_ > 0 else 1.0
-
-    @property
-    def silent(self) -> bool:
-        """True if pairs have all of their noise in common: then streams are not shared any more,
-        for nothing is left to hold a difference against.
-        """
-        left, all_ = self._squares
-        return bool(all_ > 0 and left <= SILENT * all_ and not self._repeated)
 
     def taken_out(self, counts: Array, sums: Array) -> Array:
         """(n_pairs,) means of all pulls so far, without the shifts of the phases that shared."""

@@ -23,7 +23,7 @@ from surefoot.study.before.timetable import Lengths
 from surefoot.study.outputs import Outputs, Reading, from_text
 from surefoot.study.pull import Pull, PullFactory, Simulate
 
-SILENT = 1e-9  # a share of the variance below this is rounding: nothing is left to compare
+SILENT = 1e-9  # a share of the variance below this is rounding: differences never varied
 QUIET = 0.05  # share of the largest deviation below which a pair may hide what is rare
 OF_PILOT = 2**62  # blocks from here on: no study has as many pulls
 
@@ -206,7 +206,7 @@ class Pilot:
             )
         if self.two_values and not ranged:
             said.append('rewards are 0 or 1: noise = { kind = "bounded", low = 0, high = 1 }')
-        if SILENT < self.shared_variance < 0.8 and not shares:
+        if self.shared_variance < 0.8 and not shares:
             said.append('differences vary less with common_random_numbers = "auto"')
         quiet = self.deviations.min() < QUIET * self.deviations.max()
         if (abs(self.skewness) > 1 or quiet) and not (self.two_values or ranged):
