@@ -646,7 +646,7 @@ def test_a_pilot_tries_the_simulator_and_stores_nothing(
     assert "3 of 32 pairs, 4 pulls each" in output
     assert "s for a pull" in output
     assert "times the standard deviation of the quietest" in output
-    assert "suggested: nothing: leave the configuration as it is" in output
+    assert 'suggested: differences vary less with common_random_numbers = "auto"' in output
     assert "-o pilot.json keeps this" in output
     assert not Path("study.db").exists()
 

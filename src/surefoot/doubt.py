@@ -36,8 +36,8 @@ class Suspicion(NamedTuple):
         fall: a fall that may still come: in the largest seen, and where a pair is quiet in the
             largest deviation of any pair of the arms in question.
         quiet: share of that deviation below which a pair is quiet.
-        pulls: of a pair, or a difference, that never varied after which no fall is feared any more; the fewer, the
-            nearer it is to that share.
+        pulls: of a pair, or a difference, that never varied after which no fall is feared any
+            more; the fewer, the nearer a pair is to that share.
         shared: whether pulls share streams: differences are rightly quieter than their pairs.
     """
 
