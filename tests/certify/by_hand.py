@@ -33,12 +33,14 @@ def claims(
     return plain._replace(**changes)
 
 
-def rewarded(counts: Array, means: ArrayLike, scatter: float = 0.0, batches: int = 0) -> Any:
+def rewarded(
+    counts: Array, means: ArrayLike, scatter: float = 0.0, batches: int = 0, index: int = 0
+) -> Any:
     """Return a phase and its outcome, in which each pair has a mean and all have one scatter."""
-    phase = Phase(0, counts, batches)
+    phase = Phase(index, counts, batches)
     sums, n = counts * np.asarray(means, dtype=np.float64), len(counts)
     by_batch = np.tile(sums / max(batches, 1), (batches, 1))
-    return phase, Outcome(0, counts, sums, np.full(n, scatter), by_batch)
+    return phase, Outcome(index, counts, sums, np.full(n, scatter), by_batch)
 
 
 def told(
@@ -49,6 +51,6 @@ def told(
     Two pulls of two pairs, of scale 1, give means that differ with deviation 1.
     """
     counts = np.full(certifier.question.n_pairs, pulls)
-    phase, outcome = rewarded(counts, means, batches=batches)
+    phase, outcome = rewarded(counts, means, batches=batches, index=len(certifier.scored()))
     certifier.update(certifier.commit(phase, [claim]), outcome)
     return certifier

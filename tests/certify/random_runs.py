@@ -26,6 +26,7 @@ from surefoot.certify import (
     ScaleScores,
     Scores,
     Stakes,
+    SubGaussianScores,
     WealthBoundary,
     WealthScores,
 )
@@ -35,7 +36,7 @@ from surefoot.statistics import Outcome, Phase
 NOISES = ("scale", "mixture", "equal", "batches", "wealth")
 SCORES: dict[str, type[Scores]] = {
     "scale": ScaleScores,
-    "mixture": ScaleScores,
+    "mixture": SubGaussianScores,
     "equal": EqualScores,
     "batches": BatchScores,
     "wealth": WealthScores,

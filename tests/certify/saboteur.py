@@ -39,6 +39,7 @@ from surefoot.certify import (
     ScaleScores,
     Scores,
     Stakes,
+    SubGaussianScores,
     WealthBoundary,
     WealthScores,
 )
@@ -50,7 +51,7 @@ DELTAS = (0.2, 0.05, 0.01)
 MISFITS = (0.0, 0.1, np.inf)
 SCORES: dict[str, type[Scores]] = {
     "known": ScaleScores,
-    "coins": ScaleScores,
+    "coins": SubGaussianScores,
     "equal": EqualScores,
     "batches": BatchScores,
     "shared": BatchScores,

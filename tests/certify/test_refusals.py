@@ -23,6 +23,7 @@ from surefoot.certify import (
     ScaleScores,
     Scores,
     Stakes,
+    SubGaussianScores,
     WealthBoundary,
     WealthScores,
 )
@@ -54,6 +55,11 @@ def weighed(last: float) -> Question:
     """Return three pairs, the last of them with a weight."""
     points = Rows(np.arange(4), np.arange(3), np.array([1.0, 1.0, last]))
     return Question(OFFSETS, points, np.eye(3), np.inf)
+
+
+def columns(*pairs: float) -> Question:
+    """Return three points, each a pair."""
+    return Question(OFFSETS, Rows(np.arange(4), np.array(pairs), np.ones(3)), np.eye(3), np.inf)
 
 
 def certifier(
@@ -147,6 +153,17 @@ BEGINNINGS: dict[str, Callable[[], object]] = {
     "features that are NaN": lambda: Question.worst_case(OFFSETS, np.full((3, 1), np.nan), 0.0),
     "a model of features that are 0": lambda: Question.worst_case(OFFSETS, np.zeros((3, 1)), 0.1),
     "a pair twice in a point": lambda: Question(OFFSETS, POINTS, np.eye(3), np.inf),
+    "a pair below 0": lambda: columns(0, 1, -1),
+    "an unknown pair": lambda: columns(0, 1, 3),
+    "a pair that is half a number": lambda: columns(0, 1, 1.5),
+    "points that do not begin at 0": lambda: Question(
+        OFFSETS, Rows(np.arange(1, 5), np.arange(3), np.ones(3)), np.eye(3), np.inf
+    ),
+    "points without weights": lambda: Question(
+        OFFSETS, Rows(np.arange(4), np.arange(3), np.ones(2)), np.eye(3), np.inf
+    ),
+    "a point of no arm": lambda: question(offsets=[1, 2, 3]),
+    "scales of one pair": lambda: certifier(scales=np.ones(1)),
     "a weight that is NaN": lambda: Question(OFFSETS, SPOILT, np.eye(3), 0.0),
     "a negative weight, no model": lambda: Question(OFFSETS, NEGATIVE, np.eye(3), np.inf),
     "bets on a grid": lambda: certifier(WealthScores),
@@ -157,6 +174,13 @@ BEGINNINGS: dict[str, Callable[[], object]] = {
     "a scale of 0": lambda: certifier(scales=np.array([1.0, 0.0, 1.0])),
     "a scale that is NaN": lambda: certifier(scales=np.array([1.0, np.nan, 1.0])),
     "an infinite scale": lambda: certifier(scales=np.array([1.0, np.inf, 1.0])),
+    "a scale whose square is 0": lambda: certifier(scales=np.array([1.0, 1e-200, 1.0])),
+    "a scale whose square is infinite": lambda: certifier(scales=np.array([1.0, 1e200, 1.0])),
+    "sub-Gaussian walks against levels for normal ones": lambda: certifier(SubGaussianScores),
+    "sub-Gaussian walks without a grid": lambda: certifier(
+        SubGaussianScores, WealthBoundary(DELTA)
+    ),
+    "bets against a mixture": lambda: certifier(WealthScores, mixture(np.ones(1))),
 }
 
 
@@ -195,6 +219,15 @@ CLAIMS: dict[str, dict[str, Any]] = {
         "shares": shares(1.0),
     },
     "too few rows of shares": {"shares": Rows(np.array([0]), np.zeros(0, np.int64), np.zeros(0))},
+    "clocks that are truth values": {"clocks": np.array([False])},
+    "a clock between two points": {"clocks": np.array([0.5])},
+    "arms that are truth values": {"arms": np.array([True])},
+    "points in two dimensions": {"points": np.array([[0, 0]])},
+    "shares that do not begin at 0": {"shares": Rows(np.array([5, 6]), np.array([1]), np.ones(1))},
+    "shares of a point below 0": {"shares": Rows(np.array([0, 1]), np.array([-1]), np.ones(1))},
+    "shares of an unknown point": {"shares": Rows(np.array([0, 1]), np.array([3]), np.ones(1))},
+    "shares that end too early": {"shares": Rows(np.array([0, 1]), np.array([1, 2]), np.ones(2))},
+    "a share too few": {"shares": Rows(np.array([0, 2]), np.array([1, 2]), np.ones(1))},
     "a deviation below 0": {"deviation": np.array(-1.0)},
     "one deviation below 0": {
         "challenger": 1,
@@ -287,6 +320,8 @@ def test_batches_need_a_guess_of_every_variance(name: str) -> None:
 
 PHASES: dict[str, tuple[type[Scores], Phase]] = {
     "counts below 0": (ScaleScores, Phase(0, np.array([1, -1, 1]))),
+    "half a pull": (ScaleScores, Phase(0, np.array([1.0, 0.5, 1.0]))),  # type: ignore[arg-type]
+    "another than the next": (ScaleScores, Phase(1, ONCE)),
     "counts of two pairs": (ScaleScores, Phase(0, np.ones(2, dtype=np.int64))),
     "shared streams without batches": (ScaleScores, Phase(0, ONCE, 0, shared=True)),
     "one scale, shared streams": (EqualScores, Phase(0, ONCE, 0, shared=True)),
@@ -299,6 +334,33 @@ def test_phases_that_do_not_suit_the_noise_are_refused(name: str) -> None:
     scores, phase = PHASES[name]
     with pytest.raises(InputError):
         certifier(scores).commit(phase, [claims()], np.ones(3))
+
+
+def test_a_phase_is_committed_once() -> None:
+    """Its streams follow from its number: two of one number would share their rewards."""
+    two = certifier(boundary=gaussian(2, 6.0))
+    two.commit(Phase(0, ONCE), [claims()])
+    with pytest.raises(InputError):
+        two.commit(Phase(0, ONCE), [claims(clocks=np.array([1]))])
+
+
+def test_without_a_model_arms_share_no_pair() -> None:
+    """The variance of their difference would be another, and its t no t."""
+    points = Rows(np.array([0, 2, 3, 5]), np.array([0, 1, 1, 1, 2]), np.full(5, 0.5))
+    for misfit in (np.inf, 0.1):
+        one = certifier(question=Question(OFFSETS, points, np.eye(3), misfit))
+        if misfit == np.inf:
+            with pytest.raises(InputError, match="in common"):
+                one.commit(Phase(0, ONCE), [claims()])
+        else:
+            one.commit(Phase(0, ONCE), [claims()])
+
+
+@pytest.mark.parametrize("unit", [1e-310, 1e-200, 1e200])
+def test_features_of_any_unit_count(unit: float) -> None:
+    """The squares of such numbers are 0 or infinite: the model would lose a parameter."""
+    features = np.array([[1.0, 0.0], [1.0, unit], [1.0, 2 * unit]])
+    assert Question.worst_case(OFFSETS, features, 0.0).basis.shape == (3, 2)
 
 
 def test_clocks_go_on_from_what_was_promised() -> None:
@@ -330,6 +392,7 @@ def _wrong_outcomes(phase: Phase) -> dict[str, Outcome]:
     right, spoilt = outcome(phase, np.zeros(3)), np.array([np.nan, 0.0, 0.0])
     shape = (phase.batches, 3)
     return {
+        "of another phase": outcome(Phase(1, phase.counts, phase.batches), np.zeros(3)),
         "other counts": outcome(Phase(0, phase.counts + 1, phase.batches), np.zeros(3)),
         "sums that are NaN": Outcome(0, phase.counts, spoilt, np.zeros(3), right.batch_sums),
         "infinite sums": Outcome(0, phase.counts, spoilt + np.inf, np.zeros(3), right.batch_sums),
@@ -379,6 +442,59 @@ def test_limits_never_raise_a_sum(limit: float) -> None:
     assert one.survivors.all()
 
 
+@pytest.mark.parametrize("shape", [(), (1, 1), (2, 1, 1), (1, 1, 2)])
+def test_limits_of_other_sums_are_refused_and_the_phase_still_counts_once(
+    shape: tuple[int, ...],
+) -> None:
+    three = Question.worst_case(np.arange(4), np.eye(3), np.inf)
+    one, phase = wealth(question=three), Phase(0, 20 * ONCE, 10)
+    rows = [Rows(np.array([0, 1]), np.array([arm]), np.ones(1)) for arm in (1, 2)]
+    both = [claims(arms=row.columns, shares=row, stakes=stakes()) for row in rows]
+    commitment, won = one.commit(phase, both), outcome(phase, np.array([0.7, 0.3, 0.3]))
+    for wrong in (1, 2):
+        with pytest.raises(InputError, match="limits of shape"):
+            one.update(
+                commitment,
+                won,
+                lambda tested, *_, arm=wrong: np.ones(shape) if tested.arms[0] == arm else None,
+            )
+    assert not one.walks.walk().any()
+    one.update(commitment, won)
+    plain = wealth(question=three)
+    plain.update(plain.commit(phase, both), won)
+    assert one.walks.walk().tolist() == plain.walks.walk().tolist()
+
+
+def test_a_rule_that_has_a_phase_counted_meanwhile_does_not_count_it_twice() -> None:
+    one, plain, phase = wealth(), wealth(), Phase(0, 20 * ONCE, 10)
+    commitment, won = (
+        one.commit(phase, [claims(stakes=stakes())]),
+        outcome(phase, np.array([0.7, 0.3, 0.3])),
+    )
+    plain.update(plain.commit(phase, [claims(stakes=stakes())]), won)
+
+    def count(*_: Any) -> None:
+        one.update(commitment, won)
+
+    with pytest.raises(InputError, match="in the order"):
+        one.update(commitment, won, count)
+    assert one.walks.walk().tolist() == plain.walks.walk().tolist()
+
+
+def test_a_rule_that_writes_into_the_rewards_changes_nothing() -> None:
+    three = Question.worst_case(np.arange(4), np.eye(3), np.inf)
+    one, phase = certifier(question=three), Phase(0, ONCE)
+    rows = [Rows(np.array([0, 1]), np.array([arm]), np.ones(1)) for arm in (1, 2)]
+    both = [claims(arms=row.columns, shares=row) for row in rows]
+    commitment, told = one.commit(phase, both), outcome(phase, np.zeros(3))
+
+    def write(*_: Any) -> None:
+        told.sums[0] = 50.0
+
+    one.update(commitment, told, write)
+    assert not one.walks.walk().any()
+
+
 @pytest.mark.parametrize("place", [1, 2, 3])
 def test_what_a_rule_that_lowers_writes_into_what_it_is_shown_counts_for_nothing(
     place: int,
@@ -407,6 +523,22 @@ def test_what_was_committed_cannot_change() -> None:
     one.update(commitment, outcome(Phase(0, 4 * ONCE, 4), np.array([0.0, 1.0, 0.0])))
     assert one.walks.walk()[0] == 0.0
     assert one.walks.walk()[1] < 0.0
+
+
+def test_the_question_and_the_scales_cannot_change() -> None:
+    features, scales, offsets = np.eye(3), np.full(3, 0.5), OFFSETS.copy()
+    points = Rows(np.arange(4), np.arange(3), np.ones(3))
+    asked = Question(offsets, points, features, np.inf)
+    one, phase = certifier(question=asked, scales=scales), Phase(0, ONCE)
+    commitment = one.commit(phase, [claims()])
+    features[:], scales[:], offsets[:], points.columns[:], points.values[:] = 0, 1e-3, 0, 0, 9.0
+    for kept in (asked.offsets, asked.features, *asked.points, one.scores.scales):
+        with pytest.raises(ValueError, match="read-only"):
+            kept[:] = 0
+    one.update(commitment, outcome(phase, np.array([0.5, 0.0, 0.0])))
+    assert one.walks.walk()[1] == pytest.approx(math.sqrt(0.5))
+    one.survivors[:] = False
+    assert one.survivors.all()
 
 
 def test_stakes_are_kept_as_they_were_committed() -> None:

@@ -2,6 +2,8 @@
 
 What the numerical libraries may do differently is set by their own switches, in a process of its
 own: `python -m tests.chaos.processors FOLDER` does the work there, under any Python that has them.
+Where `python tests/oldest.py` has made its environment, or SUREFOOT_OLDEST names the Python of one,
+the lowest permitted versions are one more place to go on.
 """
 
 from __future__ import annotations
@@ -31,11 +33,12 @@ OTHERS = {
     "SkylakeX": {"OPENBLAS_CORETYPE": "SkylakeX"},
     "plain numpy": {"NPY_DISABLE_CPU_FEATURES": PLAIN, "OPENBLAS_CORETYPE": "Prescott"},
 }
+OLDEST = Path(__file__).parents[2] / ".venv-oldest" / "bin" / "python"
 
 
 @dataclass(frozen=True)
 class Processors:
-    """Moves of studies to these kinds of processors."""
+    """Moves of studies to these kinds of processors, and to the lowest permitted versions."""
 
     names: tuple[str, ...] = tuple(OTHERS)
 
@@ -45,6 +48,9 @@ class Processors:
             make(number, folder / f"study-{number}", generator)
         for name in self.names:
             yield from _moved(folder, name, sys.executable, os.environ | OTHERS[name])
+        oldest = os.environ.get("SUREFOOT_OLDEST", str(OLDEST))
+        if Path(oldest).exists():
+            yield from _moved(folder, "oldest versions", oldest, dict(os.environ))
 
 
 def _moved(folder: Path, name: str, python: str, environment: dict[str, str]) -> Iterator[Trial]:

@@ -9,7 +9,14 @@ from surefoot.certify.boundary import Boundary, GaussianBoundary, MixtureBoundar
 from surefoot.certify.certifier import Certifier, Commitment, Uses
 from surefoot.certify.contrast import Claims, Question, Rows, Stakes
 from surefoot.certify.limited import Limited, LimitedBoundary, LimitedCertifier
-from surefoot.certify.score import BatchScores, EqualScores, ScaleScores, Scores, WealthScores
+from surefoot.certify.score import (
+    BatchScores,
+    EqualScores,
+    ScaleScores,
+    Scores,
+    SubGaussianScores,
+    WealthScores,
+)
 
 __all__ = [
     "BatchScores",
@@ -28,6 +35,7 @@ __all__ = [
     "ScaleScores",
     "Scores",
     "Stakes",
+    "SubGaussianScores",
     "Uses",
     "WealthBoundary",
     "WealthScores",

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from surefoot.arrays import Array, IntArray
+from surefoot.arrays import Array, IntArray, fixed
 from surefoot.errors import InputError
 
 ABOVE = 1 + 1e-6  # what rounding may add to a probability
@@ -51,9 +51,11 @@ class Boundary(ABC):
         """Return starts up to these, alike where strengths of one size have one p-value."""
         return np.zeros_like(starts)
 
-    @abstractmethod
     def check(self, delta: float) -> None:
         """Raise an error unless the boundary is valid for δ."""
+        times = self.times
+        if not (len(times) and times[0] > 0 and (np.diff(times) > 0).all() and times[-1] < np.inf):
+            raise InputError("a boundary needs times that increase from above 0")
 
     @abstractmethod
     def strength(self, places: IntArray, walk: Array) -> Array:
@@ -74,16 +76,16 @@ class GaussianBoundary(Boundary):
     """
 
     def __init__(self, times: Array, shape: Array, a: Array | float) -> None:
-        self.times, self.shape, self.a = _fixed(times), _fixed(shape), _fixed(a)
+        self.times, self.shape, self.a = fixed(times), fixed(shape), fixed(a)
         self._heights = np.broadcast_to(self.a, self.times.shape)
         lower = ~(self._heights[1:] >= self._heights[:-1])
         self._groups = np.flatnonzero(np.append(True, lower))  # each until the next one begins
         every = np.arange(len(self.times))
-        self.level = _fixed(self.levels(np.zeros_like(every), every))
+        self.level = fixed(self.levels(np.zeros_like(every), every))
 
     def check(self, delta: float) -> None:
         """Check the first start of each group: a later one reads a part of its looks."""
-        _check_times(self.times)
+        super().check(delta)
         for group in self._groups.tolist():
             a = float(self._heights[group])
             if not (a + self.shape[group:] > 0).all():
@@ -122,7 +124,7 @@ class VilleBoundary(Boundary):
     delta: float
 
     def check(self, delta: float) -> None:
-        _check_times(self.times)
+        super().check(delta)
         if not self.delta <= ABOVE * delta:
             raise InputError(f"the boundary spends {self.delta:g}, more than delta = {delta:g}")
 
@@ -143,14 +145,14 @@ class MixtureBoundary(VilleBoundary):
     """
 
     def __init__(self, times: Array, rates: Array, shares: Array, delta: float) -> None:
-        self.times, self.rates, self.shares = _fixed(times), _fixed(rates), _fixed(shares)
+        self.times, self.rates, self.shares = fixed(times), fixed(rates), fixed(shares)
         self.delta, places = delta, np.arange(len(times))
         low, high = np.zeros(len(times)), 200.0 * np.sqrt(times)
         for _ in range(200):  # the martingale increases in W: halve until digits end
             middle = (low + high) / 2
             enough = self.strength(places, middle) >= math.log(1 / delta)
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        self.level = _fixed(high)
+        self.level = fixed(high)
 
     def check(self, delta: float) -> None:
         super().check(delta)
@@ -167,25 +169,13 @@ class WealthBoundary(VilleBoundary):
 
     def __init__(self, delta: float) -> None:
         self.delta = delta
-        self.times, self.level = _fixed(np.ones(1)), _fixed(np.array([math.log(1 / delta)]))
+        self.times, self.level = fixed(np.ones(1)), fixed(np.array([math.log(1 / delta)]))
 
     def root(self, before: IntArray, after: IntArray) -> Array:
         return np.ones(len(after))
 
     def strength(self, places: IntArray, walk: Array) -> Array:
         return walk
-
-
-def _fixed(numbers: Array | float) -> Array:
-    """Copy numbers, so that nobody changes them."""
-    copied = np.array(numbers, dtype=np.float64)
-    copied.flags.writeable = False
-    return copied
-
-
-def _check_times(times: Array) -> None:
-    if not (len(times) and times[0] > 0 and (np.diff(times) > 0).all() and times[-1] < np.inf):
-        raise InputError("a boundary needs times that increase from above 0")
 
 
 def worst_crossing(times: Array, squares: Array) -> float:

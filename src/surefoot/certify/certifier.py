@@ -10,24 +10,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.arrays import Array, IntArray
-from surefoot.certify.boundary import Boundary, WealthBoundary
-from surefoot.certify.contrast import (
-    RANK,
-    SAME,
-    Claims,
-    Contrasts,
-    Pulled,
-    Question,
-    Stakes,
-    contrasts,
-)
+from surefoot.arrays import Array, IntArray, fixed, fixed_integers
+from surefoot.certify.boundary import Boundary
+from surefoot.certify.contrast import RANK, Claims, Contrasts, Pulled, Question, contrasts
 from surefoot.certify.score import Scores, repeating
 from surefoot.certify.walk import PLAIN, Walks
 from surefoot.errors import InputError
@@ -108,10 +99,12 @@ class Certifier:
     ) -> None:
         if not 0 < delta < 1 or not 0 <= tolerance < np.inf:
             raise InputError(f"delta={delta} must be between 0 and 1, tolerance={tolerance} finite")
-        if scores.bets != isinstance(boundary, WealthBoundary):
-            raise InputError("a wealth needs its own boundary, and other scores need a grid")
-        total = question.points.totals(question.points.values)[question.points.sizes > 0]
-        if scores.bets and (np.isfinite(question.misfit) or (np.abs(total - 1) > SAME).any()):
+        if scores.scales.shape != (question.n_pairs,):
+            raise InputError(f"{question.n_pairs} pairs need as many scales of their noise")
+        if not all(isinstance(each, scores.boundaries) for each in (boundary, strict or boundary)):
+            kinds = " or ".join(kind.__name__ for kind in scores.boundaries)
+            raise InputError(f"{type(scores).__name__} need a boundary of another kind: {kinds}")
+        if scores.bets and not question.averages:
             raise InputError("a wealth compares means of pairs, without a model: weights of sum 1")
         boundary.check(delta)
         self.question, self.scores, self.delta, self.tolerance = question, scores, delta, tolerance
@@ -135,7 +128,11 @@ class Certifier:
         Raises:
             InputError: a score of it would not have the law that the proof needs.
         """
-        rule, n_pairs = self.scores, self.question.n_pairs
+        rule, n_pairs, n_points = self.scores, self.question.n_pairs, self.question.offsets[-1]
+        phase = replace(phase, counts=fixed_integers(phase.counts))
+        claims = tuple(each.fixed(n_points) for each in claims)
+        if phase.index != len(self._taken) + len(self._open):
+            raise InputError(f"phase {phase.index} is not the next: phases are numbered from 0")
         if others:
             raise InputError("claims on other outputs need limits, and there are none")
         if phase.counts.shape != (n_pairs,) or not (phase.counts >= 0).all():
@@ -150,27 +147,27 @@ class Certifier:
             raise InputError("claims on shared streams need batches: this noise has none")
         if arms and phase.batches < rule.least_batches:
             raise InputError(f"claims need {rule.least_batches} batches or more")
-        guess = variances if rule.guesses and arms else None
-        if rule.guesses and arms and not _positive(guess, n_pairs):
-            raise InputError(f"claims need a guess of the variances of {n_pairs} pairs, above 0")
+        guess = None
+        if rule.guesses and arms:
+            guess = fixed(0.0 if variances is None else variances)
+            if guess.shape != (n_pairs,) or not 0 < guess.min() <= guess.max() < np.inf:
+                raise InputError(f"claims need a guess of {n_pairs} variances of pairs, above 0")
         for each in claims:
             self._promised[each.arms], self.leader = each.clocks, each.challenger
-        shown = deepcopy(Commitment(phase, tuple(claims), guess))
-        self._open.append((shown, deepcopy(shown)))
-        return shown
+        mine = Commitment(phase, claims, guess)
+        self._open.append((deepcopy(mine), mine))
+        return self._open[-1][0]
 
     def _check(self, claims: Claims) -> None:
         """Refuse clocks and stakes that are none."""
-        n, stakes, clocks = len(self.walks.boundary.times), claims.stakes, claims.clocks
-        if clocks.shape != claims.arms.shape or not ((clocks >= 0) & (clocks < n)).all():
-            raise InputError(f"claims need a clock for each arm, on a grid of {n} points")
-        if not self.scores.bets:
-            if (clocks <= self._promised[claims.arms]).any():
-                raise InputError("clocks must go on: give a later point of the grid")
-        elif self.scores.loss is not None and self.question.points.sizes[claims.points].any():
+        n, clocks, bets = len(self.walks.boundary.times), claims.clocks, self.scores.bets
+        before = -1 if bets else self._promised[claims.arms]
+        if clocks.shape != claims.arms.shape or not ((before < clocks) & (clocks < n)).all():
+            raise InputError(f"clocks must go on: give each arm a later one of {n} points")
+        if self.scores.loss is not None and self.question.points.sizes[claims.points].any():
             raise InputError("these bets are of a constant alone: no other arm can challenge")
-        elif stakes is None or not _finite(stakes, claims.shape) or (stakes.variances < 0).any():
-            raise InputError("claims need finite guesses that stakes follow from, one for each")
+        if bets and claims.stakes is None:
+            raise InputError("claims need guesses that stakes follow from: give them")
 
     def update(
         self, commitment: Commitment, outcome: Outcome, lower: Lower | None = None
@@ -178,16 +175,15 @@ class Certifier:
         """Score the oldest open commitment, and eliminate arms.
 
         Args:
-            lower: gives limits of a challenger's sums, from its claims, scores, contrasts and
-                the factors of its scores; see `Walks.add`. It may be any rule whatever.
+            lower: gives limits of a challenger's sums, one for each of its scores, from copies of
+                its claims, scores, contrasts and the factors of its scores; see `Walks.add`. It
+                may be any rule whatever.
 
         Returns:
             The limits, for each of the claims.
         """
-        if not self._open or commitment is not self._open[0][0]:
-            raise InputError("phases are scored in the order in which they were committed")
-        mine = self._open[0][1]
-        self._check_outcome(mine, outcome)
+        mine = self._oldest(commitment)
+        outcome = self._own(mine, outcome)
         scored, limits = list[tuple[Claims, Array]](), list[Array | None]()
         centre, less = self._centre(), list[Array]()
         for claims in mine.claims:
@@ -195,7 +191,11 @@ class Certifier:
             scores = np.stack([self.scores.scores(said, shift) for shift in self._shifts])
             root = self.walks.boundary.root(self.walks.places[claims.arms], claims.clocks)
             scored.append((claims, scores))
-            limits.append(lower and lower(*deepcopy((claims, scores, said, root))))
+            limit = lower and lower(*deepcopy((claims, scores, said, root)))
+            if limit is not None and np.shape(limit) != scores.shape:
+                raise InputError(f"limits of shape {np.shape(limit)} for {scores.shape} sums")
+            limits.append(None if limit is None else fixed(limit))
+        self._oldest(commitment)  # the rule may have had it counted meanwhile
         for (claims, scores), limit in zip(scored, limits, strict=True):
             less.append(self.walks.add(claims, scores, limit)[PLAIN])
         if scored:
@@ -205,14 +205,23 @@ class Certifier:
         self._taken.append((mine, outcome, centre, less))
         return limits
 
-    def _check_outcome(self, commitment: Commitment, outcome: Outcome) -> None:
-        phase, batches = commitment.phase, outcome.batch_sums
-        if not np.array_equal(outcome.counts, phase.counts):
+    def _oldest(self, commitment: Commitment) -> Commitment:
+        """Return what counts of the oldest open commitment."""
+        if not self._open or commitment is not self._open[0][0]:
+            raise InputError("phases are scored in the order in which they were committed")
+        return self._open[0][1]
+
+    def _own(self, commitment: Commitment, outcome: Outcome) -> Outcome:
+        """Copy an outcome, and refuse what is not that of a commitment."""
+        phase = commitment.phase
+        sums, scatter, batches = map(fixed, (outcome.sums, outcome.scatter, outcome.batch_sums))
+        if outcome.phase != phase.index or not np.array_equal(outcome.counts, phase.counts):
             raise InputError("the outcome holds other pulls than were committed")
-        if not all(np.isfinite(each).all() for each in (outcome.sums, outcome.scatter, batches)):
+        if not all(np.isfinite(each).all() for each in (sums, scatter, batches)):
             raise InputError("the outcome holds rewards that are no finite numbers")
         if self.scores.least_batches and commitment.claims and len(batches) != phase.batches:
             raise InputError(f"the outcome has {len(batches)} batches, not {phase.batches}")
+        return Outcome(phase.index, phase.counts, sums, scatter, batches)
 
     def _contrasts(
         self, commitment: Commitment, claims: Claims, outcome: Outcome, centre: Array
@@ -256,7 +265,7 @@ class Certifier:
     @property
     def survivors(self) -> NDArray[np.bool_]:
         """(n_arms,) arms that may be best."""
-        return self.walks.survivors
+        return self.walks.survivors.copy()
 
     def rivals(self, leader: int) -> NDArray[np.bool_]:
         """Return (n_arms,) arms that may be better than the leader by more than the tolerance."""
@@ -297,13 +306,3 @@ class Certifier:
             return 1 - max(rival, min(self.delta, out))
 
         return confidence
-
-
-def _finite(stakes: Stakes, shape: tuple[int, int]) -> bool:
-    return all(np.shape(each) in (shape, ()) and np.isfinite(each).all() for each in stakes)
-
-
-def _positive(variances: Array | None, n: int) -> bool:
-    if variances is None or variances.shape != (n,):
-        return False
-    return bool(((variances > 0) & np.isfinite(variances)).all())

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.arrays import Array, IntArray
+from surefoot.arrays import Array, IntArray, fixed, fixed_integers
 from surefoot.errors import InputError
 
 RANK = 1e-11  # singular values below this share of the largest are zero
@@ -47,6 +47,17 @@ class Rows(NamedTuple):
     def row(self) -> IntArray:
         """(n_entries,) the row of each entry."""
         return np.repeat(np.arange(len(self.starts) - 1), self.sizes)
+
+    def fixed(self, n_columns: int) -> Rows:
+        """Copy the rows, so that nobody changes them, and refuse what is none."""
+        starts, columns = map(fixed_integers, (self.starts, self.columns))
+        values = fixed(self.values)
+        ordered = len(starts) and not starts[0] and (np.diff(starts) >= 0).all()
+        if not ordered or not (starts[-1],) == columns.shape == values.shape:
+            raise InputError("rows need starts from 0 on, and a column and a value for each entry")
+        if not ((columns >= 0) & (columns < n_columns)).all():
+            raise InputError(f"rows name columns from 0 to {n_columns - 1}, and no others")
+        return Rows(starts, columns, values)
 
     def totals(self, entries: Array) -> Array:
         """Return (n_rows,) the sums of numbers that stand for the entries."""
@@ -98,6 +109,14 @@ class Stakes(NamedTuple):
     variances: Array
     aim: float
 
+    def fixed(self, shape: tuple[int, int]) -> Stakes:
+        """Copy the guesses, so that nobody changes them, and refuse what is none."""
+        means, doubts, variances = copies = tuple(map(fixed, self[:3]))
+        fit = all(each.shape in (shape, ()) and np.isfinite(each).all() for each in copies)
+        if not fit or (variances < 0).any() or not np.isfinite(self.aim):
+            raise InputError("claims need finite guesses that stakes follow from, one for each")
+        return Stakes(means, doubts, variances, float(self.aim))
+
 
 class Claims(NamedTuple):
     """The claims "these points of the challenger beat these arms", fixed before a phase.
@@ -124,6 +143,13 @@ class Claims(NamedTuple):
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.points), len(self.arms)
+
+    def fixed(self, n_points: int) -> Claims:
+        """Copy the claims, so that nobody changes them."""
+        points, arms, clocks = map(fixed_integers, (self.points, self.arms, self.clocks))
+        stakes = self.stakes and self.stakes.fixed(self.shape)
+        shares, deviation = self.shares.fixed(n_points), fixed(self.deviation)
+        return Claims(int(self.challenger), points, arms, clocks, shares, deviation, stakes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,20 +197,32 @@ class Question:
     def n_pairs(self) -> int:
         return len(self.features)
 
+    @property
+    def averages(self) -> bool:
+        """Whether points are weighted means of pairs, and no model is trusted."""
+        total = self.points.totals(self.points.values)[self.points.sizes > 0]
+        return bool(np.isinf(self.misfit) and (np.abs(total - 1) <= SAME).all())
+
     @cached_property
     def basis(self) -> Array:
         """(n_pairs, rank) columns that span what the model allows, orthogonal, of mean square 1."""
-        size = np.linalg.norm(self.features, axis=0)
-        left, singular, _ = np.linalg.svd(self.features / np.where(size > 0, size, 1.0), False)
+        largest = np.frexp(np.abs(self.features).max(axis=0))[1]
+        features = np.ldexp(self.features, -largest)  # squares of any unit are finite, and not 0
+        size = np.linalg.norm(features, axis=0)
+        left, singular, _ = np.linalg.svd(features / np.where(size > 0, size, 1.0), False)
         rank = int((singular > RANK * singular[0]).sum())
         return np.asarray(np.ascontiguousarray(left[:, :rank]) * np.sqrt(len(left)))
 
     def __post_init__(self) -> None:
-        points, model = self.points, np.isfinite(self.misfit)
+        points, model = self.points.fixed(self.n_pairs), np.isfinite(self.misfit)
+        object.__setattr__(self, "offsets", fixed_integers(self.offsets))
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "features", fixed(self.features))
         entries = points.row * self.n_pairs + points.columns
         if not (self.misfit >= 0 and np.isfinite(self.features).all() and points.sizes.any()):
             raise InputError("a question needs a misfit of 0 or more, finite features, and points")
-        if self.offsets[-1] != len(points.sizes) or (np.diff(self.offsets) < 1).any():
+        ends = self.offsets[[0, -1]].tolist()
+        if ends != [0, len(points.sizes)] or (np.diff(self.offsets) < 1).any():
             raise InputError("every arm needs a point at least")
         if len(np.unique(entries)) != len(entries) or not np.isfinite(points.values).all():
             raise InputError("a point must name a pair once, with a finite weight")
@@ -211,6 +249,9 @@ class Question:
             raise InputError("an arm is compared by points of another arm: give points of its own")
         if not self.points.sizes[rival].all():
             raise InputError("a constant is known: it can challenge arms, and is never tested")
+        mine, theirs = (self.points.take(rows).columns for rows in (own, np.unique(rival)))
+        if np.isinf(self.misfit) and np.isin(mine, theirs).any():
+            raise InputError("without a model arms are compared that have no pair in common")
         total = shares.totals(shares.values)[shares.row]
         if not (shares.values >= 0).all() or not (np.abs(total - 1) <= ROUGHLY).all():
             raise InputError("shares of an arm's points must be 0 or more, and add up to 1")

@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from surefoot.arrays import Array, IntArray
+from surefoot.arrays import Array, IntArray, fixed
+from surefoot.certify.boundary import Boundary, GaussianBoundary, MixtureBoundary, WealthBoundary
 from surefoot.certify.contrast import RANK, Contrasts, Pulled, Question, Spread
 from surefoot.errors import InputError
 from surefoot.statistics import Outcome
 
 ROUNDING = 1e-12  # values that differ by less than this share of their size are the same
 SILENT = 1e-13  # residuals of less than this share of the rewards are rounding
+LARGEST = 1e150  # scale, whose square is finite
 LEAST_TAIL = 1e-300
 LOWEST = float(special.ndtri(LEAST_TAIL))  # the lowest score there is
 BOLDEST = 0.8  # share of the wealth that a single batch may take, at most
@@ -35,18 +37,20 @@ class Scores(ABC):
             different pairs depend on each other.
         guesses: whether variances are guessed before each phase; else `scales` says them.
         bets: whether claims come with stakes.
+        boundaries: the kinds that hold for walks of such scores.
         scales: (n_pairs,) of the noise: known, or known up to a factor.
     """
 
     least_batches: ClassVar[int] = 0
     guesses: ClassVar[bool] = False
     bets: ClassVar[bool] = False
+    boundaries: ClassVar[tuple[type[Boundary], ...]] = (GaussianBoundary, MixtureBoundary)
     loss: float | None = None
 
     def __init__(self, scales: Array) -> None:
-        if not ((scales > 0) & np.isfinite(scales)).all():
-            raise InputError("scales of noise must be finite and above 0")
-        self.scales = scales
+        self.scales = fixed(scales)
+        if not ((self.scales > 1 / LARGEST) & (self.scales < LARGEST)).all():
+            raise InputError(f"scales of noise must lie between {1 / LARGEST:g} and {LARGEST:g}")
 
     def means(self, outcome: Outcome, pairs: IntArray, shared: bool) -> Array:
         """Return (n, n_pulled) the means that contrasts are formed of: here one, of all pulls."""
@@ -62,10 +66,16 @@ class Scores(ABC):
 
 
 class ScaleScores(Scores):
-    """Normal or sub-Gaussian noise of known scales: contrasts in standard deviations."""
+    """Normal noise of known scales: contrasts in standard deviations."""
 
     def scores(self, said: Contrasts, shift: float) -> Array:
         return _ratio(said.values[0] + shift, np.sqrt(said.variances[0]))
+
+
+class SubGaussianScores(ScaleScores):
+    """Sub-Gaussian noise of known scales, whose walks only a mixture bounds."""
+
+    boundaries = (MixtureBoundary,)
 
 
 class EqualScores(Scores):
@@ -117,7 +127,7 @@ class WealthScores(Scores):
     batches before, the game is not in the gambler's favour: Ville's inequality bounds the wealth.
     """
 
-    least_batches, bets = 1, True
+    least_batches, bets, boundaries = 1, True, (WealthBoundary,)
 
     def __init__(self, scales: Array, loss: float | None = None) -> None:
         """Take scales; and, where a constant alone challenges, how far a contrast may fall."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.arrays import Array
-from surefoot.certify import Boundary, ScaleScores, Scores
+from surefoot.certify import Boundary, Scores, SubGaussianScores
 from surefoot.errors import InputError
 from surefoot.noise.boundaries import Weights
 from surefoot.statistics import Outcome
@@ -101,7 +101,7 @@ class Noise(ABC):
 
     def scores(self, n_pairs: int, paired: bool) -> Scores:
         """Return the kernel's rules for this noise; `paired`: there is no model."""
-        return ScaleScores(self.scales(n_pairs))
+        return SubGaussianScores(self.scales(n_pairs))
 
     def scores_by_constant(self, n_pairs: int) -> Scores:
         """Return the kernel's rules where pairs are held against 0, without a model."""

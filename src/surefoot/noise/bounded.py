@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from surefoot.arrays import Array
-from surefoot.certify import Boundary, ScaleScores, Scores, WealthScores
+from surefoot.certify import Boundary, Scores, SubGaussianScores, WealthScores
 from surefoot.errors import InputError
 from surefoot.noise.base import OWN, EvidenceKind, Noise, drawn_together
 from surefoot.noise.boundaries import Weights, mixture_boundary
@@ -89,7 +89,7 @@ class Bounded(Noise):
         return mixture_boundary(times, delta, shape)
 
     def scores(self, n_pairs: int, paired: bool) -> Scores:
-        return (WealthScores if paired else ScaleScores)(self.scales(n_pairs))
+        return (WealthScores if paired else SubGaussianScores)(self.scales(n_pairs))
 
     def scores_by_constant(self, n_pairs: int) -> Scores:
         return WealthScores(self.scales(n_pairs), self.high)
