@@ -209,7 +209,7 @@ class Result:
 
     @property
     def against_limits(self) -> list[AgainstLimit]:
-        """What each limit is held against, for all arms."""
+        """The standing of all arms against each limit."""
         return [
             AgainstLimit.of(limit, self.outputs[limit.output], self.problem)
             for limit in self.settings.limits

@@ -199,7 +199,7 @@ class Question:
 
     @property
     def averages(self) -> bool:
-        """Whether points are weighted means of pairs, and no model is trusted."""
+        """True where points are weighted means of pairs, and no model is trusted."""
         total = self.points.totals(self.points.values)[self.points.sizes > 0]
         return bool(np.isinf(self.misfit) and (np.abs(total - 1) <= SAME).all())
 

@@ -20,7 +20,7 @@ LONGEST_NAME = 200  # characters
 
 
 class Reading(NamedTuple):
-    """What came of a pull.
+    """The outputs of one pull, as a study stores them.
 
     Attributes:
         reward: the output that an arm is to be best in.
