@@ -5,10 +5,18 @@ from __future__ import annotations
 import random
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.terminal import hear_signals
 
 hear_signals()
+
+# the same examples in every run, however long they take: `--hypothesis-profile drawn
+# --hypothesis-seed 7` draws others
+PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("repeatable", derandomize=True, database=None, **PATIENT)
+settings.register_profile("drawn", **PATIENT)
+settings.load_profile("repeatable")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -103,7 +103,5 @@ def test_tables_are_printed_in_an_order_in_which_the_longest_comes_last() -> Non
 
 
 def test_a_command_is_interrupted_when_the_time_is_up() -> None:
-    begun = time.monotonic()
-    waiting = ["python3", "-c", "import time; time.sleep(60)"]
+    waiting = ["python3", "-c", "import time; time.sleep(86400)"]
     assert tables.run(waiting, time.time() + 0.5) != 0
-    assert time.monotonic() - begun < 30

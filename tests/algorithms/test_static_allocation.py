@@ -18,7 +18,7 @@ def growths(draw: st.DrawFn) -> tuple[np.ndarray, list[int]]:
     return weights / weights.sum(), np.cumsum(steps).tolist()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(growths())
 def test_counts_never_fall_sum_to_the_total_and_follow_the_weights(
     case: tuple[np.ndarray, list[int]],

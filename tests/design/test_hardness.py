@@ -111,7 +111,7 @@ def test_pairs_of_rivals_in_the_best_arm_s_hull_do_no_harm():
 
 
 @pytest.mark.filterwarnings("ignore::surefoot.errors.SurefootWarning")  # of merged pairs
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.booleans())
 def test_hulls_meet_where_a_linear_programme_says_so(seed, whole):
     pairs, offsets, theta = ragged_instance(seed, dimension=2, size=1.0)
@@ -163,7 +163,6 @@ def _nearest_tie(pairs, offsets, theta, leader, weights):
     return min(ties, key=lambda tie: tie[0])[1]
 
 
-@settings(deadline=None)
 @given(st.floats(1e-6, 0.499), st.floats(0, 1), st.floats(1e-9, 1), st.floats(1e-9, 1))
 def test_no_two_answers_with_these_probabilities_are_closer(delta, error, stays, goes):
     """At θ right with 1 − δ or more; at the tie either answer with δ or less."""

@@ -40,7 +40,7 @@ def test_one_direction_of_orthogonal_rows_is_elfving_s():
     assert design.weights[2] == 0.0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000))
 def test_bounds_hold_for_every_design(seed):
     generator = np.random.default_rng(seed)

@@ -42,7 +42,7 @@ def test_exact_agrees_with_a_cone_programme_under_unequal_noise():
     assert design.value == pytest.approx(exact_criterion(instance, design.weights, rows), rel=1e-6)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10_000))
 def test_bounds_hold_for_every_design_and_exact_is_below_the_paper_s(seed):
     generator = np.random.default_rng(seed)
@@ -59,7 +59,7 @@ def test_bounds_hold_for_every_design_and_exact_is_below_the_paper_s(seed):
         assert paper_criterion(instance, weights) >= paper.lower_bound * (1 - 1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 10_000))
 def test_no_alternative_is_nearer_than_the_value_says(seed):
     """Whatever θ' makes another arm best, the information of n = value pulls tells it from θ: ‖θ −

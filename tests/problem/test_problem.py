@@ -90,7 +90,7 @@ class TestWhatItHolds:
 
 
 class TestRank:
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(st.integers(1, 4), st.integers(0, 10**6))
     def test_pairs_are_reduced_to_their_span_and_keep_their_rewards(
         self, rank: int, seed: int

@@ -19,6 +19,7 @@ from surefoot.simulate import TableSimulator
 from surefoot.study import Pull, Study, StudyInterrupted, StudyReader, verify
 from surefoot.study.before.timetable import Took, timed
 from surefoot.study.pull import Report
+from surefoot.study.run import worker
 from surefoot.system.progress import Snapshot
 
 MEANS = np.array([1.2, 1.3, 0.3, 0.9, 0.0, 0.7])
@@ -110,20 +111,35 @@ class _StopsAfter:
         pass
 
 
-def slowly(pull: Pull) -> float:
-    time.sleep(0.002 * SLOW[pull.pair])
-    return float(MEANS[pull.pair] + pull.rng().normal())
+class _Clock:
+    """A clock that stands still but while a simulator is at work."""
+
+    monotonic = staticmethod(time.monotonic)
+
+    def __init__(self) -> None:
+        self._now = 1e9
+
+    def time(self) -> float:
+        return self._now
+
+    def slowly(self, pull: Pull) -> float:
+        self._now += SLOW[pull.pair]
+        return float(MEANS[pull.pair] + pull.rng().normal())
 
 
-def test_measured_lengths_are_stored_and_decide_the_same_when_read_again(tmp_path: Path) -> None:
+def test_measured_lengths_are_stored_and_decide_the_same_when_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = _Clock()
+    monkeypatch.setattr(worker, "time", clock)
     with create(tmp_path / "study.db", cost="time") as study:
         with pytest.raises(StudyInterrupted):
-            study.run(slowly, "threads", progress=_StopsAfter(40))
+            study.run(clock.slowly, "serial", progress=_StopsAfter(40))
         here = study.result.samples, study._ledger._run.algorithm.tally.prices
     with StudyReader(study.path) as reader:
         table, status = reader.pulls(), reader.status()
     done = table[table["state"] == "done"]
-    assert (done["cost"] == done["finished"] - done["started"]).all()
+    assert (done["cost"] == SLOW[done["pair"]]).all()
     assert status.cost == "time"
     assert status.spent == pytest.approx(done["cost"].sum())
     with Study.open(study.path) as again:

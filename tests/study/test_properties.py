@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -108,10 +108,4 @@ class AskAndTell(RuleBasedStateMachine):
 
 
 TestAskAndTell = AskAndTell.TestCase
-TestAskAndTell.settings = settings(
-    max_examples=15,
-    stateful_step_count=20,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+TestAskAndTell.settings = settings(max_examples=15, stateful_step_count=20)

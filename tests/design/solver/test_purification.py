@@ -11,7 +11,7 @@ def whitened(rows, weights):
     return np.linalg.solve(root, rows.T).T
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 40))
 def test_keeps_information_and_sum_on_few_rows(seed, dimension, extra):
     generator = np.random.default_rng(seed)

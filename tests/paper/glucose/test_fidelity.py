@@ -52,8 +52,8 @@ def test_the_stored_traces_cover_what_they_should(stored):
 
 
 @pytest.mark.reference
-def test_a_random_few_stored_traces_come_out_of_the_reference_again(stored):
-    fresh = np.random.default_rng()
+def test_a_few_stored_traces_come_out_of_the_reference_again(stored):
+    fresh = np.random.default_rng(1)
     everything = [
         (place, case)
         for kind in SETTINGS
@@ -73,7 +73,7 @@ def test_a_random_few_stored_traces_come_out_of_the_reference_again(stored):
 
 @pytest.mark.reference
 def test_new_draws_and_new_settings_follow_the_reference_too():
-    fresh = np.random.default_rng()
+    fresh = np.random.default_rng(2)
     kind = fresh.choice(["low", "high"])
     case = replace(
         cases(kind)[fresh.integers(30)],

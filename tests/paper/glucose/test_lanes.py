@@ -34,7 +34,7 @@ MEALS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     meals=MEALS,
     patient=st.sampled_from(NAMES),
