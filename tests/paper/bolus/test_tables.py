@@ -148,7 +148,7 @@ def test_every_claim_about_the_tables_can_hold() -> None:
     tables = people(GOOD, 9.0, {STABLEOPT.label: 0.4, ROBUST_RAGE.label: 1.0})
     verdicts = {claim.text: claim.verdict for claim in paper_claims(tables)}
     assert set(verdicts.values()) == {"holds"}
-    assert len(verdicts) == 15
+    assert len(verdicts) == 16
     assert "adult" in next(c.numbers for c in paper_claims(tables) if "age ranges" in c.text)
     assert [row[0] for row in groups_table(tables).rows[::3]] == ["adult", "adolescent", "child"]
 
