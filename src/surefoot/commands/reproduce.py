@@ -34,7 +34,9 @@ def command(
     ] = None,
     runs: Annotated[
         int | None,
-        typer.Option(min=1, help="Runs of every instance; default: 200 in Figure 1, else 20."),
+        typer.Option(
+            min=1, help="Runs of each instance; default: 200 in Figure 1 and peers, else 20."
+        ),
     ] = None,
     sizes: Annotated[
         str | None, typer.Option(help="Sizes of one panel of Figure 1, such as 5,10,20.")
