@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy import special
 
+from surefoot.algorithms.planner import clock_boundary
+from surefoot.algorithms.settings import Settings
 from surefoot.certify.boundary import crossing
-from surefoot.noise import boundaries
+from surefoot.noise import SubGaussian, boundaries
 
 # Pocock (1977); Jennison and Turnbull (2000), table 2.1: two-sided α = 0.05, equally spaced looks.
 POCOCK = {1: 1.960, 2: 2.178, 3: 2.289, 4: 2.361, 5: 2.413, 10: 2.555}
@@ -32,3 +34,10 @@ def test_the_adversary_of_that_check_is_real() -> None:
 def test_one_look_is_the_normal_quantile() -> None:
     level = boundaries.gaussian_boundary((3.0,), 0.05, (0.0,)).level[0]
     assert level / np.sqrt(3) == pytest.approx(-special.ndtri(0.05), abs=1e-6)
+
+
+@pytest.mark.parametrize("delta", [0.03, 0.03 / 16])
+def test_mixtures_are_found_where_the_simplex_method_finds_none(delta: float) -> None:
+    boundary = clock_boundary(Settings(delta=delta, noise=SubGaussian(1.0)))
+    boundary.check(delta)
+    assert 2 < (boundary.level / np.sqrt(boundary.times)).min() < 4.5

@@ -144,6 +144,14 @@ def test_shares_make_the_claim_that_lacks_most_as_small_as_can_be() -> None:
         ({"limits": {"cost": {"atmost": 1.0}}}, "give some of at_most"),
         ({"limits": {"cost": {"at_most": 1.0, "slack": -1.0}}}, "must be 0 or more"),
         ({"limits": 3}, "must be limits by the names"),
+        (
+            {
+                "noise": sf.Gaussian(),
+                "common_random_numbers": True,
+                "limits": {"cost": {"at_most": 1.0, "noise": sf.Gaussian(2.0)}},
+            },
+            r"the limit of 'cost' has Gaussian\(scale=2.0\): give it Gaussian\(\) or Bounded",
+        ),
         ({"limits": {"cost": {"at_most": 2, "noise": sf.Bounded(0, 1)}}}, "decides nothing"),
     ],
 )

@@ -263,6 +263,12 @@ class Settings:
             return
         for limit in self.limits:
             _require_computable(limit.noise)
+            if self.common_random_numbers and not limit.noise.allows_sharing:
+                raise InputError(
+                    f"common random numbers make pulls dependent, and the limit of "
+                    f"{limit.output!r} has {limit.noise}: give it Gaussian() or Bounded(low, "
+                    "high), or leave common_random_numbers out"
+                )
         given = {
             'aim="guess"': self.aim == "guess",
             'common_random_numbers="auto"': self.common_random_numbers == "auto",

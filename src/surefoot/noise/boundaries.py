@@ -162,8 +162,12 @@ def _maximin(gain: Array) -> tuple[float, Array]:
     Of the least total p ≥ 0 with gain @ p ≥ 1: scaled to 1, it is π.
     """
     n_looks, n_rates = gain.shape
-    solved = optimize.linprog(np.ones(n_rates), A_ub=-gain, b_ub=-np.ones(n_looks), method="highs")
-    if solved.x is None:
+    programme = {"c": np.ones(n_rates), "A_ub": -gain, "b_ub": -np.ones(n_looks)}
+    for method in ("highs", "highs-ipm"):  # the first finds no end where entries are nearly alike
+        solved = optimize.linprog(**programme, method=method)
+        if solved.x is not None:
+            break
+    else:
         raise ArithmeticError(
             f"the linear programme for the mixture boundary failed: {solved.message}"
         )
