@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy import optimize, special
@@ -162,12 +163,11 @@ def _maximin(gain: Array) -> tuple[float, Array]:
     Of the least total p ≥ 0 with gain @ p ≥ 1: scaled to 1, it is π.
     """
     n_looks, n_rates = gain.shape
-    programme = {"c": np.ones(n_rates), "A_ub": -gain, "b_ub": -np.ones(n_looks)}
-    for method in ("highs", "highs-ipm"):  # the first finds no end where entries are nearly alike
-        solved = optimize.linprog(**programme, method=method)
-        if solved.x is not None:
-            break
-    else:
+    programme: dict[str, Any] = {"c": np.ones(n_rates), "A_ub": -gain, "b_ub": -np.ones(n_looks)}
+    solved = optimize.linprog(**programme, method="highs")
+    if solved.x is None:  # the simplex method stalls where many mixtures are nearly as good
+        solved = optimize.linprog(**programme, method="highs-ipm")
+    if solved.x is None:
         raise ArithmeticError(
             f"the linear programme for the mixture boundary failed: {solved.message}"
         )
