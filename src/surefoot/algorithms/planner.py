@@ -506,10 +506,26 @@ class Planner(Algorithm):
         return caps if limits is None else np.fmin(caps, limits)
 
     def best_guess(self) -> int:
-        """Return the survivor of best estimated worst case."""
+        """Return the survivor of best estimated value, among those that seem to keep all limits if
+        any does.
+        """
         values = smallest_of(self.past.point_means, self.certifier.question.offsets)
         alive = self.survivors if self.survivors.any() else np.ones_like(self.survivors)
-        return int(np.where(alive, values, -np.inf).argmax())
+        fit = alive & (self._margins >= 0)
+        return int(np.where(fit if fit.any() else alive, values, -np.inf).argmax())
+
+    @property
+    def _margins(self) -> Array:
+        """(n_arms,) by how much each arm seems to keep its limits; ∞ if it is shown to."""
+        kernel, margins = self.certifier, np.full(self.problem.n_arms, np.inf)
+        if not isinstance(kernel, LimitedCertifier):
+            return margins
+        for limit, each in zip(self.settings.limits, kernel.limited, strict=True):
+            means = limit.sign * (self.tally.others[limit.output].averages - limit.value)
+            means = np.where(np.isfinite(means), means, 0.0)
+            own = smallest_of(each.question.points.dot(means[:, None])[:, 0], each.question.offsets)
+            margins = np.minimum(margins, own + limit.slack / 2)
+        return np.where(kernel.shown, np.inf, margins)
 
     def _show(self) -> None:
         """Keep what decides for the history: evidence in the unit of one boundary for all arms."""
