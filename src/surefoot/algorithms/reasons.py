@@ -22,7 +22,7 @@ class StopReason(Enum):
     BEATS_BASELINE = (
         "The arm is shown to be as good as the baseline, or better by the gain asked for, with the "
         "stated confidence, which is all that was asked. For the best arm, use "
-        'objective="certify".'
+        'aim="certify".'
     )
     BUDGET = (
         "The budget is spent, or too small for the next phase; the candidates are all still "

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WORTH_SAYING = 0.01  # a confidence below this says nothing
+CLEAR = 2.0  # standard errors of a difference that is worth saying
 
 
 class WhenAsked:
@@ -259,26 +260,18 @@ class Result:
         if self.leads is None:
             return None
         delta, ahead, over = self.settings.delta, self.leads.over_all, self.leads.over_baseline
-        sure, its = f"with {100 * (1 - 2 * delta):g} % confidence", self.settings.measure.words
-        if not np.isfinite(ahead) and over is not None and np.isfinite(over):
-            named, sure = f"{self.settings.baseline}, the baseline", f"{100 * (1 - delta):g} %"
-            side = f"{over:.3g} or more better" if over >= 0 else f"at most {-over:.3g} worse"
-            return f"Its {its} is {side} than that of {named}, with {sure} confidence."
+        its, than = f"Its {self.settings.measure.words} is", "that of any other arm"
+        everywhere = f"with {100 * (1 - 2 * delta):g} % confidence"
+        named = f"the baseline ({self.settings.baseline})"
+        alone = f"that of {named}, with {100 * (1 - delta):g} % confidence"
         if not np.isfinite(ahead):
-            return None
-        if ahead < 0:
-            said = f"Its {its} is at most {-ahead:.3g} worse than that of any other arm, {sure}"
-        elif ahead == 0:
-            said = f"Its {its} is at least as good as that of every other arm, {sure}"
-        else:
-            by = f"{ahead:.3g} or more"
-            said = f"Its {its} is better than that of any other arm by {by}, {sure}"
+            known = over is not None and np.isfinite(over)
+            return f"{its} {_by(over)} {alone}." if known and over is not None else None
         if over is not None and over > max(ahead, 0.0):
-            named = f"{self.settings.baseline}, the baseline, by {over:.3g} or more"
-            said += f"; than that of {named}, with {100 * (1 - delta):g} %"
-        elif over is not None:
-            said += f": {self.settings.baseline}, the baseline, is one of them"
-        return f"{said}."
+            return f"{its} {_by(ahead)} {than}, {everywhere}; {_by(over)} {alone}."
+        if over is not None:
+            than += f", {named} included"
+        return f"{its} {_by(ahead)} {than}, {everywhere}."
 
     @property
     def nominal_pairs(self) -> IntArray:
@@ -302,20 +295,33 @@ class Result:
             return None
         if own == worst:
             return f"Nothing makes it worse: its mean is about {self.pair_means[own]:.3g}."
-        names, known = self.problem.perturbation_names, np.flatnonzero(pairs >= 0)
         said = (
             f"Its mean is about {self.pair_means[own]:.3g} if nothing goes wrong, and "
-            f"{self.pair_means[worst]:.3g} in its worst case, {names[worst]!r}"
+            f"{self.pair_means[worst]:.3g} in its worst case, "
+            f"{self.problem.perturbation_names[worst]!r}"
         )
-        means = self.sign * np.where(self.counts > 0, self.pair_means, -np.inf)[pairs[known]]
-        finest = int(known[np.argmax(means)])
-        given_up = float(means.max() - self.sign * self.pair_means[own])
-        if finest == self.arm or not given_up > 0 or not np.isfinite(given_up):
+        finest, given_up = self._finest_if_nothing_goes_wrong(pairs)
+        if finest == self.arm:
             return f"{said}."
         return (
             f"{said}; if nothing went wrong, {self.problem.arm_names[finest]} would be better by "
             f"about {given_up:.3g}."
         )
+
+    def _finest_if_nothing_goes_wrong(self, pairs: IntArray) -> tuple[int, float]:
+        """Return the best of the arms that are clearly better than the answer in their nominal
+        pairs, and by how much; the answer itself if no arm is.
+        """
+        known = np.flatnonzero(pairs >= 0)
+        means = self.sign * self.pair_means[pairs[known]]
+        errors = np.nan_to_num(self.pair_errors[pairs[known]], nan=np.inf)
+        own = int(np.flatnonzero(known == self.arm)[0])
+        better = np.nan_to_num(means - means[own], nan=-np.inf)
+        clear = better > CLEAR * np.hypot(errors, errors[own])
+        if not clear.any():
+            return self.arm, 0.0
+        finest = int(np.argmax(np.where(clear, better, -np.inf)))
+        return int(known[finest]), float(better[finest])
 
     @cached_property
     def unseen(self) -> Unseen | None:
@@ -444,10 +450,8 @@ class Result:
     def _promise(self) -> str:
         """At which level and by which rules, where there are any."""
         spends = self.reason is StopReason.NO_CERTIFICATE
-        valid = self.settings.rules == "valid"
         delta = "" if spends else f", delta {self.settings.delta:g}"
-        proved = not (valid and (spends or self.reason.selects))
-        return delta + (f", policy {self.settings.rules}" if proved else "")
+        return delta if self.settings.rules == "valid" else f"{delta}, by the paper's rules"
 
     @property
     def _phases(self) -> str:
@@ -464,6 +468,13 @@ class Result:
         from surefoot.view.report import notebook_summary
 
         return notebook_summary(self)
+
+
+def _by(lead: float) -> str:
+    """Say by how much something is better at least, or worse at most."""
+    if lead > 0:
+        return f"better by {lead:.3g} or more than"
+    return f"at most {-lead:.3g} worse than" if lead < 0 else "at least as good as"
 
 
 def _percent(share: float) -> str:

@@ -94,7 +94,7 @@ class Unseen:
             return None
         return (
             f"An unseen event of {LIGHT:g} times the largest standard deviation would change the "
-            "answer: if there may be one, ask for rarest, or for unseen."
+            "answer: if there may be one, set rarest, such as 0.02 for 1 in 50 pulls."
         )
 
 
