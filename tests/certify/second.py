@@ -131,9 +131,11 @@ def score(seen: Seen, claim: Claim, k: int, j: int, shift: float) -> float:
     m, value = len(values), sum(values) / len(values) + shift
     if setting.noise == "batches":
         error = math.sqrt(sum((v + shift - value) ** 2 for v in values) / (m - 1) / m)
-        if error * math.sqrt(m) <= near(values):  # noise may have cancelled, or be too coarse
+        parts = math.hypot(*(v * max(abs(row[i]) for row in seen.rows) for i, v in a.items()))
+        if error * math.sqrt(m) <= max(near(values), 1e-13 * parts):  # it cancelled, or is coarse
             coarse = any(v and i in seen.repeats for i, v in a.items())
-            error = near(values) / math.sqrt(m) if value > 0 and not coarse else 0.0
+            error = max(near(values), 1e-12 * parts) / math.sqrt(m)
+            error = error if value > 0 and not coarse else 0.0
         freedom = m - 1
     else:
         squares, freedom = seen.spread

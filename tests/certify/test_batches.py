@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from surefoot.certify import BatchScores
+from surefoot.certify import BatchScores, Certifier, Claims, Question, Rows
 from surefoot.certify.score import batch_means, spread_means
+from surefoot.noise.boundaries import gaussian_boundary
 from surefoot.statistics import Outcome, Phase
 from tests.certify.phases import drawn
 
@@ -63,3 +65,40 @@ def test_shared_streams_use_whole_batches_only() -> None:
             outcome = Outcome.from_rewards(phase, 2, [0] * 5 + [1] * 4, rewards)
             found.append(rule.means(outcome, pairs, shared))
         assert np.array_equal(*found) == shared
+
+
+@pytest.mark.parametrize("misfit", [0.0, 0.1, np.inf])
+@pytest.mark.parametrize("shares", [[1 / 3] * 3, [0.2] * 5, [0.1, 0.25, 0.65]], ids=str)
+def test_arms_that_are_alike_to_the_bit_are_never_told_apart(
+    shares: list[float], misfit: float
+) -> None:
+    """Streams that are shared give all pairs one reward; a mixture of them rounds it."""
+    n, m, grid = len(shares), 6, 8
+    times, tau = tuple((1.4 ** np.arange(grid)).tolist()), np.array(np.inf if misfit else 0.0)
+    boundary = gaussian_boundary(times, 0.049, (0.0,) * grid)
+    features = np.vander(np.arange(n + 1.0), 2)
+    asked = Question.worst_case(np.array([0, n, n + 1]), features, misfit)
+    one = Certifier(asked, BatchScores(np.ones(n + 1)), boundary, delta=0.05)
+    rng, row = np.random.default_rng(5), Rows(np.array([0, n]), np.arange(n), np.array(shares))
+    for index in range(grid):
+        claims = Claims(1, np.array([n]), np.array([0]), np.array([index]), row, tau)
+        phase = Phase(index, np.full(n + 1, m), m, shared=True)
+        alike = np.repeat(10 + rng.normal(size=(m, 1)), n + 1, axis=1)
+        commitment = one.commit(phase, [claims], np.ones(n + 1))
+        one.update(commitment, Outcome(index, phase.counts, alike.sum(0), alike.var(0), alike))
+        assert one.walks.walk()[0] < 0.1
+
+
+@pytest.mark.parametrize("misfit", [0.0, 0.1, np.inf])
+def test_a_phase_that_has_no_batch_of_any_pair_says_nothing(misfit: float) -> None:
+    boundary = gaussian_boundary((1.0, 1.4), 0.049, (0.0, 0.0))
+    asked = Question.worst_case(np.arange(4), np.vander(np.arange(3.0), 2), misfit)
+    one = Certifier(asked, BatchScores(np.ones(3)), boundary, delta=0.05)
+    row = Rows(np.array([0, 1]), np.array([1]), np.ones(1))
+    claims = Claims(0, np.array([0]), np.array([1]), np.array([1]), row, np.zeros(()))
+    phase = Phase(0, np.full(3, 4), 5)
+    commitment = one.commit(phase, [claims], np.ones(3))
+    one.update(commitment, Outcome(0, phase.counts, np.ones(3), np.ones(3), np.zeros((5, 3))))
+    assert one.survivors.all()
+    assert not one.walks.walk().any()
+    assert one.promised.tolist() == [-1, 1, -1]

@@ -81,6 +81,15 @@ def test_noise_that_cancelled_leaves_rounding(m: int) -> None:
     assert student_scores(np.full(m, 0.1), -0.2, 1e-12) == LOWEST
 
 
+@pytest.mark.parametrize("m", [2, 6, 30])
+def test_rounding_of_what_is_added_up_is_no_difference(m: int) -> None:
+    rounding = 1e-15 * (1 + np.linspace(0, 0.1, m))
+    assert student_scores(rounding, 0.0, 1e-12) > 2
+    assert student_scores(rounding, 0.0, 0.0, 10.0) == 0
+    assert 0 <= student_scores(rounding, 0.0, 1e-12, 10.0) < 1e-3
+    assert student_scores(rounding, 0.1, 1e-12, 10.0) > 6  # a tolerance is no rounding
+
+
 def test_batches_that_repeat_are_told_from_those_that_vary() -> None:
     sums = np.array([[1.0, 1.0, 0.1 + 0.2], [2.0, 1.5, 0.3], [3.0, 1.0, 0.9]])
     outcome = Outcome(0, np.full(3, 3), sums.sum(axis=0), np.ones(3), sums)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from surefoot.arrays import Array, IntArray, fixed, fixed_integers
 from surefoot.certify.boundary import Boundary
 from surefoot.certify.contrast import RANK, Claims, Contrasts, Pulled, Question, contrasts
-from surefoot.certify.score import Scores, repeating
+from surefoot.certify.score import LARGEST, Scores, repeating
 from surefoot.certify.walk import PLAIN, Walks
 from surefoot.errors import InputError
 from surefoot.statistics import Outcome, Phase
@@ -232,13 +232,15 @@ class Certifier:
         each = 1 / phase.counts[pairs]
         pulled = Pulled(pairs, variances[pairs] * each, centre)
         means = rule.means(outcome, pairs, phase.shared)
-        noise = np.stack([pulled.variances, each, repeating(outcome, pairs)])
+        sizes = np.minimum(np.abs(means).max(axis=0), LARGEST)
+        noise = np.stack([pulled.variances, each, repeating(outcome, pairs), sizes**2])
         said = contrasts(question, claims, pulled, means, noise)
         return said._replace(
             variances=said.variances[:2],
             spread=rule.spread(question, pulled, outcome),
             stakes=claims.stakes,
             varied=said.variances[2] == 0,
+            size=np.sqrt(said.variances[3]),
         )
 
     def _centre(self) -> Array:

@@ -280,6 +280,7 @@ class Contrasts(NamedTuple):
         spread: of one unknown scale.
         stakes: for bets.
         varied: whether no batches of a pair that it rests on repeat each other.
+        size: of what is added up, root sum of squares: shares of it are rounding.
     """
 
     values: Array
@@ -287,6 +288,7 @@ class Contrasts(NamedTuple):
     spread: Spread | None = None
     stakes: Stakes | None = None
     varied: NDArray[np.bool_] | bool = False
+    size: Array | float = 0.0
 
 
 class Pulled(NamedTuple):
@@ -373,7 +375,7 @@ def _fit(U: Array, variances: Array, deviation: float) -> tuple[Array, Array]:
     bounded = np.isfinite(deviation)
     total = variances + deviation if bounded else np.ones(len(variances))
     left, singular, right = np.linalg.svd(U / np.sqrt(total)[:, None], full_matrices=False)
-    rank = int((singular > RANK * singular[0]).sum())
+    rank = int((singular > RANK * singular.max(initial=0.0)).sum())
     P = (right[:rank].T / singular[:rank]) @ left[:, :rank].T / np.sqrt(total)
     return deviation / total if bounded else total, P
 
@@ -384,5 +386,5 @@ def _groups(claims: Claims, row_of: IntArray, n_pulled: int) -> Iterator[tuple[f
     speaking = claims.shares.sizes[row_of] > 0
     for tau in np.unique(deviation[speaking]).tolist():
         cells = np.flatnonzero(speaking & (deviation == tau))
-        for block in np.array_split(cells, -(-len(cells) * n_pulled // BLOCK)):
+        for block in np.array_split(cells, 1 + len(cells) * n_pulled // BLOCK):
             yield tau, block

@@ -21,8 +21,8 @@ from surefoot.errors import InputError
 from surefoot.statistics import Outcome
 
 ROUNDING = 1e-12  # values that differ by less than this share of their size are the same
-SILENT = 1e-13  # residuals of less than this share of the rewards are rounding
-LARGEST = 1e150  # scale, whose square is finite
+SILENT = 1e-13  # what is left over of rewards, if it is less than this share of them, is rounding
+LARGEST = 1e150  # number whose square is finite
 LEAST_TAIL = 1e-300
 LOWEST = float(special.ndtri(LEAST_TAIL))  # the lowest score there is
 BOLDEST = 0.8  # share of the wealth that a single batch may take, at most
@@ -91,7 +91,7 @@ class EqualScores(Scores):
         weights, rows = np.sqrt(counts) / scales, question.basis[pairs]
         means = weights * (outcome.sums[pairs] / counts - rows @ pulled.centre)
         left, singular, _ = np.linalg.svd(rows * weights[:, None], full_matrices=False)
-        left = left[:, singular > RANK * singular[0]]
+        left = left[:, singular > RANK * singular.max(initial=0.0)]
         residual = means - left @ (left.T @ means)
         size = float((outcome.sums[pairs] ** 2 / (counts * scales**2)).sum())
         freedom += len(pairs) - left.shape[1]
@@ -117,7 +117,8 @@ class BatchScores(Scores):
         return batch_means(outcome, pairs) if shared else spread_means(outcome, pairs)
 
     def scores(self, said: Contrasts, shift: float) -> Array:
-        return student_scores(said.values, shift, np.where(said.varied, ROUNDING, 0.0))
+        least = np.where(said.varied, ROUNDING, 0.0)
+        return student_scores(said.values, shift, least, said.size)
 
 
 class WealthScores(Scores):
@@ -185,18 +186,21 @@ def repeating(outcome: Outcome, pairs: IntArray) -> NDArray[np.bool_]:
     return np.asarray(alike.any(axis=0))
 
 
-def student_scores(values: Array, shift: float, least: Array | float = 0.0) -> Array:
+def student_scores(
+    values: Array, shift: float, least: Array | float = 0.0, parts: Array | float = 0.0
+) -> Array:
     """Return (…) Φ⁻¹(F(T)) of T = √m C̄ / s for (m, …) values, after adding `shift` to each.
 
     Values of one contrast are independent and normal with one variance, whatever the variances of
     its pairs. Where all are alike, up to rounding, T counts as the lowest there is if their mean is
     below zero, and else as nothing, since rewards on a lattice would make it infinite; unless
-    rewards varied and their noise cancelled: then s is the share `least` of the values' size.
+    rewards varied and their noise cancelled: then s is the share `least` of the values' size, or of
+    that of the `parts` which were added up to values, if they are larger.
     """
     m, centre, spread = len(values), values.mean(axis=0) + shift, values.std(axis=0, ddof=1)
     size = np.abs(values).max(axis=0)
-    usable = spread > ROUNDING * size
-    spread = np.where(usable, spread, least * size)
+    usable = spread > np.maximum(ROUNDING * size, SILENT * parts)
+    spread = np.where(usable, spread, least * np.maximum(size, parts))
     scores = normal_scores(_ratio(np.sqrt(m) * centre, spread), m - 1)
     return np.where(usable | (centre >= 0) | ~values.any(axis=0), scores, LOWEST)
 
