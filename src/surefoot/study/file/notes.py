@@ -75,7 +75,7 @@ class Note(BaseModel):
             StopReason[note.reason]
         except (ValidationError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise StudyFileError(
-                f"the study file is damaged: a note in it cannot be read ({error!s:.200}); "
+                f"the study file is damaged: a note in it cannot be read ({_told(error)}); "
                 "restore it from a copy"
             ) from None
         return note
@@ -112,6 +112,14 @@ def _worth_keeping(evidence: Array | None) -> list[float] | None:
     return None if evidence is None or len(evidence) > MOST_EVIDENCE else evidence.tolist()
 
 
+def _told(error: Exception) -> str:
+    """Say in one line what is wrong."""
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return f"{error!s:.200}"
+
+
 State = Literal["running", "paused", "finished"]
 
 
@@ -139,7 +147,7 @@ class Standing(BaseModel):
             return cls.model_validate(entries)
         except ValidationError as error:
             raise StudyFileError(
-                f"the study file is damaged: how it stands cannot be read ({error!s:.200}); "
+                f"the study file is damaged: how it stands cannot be read ({_told(error)}); "
                 "restore it from a copy"
             ) from None
 
