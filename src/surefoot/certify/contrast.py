@@ -14,7 +14,7 @@ shares, a deviation τ² and guessed variances; nobody hands them in.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -177,17 +177,13 @@ class Question:
 
     def beside_zero(self) -> Question:
         """Return the same question with one more arm, the last: the constant 0."""
-        return Question(
-            np.append(self.offsets, self.offsets[-1] + 1),
-            self.points._replace(starts=np.append(self.points.starts, self.points.starts[-1])),
-            self.features,
-            self.misfit,
-        )
+        starts = np.append(self.points.starts, self.points.starts[-1])
+        offsets = np.append(self.offsets, self.offsets[-1] + 1)
+        return replace(self, offsets=offsets, points=self.points._replace(starts=starts))
 
     def each_point(self) -> Question:
         """Return the question in which every point is an arm of its own."""
-        n = int(self.offsets[-1])
-        return Question(np.arange(n + 1), self.points, self.features, self.misfit)
+        return replace(self, offsets=np.arange(self.offsets[-1] + 1))
 
     @property
     def n_arms(self) -> int:
