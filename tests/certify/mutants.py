@@ -116,8 +116,7 @@ def main() -> None:
     """Print the survivors among some mutants."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sample", type=int, default=200, help="how many mutants")
-    every = [each for path in sorted((ROOT / KERNEL).glob("*.py")) for each in mutants(path)]
-    chosen = random.Random(SEED).sample(every, min(parser.parse_args().sample, len(every)))
+    sample = parser.parse_args().sample
     with tempfile.TemporaryDirectory() as folder:
         home, skipped = Path(folder) / "copy", shutil.ignore_patterns("__pycache__")
         for name in ("src", "tests"):
@@ -125,7 +124,8 @@ def main() -> None:
         shutil.copy(ROOT / "pyproject.toml", home)
         if not survives("walk.py", (ROOT / KERNEL / "walk.py").read_text(encoding="utf-8"), home):
             raise SystemExit("the tests fail without any mutant")
-        left = 0
+        every = [each for path in sorted((home / KERNEL).glob("*.py")) for each in mutants(path)]
+        chosen, left = random.Random(SEED).sample(every, min(sample, len(every))), 0
         for mutant in chosen:
             line, text = mutant.written()
             if survives(mutant.path.name, text, home):
