@@ -34,7 +34,7 @@ from scale import UNIT
 
 def reward(dose, seed):
     random.seed(seed)
-    return UNIT * dose + random.gauss(0, 1)
+    return UNIT * dose + random.gauss(0, 2)
 
 def simulate(pull):
     return reward(pull.parameters["dose"], pull.seed)
@@ -77,6 +77,9 @@ def changed_simulators(count: int, folder: Path, generator: np.random.Generator)
 def _tried(folder: Path, edit: Edit, told: int) -> str | None:
     file, old, new, is_other = edit
     _run(folder, told)
+    with sf.StudyReader(folder / "study.db") as reader:
+        if reader.recorded.certified:
+            return "it had ended before the change"
     text = (folder / file).read_text() if (folder / file).exists() else ""
     (folder / file).write_text(text.replace(old, new) if old else new)
     said = _run(folder)
