@@ -348,7 +348,7 @@ def test_a_mistyped_reward_is_corrected_with_a_trace(
     )
     assert "surefoot tell --correct" in said.out
     surefoot("tell", "--correct", "results.csv")
-    assert "1 rewards corrected" in capsys.readouterr().out
+    assert "1 reward corrected" in capsys.readouterr().out
     surefoot("status")
     assert "1 rewards" in capsys.readouterr().out
     surefoot("export", "-o", "out.json")

@@ -23,6 +23,14 @@ def test_a_repeated_tell_is_ignored_with_a_warning(path: Path) -> None:
     assert rewards_of(path)[0][2] == 1.0
 
 
+def test_a_repeated_sheet_is_one_warning(path: Path) -> None:
+    with toy_study(path) as study:
+        study.tell_many([(0, 1.0), (2, 1.5)])
+        with pytest.warns(SurefootWarning, match="1.0 is ignored, and 1 more like it$") as said:
+            assert study.tell_many([(0, 1.0), (1, 3.0), (2, 1.5)]) == 1
+    assert len(said) == 1
+
+
 def test_a_late_tell_for_a_past_phase_is_ignored_with_a_warning(path: Path) -> None:
     with toy_study(path) as study:
         for pull in study.ask(1000):

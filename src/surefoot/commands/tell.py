@@ -53,4 +53,5 @@ def _tell(study: Study, rewards: list[tuple[int, Simulated]], identifier: str | 
 
 def _correct(study: Study, rewards: list[tuple[int, Simulated]], identifier: str | None) -> None:
     study.correct_many(rewards, study=identifier)
-    print(f"{len(rewards)} rewards corrected; what they were is kept.", end=" ")
+    corrected = "1 reward" if len(rewards) == 1 else f"{len(rewards)} rewards"
+    print(f"{corrected} corrected; earlier values are kept.", end=" ")

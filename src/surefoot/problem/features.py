@@ -136,7 +136,7 @@ class _CustomFeatures(FeatureMap):
     def image(self, parameters: Array) -> Array:
         try:
             return self._function(parameters)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise InputError(
                 f"the features function failed on {parameters.shape[0]} pairs of "
                 f"{parameters.shape[1]} parameters: {said_in_a_line(error)}"

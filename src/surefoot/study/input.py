@@ -102,14 +102,18 @@ def imported(reference: str, folder: Path, what: str) -> Any:
         raise InputError(
             f"the {what}'s module {module!r} cannot be imported ({error}): is it in {place}?"
         ) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(
             f"the {what}'s module {module!r} cannot be imported: {said_in_a_line(error)}"
         ) from error
     for part in name.split("."):
-        if not hasattr(found, part):
-            close = get_close_matches(part, vars(found), 1)
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            close = get_close_matches(part, dir(found), 1)
             hint = f"did you mean {close[0]!r}?" if close else f"write the name of a {what} in it"
-            raise InputError(f"the module {module!r} has no {name!r}: {hint}")
-        found = getattr(found, part)
+            raise InputError(f"the module {module!r} has no {name!r}: {hint}") from None
+        except (Exception, SystemExit) as error:
+            said = said_in_a_line(error)
+            raise InputError(f"the module {module!r} cannot give its {name!r}: {said}") from error
     return found

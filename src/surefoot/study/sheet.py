@@ -59,7 +59,7 @@ def read_sheet(study: Study, path: Path) -> tuple[list[tuple[int, Simulated]], s
     columns, fields = read_fields(path)
     needed = {cell(column): name for column, name in result_columns(study).items()}
     if not {"pull", *needed} <= set(columns):
-        must = ", ".join(f"`{name}`" for name in ("pull", *needed))
+        must = " and ".join(f"`{name}`" for name in ("pull", *needed))
         raise InputError(f"{path} has columns {columns}: it needs {must}")
     results = needed | _further(study, columns, needed)
     rows = [dict(zip(columns, row, strict=True)) for row in fields]

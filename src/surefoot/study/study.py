@@ -345,6 +345,7 @@ class Study:
 
     def _without_repeats(self, reports: list[Report]) -> list[Report]:
         new: dict[int, Report] = {}
+        repeated: list[Report] = []
         for report in reports:
             if self._ledger.was_called_off(report.id):
                 warnings.warn(
@@ -354,14 +355,18 @@ class Study:
                     stacklevel=5,
                 )
             elif report.id in new or not self._ledger.needs(report.id):
-                warnings.warn(
-                    f"pull {report.id} has its reward already: the first one counts, "
-                    f"{report.reward!r} is ignored",
-                    SurefootWarning,
-                    stacklevel=4,  # whoever called Study.tell
-                )
+                repeated.append(report)
             else:
                 new[report.id] = report
+        if repeated:
+            first = repeated[0]
+            more = f", and {len(repeated) - 1} more like it" if repeated[1:] else ""
+            warnings.warn(
+                f"pull {first.id} has its reward already: the first one counts, "
+                f"{first.reward!r} is ignored{more}",
+                SurefootWarning,
+                stacklevel=4,  # whoever called Study.tell
+            )
         return list(new.values())
 
     def __repr__(self) -> str:

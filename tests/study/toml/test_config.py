@@ -670,6 +670,22 @@ def prepare(folder: Path, text: str) -> None:
             'features = "broken:f"',
             "the features function failed on 2 pairs of 2 parameters: IndexError",
         ),
+        (
+            "raise SystemExit(3)\n",
+            'simulator.python = "broken:f"',
+            "SystemExit: 3 (broken.py, line 1)",
+        ),
+        (
+            "def __getattr__(name):\n    raise ValueError('no')\n",
+            'simulator.python = "broken:f"',
+            "cannot give its 'f': ValueError: no (broken.py, line 2)",
+        ),
+        (
+            "def f(parameters):\n    raise SystemExit\n",
+            'features = "broken:f"',
+            "the features function failed on 2 pairs of 2 parameters: SystemExit",
+        ),
+        ("", 'simulator.command = "run \\u0000"', "NUL character, which no argument can"),
         ("", 'arms.csv = "' + 3000 * "a" + '.csv"', "there is no file"),
         ("", 'arms.csv = "' + 300 * "a/.." + '/b.csv"', "there is no file"),
         ("", 'simulator.command = "run \'it"', "cannot be split into arguments"),

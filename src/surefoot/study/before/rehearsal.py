@@ -48,7 +48,7 @@ def given_by(simulator: Simulate, pull: Pull) -> Simulated:
         return as_given(simulator(pull))
     except InputError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(
             f"the simulator failed for arm {pull.arm!r}, perturbation {pull.perturbation!r} "
             f"({type(error).__name__}: {error!s:.500}): mend it"

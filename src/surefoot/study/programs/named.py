@@ -40,7 +40,7 @@ class Named:
                 f"as simulate({', '.join([*parameters[:3], 'rng'])}) that returns one number"
             )
         self.function = function
-        self.raised: Exception | None = None
+        self.raised: BaseException | None = None
         self.names = _arguments(function, list(parameters))
 
     @property
@@ -67,7 +67,7 @@ class Named:
             if self.names is None:
                 return self.function(pull)
             return self.function(**{name: _argument(pull, name) for name in self.names})
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self.raised = error
             raise
 

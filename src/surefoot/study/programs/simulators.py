@@ -70,6 +70,8 @@ class CommandSimulator:
     def __post_init__(self) -> None:
         if not self.arguments:
             raise InputError("the command is empty: give the program and its arguments")
+        if any("\0" in argument for argument in self.arguments):
+            raise InputError("the command holds a NUL character, which no argument can: remove it")
         if self.time_limit is not None and not self.time_limit > 0:
             raise InputError(f"time_limit={self.time_limit!r} must be a number of seconds above 0")
 

@@ -90,7 +90,7 @@ def _run_one(simulator: Simulate, pull: Pull) -> Report:
     reward: Simulated | None
     try:
         reward, error = as_given(simulator(pull)), None
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:  # argparse ends a program that it is called in
         reward, error = None, _describe(problem)
     finally:
         board.ends()
@@ -126,7 +126,7 @@ def as_reward(value: Any) -> float:
     return reward
 
 
-def _describe(problem: Exception) -> str:
+def _describe(problem: BaseException) -> str:
     """The error in one line, then where it happened, innermost last."""
     headline = "".join(traceback.format_exception_only(problem)).strip()
     frames = traceback.extract_tb(problem.__traceback__)
