@@ -48,4 +48,4 @@ def _instances() -> Iterator[tuple[str, Instance]]:
 def _controllers() -> Instance:
     arms = [[2.0, 0.0], [1.2, 1.0], [0.4, 1.6]]
     wear = [[[0, 0], [1.2, 0]], [[0, 0], [0.4, 0.2]], [[0, 0], [0.2, 0.8]]]
-    return RobustProblem(arms, wear), np.array([1.0, 0.6])
+    return RobustProblem.paper(arms, wear), np.array([1.0, 0.6])

@@ -33,7 +33,7 @@ def large_problem() -> tuple[RobustProblem, np.ndarray]:
     arms = generator.normal(size=(ARMS, DIMENSION))
     arms /= np.linalg.norm(arms, axis=1)[:, None]
     perturbations = [0.15 * generator.normal(size=(PERTURBATIONS, DIMENSION)) for _ in arms]
-    return RobustProblem(arms, perturbations), 0.2 * generator.normal(size=DIMENSION)
+    return RobustProblem.paper(arms, perturbations), 0.2 * generator.normal(size=DIMENSION)
 
 
 def tell_phase(study: Study, theta: np.ndarray) -> None:

@@ -83,4 +83,4 @@ def fifty_arms() -> Instance:
         arm = on_sphere(generator, 1, 20)[0]
         if arm @ theta <= 0.5:
             arms.append(arm)
-    return RobustProblem(np.array(arms), [np.zeros((1, 20))] * 50), theta
+    return RobustProblem.paper(np.array(arms), [np.zeros((1, 20))] * 50), theta

@@ -150,7 +150,7 @@ def _wide(
         ]
     )
     centres = 0.5 * _across(rng, arms, theta) + np.outer(1 - shortfalls, theta)
-    return RobustProblem(
+    return RobustProblem.paper(
         centres,
         [0.5 * _across(rng, perturbations, theta) + np.outer(costs, theta) for _ in range(arms)],
     ), theta
@@ -299,7 +299,7 @@ def _large_run() -> tuple[float, float, int, bool]:
     """
     rng = np.random.default_rng(20)
     arms = on_sphere(rng, 20_000, 20)
-    problem = RobustProblem(arms, [0.05 * on_sphere(rng, 5, 20) for _ in arms])
+    problem = RobustProblem.paper(arms, [0.05 * on_sphere(rng, 5, 20) for _ in arms])
     theta = on_sphere(rng, 1, 20)[0]
     settings = {"delta": DELTA, "noise": Gaussian(1.0), "misfit": 0.0}
     identify(*_warm_up(), "prime", **settings)

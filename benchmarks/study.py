@@ -60,7 +60,7 @@ def one_millisecond(pull: Pull) -> float:
 
 
 def make(folder: Path, pulls: int) -> Study:
-    problem = RobustProblem(np.arange(2.0, 2.0 + PAIRS)[:, None], [np.zeros((1, 1))] * PAIRS)
+    problem = RobustProblem.paper(np.arange(2.0, 2.0 + PAIRS)[:, None], [np.zeros((1, 1))] * PAIRS)
     path = folder / f"{pulls}-{time.monotonic_ns()}.db"
     return Study.create(path, problem, EqualPhases(pulls), delta=0.05, noise=Gaussian(1.0), seed=1)
 

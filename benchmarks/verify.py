@@ -19,7 +19,7 @@ from surefoot.study import Study
 def studied(path: Path, means: Array, budget: int) -> Study:
     """Make a study of (n_arms, n_perturbations) means without a model, and pull it to its end."""
     arms, perturbations = (np.arange(size, dtype=np.float64)[:, None] for size in means.shape)
-    problem = RobustProblem(arms, [perturbations] * len(arms))
+    problem = RobustProblem.paper(arms, [perturbations] * len(arms))
     rng, flat = np.random.default_rng(np.random.SeedSequence(1)), means.ravel()
     study = Study.create(
         path, problem, delta=0.05, noise=Gaussian(), misfit=math.inf, budget=budget, seed=1

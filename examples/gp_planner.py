@@ -43,7 +43,7 @@ class GaussianProcessPlanner(sf.Planner):
 
 if __name__ == "__main__":
     x = np.linspace(-1.0, 1.0, 7)
-    problem = sf.RobustProblem(x[:, None], [[[-0.2], [0.2]]] * 7, features="tabular")
+    problem = sf.RobustProblem.paper(x[:, None], [[[-0.2], [0.2]]] * 7, features="tabular")
     simulator = sf.TableSimulator(1 - 3 * (problem.parameters[:, 0] - 0.3) ** 2, 0.3, seed=5)
     result = sf.identify(
         problem,

@@ -35,7 +35,7 @@ def searched(trials: int = 80) -> optuna.Study:
             "reorder": trial.suggest_int("reorder", 10, 90, step=5),
             "up_to": trial.suggest_int("up_to", 40, 200, step=10),
         }
-        one = sf.RobustProblem([[*policy.values(), *FORECAST.values()]], [[[0, 0, 0, 0]]],
+        one = sf.RobustProblem.paper([[*policy.values(), *FORECAST.values()]], [[[0, 0, 0, 0]]],
                                parameter_names=[*policy, *FORECAST])  # fmt: skip
         return simulate(PullFactory(one, "search", 0)(trial.number, 0, 0))
 

@@ -32,7 +32,7 @@ print(len(all_patients()), "virtual patients")
 A_RUN = """
 import surefoot as sf
 
-problem = sf.RobustProblem([[1.0, 0.0], [0.0, 1.0]], [[[0.0, 0.0], [0.1, 0.0]]] * 2)
+problem = sf.RobustProblem.paper([[1.0, 0.0], [0.0, 1.0]], [[[0.0, 0.0], [0.1, 0.0]]] * 2)
 simulator = sf.LinearSimulator(problem, [1.0, 0.2], seed=0)
 result = sf.identify(problem, simulator, delta=0.1, noise=sf.Gaussian(1.0), misfit=0)
 assert result.certified and result.arm_name in result.to_html()

@@ -11,7 +11,7 @@ __version__ = "0.2.0"
 
 # The stub beside this file is the table of contents: type checkers read it, and so do we.
 _HOMES = {
-    alias.name: f"surefoot.{line.module}"
+    alias.name: ".".join(filter(None, ("surefoot", line.module)))
     for line in ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")).body
     if isinstance(line, ast.ImportFrom)
     for alias in line.names
@@ -23,7 +23,10 @@ def __getattr__(name: str) -> Any:
     """Load a name when it is asked for: `import surefoot` and `surefoot --help` stay quick."""
     if name not in _HOMES:
         raise AttributeError(f"module 'surefoot' has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    home = _HOMES[name]
+    if home == __name__:  # a room, such as `surefoot.algorithms`
+        return importlib.import_module(f"{home}.{name}")
+    value = globals()[name] = getattr(importlib.import_module(home), name)
     return value
 
 

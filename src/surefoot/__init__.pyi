@@ -2,20 +2,14 @@
 
 __version__: str
 
+from . import algorithms as algorithms
 from .algorithms import Algorithm as Algorithm
 from .algorithms import Result as Result
 from .algorithms import Settings as Settings
 from .algorithms import StopReason as StopReason
-from .algorithms.oracle import Oracle as Oracle
 from .algorithms.planner import Past as Past
 from .algorithms.planner import Planner as Planner
 from .algorithms.planner import Proposal as Proposal
-from .algorithms.robust_lingape import RobustLinGapE as RobustLinGapE
-from .algorithms.robust_rage import RobustRage as RobustRage
-from .algorithms.robust_static import RobustStatic as RobustStatic
-from .algorithms.robust_track_and_stop import RobustTrackAndStop as RobustTrackAndStop
-from .algorithms.stableopt import StableOpt as StableOpt
-from .algorithms.uniform import Uniform as Uniform
 from .answer import Answer as Answer
 from .design import Design as Design
 from .design import g_design as g_design

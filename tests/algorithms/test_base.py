@@ -23,7 +23,7 @@ def test_options_that_an_algorithm_does_not_have() -> None:
 
 def test_a_run_that_would_never_end_stops_before_counts_lose_their_digits() -> None:
     """Under an exact tie no rule can stop; the run must still end."""
-    problem = RobustProblem(np.eye(2), [np.zeros((1, 2))] * 2)
+    problem = RobustProblem.paper(np.eye(2), [np.zeros((1, 2))] * 2)
     run = RobustStatic().start(problem, settings_for("robust-static"))
     while phase := run.next_phase():
         run.update(Outcome(phase.index, phase.counts, 1.0 * phase.counts, np.zeros(2)))

@@ -135,7 +135,7 @@ def test_a_right_model_is_seldom_doubted_however_unequal_the_noise(
 def test_a_bent_line_is_found_out_without_noise_levels() -> None:
     """Where it is plain: noise is a tenth of the bend, and pairs are not equally noisy."""
     arms, errors = np.linspace(0.2, 1.4, 7)[:, None], [[[-0.1], [0.1]]] * 7
-    problem = sf.RobustProblem(arms, errors, features="linear")
+    problem = sf.RobustProblem.paper(arms, errors, features="linear")
     x = problem.parameters[:, 0]
     table = sf.RobustProblem.from_pairs(np.eye(len(x)), np.arange(len(x)))
     scales = np.where(np.arange(len(x)) % 2 == 0, 0.02, 0.08)

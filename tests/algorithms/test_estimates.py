@@ -83,7 +83,7 @@ def test_a_pull_that_measures_nothing_changes_nothing() -> None:
 
 
 def test_unmeasured_differences_never_decide() -> None:
-    problem = RobustProblem(np.eye(3), [np.zeros((1, 3))] * 3)
+    problem = RobustProblem.paper(np.eye(3), [np.zeros((1, 3))] * 3)
     instance = problem, np.array([3.0, 2.0, 1.0])
     frame = Frame.of(problem, np.ones(3))
     counts = np.array([4, 4, 0])
@@ -97,7 +97,9 @@ def test_unmeasured_differences_never_decide() -> None:
 
 
 def test_equal_pairs_neither_win_nor_lose() -> None:
-    problem = RobustProblem([[1.0, 0.0], [1.0, 0.0]], [[[0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]])
+    problem = RobustProblem.paper(
+        [[1.0, 0.0], [1.0, 0.0]], [[[0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]]
+    )
     frame = Frame.of(problem, np.ones(3))
     estimates = frame.estimate(np.full(3, 5), np.array([5.0, 5.0, 20.0]))
     assert estimates.clearance(np.array([0]))[0, 1] == 0.0

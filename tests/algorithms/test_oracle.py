@@ -90,7 +90,7 @@ def test_a_theta_of_the_wrong_length_is_refused() -> None:
 
 def test_a_theta_for_the_reduced_basis_is_refused() -> None:
     """On other processors the basis is another one, and the same numbers mean other rewards."""
-    problem = RobustProblem([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], [[[0.0, 0.0, 0.0]]] * 2)
+    problem = RobustProblem.paper([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], [[[0.0, 0.0, 0.0]]] * 2)
     assert problem.pairs.shape[1] == 2
     Oracle([1.0, 0.5, 0.0]).start(problem, settings_for("oracle"))
     with pytest.raises(InputError, match="give one entry for each of the 3 features"):

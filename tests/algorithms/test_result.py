@@ -77,7 +77,7 @@ def test_the_table_shows_evidence_against_arms_that_were_still_possible() -> Non
     again.
     """
     wear = [[[0, 0], [1.2, 0]], [[0, 0], [0.4, 0.2]], [[0, 0], [0.2, 0.8]]]
-    problem = RobustProblem([[2.0, 0.0], [1.2, 1.0], [0.4, 1.6]], wear)
+    problem = RobustProblem.paper([[2.0, 0.0], [1.2, 1.0], [0.4, 1.6]], wear)
     for seed in range(10):
         simulator = LinearSimulator(problem, [1.0, 0.6], seed=seed)
         frame = identify(problem, simulator, delta=0.05, noise=Gaussian(1.0), misfit=0).to_frame()
@@ -105,7 +105,7 @@ def test_names_are_escaped_for_notebooks() -> None:
 
 
 def test_an_interval_of_a_success_rate_is_a_rate() -> None:
-    problem = RobustProblem([[0.9, 0.1], [0.1, 0.4]], [[[0.0, 0.0], [0.2, 0.0]]] * 2)
+    problem = RobustProblem.paper([[0.9, 0.1], [0.1, 0.4]], [[[0.0, 0.0], [0.2, 0.0]]] * 2)
     simulator = LinearSimulator(problem, [0.9, 0.5], family="bernoulli", seed=1)
     few = identify(problem, simulator, delta=0.1, noise=Bounded(0, 1), misfit=math.inf, budget=30)
     assert (few.lower >= 0).all()

@@ -11,7 +11,7 @@ from surefoot.simulate import LinearSimulator
 
 def run_of(seed: int = 0) -> tuple[sf.Algorithm, sf.RobustProblem, np.ndarray]:
     problem, theta = random_robust(5, 4, 3, gap=0.4)
-    run = sf.RobustTrackAndStop().start(
+    run = sf.algorithms.RobustTrackAndStop().start(
         problem, sf.Settings(delta=0.05, noise=sf.Gaussian(1.0), misfit=0, on_misfit="ignore")
     )
     simulator = LinearSimulator(problem, theta, seed=seed)

@@ -73,7 +73,7 @@ def test_only_an_infinite_misfit_does_without_a_model(misfit: float, modelled: b
 
 @pytest.mark.parametrize("noise", [Gaussian(1.0), Gaussian(), SubGaussian(1.0)])
 def test_the_smallest_delta_can_be_solved_for(noise: Noise) -> None:
-    problem = RobustProblem([[1.0, 0.0], [0.0, 1.0]], [[[0.0, 0.0]], [[0.0, 0.0]]])
+    problem = RobustProblem.paper([[1.0, 0.0], [0.0, 1.0]], [[[0.0, 0.0]], [[0.0, 0.0]]])
     simulator = LinearSimulator(problem, [8.0, 0.0], 1.0, np.random.SeedSequence(1))
     result = identify(problem, simulator, "prime", delta=SMALLEST_DELTA, noise=noise, misfit=0)
     assert result.certified

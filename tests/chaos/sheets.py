@@ -29,7 +29,7 @@ ASKED: list[dict[str, Any]] = [
 
 def _create(path: Path, number: int) -> sf.Study:
     arms = np.array([[0.1, 3.0], [0.1, 4.0], [1 / 3, 3.0]])
-    problem = sf.RobustProblem(
+    problem = sf.RobustProblem.paper(
         arms,
         [np.array([[0.0, 0.0], [0.01, 0.5]])] * 3,
         arm_names=["1.0", "=slow, wide", "best"],

@@ -232,4 +232,4 @@ def _table() -> sf.RobustProblem:
 def _square() -> sf.RobustProblem:
     x = np.linspace(-1, 1, 4)
     arms = np.array(list(itertools.product(x, x[:2])))
-    return sf.RobustProblem(arms, [[[-0.1, 0.0], [0.1, 0.0]]] * 8, features="quadratic")
+    return sf.RobustProblem.paper(arms, [[[-0.1, 0.0], [0.1, 0.0]]] * 8, features="quadratic")

@@ -81,6 +81,6 @@ def test_rows_that_do_not_span_are_refused():
 
 
 def test_design_of_a_problem():
-    problem = RobustProblem(np.eye(3), [np.zeros((1, 3))] * 3)
+    problem = RobustProblem.paper(np.eye(3), [np.zeros((1, 3))] * 3)
     design = g_design(problem)
     np.testing.assert_allclose(design.weights, 1 / 3, rtol=1e-2)

@@ -27,7 +27,7 @@ def ragged_problem(seed):
 
 
 def orthogonal_problem(n_arms=4):
-    return RobustProblem(np.eye(n_arms), [np.zeros((1, n_arms))] * n_arms)
+    return RobustProblem.paper(np.eye(n_arms), [np.zeros((1, n_arms))] * n_arms)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -219,7 +219,7 @@ def test_ties_and_single_arms_are_explained():
     with pytest.raises(InputError, match=r"arms \[0, 1\] are equally good"):
         complexity(orthogonal_problem(), [1.0, 1.0, 0.0, 0.0])
     with pytest.raises(InputError, match="single arm"):
-        complexity(RobustProblem(np.eye(2)[:1], [np.zeros((1, 2))]), [1.0, 0.0])
+        complexity(RobustProblem.paper(np.eye(2)[:1], [np.zeros((1, 2))]), [1.0, 0.0])
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1.0, math.nan])

@@ -20,7 +20,7 @@ INSTANCES = {"random/4": random_robust(4, 3, 3, gap=0.5), "classic": classic(3, 
 
 
 def test_every_algorithm_runs_on_every_instance(tmp_path: Path) -> None:
-    algorithms = {"PRIME": "prime", "static": sf.RobustStatic(), "told": "oracle"}
+    algorithms = {"PRIME": "prime", "static": sf.algorithms.RobustStatic(), "told": "oracle"}
     session = sf.Session(runs=3, out=tmp_path, processes=2)
     found = sf.compare(algorithms, INSTANCES, session=session)
     assert len(found.runs) == 3 * 2 * 3

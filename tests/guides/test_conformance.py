@@ -38,7 +38,9 @@ ALL: dict[str, Callable[[], Guide]] = dict(GUIDES.items()) | {
 
 def _problem() -> sf.RobustProblem:
     rng = np.random.default_rng(1)
-    return sf.RobustProblem(rng.standard_normal((5, 3)), [0.3 * rng.standard_normal((4, 3))] * 5)
+    return sf.RobustProblem.paper(
+        rng.standard_normal((5, 3)), [0.3 * rng.standard_normal((4, 3))] * 5
+    )
 
 
 def _seen(problem: sf.RobustProblem, every: int = 1, scale: float = 0.1) -> Seen:
@@ -92,7 +94,7 @@ def test_rewards_that_hardly_vary_are_no_trouble(name: str) -> None:
     doses = np.linspace(40, 60, 9)
     arms = np.column_stack([np.full(9, 150.0), doses, 500 / doses])
     errors = [[0, 0, error] for error in (-0.5, -0.2, 0.1, 0.4)]
-    problem = sf.RobustProblem(arms, [np.array(errors)] * 9, features="quadratic")
+    problem = sf.RobustProblem.paper(arms, [np.array(errors)] * 9, features="quadratic")
     means, n = -((problem.parameters[:, 1] - 50) ** 2), problem.n_pairs
     guess = checked(ALL[name](), Seen(problem, np.full(n, 3), means, np.full(n, 1e-30)))
     assert np.isfinite(guess.means).all()

@@ -17,7 +17,7 @@ MEANS = np.array([[2.0, 2.5], [1.9, 2.0], [0.5, 1.0], [0.0, 0.5]])
 
 def problem() -> sf.RobustProblem:
     arms, parts = np.arange(4.0)[:, None], [np.array([[0.0], [0.1]])] * 4
-    return sf.RobustProblem(arms, parts, features="tabular")
+    return sf.RobustProblem.paper(arms, parts, features="tabular")
 
 
 def beaten(seed: int, means: Any = MEANS, **asked: Any) -> sf.Result:

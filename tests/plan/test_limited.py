@@ -22,7 +22,7 @@ FAILS = np.array([[0.1, 0.6], [0.05, 0.1], [0.3, 0.1], [0.05, 0.05]])  # at most
 def problem() -> sf.RobustProblem:
     names = [["as planned", "flu"]] * 4
     arms, parts = np.arange(4.0)[:, None], [np.array([[0.0], [0.1]])] * 4
-    return sf.RobustProblem(arms, parts, features="tabular", perturbation_names=names)
+    return sf.RobustProblem.paper(arms, parts, features="tabular", perturbation_names=names)
 
 
 def simulator(
@@ -102,7 +102,7 @@ def test_nobody_qualifies_is_a_certified_answer() -> None:
 
 
 def test_a_single_arm_is_held_against_its_limit_too() -> None:
-    one = sf.RobustProblem([[0.0]], [[[0.0], [0.1]]], features="tabular")
+    one = sf.RobustProblem.paper([[0.0]], [[[0.0], [0.1]]], features="tabular")
     run = simulator(6, objective=[1.0, 1.0], cost=[1.0, 1.0])
     asked: dict[str, Any] = {"delta": 1e-4, "noise": sf.Gaussian(1.0), "misfit": math.inf}
     result = sf.identify(one, run, limits={"cost": {"at_most": 2.0}}, **asked)

@@ -91,7 +91,9 @@ def test_rewards_within_the_misfit_are_not_held_against_the_model_and_others_are
 
 def test_rewards_far_from_zero_and_tiny_units_do_no_harm():
     problem, means = parabola()
-    tiny = sf.RobustProblem(problem.arms * 1e-6, [[[-1e-7], [1e-7]]] * 7, features="quadratic")
+    tiny = sf.RobustProblem.paper(
+        problem.arms * 1e-6, [[[-1e-7], [1e-7]]] * 7, features="quadratic"
+    )
     for world in ((problem, means + 1e6), (tiny, means)):
         (result,) = runs(world, sf.Gaussian(SCALE), 1, misfit=0.005, budget=4000)
         assert result.certified

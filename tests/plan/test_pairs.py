@@ -10,7 +10,7 @@ import surefoot as sf
 from tests.plan import phases
 from tests.plan.phases import asked, learnt, pairs_of
 
-PROBLEM = sf.RobustProblem([[0.0], [1.0], [2.0]], [[[-0.1], [0.1]]] * 3, features="tabular")
+PROBLEM = sf.RobustProblem.paper([[0.0], [1.0], [2.0]], [[[-0.1], [0.1]]] * 3, features="tabular")
 MEANS = np.array([5.0, 5.2, 1.0, 1.1, 0.0, 0.3])  # the first arm is clearly best
 TUNING = sf.Tuning()
 

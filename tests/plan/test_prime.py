@@ -226,8 +226,12 @@ def test_planned_weights_count_whatever_was_pulled() -> None:
 def quadratic_world() -> tuple[sf.RobustProblem, sf.RobustProblem, np.ndarray]:
     """Rewards 1 − (x − 0.6)²·4: the best arm is in the middle, the best line points to an end."""
     x = np.linspace(-1.0, 1.0, 9)
-    linear = sf.RobustProblem(x[:, None], [np.array([[0.05], [-0.05]])] * 9, features="linear")
-    square = sf.RobustProblem(x[:, None], [np.array([[0.05], [-0.05]])] * 9, features="quadratic")
+    linear = sf.RobustProblem.paper(
+        x[:, None], [np.array([[0.05], [-0.05]])] * 9, features="linear"
+    )
+    square = sf.RobustProblem.paper(
+        x[:, None], [np.array([[0.05], [-0.05]])] * 9, features="quadratic"
+    )
     return linear, square, 1 - 4 * (linear.parameters[:, 0] - 0.2) ** 2
 
 
@@ -235,7 +239,9 @@ class Means:
     """Gaussian rewards with given means, whatever the features say."""
 
     def __init__(self, means: np.ndarray, seed: int) -> None:
-        tabular = sf.RobustProblem(np.eye(len(means)), [np.zeros((1, len(means)))] * len(means))
+        tabular = sf.RobustProblem.paper(
+            np.eye(len(means)), [np.zeros((1, len(means)))] * len(means)
+        )
         self.simulator = sf.LinearSimulator(tabular, means, 0.3, seed=seed)
 
     def pull(self, phase: sf.Phase) -> sf.Outcome:

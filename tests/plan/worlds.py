@@ -14,7 +14,7 @@ RIVALS = (2, 3)  # the arms that tie
 def parabola() -> tuple[sf.RobustProblem, Array]:
     """Seven arms of two perturbations, and their means: exactly quadratic, arm 2 best by 0.04."""
     arms, errors = np.linspace(0.2, 1.4, 7)[:, None], [[[-0.1], [0.1]]] * 7
-    problem = sf.RobustProblem(arms, errors, features="quadratic")
+    problem = sf.RobustProblem.paper(arms, errors, features="quadratic")
     x = problem.parameters[:, 0]
     return problem, 2.0 * x - 1.5 * x**2
 

@@ -146,4 +146,4 @@ def test_features_see_words_as_columns_of_zeros_and_ones() -> None:
 
 
 def test_a_problem_of_numbers_is_written_as_before() -> None:
-    assert "categories" not in RobustProblem([[1.0], [2.0]], [[[0.0]], [[0.0]]]).to_dict()
+    assert "categories" not in RobustProblem.paper([[1.0], [2.0]], [[[0.0]], [[0.0]]]).to_dict()

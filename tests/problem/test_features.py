@@ -75,7 +75,7 @@ def test_products_are_named_in_the_order_of_their_columns() -> None:
 
 
 def test_a_function_of_the_callers_own_is_kept_as_its_values() -> None:
-    problem = RobustProblem(np.eye(2), [np.zeros((1, 2))] * 2, features=lambda p: 2 * p)
+    problem = RobustProblem.paper(np.eye(2), [np.zeros((1, 2))] * 2, features=lambda p: 2 * p)
     again = pickle.loads(pickle.dumps(problem))  # which a lambda would not survive
     stored = map_from_file(json.loads(json.dumps(again.feature_map.to_file())))
     assert stored.kind == "custom"
@@ -84,4 +84,4 @@ def test_a_function_of_the_callers_own_is_kept_as_its_values() -> None:
 
 def test_an_unknown_map_is_refused_with_the_choices() -> None:
     with pytest.raises(InputError, match="features='cubic' is not known: choose 'given', 'linear'"):
-        RobustProblem(np.eye(2), [np.zeros((1, 2))] * 2, features="cubic")
+        RobustProblem.paper(np.eye(2), [np.zeros((1, 2))] * 2, features="cubic")

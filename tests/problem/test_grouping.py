@@ -33,48 +33,48 @@ def test_nan_is_named_by_row_and_column() -> None:
     with pytest.raises(
         InputError, match=r"arms holds nan at row 2, column 1: replace or remove it"
     ):
-        RobustProblem(arms, PERTURBATIONS)
+        RobustProblem.paper(arms, PERTURBATIONS)
 
 
 def test_infinity_in_a_perturbation_is_named_by_arm_row_and_column() -> None:
     with pytest.raises(InputError, match=r"perturbations\[1\] holds -inf at row 0, column 1"):
-        RobustProblem(ARMS, [PERTURBATIONS[0], [[0.0, -np.inf]], PERTURBATIONS[2]])
+        RobustProblem.paper(ARMS, [PERTURBATIONS[0], [[0.0, -np.inf]], PERTURBATIONS[2]])
 
 
 def test_text_is_not_numbers() -> None:
     with pytest.raises(InputError, match="arms is not an array of numbers"):
-        RobustProblem([["a", "b"]], [[[0.0, 0.0]]])
+        RobustProblem.paper([["a", "b"]], [[[0.0, 0.0]]])
 
 
 def test_perturbations_of_other_width_than_the_arms() -> None:
     with pytest.raises(
         InputError, match=r"perturbations\[0\] has 3 columns, but arms have 2: .* equal columns"
     ):
-        RobustProblem(ARMS, [np.zeros((1, 3))] * 3)
+        RobustProblem.paper(ARMS, [np.zeros((1, 3))] * 3)
 
 
 def test_another_number_of_perturbation_sets_than_arms() -> None:
     with pytest.raises(
         InputError, match="perturbations has 2 entries, but there are 3 arms: give one array"
     ):
-        RobustProblem(ARMS, PERTURBATIONS[:2])
+        RobustProblem.paper(ARMS, PERTURBATIONS[:2])
 
 
 def test_a_flat_array_of_arms() -> None:
     with pytest.raises(InputError, match=r"arms has shape \(2,\): give a two-dimensional array"):
-        RobustProblem([1.0, 2.0], PERTURBATIONS)
+        RobustProblem.paper([1.0, 2.0], PERTURBATIONS)
 
 
 @pytest.mark.parametrize("nothing", [np.zeros((0, 2)), []])
 def test_an_arm_without_perturbations(nothing: object) -> None:
     with pytest.raises(InputError, match=r"perturbations\[1\] is empty .*zeros: no perturbation"):
-        RobustProblem(ARMS, [PERTURBATIONS[0], nothing, PERTURBATIONS[2]])
+        RobustProblem.paper(ARMS, [PERTURBATIONS[0], nothing, PERTURBATIONS[2]])
 
 
 @pytest.mark.parametrize("nothing", [np.zeros((0, 2)), []])
 def test_no_arms(nothing: object) -> None:
     with pytest.raises(InputError, match=r"arms is empty .*give at least one row and one column"):
-        RobustProblem(nothing, [])  # type: ignore[arg-type]
+        RobustProblem.paper(nothing, [])  # type: ignore[arg-type]
 
 
 def test_repeated_pairs_within_an_arm_are_merged_with_a_warning() -> None:
@@ -82,8 +82,8 @@ def test_repeated_pairs_within_an_arm_are_merged_with_a_warning() -> None:
     with pytest.warns(
         SurefootWarning, match=r"1 pairs repeat another pair of the same arm and were merged"
     ):
-        problem = RobustProblem(ARMS, repeated)
-    assert problem.pairs.tolist() == RobustProblem(ARMS, PERTURBATIONS).pairs.tolist()
+        problem = RobustProblem.paper(ARMS, repeated)
+    assert problem.pairs.tolist() == RobustProblem.paper(ARMS, PERTURBATIONS).pairs.tolist()
 
 
 def test_minus_zero_is_zero() -> None:
@@ -112,7 +112,7 @@ def test_more_pairs_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         InputError, match=r"the pairs are 5 × 2 numbers.*fewer arms or perturbations"
     ):
-        RobustProblem(ARMS, PERTURBATIONS)
+        RobustProblem.paper(ARMS, PERTURBATIONS)
 
 
 def test_tabular_features_larger_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,13 +168,13 @@ def test_arm_numbers(arm_of_pair: list[float], message: str) -> None:
 
 def test_names() -> None:
     with pytest.raises(InputError, match="2 arm names were given for 3 arms"):
-        RobustProblem(ARMS, PERTURBATIONS, arm_names=["a", "b"])
+        RobustProblem.paper(ARMS, PERTURBATIONS, arm_names=["a", "b"])
     with pytest.raises(InputError, match="the arm name 'a' stands twice"):
-        RobustProblem(ARMS, PERTURBATIONS, arm_names=["a", "b", "a"])
+        RobustProblem.paper(ARMS, PERTURBATIONS, arm_names=["a", "b", "a"])
     with pytest.raises(
         InputError, match=r"\[2, 1, 2\] names for arms with \[1, 2, 2\] perturbations"
     ):
-        RobustProblem(ARMS, PERTURBATIONS, perturbation_names=[["a", "b"], ["c"], ["d", "e"]])
+        RobustProblem.paper(ARMS, PERTURBATIONS, perturbation_names=[["a", "b"], ["c"], ["d", "e"]])
     with pytest.raises(InputError, match="1 perturbation names were given for 3 pairs"):
         RobustProblem.from_pairs(ARMS, [0, 1, 2], perturbation_names=["a"])
 

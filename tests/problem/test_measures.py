@@ -25,7 +25,7 @@ def problem(n_arms: int = 3, features: str = "tabular") -> sf.RobustProblem:
     parts = [np.arange(3.0)[:, None]] * n_arms
     names = [NAMES] * n_arms
     arms = np.arange(float(n_arms))[:, None]
-    return sf.RobustProblem(arms, parts, features=features, perturbation_names=names)
+    return sf.RobustProblem.paper(arms, parts, features=features, perturbation_names=names)
 
 
 def points_of(measure: Any, n_arms: int = 3) -> Points:
@@ -163,7 +163,7 @@ def modelled(worlds: int) -> tuple[sf.RobustProblem, Array]:
     quadratic: the first two arms tie by every measure, or (1) the second is better.
     """
     arms, offsets = np.array([[-1.0], [1.0], [0.0]]), np.array([[-1.0], [0.0], [1.0]])
-    tied = sf.RobustProblem(arms, [offsets] * 3, features="quadratic")
+    tied = sf.RobustProblem.paper(arms, [offsets] * 3, features="quadratic")
     x = tied.parameters[:, 0]
     nominal = np.repeat(arms[:, 0], 3)
     means = 2 * nominal**2 - 0.5 * (x - nominal) ** 2 + worlds * nominal

@@ -21,7 +21,7 @@ PERTURBATIONS = [
 
 
 def small() -> RobustProblem:
-    return RobustProblem(ARMS, PERTURBATIONS)
+    return RobustProblem.paper(ARMS, PERTURBATIONS)
 
 
 class TestWhatItHolds:
@@ -64,7 +64,7 @@ class TestWhatItHolds:
         assert RobustProblem.from_boxes(ARMS, 0.1).n_pairs == 12
 
     def test_names_reach_the_description_of_a_pair(self) -> None:
-        problem = RobustProblem(
+        problem = RobustProblem.paper(
             ARMS,
             PERTURBATIONS,
             arm_names=["a", "b", "c"],
@@ -81,7 +81,7 @@ class TestWhatItHolds:
 
     def test_the_callers_arrays_are_copied(self) -> None:
         arms = ARMS.copy()
-        problem = RobustProblem(arms, PERTURBATIONS)
+        problem = RobustProblem.paper(arms, PERTURBATIONS)
         arms[:] = 0
         assert problem.pairs[0, 0] == 0.9
 
@@ -97,7 +97,7 @@ class TestRank:
     ) -> None:
         generator = np.random.default_rng(seed)
         arms = generator.standard_normal((6, rank)) @ generator.standard_normal((rank, 5))
-        problem = RobustProblem(arms, [np.zeros((1, 5))] * 6)
+        problem = RobustProblem.paper(arms, [np.zeros((1, 5))] * 6)
         assert problem.dimension == rank
         assert np.linalg.matrix_rank(problem.pairs) == rank
         theta = generator.standard_normal(5)
@@ -111,7 +111,7 @@ class TestRank:
 
     def test_theta_is_taken_for_features_or_for_the_reduced_basis(self) -> None:
         arms = np.array([[1.0, 1.0], [2.0, 2.0]])
-        problem = RobustProblem(arms, [np.zeros((1, 2))] * 2)
+        problem = RobustProblem.paper(arms, [np.zeros((1, 2))] * 2)
         assert problem.dimension == 1
         means = problem.pair_means([3.0, 4.0])
         assert means == pytest.approx([7.0, 14.0])
@@ -120,7 +120,7 @@ class TestRank:
 
 class TestBadInput:
     def test_a_single_arm_is_allowed(self) -> None:
-        problem = RobustProblem([[1.0, 2.0]], [[[0.0, 0.0]]])
+        problem = RobustProblem.paper([[1.0, 2.0]], [[[0.0, 0.0]]])
         assert problem.best_arm([1.0, 1.0]) == 0
         assert problem.robust_gaps([1.0, 1.0]).tolist() == [np.inf]
 
@@ -134,20 +134,22 @@ class TestBadInput:
         with pytest.raises(
             InputError, match="gave 4 rows for 5 pairs: it must give one row per pair"
         ):
-            RobustProblem(ARMS, PERTURBATIONS, features=lambda parameters: parameters[1:])
+            RobustProblem.paper(ARMS, PERTURBATIONS, features=lambda parameters: parameters[1:])
 
     def test_a_feature_map_that_makes_nan(self) -> None:
         with pytest.raises(InputError, match="features holds nan at row 0, column 0"):
-            RobustProblem(ARMS, PERTURBATIONS, features=lambda parameters: parameters * np.nan)
+            RobustProblem.paper(
+                ARMS, PERTURBATIONS, features=lambda parameters: parameters * np.nan
+            )
 
 
 def test_an_arm_at_the_end_of_its_grid_is_known():
     grid = [[gain, delay] for gain in (1, 2, 4) for delay in (0, 5)]
-    problem = RobustProblem(grid, [np.zeros((1, 2))] * 6, parameter_names=["gain", "delay"])
+    problem = RobustProblem.paper(grid, [np.zeros((1, 2))] * 6, parameter_names=["gain", "delay"])
     assert [problem.edges_of(arm) for arm in range(6)] == [["gain"]] * 2 + [[]] * 2 + [["gain"]] * 2
     again = RobustProblem.from_dict(problem.to_dict())
     assert again.edges_of(0) == ["gain"]
-    scattered = RobustProblem(grid[:5], [np.zeros((1, 2))] * 5)
+    scattered = RobustProblem.paper(grid[:5], [np.zeros((1, 2))] * 5)
     assert scattered.edges_of(0) == []
     pairs = RobustProblem.from_pairs(grid, range(6))
     assert pairs.edges_of(0) == []
@@ -166,7 +168,7 @@ def test_an_arm_is_worth_what_its_worst_pair_is() -> None:
 
 def test_the_gap_of_the_best_is_to_the_second() -> None:
     assert PROBLEM.robust_gaps([2.0, 5.0]).tolist() == [0.25, 0.25]
-    alone = RobustProblem([[1.0]], [[[0.0]]])
+    alone = RobustProblem.paper([[1.0]], [[[0.0]]])
     assert alone.robust_gaps([1.0]).tolist() == [np.inf]
 
 
@@ -178,7 +180,7 @@ def test_another_length_of_theta_is_refused() -> None:
 @pytest.mark.parametrize("features", ["given", "linear", "quadratic", "tabular"])
 def test_json_rebuilds_it_to_the_bit(features: str) -> None:
     generator = np.random.default_rng(0)
-    problem = RobustProblem(
+    problem = RobustProblem.paper(
         generator.standard_normal((4, 3)),
         [generator.standard_normal((k, 3)) for k in (1, 4, 2, 3)],
         features=features,
@@ -191,7 +193,7 @@ def test_json_rebuilds_it_to_the_bit(features: str) -> None:
 
 
 def test_a_feature_map_of_the_callers_own_is_stored_as_its_values() -> None:
-    problem = RobustProblem(ARMS, PERTURBATIONS, features=np.exp)
+    problem = RobustProblem.paper(ARMS, PERTURBATIONS, features=np.exp)
     again = RobustProblem.from_json(problem.to_json())
     assert again.features.tobytes() == problem.features.tobytes()
     assert again.feature_kind == "custom"
@@ -213,12 +215,12 @@ def test_other_text_is_refused(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("offsets", [[0, 1, 3], [0, 3, 3, 5], [0, 3, 1, 5], [0, 1, 3, 9], [0]])
 def test_damaged_offsets_are_refused(offsets: list[int]) -> None:
-    data = json.loads(RobustProblem(ARMS, PERTURBATIONS).to_json()) | {"offsets": offsets}
+    data = json.loads(RobustProblem.paper(ARMS, PERTURBATIONS).to_json()) | {"offsets": offsets}
     with pytest.raises(InputError, match="do not divide 5 pairs among the arms"):
         RobustProblem.from_dict(data)
 
 
 def test_arms_of_another_shape_are_refused():
-    described = RobustProblem([[1.0], [2.0]], [[[0.0]]] * 2).to_dict()
+    described = RobustProblem.paper([[1.0], [2.0]], [[[0.0]]] * 2).to_dict()
     with pytest.raises(InputError, match="2 arms of 1 parameters"):
         RobustProblem.from_dict(described | {"arms": [[1.0]]})

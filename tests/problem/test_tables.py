@@ -86,7 +86,7 @@ def test_the_environment_is_checked_too() -> None:
 
 def table_problem() -> RobustProblem:
     generator = np.random.default_rng(0)
-    return RobustProblem(
+    return RobustProblem.paper(
         generator.standard_normal((3, 2)) / 3,
         [generator.standard_normal((k, 2)) for k in (2, 1, 3)],
         arm_names=["low", "01", "high, very"],

@@ -20,7 +20,7 @@ Rows = list[dict[str, str]]
 
 @pytest.fixture(params=[False, True], ids=["own streams", "shared streams"])
 def study(tmp_path: Path, request: pytest.FixtureRequest) -> Study:
-    problem = RobustProblem(
+    problem = RobustProblem.paper(
         np.array([[1 / 3, 1e-7], [2.0, 1234567.0], [2.5, 0.0]]),
         [np.array([[0.0, 0.0], [0.125, 1.0]])] * 3,
         arm_names=["1.10", "low, slow", "1.1"],
@@ -115,6 +115,8 @@ def test_a_pull_that_stands_twice_is_refused(study: Study) -> None:
 
 def test_the_sheets_own_columns_are_no_parameters(tmp_path: Path) -> None:
     for name in ("study", "pull", "reward"):
-        problem = RobustProblem(np.eye(2), [np.zeros((1, 2))] * 2, parameter_names=[name, "b"])
+        problem = RobustProblem.paper(
+            np.eye(2), [np.zeros((1, 2))] * 2, parameter_names=[name, "b"]
+        )
         with pytest.raises(InputError, match=f"cannot be called '{name}'"):
             Study.create(tmp_path / "study.db", problem, delta=0.05, noise=Gaussian())

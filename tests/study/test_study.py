@@ -267,7 +267,7 @@ def test_a_senseless_number_of_pulls_is_refused(path: Path, n: object) -> None:
 
 
 def test_a_single_arm_needs_no_pulls(path: Path) -> None:
-    problem = sf.RobustProblem([[1.0]], [[[0.0]]])
+    problem = sf.RobustProblem.paper([[1.0]], [[[0.0]]])
     with Study.create(path, problem, delta=0.05, noise=sf.Gaussian(), misfit=0) as study:
         assert study.done
         assert study.result.certified
@@ -334,7 +334,7 @@ def test_a_pull_arrives_at_a_worker_as_it_was_sent(path: Path) -> None:
 
 def test_the_best_parameters_are_those_of_the_arm_as_nothing_goes_wrong(path: Path) -> None:
     arms = [[1.0, 0.0], [2.0, 0.0], [3.0, 0.0]]
-    problem = sf.RobustProblem(arms, [[[0.5, 1.0]]] * 3, parameter_names=["gain", "demand"])
+    problem = sf.RobustProblem.paper(arms, [[[0.5, 1.0]]] * 3, parameter_names=["gain", "demand"])
     options = {"delta": 0.05, "noise": sf.Gaussian(1.0), "misfit": 0.0, "seed": 1}
     with Study.create(path, problem, **options) as study:
         study.run(lambda pull: 9 * pull.parameters["gain"] + pull.rng().normal(), "serial")

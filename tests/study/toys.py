@@ -31,7 +31,7 @@ MARK = "SUREFOOT_TEST_MARK"
 def toy_problem(n_arms: int = 4) -> RobustProblem:
     generator = np.random.default_rng(7)
     arms = generator.normal(size=(n_arms, 3))
-    return RobustProblem(
+    return RobustProblem.paper(
         arms, [0.1 * generator.normal(size=(2, 3)) for _ in arms], parameter_names=["a", "b", "c"]
     )
 

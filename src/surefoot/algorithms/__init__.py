@@ -1,4 +1,4 @@
-"""One algorithm a file; `algorithm_from` finds one by its name."""
+"""One algorithm a file, loaded when it is asked for: by its class, or by its registered name."""
 
 from __future__ import annotations
 
@@ -57,6 +57,18 @@ ALGORITHMS = {
     "uniform": ("uniform", "Uniform"),
     **PEERS,
 }
+
+
+def __getattr__(name: str) -> Any:
+    """Load the class of a registered algorithm."""
+    for known, (_, cls) in ALGORITHMS.items():
+        if cls == name:
+            return _class_of(known)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *(cls for _, cls in ALGORITHMS.values())})
 
 
 def algorithm_from(choice: str | Algorithm, **options: Any) -> Algorithm:

@@ -84,9 +84,9 @@ def compare(
 
     Args:
         algorithms: names, or by label a name, an instance or a function of the instance, such as
-            `{"oracle": lambda instance: sf.Oracle(theta=instance[1])}`; "oracle" by name is told θ.
-            Settings of its own follow in a tuple: `{"RAGE": ("robust-rage", {"confidence":
-            "paper"})}`.
+            `{"oracle": lambda instance: sf.algorithms.Oracle(theta=instance[1])}`; "oracle" by
+            name is told θ. Settings of its own follow in a tuple: `{"RAGE": ("robust-rage",
+            {"rules": "paper"})}`.
         instances: by label, each a problem and its true θ; see `surefoot.experiments.instances`.
             Or a function of a random generator that draws one, such as `lambda rng:
             unit_sphere(20, rng=rng)`: then every run has a fresh instance, the same for all

@@ -29,7 +29,7 @@ def irrelevant_dimensions(d: int) -> Instance:
     arms = np.vstack([unit, unit[0] + math.sin(SMALL_ANGLE) * unit[1]])
     perturbations = [np.outer(steps, e) for e in unit]
     perturbations.append(np.outer(steps + 1 - math.cos(SMALL_ANGLE), unit[0]))
-    return RobustProblem(arms, perturbations), 2 * unit[0]
+    return RobustProblem.paper(arms, perturbations), 2 * unit[0]
 
 
 def unit_sphere(n: int, d: int = 10, rng: np.random.Generator | None = None) -> Instance:
@@ -43,7 +43,7 @@ def unit_sphere(n: int, d: int = 10, rng: np.random.Generator | None = None) -> 
     perturbations = [SPHERE_RADIUS * on_sphere(generator, PERTURBATIONS, d) for _ in range(n)]
     for close in (int(i), int(j)):
         perturbations[close] = -SPHERE_RADIUS * arms[close : close + 1]
-    return RobustProblem(arms, perturbations), arms[int(i)].copy()
+    return RobustProblem.paper(arms, perturbations), arms[int(i)].copy()
 
 
 def classic(d: int, angle: float = 0.1) -> Instance:
@@ -53,7 +53,7 @@ def classic(d: int, angle: float = 0.1) -> Instance:
     close = np.zeros(d)
     close[:2] = math.cos(angle), math.sin(angle)
     arms = np.vstack([np.eye(d), close])
-    return RobustProblem(arms, [np.zeros((1, d))] * (d + 1)), 2 * np.eye(d)[0]
+    return RobustProblem.paper(arms, [np.zeros((1, d))] * (d + 1)), 2 * np.eye(d)[0]
 
 
 def random_robust(
@@ -74,7 +74,7 @@ def random_robust(
     )
     arms = _across(generator, n_arms, theta) + np.outer(1 - shortfalls, theta)
     perturbations = [_half_binding(generator, n_perturbations, theta) for _ in range(n_arms)]
-    return RobustProblem(arms, perturbations), theta
+    return RobustProblem.paper(arms, perturbations), theta
 
 
 def near_tie(
@@ -88,7 +88,7 @@ def near_tie(
     shortfalls = np.concatenate([[0.0, gap], np.full(n_arms - 2, 0.5)])
     arms = _across(generator, n_arms, theta) + np.outer(1 - shortfalls, theta)
     perturbations = [_half_binding(generator, PERTURBATIONS, theta) for _ in range(n_arms)]
-    return RobustProblem(arms, perturbations), theta
+    return RobustProblem.paper(arms, perturbations), theta
 
 
 def on_sphere(generator: np.random.Generator, n: int, d: int) -> Array:

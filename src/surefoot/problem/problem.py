@@ -169,12 +169,15 @@ INNER = 1  # values between the ends, without which every value is at one
 
 
 class RobustProblem(LinearRewards):
-    """A finite list of arms, each with a finite list of perturbations; a pair is z = x − y.
+    """A finite list of arms, each with a finite list of perturbations.
+
+    `from_lists` adds perturbations to arms, `paper` subtracts them, as the paper does;
+    `from_pairs`, `from_boxes`, `from_csv` and `from_frame` take pairs in other forms.
 
     All pairs stand in one array grouped by arm: arm `a` owns `pairs[offsets[a]:offsets[a + 1]]`.
 
     Attributes:
-        parameters: (n_pairs, n_parameters) what is simulated: the perturbed arm x − y. Numbers
+        parameters: (n_pairs, n_parameters) the perturbed arms, which are simulated. Numbers
             stand for words and truth values; `coding` says for which.
         features: (n_pairs, n_features) the feature map's image of the parameters.
         pairs: (n_pairs, dimension) the features in a basis of their span, so of full column rank.
@@ -187,8 +190,16 @@ class RobustProblem(LinearRewards):
 
     arms: Array | None
 
-    def __init__(
-        self,
+    def __init__(self, *_: object, **__: object) -> None:
+        raise InputError(
+            "RobustProblem(…) does not say whether perturbations are added or subtracted: "
+            "RobustProblem.from_lists(arms, perturbations) adds them, by name, and "
+            "RobustProblem.paper(arms, perturbations) subtracts them, as the paper does"
+        )
+
+    @classmethod
+    def paper(
+        cls,
         arms: ArrayLike,
         perturbations: Sequence[ArrayLike],
         *,
@@ -196,18 +207,27 @@ class RobustProblem(LinearRewards):
         arm_names: Names = None,
         perturbation_names: Sequence[Sequence[str]] | None = None,
         parameter_names: Names = None,
-    ) -> None:
+    ) -> RobustProblem:
+        """Build a problem in the paper's form, with the pairs z = x − y.
+
+        Args:
+            arms: (n_arms, n_parameters) the arms x.
+            perturbations: for each arm its own (n_perturbations, n_parameters) perturbations y,
+                which are subtracted.
+        """
         nominal = matrix(arms, "arms")
         groups = perturbed(nominal, perturbations)
         names = None if perturbation_names is None else joined(perturbation_names, groups)
-        self._build(
+        problem = cls.__new__(cls)
+        problem._build(
             np.concatenate(groups),
             np.repeat(np.arange(len(groups)), [len(group) for group in groups]),
             feature_map(features),
             Labels(arm_names, names, parameter_names),
             _Uses(),
         )
-        self.arms = nominal
+        problem.arms = nominal
+        return problem
 
     @classmethod
     def from_pairs(
@@ -293,7 +313,7 @@ class RobustProblem(LinearRewards):
         """
         arm_array = matrix(arms, "arms")
         corners = box_corners(radii, arm_array.shape)
-        return cls(
+        return cls.paper(
             arm_array,
             corners,
             features=features,

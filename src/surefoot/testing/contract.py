@@ -101,7 +101,9 @@ def finished(run: Algorithm, simulator: LinearSimulator) -> Result:
 
 def two_arms() -> Instance:
     """The smallest problem there is."""
-    return RobustProblem([[1.0, 0.0], [0.0, 1.0]], [np.zeros((1, 2))] * 2), np.array([1.0, 0.2])
+    return RobustProblem.paper([[1.0, 0.0], [0.0, 1.0]], [np.zeros((1, 2))] * 2), np.array(
+        [1.0, 0.2]
+    )
 
 
 class Contract(Harness):
@@ -280,7 +282,7 @@ class Variety(Harness):
         assert self.right(self.solved(two_arms()), two_arms())
 
     def test_one_arm_is_trivial(self) -> None:
-        instance = RobustProblem([[1.0, 2.0]], [[[0.0, 0.1], [0.1, 0.0]]]), np.ones(2)
+        instance = RobustProblem.paper([[1.0, 2.0]], [[[0.0, 0.1], [0.1, 0.0]]]), np.ones(2)
         result = self.solved(instance)
         assert result.certified
         assert result.reason is StopReason.ONE_ARM
@@ -289,7 +291,7 @@ class Variety(Harness):
 
     def test_one_dimension(self) -> None:
         instance = (
-            RobustProblem([[1.0], [2.0], [3.0]], [[[0.1]], [[0.1], [0.2]], [[0.1], [2.5]]]),
+            RobustProblem.paper([[1.0], [2.0], [3.0]], [[[0.1]], [[0.1], [0.2]], [[0.1], [2.5]]]),
             np.array([1.0]),
         )
         assert self.right(self.solved(instance), instance)
@@ -298,7 +300,7 @@ class Variety(Harness):
         thin = np.random.default_rng(0).standard_normal((2, 5))
         arms = np.array([[1.0, 0.0], [0.0, 1.0], [0.3, 0.3]]) @ thin
         instance = (
-            RobustProblem(arms, [np.zeros((1, 5)), 0.1 * thin, 0.1 * thin]),
+            RobustProblem.paper(arms, [np.zeros((1, 5)), 0.1 * thin, 0.1 * thin]),
             np.linalg.pinv(thin) @ [0.2, 1.0],
         )
         assert instance[0].dimension == 2
@@ -309,7 +311,7 @@ class Variety(Harness):
         arms = on_sphere(generator, 1000, 3) * generator.uniform(0.2, 0.7, (1000, 1))
         arms[400] = [1.5, 0.0, 0.0]
         instance = (
-            RobustProblem(arms, [0.05 * on_sphere(generator, 1, 3) for _ in arms]),
+            RobustProblem.paper(arms, [0.05 * on_sphere(generator, 1, 3) for _ in arms]),
             np.array([1.0, 0.0, 0.0]),
         )
         budget = 25_000 if self.spends_budget else None
@@ -319,7 +321,7 @@ class Variety(Harness):
         generator = np.random.default_rng(2)
         arms = np.array([[1.0, 0.0, 0.0], [0.4, 0.4, 0.0], [0.3, 0.0, 0.5]])
         perturbations = [0.1 * on_sphere(generator, size, 3) for size in (1, 400, 7)]
-        instance = RobustProblem(arms, perturbations), np.array([1.0, 0.1, 0.0])
+        instance = RobustProblem.paper(arms, perturbations), np.array([1.0, 0.1, 0.0])
         assert self.right(self.solved(instance), instance)
 
     @pytest.mark.parametrize("size", [1e9, 1e-9])
@@ -330,14 +332,14 @@ class Variety(Harness):
         assert np.isfinite(result.theta).all()
 
     def test_large_rewards_with_little_noise(self) -> None:
-        problem = RobustProblem([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]], [np.zeros((1, 3))] * 2)
+        problem = RobustProblem.paper([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]], [np.zeros((1, 3))] * 2)
         instance = problem, np.array([1e9, 3.0, 1.0])
         assert self.right(self.solved(instance), instance)
 
     def test_features_in_very_different_units(self) -> None:
         problem, theta = two_arms()
         units = np.array([1e8, 1e-6])
-        scaled = RobustProblem(problem.features * units, [np.zeros((1, 2))] * 2)
+        scaled = RobustProblem.paper(problem.features * units, [np.zeros((1, 2))] * 2)
         assert self.right(self.solved((scaled, theta / units)), (problem, theta))
 
     def test_noise_of_another_scale_for_each_pair(self) -> None:
@@ -358,7 +360,7 @@ class Variety(Harness):
 
     def test_a_shared_pair_does_no_harm(self) -> None:
         arms = np.array([[1.0, 0.0], [1.0, 0.0]])
-        problem = RobustProblem(arms, [[[0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]])
+        problem = RobustProblem.paper(arms, [[[0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]])
         instance = problem, np.array([1.0, 0.7])
         assert self.right(self.solved(instance), instance)
 

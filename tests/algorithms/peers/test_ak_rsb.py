@@ -20,7 +20,7 @@ COST = np.array([[-3.0, ZONE], [-ZONE, -3.0], [-ZONE, -ZONE]])  # at most 0: the
 
 def problem() -> sf.RobustProblem:
     arms, parts = np.arange(3.0)[:, None], [np.array([[0.0], [0.1]])] * 3
-    return sf.RobustProblem(arms, parts, features="tabular")
+    return sf.RobustProblem.paper(arms, parts, features="tabular")
 
 
 def selected(seed: int, cost: Any = COST, **asked: Any) -> sf.Result:

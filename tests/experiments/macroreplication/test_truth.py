@@ -31,7 +31,7 @@ def test_pairs_that_no_run_pulled_are_named() -> None:
 
 
 def test_a_trusted_model_speaks_of_them_too() -> None:
-    line = RobustProblem([[1.0], [2.0], [3.0]], [[[0.0]]] * 3)
+    line = RobustProblem.paper([[1.0], [2.0], [3.0]], [[[0.0]]] * 3)
     model = Settings(delta=0.1, noise=Gaussian(1.0), misfit=0)
     truth = pooled(line, model, [np.array([4, 0, 0])], [np.array([8.0, 0, 0])])
     assert truth.values == pytest.approx([2, 4, 6])

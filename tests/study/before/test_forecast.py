@@ -77,7 +77,7 @@ def test_at_the_end_nothing_is_left(tolerance: float) -> None:
 def halfway(misfit: float, seed: int) -> tuple[float, int]:
     """In the middle of a run on a parabola: what is forecast, and what was left."""
     arms = np.linspace(0.2, 1.4, 7)[:, None]
-    problem = sf.RobustProblem(arms, [[[-0.1], [0.1]]] * 7, features="quadratic")
+    problem = sf.RobustProblem.paper(arms, [[[-0.1], [0.1]]] * 7, features="quadratic")
     x = problem.parameters[:, 0]
     theta, *_ = np.linalg.lstsq(problem.pairs, 2.0 * x - 1.5 * x**2, rcond=None)
     simulator = sf.LinearSimulator(problem, theta, 0.3, seed=seed)

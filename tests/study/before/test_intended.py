@@ -30,7 +30,7 @@ def pilot_of(scale: float, common: float = 0.0) -> Pilot:
 def large_problem(n_arms: int, n_perturbations: int) -> sf.RobustProblem:
     generator = np.random.default_rng(0)
     shape = (n_perturbations, 3)
-    return sf.RobustProblem(
+    return sf.RobustProblem.paper(
         generator.normal(size=(n_arms, 3)),
         [0.1 * generator.normal(size=shape) for _ in range(n_arms)],
         features="linear",
@@ -39,7 +39,7 @@ def large_problem(n_arms: int, n_perturbations: int) -> sf.RobustProblem:
 
 def test_a_single_arm_has_no_cost() -> None:
     with pytest.raises(InputError, match="nothing has to be pulled"):
-        IntendedStudy(sf.RobustProblem([[1.0]], [[[0.0]]]), SETTINGS, algorithm_from("prime"))
+        IntendedStudy(sf.RobustProblem.paper([[1.0]], [[[0.0]]]), SETTINGS, algorithm_from("prime"))
 
 
 def test_a_budget_for_a_guess_leaves_nothing_to_plan() -> None:

@@ -72,7 +72,7 @@ def test_the_notes_of_an_algorithm_that_we_do_not_ship_are_enough(tmp_path):
 
 def test_a_study_of_one_arm_is_finished_without_a_phase(tmp_path):
     path = tmp_path / "one.db"
-    problem = RobustProblem(np.eye(1), [np.zeros((1, 1))])
+    problem = RobustProblem.paper(np.eye(1), [np.zeros((1, 1))])
     with Study.create(path, problem, delta=0.05, noise=Gaussian(1.0), misfit=0) as study:
         assert study.done
     with StudyReader(path) as reader:

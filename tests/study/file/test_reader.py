@@ -114,7 +114,9 @@ def test_phases_tell_what_was_known_after_each(path: Path) -> None:
 
 
 def test_a_parameter_may_be_called_like_a_column(path: Path) -> None:
-    problem = sf.RobustProblem([[1.0], [2.0]], [[[0.0]], [[0.0]]], parameter_names=["attempts"])
+    problem = sf.RobustProblem.paper(
+        [[1.0], [2.0]], [[[0.0]], [[0.0]]], parameter_names=["attempts"]
+    )
     with Study.create(path, problem, toys.Rounds(), delta=0.1, noise=sf.Gaussian(1.0)):
         pass
     with StudyReader(path, algorithm=toys.Rounds()) as reader:

@@ -116,7 +116,7 @@ def test_the_folder_of_an_arm_cannot_lead_elsewhere(tmp_path: Path) -> None:
 def test_a_name_that_is_no_folder_is_refused_before_anything_is_spent(
     tmp_path: Path, field: str
 ) -> None:
-    problem = RobustProblem(
+    problem = RobustProblem.paper(
         [[1.0], [2.0]],
         [[[0.0]], [[0.1]]],
         arm_names=["../out", "in"],
@@ -177,7 +177,7 @@ class TestResultFile:
 
 @pytest.mark.parametrize("name", ["seed", "id", "arm", "perturbation", "block", "stream"])
 def test_a_parameter_cannot_have_the_name_of_what_each_pull_has(tmp_path: Path, name: str) -> None:
-    problem = RobustProblem([[1.0], [2.0]], [[[0.0]], [[0.0]]], parameter_names=[name])
+    problem = RobustProblem.paper([[1.0], [2.0]], [[[0.0]], [[0.0]]], parameter_names=[name])
     with pytest.raises(InputError, match=f"cannot be called '{name}'.*rename it"):
         Study.create(tmp_path / "new.db", problem, delta=0.05, noise=Gaussian(1.0), misfit=0)
     with pytest.raises(InputError, match=f"cannot be called '{name}'"):

@@ -594,7 +594,8 @@ def test_features_of_ones_own(tmp_path: Path) -> None:
 
 def test_an_algorithm_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "my_algorithm.py").write_text(
-        "from surefoot import Uniform\n\nclass Mine(Uniform):\n    name = 'mine'\n\nclass No: ...\n"
+        "from surefoot.algorithms import Uniform\n\n"
+        "class Mine(Uniform):\n    name = 'mine'\n\nclass No: ...\n"
     )
     text = BASE + "algorithm = 'my_algorithm:Mine'" + ARMS
     config = configure(tmp_path, text)

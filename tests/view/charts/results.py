@@ -21,7 +21,7 @@ def wings() -> tuple[RobustProblem, np.ndarray]:
     generator = np.random.default_rng(5)
     arms = generator.normal(size=(len(WINGS), 3))
     perturbations = [0.4 * generator.normal(size=(len(WEATHER), 3)) for _ in arms]
-    problem = RobustProblem(
+    problem = RobustProblem.paper(
         arms, perturbations, arm_names=WINGS, perturbation_names=[WEATHER] * len(WINGS)
     )
     return problem, 0.15 * generator.normal(size=3)
@@ -40,7 +40,7 @@ def finished(algorithm: str = "prime") -> Result:
 def many() -> Result:
     generator = np.random.default_rng(6)
     arms = generator.normal(size=(300, 4))
-    problem = RobustProblem(arms, [0.1 * generator.normal(size=(2, 4)) for _ in arms])
+    problem = RobustProblem.paper(arms, [0.1 * generator.normal(size=(2, 4)) for _ in arms])
     theta = 0.1 * generator.normal(size=4)
     return identify(
         problem,

@@ -54,7 +54,7 @@ def test_the_runner_up_comes_first_and_then_those_that_lasted_longest():
     ids=repr,
 )
 def test_every_noise_model_shows_its_evidence(noise, misfit):
-    problem = RobustProblem([[0.9, 0.1], [0.1, 0.4]], [[[0.0, 0.0], [0.2, 0.0]]] * 2)
+    problem = RobustProblem.paper([[0.9, 0.1], [0.1, 0.4]], [[[0.0, 0.0], [0.2, 0.0]]] * 2)
     simulator = LinearSimulator(problem, [0.9, 0.5], family="bernoulli", seed=1)
     result = identify(problem, simulator, delta=0.1, noise=noise, misfit=misfit, on_misfit="ignore")
     frame = evidence_frame(result)

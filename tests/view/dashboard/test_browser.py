@@ -137,7 +137,7 @@ def test_every_state_on_every_screen(everything, scheme, size, viewport):
 def test_a_long_name_does_not_make_its_tile_grow(tmp_path, everything):
     _, browser = everything
     named = "a clinic with four nurses and six doctors, " * 6
-    problem = RobustProblem([[1.0], [0.2]], [[[0.0], [0.1]]] * 2, arm_names=[named, "b"])
+    problem = RobustProblem.paper([[1.0], [0.2]], [[[0.0], [0.1]]] * 2, arm_names=[named, "b"])
     path = tmp_path / "long.db"
     with Study.create(path, problem, delta=0.1, noise=Gaussian(0.1), misfit=0, seed=1) as study:
         study.run(lambda pull: float(pull.features.sum() + pull.rng().normal(scale=0.1)), "serial")

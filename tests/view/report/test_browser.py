@@ -23,7 +23,7 @@ def test_long_names_fit_a_phone(tmp_path):
     names = [f"a clinic on the edge of the town, with {n} nurses, day and night" for n in range(6)]
     arms = [[0.2 * n, 1.0] for n in range(6)]
     days = [["calm", "flu"]] * 6
-    problem = RobustProblem(
+    problem = RobustProblem.paper(
         arms, [[[0.0, 0.0], [0.1, 0.3]]] * 6, arm_names=names, perturbation_names=days
     )
     simulator = LinearSimulator(problem, [1.0, 0.5], noise=0.3, seed=1)

@@ -17,7 +17,7 @@ def test_residuals_are_drawn_only_where_a_model_is_trusted():
     assert "residuals" in drawings(result)
     direct = replace(result, settings=replace(result.settings, misfit=math.inf))
     assert "residuals" not in drawings(direct)
-    own = RobustProblem([[1.0], [2.0]], [[[0.0], [0.5]]] * 2, features="tabular")
+    own = RobustProblem.paper([[1.0], [2.0]], [[[0.0], [0.5]]] * 2, features="tabular")
     simulator = LinearSimulator(own, [1.0, 2.0, 3.0, 4.0], seed=1)
     assert "residuals" not in drawings(
         identify(own, simulator, delta=0.1, noise=Gaussian(1.0), misfit=0)

@@ -170,7 +170,7 @@ def make_dosing(
     names = [f"TDI {value:.2f}" for value in insulin]
     labels = [[f"error {k + 1}" for k in range(n_perturbations)]] * n_arms
     linear, curved, tabular = (
-        RobustProblem(
+        RobustProblem.paper(
             arms,
             list(errors),
             features=features,
