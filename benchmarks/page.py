@@ -177,7 +177,7 @@ def code_of(name: str) -> str:
 
 
 PRIME = "surefoot.plan.prime:Prime"  # runs by default: nothing names it there
-WITHOUT_PRIME = {"designs", "errata", "glucose", "house", "study"}
+WITHOUT_PRIME = {"designs", "glucose", "house", "study"}
 SILENT = {"spread", "table"}  # of benchmarks: they spread and hold rows, and decide none
 
 

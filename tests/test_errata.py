@@ -22,6 +22,7 @@ from surefoot.design.hardness import binary_divergence, complexity
 from surefoot.experiments.instances import irrelevant_dimensions, random_robust, unit_sphere
 from surefoot.noise import Gaussian
 from surefoot.paper.glucose import magni_risk
+from surefoot.plan import Prime
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator
 from surefoot.statistics import Outcome, Phase
@@ -173,11 +174,12 @@ def test_e5_less_than_the_papers_lower_bound_is_enough() -> None:
     """Theorem 1 asks for 1 842 pulls of anybody; a hundredth is enough, and nothing goes wrong."""
     instance = bounded_instance()
     bound = 2 * math.log(1 / (2 * DELTA)) * complexity(*instance).paper
-    pulls, wrong = pulls_of(RobustTrackAndStop(), instance)
     assert bound == pytest.approx(2 * math.log(10) / 0.05**2, rel=1e-3)
-    assert pulls.max() < bound / 100
-    assert len(pulls) == 100
-    assert wrong == 0
+    for algorithm in (RobustTrackAndStop(), Prime()):
+        pulls, wrong = pulls_of(algorithm, instance)
+        assert len(pulls) == 100
+        assert pulls.max() < bound / 100
+        assert wrong == 0
 
 
 def test_e12_frank_wolfe_from_the_uniform_design_stops_at_a_price() -> None:
