@@ -65,7 +65,7 @@ def in_order(places: set[Place]) -> list[Place]:
 def run(command: list[str], until: float) -> int:
     """Run a command, and interrupt it when the time is up: it keeps what is finished."""
     print(" ".join(command[2:]), flush=True)
-    environment = os.environ | {"SUREFOOT_BENCH_UNTIL": str(until)}
+    environment = os.environ | {"SUREFOOT_BENCH_UNTIL": str(until), "SUREFOOT_BENCH_TIMES": "0"}
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
         try:
             return process.wait(max(until - time.time(), 0) + GRACE * (command[2] == "benchmarks"))
