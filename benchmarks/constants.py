@@ -70,7 +70,7 @@ BATCHED = {  # likewise if nothing is known about the noise; a slower growth tak
     "trust": (6.0, 24.0),
 }
 
-SHOWN = r"^model: growth$"  # as the documentation has it
+SHOWN = r"^wagers: wealth_aim$"  # as the documentation has it
 MOVED = {"growth, looks": (1.25, 35)}  # what stood before, by the same rule
 
 
