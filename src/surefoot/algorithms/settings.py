@@ -62,7 +62,7 @@ class Settings:
         measure: what an arm's value is: "worst", the least mean over its perturbations; "mean"; a
             mean by weights, {"as planned": 0.7, "flu": 0.3}; or CVaR(0.2), the mean of the worst
             fifth.
-        limits: what further outputs of a simulation must keep for an arm to qualify, as `Limit`s or
+        limits: what further outputs of a simulation must keep for an arm to qualify, as `Limit` or
             by name: {"failures": {"at_most": 0.01}}. The best arm of those that qualify is found.
         guide: who guesses the means where there is no model: a name, a `Guide`, a regressor, or
             None for the default.
