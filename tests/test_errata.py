@@ -31,7 +31,9 @@ PAPER = Settings(delta=0.05, noise=Gaussian(1.0), misfit=0.0, rules="paper", on_
 
 
 def test_e1_widths_for_the_design_instead_of_the_phase_would_be_far_too_wide() -> None:
-    """‖v‖ with A_λ is √N times that with A_t: with it no arm would ever be eliminated."""
+    """‖v‖ with A_λ is √N times that with A_t, however many pulls a phase takes: an arm whose gap is
+    below that fixed width would never be eliminated.
+    """
     problem, _ = random_robust(4, 3, 3)
     weights = np.full(problem.n_pairs, 1 / problem.n_pairs)
     v = problem.pairs[0] - problem.pairs[-1]

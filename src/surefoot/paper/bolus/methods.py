@@ -78,7 +78,7 @@ class Method:
         label: its row in the tables.
         algorithm: its name in surefoot.
         model: "linear" (the paper's features), "curved" (a guide's) or "tabular" (nothing assumed).
-        policy: the paper's rules to the letter, or the proved ones.
+        policy: the paper's rules, or the proved ones.
         misfit: how far a certificate relies on the model; ∞: not at all. With a model, the noise
             scales of a pilot are needed too.
         shares: whether settings may share the sensor's noise (common random numbers).
