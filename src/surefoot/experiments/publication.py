@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BEYOND_DOUBT = 2.0  # standard errors
+FEWEST = 20  # runs: of fewer the standard errors themselves are unknown, and nothing is decided
 Verdict = Literal["holds", "fails", "undecided"]
 
 
@@ -191,7 +192,11 @@ def _bold(verdict: Verdict) -> str:
 
 TEX = {"\\": r"\textbackslash{}", "±": r"$\pm$", "−": "$-$", "∝": r"$\propto$", "×": r"$\times$"}
 TEX |= {"≤": r"$\leq$", "≥": r"$\geq$", "δ": r"$\delta$", "γ": r"$\gamma$", "√": r"$\surd$"}
-TEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"} | {"~": r"\textasciitilde{}", "*": ""}
+TEX |= {"ε": r"$\varepsilon$", "λ": r"$\lambda$", "θ": r"$\theta$", "Δ": r"$\Delta$"}
+TEX |= {"∞": r"$\infty$", "‖": r"$\|$", "₀": "$_0$", "₁": "$_1$", "²": "$^2$", "→": r"$\to$"}
+TEX |= {"…": r"\ldots{}", "–": "--"}
+TEX |= {sign: f"${sign}$" for sign in "<>|"} | {sign: f"\\{sign}" for sign in "&%$#_{}"}
+TEX |= {"^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "*": ""}
 
 
 def _tex(cell: str) -> str:

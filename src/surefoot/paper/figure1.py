@@ -22,6 +22,7 @@ from surefoot.experiments import instances
 from surefoot.experiments.instances import Instance
 from surefoot.experiments.publication import (
     BEYOND_DOUBT,
+    FEWEST,
     Claim,
     PrintedTable,
     Publication,
@@ -350,7 +351,15 @@ def printed(panel: Panel, table: pd.DataFrame, bounds: pd.DataFrame) -> PrintedT
 
 
 def claims(panel: Panel, runs: pd.DataFrame, delta: float) -> Iterator[Claim]:
-    """Every sentence of the Results, the Conclusions and the abstract about this panel."""
+    """Every sentence of the Results, the Conclusions and the abstract about this panel; a few runs
+    decide none.
+    """
+    few = runs["run"].nunique() < FEWEST
+    for claim in _judged_claims(panel, runs, delta):
+        yield replace(claim, verdict="undecided") if few else claim
+
+
+def _judged_claims(panel: Panel, runs: pd.DataFrame, delta: float) -> Iterator[Claim]:
     figure_of = f"Results, Figure 1 ({'a' if panel.number == 1 else 'b'})"
     yield _all_find_it(runs, delta)
     for reading, (oracle, static) in READINGS.items():
@@ -595,7 +604,8 @@ def _show(
             )  # fmt: skip
         shown.add_section()
     console.print(shown)
-    console.print("The paper's claims (its own rules, our runs; two standard errors decide):")
+    rule = "two standard errors decide" if session.runs >= FEWEST else "too few runs to decide"
+    console.print(f"The paper's claims (its own rules, our runs; {rule}):")
     for claim in found:
         console.print(claim.markup, highlight=False)
     console.print(f"written to {session.out}/{panel.name}*", highlight=False)

@@ -89,11 +89,12 @@ def test_one_scenario_is_enough_to_fail() -> None:
     assert "(10)" in claim.numbers
 
 
-def test_nothing_is_decided_by_one_run() -> None:
+def test_nothing_is_decided_by_one_run_or_a_few() -> None:
     runs = table(100, 140, 150)
     alone = found(runs[runs["run"] == 0], "outperforms")
     assert alone.verdict == "undecided"
     assert "from one run" in alone.numbers
+    assert found(runs[runs["run"] < 19], "outperforms").verdict == "undecided"
     assert found(runs, "outperforms").verdict == "fails"
 
 
