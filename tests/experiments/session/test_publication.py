@@ -91,3 +91,10 @@ def test_a_failure_publishes_nothing(tmp_path: Path) -> None:
 )
 def test_two_standard_errors_decide(margins: list[tuple[float, float]], verdict: str) -> None:
     assert judged(margins) == verdict
+
+
+def test_latex_has_no_letter_that_tex_would_not_print() -> None:
+    cells = ("γ^t, |Z|²/δ < 1 – ‖λ₁‖₀ …", "1.2 → 3 ∝ ∞, ε θ Δ ≥ ≤")
+    text = PrintedTable(("", "n"), [cells], [()]).latex()
+    assert text.isascii()
+    assert r"$\gamma$\textasciicircum{}t, $|$Z$|$$^2$/$\delta$ $<$ 1 --" in text
