@@ -145,7 +145,7 @@ def rows() -> Iterator[Row]:
         with Study.create(path, problem, **settings) as study:
             while study.told < PULLS // 2:
                 tell_phase(study, theta)
-            warm_up([path])
+            warm_up(make_app([path]))
             yield update_row(study, theta)
             while study.told < PULLS and not study.done:
                 tell_phase(study, theta)

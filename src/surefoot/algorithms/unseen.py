@@ -162,7 +162,8 @@ def _by_pairs(result: Result, shares: Array, certified: bool) -> PairLeads:
     taken = np.maximum(shares[own][:, None], shares)
     others = np.delete(np.arange(problem.n_arms), result.arm)
     slices = [problem.pairs_of(arm) for arm in others.tolist()]
-    clearest = [(leads / taken)[:, each].argmax(axis=1) + each.start for each in slices]
+    costs = leads / taken
+    clearest = [costs[:, each].argmax(axis=1) + each.start for each in slices]
     rivals = np.stack(clearest, axis=1)
     if certified:
         leads = result.pair_lower[own][:, None] - result.pair_upper + ease

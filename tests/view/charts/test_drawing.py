@@ -22,6 +22,7 @@ from surefoot.view.charts.drawing import (
     config,
     page,
     telling,
+    thinned,
     vega_script,
 )
 from surefoot.view.charts.evidence import evidence_drawing
@@ -179,3 +180,13 @@ def test_every_colour_has_a_shape_and_dashes_of_its_own():
     assert (
         len(set(SERIES)) == len(set(SHAPES)) == len({tuple(dash) for dash in DASHES}) == len(SERIES)
     )
+
+
+def test_a_crowd_is_thinned_to_the_first_ones_and_some_of_the_others() -> None:
+    few, crowd = pd.DataFrame({"x": range(1000)}), pd.DataFrame({"x": range(20_000)})
+    assert len(thinned(few)) == 1000
+    shown = thinned(crowd)["x"].tolist()
+    assert len(shown) == 1000
+    assert shown[:501] == list(range(501))
+    assert shown[-1] == 19_999
+    assert shown == sorted(set(shown))

@@ -23,9 +23,11 @@ def two_studies(tmp_path):
 def test_forty_five_requests_for_a_study_that_hangs(two_studies, monkeypatch):
     gate = threading.Event()
     limits = iter([PATIENCE] * 3 + [0.5] * 3)  # of the good study and of the bad one
-    read = shown.Watch.snapshot
+    read = shown.FileWatch.snapshot
     monkeypatch.setattr(
-        shown.Watch, "snapshot", lambda w: (w.path.stem == "bad" and gate.wait(PATIENCE)) or read(w)
+        shown.FileWatch,
+        "snapshot",
+        lambda w: (w.path.stem == "bad" and gate.wait(PATIENCE)) or read(w),
     )
     monkeypatch.setattr(shown, "Lane", lambda *_: Lane(next(limits)))
     app = make_app(two_studies)

@@ -7,9 +7,10 @@ import hashlib
 import json
 import re
 
+import numpy as np
 import pytest
 
-from surefoot import Gaussian, Study, StudyReader
+from surefoot import Gaussian, LinearSimulator, RobustProblem, Study, StudyReader, identify
 from surefoot.cli import main
 from surefoot.view.charts.drawing import vega_script
 from surefoot.view.report import result_page, study_page
@@ -62,6 +63,20 @@ def test_the_page_holds_the_answer_the_charts_and_every_arm():
     }
     assert page.count('<th scope="row">') >= result.problem.n_arms
     assert result.reason.value in page
+
+
+def test_a_page_of_many_arms_shows_a_part_of_them_and_says_so():
+    means = np.linspace(0, 30, 6000)
+    problem = RobustProblem.from_pairs(np.eye(6000)[:, :1] + means[:, None], np.arange(6000) // 3)
+    simulator = LinearSimulator(problem, np.ones(1), 1.0, seed=1)
+    result = identify(problem, simulator, delta=0.05, noise=Gaussian(1.0), misfit=0.0)
+    page = result_page(result)
+    charts, drawn = payload_of(page)["charts"], page.count('<th scope="row">')
+    assert 1000 <= drawn < 1100
+    assert "The first 1,000 of 2,000 arms; `surefoot export --arms` writes a table of all." in page
+    assert len(charts["arms"]["datasets"]["arms"]) == 1000
+    assert "1,000 of 2,000 arms are drawn" in charts["arms"]["title"]["subtitle"]
+    assert len(page.encode()) < 4e6
 
 
 def test_a_result_without_data_has_a_page_without_charts():

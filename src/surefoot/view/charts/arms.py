@@ -18,6 +18,7 @@ from surefoot.view.charts.drawing import (
     measured,
     table,
     telling,
+    thinned,
 )
 
 MOST_ROWS = 40  # arms; more are drawn side by side, without their names
@@ -58,7 +59,8 @@ def arms_chart(result: Result, title: str | None = None) -> alt.LayerChart:
     """Estimated robust values; bars hold for all arms and looks at once with probability 1 − δ.
 
     Up to 40 arms have a row each, with the name of the worst perturbation at its mark and a tick
-    for each of the others; more stand side by side in order of their value.
+    for each of the others; more stand side by side in order of their value, of more than 1 000 the
+    best and a part of the others.
     """
     return arms_drawing(result, title).chart()
 
@@ -80,7 +82,10 @@ def arms_drawing(result: Result, title: str | None = None) -> Drawing:
     if not asked.worst_case:
         axis = f"{measured(result)}: {words}"
     if len(frame) > MOST_ROWS:
-        tables = {"arms": frame, "leader": frame.head(1)}
+        shown = thinned(frame)
+        if len(shown) < len(frame):
+            subtitle += f"; {len(shown):,} of {len(frame):,} arms are drawn, all of the best"
+        tables = {"arms": shown.drop(columns="label"), "leader": frame.head(1)}
         return Drawing(_columns, (axis,), tables, title, subtitle, {"$ends": ends})
     tables = {"arms": frame, "pairs": _pair_ticks(result)}
     rows = {"$labels": frame["label"].tolist(), "$ends": ends}

@@ -58,6 +58,20 @@ def _plain(values: np.ndarray[Any, Any]) -> list[Any]:
     return values.tolist()  # type: ignore[no-any-return]
 
 
+MOST_MARKS = 1_000  # of a kind in a chart: more are a cloud, and slow to draw
+
+
+def thinned(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return at most `MOST_MARKS` rows: half of them the first ones, half spread evenly over the
+    others, the last included.
+    """
+    if len(frame) <= MOST_MARKS:
+        return frame
+    first = MOST_MARKS // 2
+    others = np.linspace(first, len(frame) - 1, MOST_MARKS - first).astype(np.int64)
+    return frame.iloc[np.append(np.arange(first), others)]
+
+
 def measured(result: Result) -> str:
     """Return the word for what pulls of a study give: whoever minimises calls it a cost."""
     return "cost" if result.minimize else "reward"

@@ -95,9 +95,13 @@ def _closest(
     those that were eliminated last, or not at all, and with least evidence.
     """
     at_last = evidence[last, np.arange(len(last))]
-    rivals = [int(arm) for arm in np.lexsort((at_last, -last)) if arm != result.arm]
-    runner_up = max(rivals, key=lambda arm: result.sign * result.values[arm], default=None)
-    return sorted(rivals, key=lambda arm: arm != runner_up)
+    order = np.lexsort((at_last, -last))
+    rivals = order[order != result.arm]
+    if not len(rivals):
+        return []
+    values = np.nan_to_num(result.sign * result.values[rivals], nan=-np.inf)
+    runner_up = int(rivals[values.argmax()])
+    return [runner_up, *rivals[rivals != runner_up].tolist()]
 
 
 def _boundary_frame(result: Result) -> pd.DataFrame:

@@ -19,6 +19,7 @@ from surefoot.view.charts.drawing import (
     require_columns,
     table,
     telling,
+    thinned,
 )
 
 if TYPE_CHECKING:
@@ -221,18 +222,25 @@ def residuals_frame(result: Result) -> pd.DataFrame:
 
 def residuals_chart(result: Result, title: str = "Does the model fit?") -> alt.LayerChart:
     """Residuals of the pairs; under the model nearly all lie between −3 and 3, without a
-    pattern.
+    pattern. Of more than 1 000 pairs, those furthest from the model and a part of the others.
     """
     return residuals_drawing(result, title).chart()
 
 
 def residuals_drawing(result: Result, title: str = "Does the model fit?") -> Drawing:
     """`residuals_chart` before it is drawn."""
+    frame, subtitle = residuals_frame(result), result.checks
+    furthest = frame["residual"].abs().sort_values(ascending=False, kind="stable").index
+    shown = thinned(frame.loc[furthest]).sort_index()
+    if len(shown) < len(frame):
+        subtitle += (
+            f"; {len(shown):,} of {len(frame):,} pairs are drawn, the furthest off among them"
+        )
     tables = {
-        "residuals": residuals_frame(result),
+        "residuals": shown,
         "band": pd.DataFrame({"low": [-3], "zero": [0], "high": [3]}),
     }
-    return Drawing(_template, (measured(result),), tables, title, result.checks)
+    return Drawing(_template, (measured(result),), tables, title, subtitle)
 
 
 def _template(measured: str) -> alt.LayerChart:

@@ -28,11 +28,9 @@ from starlette.responses import (
 from starlette.routing import Route
 
 from surefoot.view.charts.drawing import vega_script
-from surefoot.view.dashboard import words
 from surefoot.view.dashboard.connections import TooSlow
 from surefoot.view.dashboard.guard import SIGN_IN, Door, Guard, same, signed_in
 from surefoot.view.dashboard.shown import SLOW, Readings
-from surefoot.view.dashboard.watch import FileWatch
 from surefoot.view.report.page import charts_script, environment, style_sheet
 
 REFRESH = 1.0  # seconds between looks at a study somebody watches
@@ -72,21 +70,23 @@ def make_app(
         Route("/assets/{name}", asset),
     ]
     answers: dict[Any, Any] = {HTTPException: _error_page, TooSlow: _slow_page}
-    return Starlette(
+    app = Starlette(
         routes=routes,
         lifespan=lifespan,
         middleware=[Middleware(Guard, token=token, names=names)],
         exception_handlers=answers,
     )
+    app.state.shown = shown
+    return app
 
 
-def warm_up(studies: Sequence[Path]) -> None:
-    """Make what is made once, so that the first page comes as quickly as the others."""
+def warm_up(app: Starlette) -> None:
+    """Make what is made once, and read the first study, so that its first page comes as quickly as
+    the others.
+    """
     vega_script()
-    for path in studies[:1]:
-        watch = FileWatch(path)
-        words.details(watch, watch.snapshot())
-        watch.close()
+    for study in app.state.shown[:1]:
+        study.warm_up()
 
 
 class Pages:
@@ -232,10 +232,11 @@ def serve(
 
     door = door or Door()
     with door.opened() as listening, few_messages():
-        warm_up(studies)
+        app = make_app(studies, door.token, door.known_names)
+        warm_up(app)
         announce(door.address(listening))
         config = uvicorn.Config(
-            make_app(studies, door.token, door.known_names),
+            app,
             http=LimitedConnection,
             ws="none",
             log_level="warning",

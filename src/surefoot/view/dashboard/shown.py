@@ -12,6 +12,7 @@ from surefoot.view.charts.pulls import bounds_drawing
 from surefoot.view.dashboard import words
 from surefoot.view.dashboard.connections import Lane, TooSlow
 from surefoot.view.dashboard.watch import FileWatch, Moment
+from surefoot.view.report.facts import said_of_arms
 from surefoot.view.report.page import DESCRIPTIONS, safe_json
 
 CSV_BLOCK = 20_000
@@ -63,6 +64,10 @@ class Readings:
         """The chart of what a finished study could have cost."""
         return await self._sums.run(self._bounds)
 
+    def warm_up(self) -> None:
+        """Read the file, and make its page once."""
+        self._page()
+
     async def csv(self) -> AsyncIterator[str]:
         """All pulls in blocks, by a reader of its own: a large download holds up no page."""
         blocks = _csv_blocks(self.path)
@@ -86,6 +91,7 @@ class Readings:
             "certificate": details.pop("certificate"),
             "settings": self._watch.settings(snapshot.result) if snapshot.result else [],
             "arms": details.pop("arms"),
+            "said_of_arms": said_of_arms(snapshot.n_arms),
             "failures": details.pop("failures"),
             "figures": DESCRIPTIONS,
             "payload": safe_json(details),

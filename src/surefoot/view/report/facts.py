@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LARGEST = 5_000  # pairs: beyond it, it would take longer than a reader waits
 LARGEST_DIRECT = 400  # the same without a model, where every pair is a dimension
 TOLERANCE = 1e-2
+MOST_ARMS = 1_000  # rows of a table on a page
 
 
 def estimated_hardness(result: Result) -> Complexity | None:
@@ -272,8 +273,18 @@ def state_words(state: str, certified: bool, reason: StopReason) -> str:
     return state
 
 
+def said_of_arms(n_arms: int) -> str:
+    """Return a sentence on how many arms a page lists; empty where it lists all."""
+    if n_arms <= MOST_ARMS:
+        return ""
+    return (
+        f"The first {number(MOST_ARMS)} of {number(n_arms)} arms; `surefoot export --arms` "
+        "writes a table of all."
+    )
+
+
 def arm_rows(frame: Any) -> list[dict[str, str]]:
-    """The rows of `charts.arms_frame` as they are printed."""
+    """The first rows of `charts.arms_frame` as they are printed, of at most `MOST_ARMS` arms."""
     return [
         {
             "rank": str(row["rank"]),
@@ -285,5 +296,5 @@ def arm_rows(frame: Any) -> list[dict[str, str]]:
             "pulls": number(row["pulls"]),
             "kind": row["kind"],
         }
-        for row in frame.to_dict("records")
+        for row in frame.head(MOST_ARMS).to_dict("records")
     ]

@@ -23,6 +23,7 @@ from surefoot.view.report.facts import (
     certificate,
     correction_facts,
     estimated_hardness,
+    said_of_arms,
     settings_facts,
     simulator_facts,
     state_words,
@@ -125,6 +126,7 @@ def _page(result: Result, title: str, state: str, **more: Any) -> str:
         "result": result,
         "certificate": certificate(result, hardness),
         "arms": arm_rows(arms_frame(result)),
+        "said_of_arms": said_of_arms(result.problem.n_arms),
         "settings": settings_facts(result),
         "figures": {name: DESCRIPTIONS[name] for name in drawn},
     }
