@@ -80,16 +80,65 @@ def test_an_outcome_without_single_rewards_says_nothing() -> None:
 class Following:
     """Each pair's own pulls follow each other, from phase to phase."""
 
-    def __init__(self, means: Array, seed: int) -> None:
-        self.means, self.rng, self.last = means, np.random.default_rng(seed), np.zeros(4)
+    def __init__(self, means: Array, seed: int, follows: float = 0.7) -> None:
+        self.means, self.follows = means, follows
+        self.rng, self.last = np.random.default_rng(seed), np.zeros(4)
 
     def pull(self, phase: Phase) -> Outcome:
         pairs = np.repeat(np.arange(4), phase.counts)
         rewards = np.empty(len(pairs))
         for k, pair in enumerate(pairs):
-            self.last[pair] = 0.7 * self.last[pair] + 0.7 * self.rng.standard_normal()
+            new = np.sqrt(1 - self.follows**2) * self.rng.standard_normal()
+            self.last[pair] = self.follows * self.last[pair] + new
             rewards[k] = self.means[pair] + self.last[pair]
         return Outcome.from_rewards(phase, 4, pairs, rewards)
+
+
+def first_pulls(draw: Draw, seed: int, pulls: int, shared: bool = False) -> Independence:
+    rng = np.random.default_rng(seed)
+    rewards = np.stack([draw(rng, pulls) for _ in range(4)])
+    outcome = Outcome.from_rewards(0, 4, np.tile(np.arange(4), pulls), rewards.T.ravel())
+    return Independence().after(outcome, shared)
+
+
+@pytest.mark.parametrize("kind", HONEST)
+@pytest.mark.parametrize("pulls", [4, 9, 30])
+def test_few_honest_pulls_seldom_seem_to_follow_each_other(kind: str, pulls: int) -> None:
+    """Beyond two standard errors: 2.3 % of the time, and 4 % where the ratio is skewed."""
+    pairs = np.arange(4)
+    seem = sum(first_pulls(HONEST[kind], s, pulls).seems_broken(pairs) for s in range(300))
+    assert binomtest(seem, 300, 0.04, "greater").pvalue > 0.001
+
+
+def test_few_pulls_that_follow_each_other_seem_to() -> None:
+    pairs = np.arange(4)
+    seem = sum(first_pulls(following(0.9), s, 9).seems_broken(pairs) for s in range(100))
+    assert seem > 80
+    assert not first_pulls(following(0.9), 0, 61).seems_broken(pairs)  # bets will tell by then
+    assert not first_pulls(following(0.9), 0, 9).seems_broken(np.array([7]))
+
+
+def test_noise_in_common_is_counted_once() -> None:
+    """Under shared streams all pairs have the same order: it says no more than that of one."""
+    order = np.array([0.0, 3.0, 1.0, 2.0, 6.0, 4.0, 8.0, 5.0, 7.0])
+    rewards = np.repeat(order[:, None], 4, axis=1)
+    outcome = Outcome.from_rewards(0, 4, np.tile(np.arange(4), 9), rewards.ravel())
+    apart, shared = (Independence().after(outcome, choice) for choice in (False, True))
+    assert apart.seems_broken(np.arange(4))
+    assert not shared.seems_broken(np.arange(4))
+    assert not apart.seems_broken(np.arange(1))
+
+
+def test_nothing_is_concluded_from_pulls_that_seem_to_follow_each_other() -> None:
+    """Until bets tell, or the user accepts it."""
+    wrong = {"reject": 0, "ignore": 0}
+    for on_misfit in wrong:
+        for seed in range(40):
+            simulator = Following(np.array([0.0, 0.5, 0.1, -0.4]), seed, 0.9)
+            given = {"delta": 0.05, "noise": sf.Gaussian(), "on_misfit": on_misfit, "budget": 300}
+            wrong[on_misfit] += sf.identify(PROBLEM, simulator, **given).certified
+    assert wrong["reject"] <= 6
+    assert wrong["ignore"] >= 20
 
 
 def test_no_certificate_rests_on_pulls_that_depend() -> None:

@@ -3,7 +3,7 @@
 The rank of each reward of a pair among its earlier ones says nothing about the next one's if pulls
 are independent: then sequential ranks are independent and uniform, whatever the law of rewards.
 A gambler who bets that what was high stays high grows rich if they are not; docs/certificate.md
-has the proof.
+has the proof. Before that much is known, pulls that seem to follow each other decide nothing.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from surefoot.arrays import Array
+from surefoot.arrays import Array, IntArray
 from surefoot.statistics import Outcome
 
 MEMORY = 40.0  # pulls that "usual" means: slower drifts of a mean are not bet on
 BETS = ((1.0, 1.5), (1.0, 3.5), (5.0, 1.5), (5.0, 3.5))  # pulls that "now" means; stakes below 4
 FIRST = 2000  # pulls of a pair that are looked at: what depends shows by then
 CHUNK = 128  # pulls that are ranked at once
+FEW = 60  # pulls of a pair up to which bets may not have had the time to grow
+SEEMING = 2.0  # standard errors beyond which so few pulls seem to follow each other
+LEAST = 4  # pulls of a pair whose order says anything
 
 
 class _Bet(NamedTuple):
@@ -40,14 +43,15 @@ class _Bet(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    """One pair: its rewards, sorted; an average of its ranks; the bets."""
+    """One pair: its first rewards, and all of them sorted; an average of its ranks; the bets."""
 
+    first: Array
     ranked: Array
     usual: float
     bets: tuple[_Bet, ...]
 
 
-UNKNOWN = _Pair(np.zeros(0), 0.5, (_Bet(),) * len(BETS))
+UNKNOWN = _Pair(np.zeros(0), np.zeros(0), 0.5, (_Bet(),) * len(BETS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +89,36 @@ class Independence:
         each = single if self._shared else 2 * np.minimum(together, single)
         return float(min(1.0, len(BETS) * each.min()))
 
+    def seems_broken(self, pairs: IntArray) -> bool:
+        """Return whether pulls of these pairs seem to follow each other, as long as they are few.
+
+        It may be chance, and is no test: whoever waits for more pulls will know.
+        """
+        found = (self._pairs[pair].first for pair in pairs.tolist() if pair in self._pairs)
+        z = [_resemblance(first) for first in found if LEAST <= len(first) <= FEW]
+        errors = len(z) if self._shared else math.sqrt(len(z))
+        return sum(z) > SEEMING * errors
+
+
+def _resemblance(rewards: Array) -> float:
+    """By how many standard errors each reward is nearer to the next one than chance has it.
+
+    That is von Neumann's ratio of ranks, with the variance of Bartels (1982).
+    """
+    n, ranked = len(rewards), np.sort(rewards)
+    ranks = np.searchsorted(ranked, rewards, "left") + np.searchsorted(ranked, rewards, "right")
+    squares = float(((ranks - ranks.mean()) ** 2).sum())
+    if squares == 0:
+        return 0.0
+    ratio = float((np.diff(ranks) ** 2).sum()) / squares
+    variance = 4 * (n - 2) * (5 * n**2 - 2 * n - 9) / (5 * n * (n + 1) * (n - 1) ** 2)
+    return (2 - ratio) / math.sqrt(variance)
+
 
 def _bet(pair: _Pair, number: int, rewards: Array) -> _Pair:
     """Let a pair's gamblers bet on its next rewards, one after the other."""
-    ranked, usual, bets = pair
+    first, ranked, usual, bets = pair
+    first = np.concatenate([first, rewards[: FEW + 1 - len(first)]])
     for begin in range(0, min(len(rewards), FIRST - len(ranked)), CHUNK):
         now = rewards[begin : begin + CHUNK]
         ranks = _ranks(ranked, now, number)
@@ -97,7 +127,7 @@ def _bet(pair: _Pair, number: int, rewards: Array) -> _Pair:
         bets = tuple(_after(bet, rule, ranks, before[:-1]) for bet, rule in rules)
         usual = float(before[-1])
         ranked = np.insert(ranked, np.searchsorted(ranked, np.sort(now)), np.sort(now))
-    return _Pair(ranked, usual, bets)
+    return _Pair(first, ranked, usual, bets)
 
 
 def _after(bet: _Bet, rule: tuple[float, float], ranks: Array, usual: Array) -> _Bet:

@@ -481,11 +481,15 @@ class Planner(Algorithm):
         kept, every = iter(stored or ()), [*self.doubts, self.doubt]
         uses = [*commitment.others, commitment]
         doubts = iter([doubt for each, doubt in zip(uses, every, strict=True) for _ in each.claims])
+        guessed = any(doubt is not None for doubt in every)
+        waits = guessed and self.tally.waits_for(np.flatnonzero(commitment.phase.counts))
 
         def lower(claims: Claims, scores: Array, said: Contrasts, root: Array) -> Array | None:
             found, doubt = None, next(doubts)
             if doubt is not None:
                 found = coarse_limits(doubt.limits(claims, said, root, commitment.phase))
+                if waits:
+                    found = np.fmin(found, 0.0)
             if self.settings.rarest is not None:
                 found = self._ripe(claims, scores.shape, found)
             return found if stored is None else next(kept)

@@ -32,7 +32,7 @@ from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.result import Result
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.verdict import ModelCheck, Verdict
-from surefoot.arrays import Array
+from surefoot.arrays import Array, IntArray
 from surefoot.design.whitening import cholesky_whitener, unit_free_root, whiten
 from surefoot.guides import Seen, guide_from
 from surefoot.limits import Limit
@@ -162,6 +162,20 @@ class Tally:
         """The deviations of the means so far from the model."""
         variances = self.settings.noise.variances(self.scatter, self.freedom)
         return past_strays(self.problem.pairs, self.counts, self.sums, variances)
+
+    def waits_for(self, pairs: IntArray) -> bool:
+        """Return whether nothing should be concluded from pulls of these pairs yet: they seem to
+        follow each other, and whether they do is not clear.
+        """
+        if self.ignores_contradictions or not self.independence.seems_broken(pairs):
+            return False
+        p_value = self.independence.p_value
+        return p_value is None or p_value >= MISFIT_LEVEL
+
+    @property
+    def ignores_contradictions(self) -> bool:
+        """True if the user accepts what rewards contradict."""
+        return self.settings.on_misfit == "ignore" or self.settings.rules == "paper"
 
     @cached_property
     def prices(self) -> Array:
@@ -356,8 +370,8 @@ class Tally:
         unless the user says otherwise.
         """
         check, reason, settings = self.model_check, verdict.reason, self.settings
-        ignored = settings.on_misfit == "ignore" or settings.rules == "paper"
-        if reason.certifies and verdict.reason is not StopReason.ONE_ARM and not ignored:
+        judged = reason.certifies and verdict.reason is not StopReason.ONE_ARM
+        if judged and not self.ignores_contradictions:
             reason = self._contradiction(check) or reason
             for each in self.others.values() if reason.certifies else ():
                 reason = each._contradiction(each.model_check) or reason
