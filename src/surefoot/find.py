@@ -20,7 +20,7 @@ from surefoot.problem.coding import probability
 from surefoot.problem.given import is_pair_table
 from surefoot.problem.problem import RobustProblem
 from surefoot.study import StudyInterrupted, StudyPaused
-from surefoot.study.file.description import Description, OnIdentical
+from surefoot.study.file.description import Description, OnFailure, OnIdentical
 from surefoot.study.outputs import Simulated
 from surefoot.study.programs.named import Named
 from surefoot.study.pull import refuse_reserved
@@ -53,6 +53,7 @@ def find(
     progress: bool | Progress | None = None,
     algorithm: str | Algorithm = "prime",
     on_identical: OnIdentical = "refuse",
+    on_failure: OnFailure = "retry",
     name: str | None = None,
     **asked: Unpack[Asked],
 ) -> Answer:
@@ -93,6 +94,8 @@ def find(
         progress: whether to show a bar; None: in a terminal and in a notebook.
         algorithm: a name from `surefoot.algorithms`, or an instance.
         on_identical: "accept" for a function without noise.
+        on_failure: the reward that a call that fails counts as; "worst" where noise is
+            `Bounded(low, high)`; "retry" tries it again.
         name: the title of reports; by default that of the file or of the function.
         asked: `objective` and `limits` where there are several outputs, `measure`, `tolerance`,
             `budget` and whatever else `Settings` describes.
@@ -122,6 +125,7 @@ def find(
         direction="minimize" if minimize else "maximize",
         seed=seed,
         on_identical=on_identical,
+        on_failure=on_failure,
     )
     kept = None if file is not None else _Scratch()
     path = kept.path if kept else Path(os.fspath(file))  # type: ignore[arg-type]

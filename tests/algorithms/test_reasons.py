@@ -11,4 +11,6 @@ def test_every_reason_says_what_to_do() -> None:
         StopReason.IDENTIFIED,
         StopReason.WITHIN_TOLERANCE,
         StopReason.ONE_ARM,
+        StopReason.NONE_QUALIFIES,
+        StopReason.BEATS_BASELINE,
     }

@@ -59,6 +59,12 @@ class StopReason(Enum):
         "a few seeds or stored runs, and more pulls of it say nothing new. Use all of pull.seed or "
         'pull.rng(), and start a new study; on_identical = "accept" is for rewards that may repeat.'
     )
+    FAILURES_DEPEND = (
+        "Pulls that failed gave a reward when they were tried again with the same seed, and of one "
+        "arm more often than clusters fail. So the simulator draws randomness of its own, and what "
+        "failed by bad luck was replaced by better luck. Draw all from pull.rng() or pull.seed, or "
+        "let a failed pull count, with on_failure, and start a new study."
+    )
     NO_SURVIVOR = (
         "Every arm was eliminated, which is hardly possible if model and noise are as stated: "
         "check the noise scale, or start anew with Gaussian() and misfit=math.inf."
@@ -146,6 +152,7 @@ class StopReason(Enum):
             StopReason.NOISE_TOO_LARGE,
             StopReason.PULLS_DEPEND,
             StopReason.FEW_STREAMS,
+            StopReason.FAILURES_DEPEND,
             StopReason.NO_SURVIVOR,
             StopReason.IDENTICAL_REPLICATES,
             StopReason.SIMULATOR_CHANGED,

@@ -70,8 +70,10 @@ class Ledger:
 
     @property
     def result(self) -> Result:
-        """The answer after the last complete phase; not certified while a change is pending."""
-        return self._simulators.judge(self._run.result)
+        """The answer after the last complete phase; not certified while a change is pending, or if
+        failures seem to depend on rewards.
+        """
+        return self.storage.tries().judge(self._simulators.judge(self._run.result))
 
     @property
     def asked(self) -> int:

@@ -16,7 +16,7 @@ from surefoot.algorithms.settings import Asked
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Noise
 from surefoot.problem.problem import RobustProblem
-from surefoot.study.file.description import Description, Direction, OnIdentical
+from surefoot.study.file.description import Description, Direction, OnFailure, OnIdentical
 from surefoot.study.file.notes import Standing, State
 from surefoot.study.file.storage import WriteStorage, schema
 from surefoot.study.input import finite_reward, pull_count, pull_number
@@ -47,6 +47,7 @@ class Study:
         noise: Noise,
         baseline: str | None = None,
         on_identical: OnIdentical = "refuse",
+        on_failure: OnFailure = "retry",
         direction: Direction = "maximize",
         seed: int | None = None,
         name: str | None = None,
@@ -64,6 +65,8 @@ class Study:
             algorithm: a name, or an instance with options of its own.
             on_identical: "refuse" ends a study whose pulls of a pair all give the same reward, to
                 the last bit, as those of a fixed seed do; "accept" is for simulators without noise.
+            on_failure: "retry" tries a failed pull again, as often as `run` may; a number is the
+                reward that it counts as, at once; "worst" the worst that `Bounded` rewards can be.
             direction: "minimize" looks for the smallest largest value over the perturbations.
             seed: of all the pulls' random streams; drawn afresh if None.
             name: shown in reports; the name of the file if None.
@@ -81,6 +84,7 @@ class Study:
             direction=direction,
             seed=seed,
             on_identical=on_identical,
+            on_failure=on_failure,
         )
         return cls.begin(path, description, chosen, configuration)
 

@@ -59,7 +59,7 @@ def certificate_of(reader: StudyReader) -> dict[str, Any]:
         "claimed": result.sentence,
         "arm": result.arm_name,
         "fingerprint": chain.fingerprint,
-        "changes": reader.simulators.sentences(),
+        "changes": reader.remarks,
         "question": reader.description.to_entries(),
         "phases": [_phase(sealed, _outputs(reader.description)) for sealed in reader.sealed()],
     }

@@ -24,11 +24,12 @@ from surefoot.study.file.proof.boundary import boundary_from_dict, boundary_to_d
 from surefoot.study.file.proof.chain import head_of, order_of, rewards_of
 from surefoot.study.file.proof.check import Sealed
 from surefoot.study.file.storage import StoredPhase
-from surefoot.study.input import looked_up, whole_seed
+from surefoot.study.input import finite_reward, looked_up, whole_seed
 from surefoot.study.outputs import Outputs, Reading, Simulated, column
 
 Direction = Literal["maximize", "minimize"]
 OnIdentical = Literal["refuse", "accept"]
+OnFailure = Literal["retry", "worst"] | float
 # of the settings, those that a certificate speaks of; others may change while a study runs
 ASKED = (
     *("delta", "noise", "tolerance", "misfit", "rules", "on_misfit", "baseline"),
@@ -56,6 +57,7 @@ class Description:
         seed: from which each pull's random stream is derived.
         on_identical: what follows if all pulls of a pair give one reward; see `Replicates`.
         boundary: of the kernel; None if the algorithm draws its own conclusions.
+        on_failure: the reward that a failed pull counts as; None: it is tried again.
     """
 
     id: str
@@ -69,6 +71,7 @@ class Description:
     versions: dict[str, str]
     on_identical: OnIdentical
     boundary: Boundary | None
+    on_failure: float | None = None
 
     @classmethod
     def fresh(
@@ -81,6 +84,7 @@ class Description:
         direction: Direction,
         seed: int | None,
         on_identical: OnIdentical,
+        on_failure: OnFailure = "retry",
     ) -> Description:
         """The description of a new study, with an identifier, and a seed if none is given."""
         if direction not in ("maximize", "minimize"):
@@ -106,6 +110,7 @@ class Description:
             versions=versions_here(),
             on_identical=on_identical,
             boundary=None,
+            on_failure=_counted_as(on_failure, settings, direction),
         )
         return replace(made, boundary=_boundary_of(made.start(algorithm)))
 
@@ -158,7 +163,7 @@ class Description:
         problems = (self.problem.to_dict(), other.problem.to_dict())
         if problems[0] != problems[1]:
             found.add("arms or perturbations")
-        parts = ("direction", "seed", "on_identical", "algorithm")
+        parts = ("direction", "seed", "on_identical", "on_failure", "algorithm")
         return found | {name for name in parts if getattr(self, name) != getattr(other, name)}
 
     def to_entries(self) -> dict[str, Any]:
@@ -175,6 +180,7 @@ class Description:
             "versions": self.versions,
             "on_identical": self.on_identical,
             "boundary": None if self.boundary is None else boundary_to_dict(self.boundary),
+            "on_failure": self.on_failure,
         }
 
     @cached_property
@@ -189,6 +195,8 @@ class Description:
             "on_identical": self.on_identical,
             "boundary": None if self.boundary is None else boundary_to_dict(self.boundary),
         }
+        if self.on_failure is not None:
+            question |= {"on_failure": self.on_failure}
         if not self.settings.worst_case:
             question |= {"measure": settings["measure"]}
         if self.settings.objective is not None:
@@ -204,7 +212,8 @@ class Description:
     @classmethod
     def from_entries(cls, entries: dict[str, Any]) -> Description:
         """Rebuild what `to_entries` wrote."""
-        missing = [field.name for field in fields(cls) if field.name not in entries]
+        needed = (field.name for field in fields(cls) if field.name != "on_failure")
+        missing = [name for name in needed if name not in entries]
         if missing:
             raise StudyFileError(
                 f"the study file is damaged: it lacks {', '.join(missing)}; restore it from a copy"
@@ -225,7 +234,7 @@ class Description:
             raise ValueError(f"direction is {entries['direction']!r}")
         if entries["on_identical"] not in get_args(OnIdentical):
             raise ValueError(f"on_identical is {entries['on_identical']!r}")
-        boundary = entries["boundary"]
+        boundary, counted = entries["boundary"], entries.get("on_failure")
         return cls(
             id=entries["id"],
             name=entries["name"],
@@ -238,6 +247,7 @@ class Description:
             versions=dict(entries["versions"]),
             on_identical=entries["on_identical"],
             boundary=None if boundary is None else boundary_from_dict(boundary),
+            on_failure=None if counted is None else float(counted),
         )
 
     def start(self, algorithm: Algorithm | None = None) -> Algorithm:
@@ -306,6 +316,33 @@ class Description:
             raise InputError(
                 f"{error}. If it is your own, give it: Study.open(path, algorithm=YourAlgorithm(…))"
             ) from None
+
+
+def _counted_as(given: OnFailure, settings: Settings, direction: Direction) -> float | None:
+    """Return the reward that a failed pull counts as; None if it is tried again."""
+    if given == "retry":
+        return None
+    if settings.objective is not None:
+        raise InputError(
+            f"on_failure={given!r:.60} is one reward, but simulations have several outputs: return "
+            "what a failed one counts as from the simulator"
+        )
+    limits = settings.noise.limits
+    if given == "worst" and limits is not None:
+        return float(limits[0] if direction == "maximize" else limits[1])
+    try:
+        counted = finite_reward(0, given)
+    except InputError:
+        raise InputError(
+            f'on_failure={given!r:.60} is not known: choose "retry", the reward that a failed pull '
+            'counts as, or "worst" where noise=Bounded(low, high) says what that is'
+        ) from None
+    if limits is not None and not limits[0] <= counted <= limits[1]:
+        raise InputError(
+            f"on_failure={counted:g} is no reward between {limits[0]:g} and {limits[1]:g}, as "
+            "noise says that all are: give one, or a wider range"
+        )
+    return counted
 
 
 def versions_here() -> dict[str, str]:

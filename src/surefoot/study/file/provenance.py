@@ -10,10 +10,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import add
 from typing import Any, Self
+
+from scipy import special
 
 from surefoot.algorithms import Result, StopReason
 from surefoot.errors import StudyFileError
+from surefoot.problem.problem import RobustProblem
 
 MOST_SAID = 6  # differences of two simulators
 
@@ -119,6 +123,50 @@ class Simulators(list[UsedSimulator]):
             return result
         if result.certified:
             return replace(result, certified=False, reason=StopReason.SIMULATOR_CHANGED)
+        return replace(result, attained_confidence=None)
+
+
+USUAL = 0.01  # share of pulls that failing disks, networks and licences explain
+LEVEL = 0.01  # of the exact test that no larger share of an arm's pulls fails
+
+
+class Tries(dict[int, tuple[int, int, int]]):
+    """Pulls of each pair with a reward, those of them that failed before, and those whose reward is
+    what a failed pull counts as; nothing if none ever failed.
+    """
+
+    def by_arm(self, problem: RobustProblem) -> dict[str, tuple[int, int, int]]:
+        """Return the same of each arm that has any."""
+        found: dict[str, tuple[int, int, int]] = {}
+        for pair, counts in self.items():
+            arm = problem.arm_names[int(problem.arm_of_pair[pair])]
+            told, retried, counted = map(add, found.get(arm, (0, 0, 0)), counts)
+            found[arm] = told, retried, counted
+        return {arm: counts for arm, counts in found.items() if any(counts[1:])}
+
+    def sentences(self, problem: RobustProblem) -> list[str]:
+        """Return which arms failed how often, a sentence for each and what became of it."""
+        said = []
+        for arm, (told, retried, counted) in self.by_arm(problem).items():
+            if retried:
+                said.append(
+                    f"{retried} of {told} pulls of {arm!r} failed, and gave a reward when they "
+                    "were tried again with the same seed"
+                )
+            if counted:
+                said.append(
+                    f"{counted} of {told} pulls of {arm!r} failed, and count as was asked "
+                    "with on_failure"
+                )
+        return said
+
+    def judge(self, result: Result) -> Result:
+        """Return a result without its certificate if failures seem to depend on the reward."""
+        found = self.by_arm(result.problem).values()
+        if not any(r > 0 and special.bdtrc(r - 1, told, USUAL) < LEVEL for told, r, _ in found):
+            return result
+        if result.certified:
+            return replace(result, certified=False, reason=StopReason.FAILURES_DEPEND)
         return replace(result, attained_confidence=None)
 
 

@@ -50,7 +50,7 @@ class Status:
         phase, phase_pulls, phase_told: the phase being pulled, the oldest of those in flight.
         survivors, leader, candidates, certified, sentence: after the last complete phase.
         reason: why it is over, and what to do; None while it is not.
-        changes: of the simulator, a sentence for each.
+        changes: of the simulator, and the arms whose pulls failed, a sentence for each.
         beside: what belongs beside the answer, once it is there: see `Result.beside`.
         expected_left: pulls still needed if the estimates are right; None: it is too early to say.
         near_tie: a hint if they are so many that a tolerance would save most of them.
@@ -131,7 +131,19 @@ class StudyReader:
         """The answer after the last closed phase, by feeding what came since the last look."""
         if self.description.boundary is not None:
             return self.recorded
-        return self.simulators.judge(self._feeder.run().result)
+        return self._judged(self._feeder.run().result)
+
+    def _judged(self, result: Result) -> Result:
+        """Return a result without its certificate where it rests on rewards of two simulators, or
+        on pulls that were tried until they did not fail.
+        """
+        return self._storage.tries().judge(self.simulators.judge(result))
+
+    @property
+    def remarks(self) -> list[str]:
+        """What happened to the simulator, and to pulls that failed, a sentence for each."""
+        tries = self._storage.tries()
+        return [*self.simulators.sentences(), *tries.sentences(self.problem)]
 
     @property
     def simulators(self) -> Simulators:
@@ -152,8 +164,8 @@ class StudyReader:
             if over:
                 self._follower.refresh()
             found = self._follower.result()
-            return self.result if found is None else self.simulators.judge(found)
-        return self.simulators.judge(self._feeder.confirmed(note) or self._unconfirmed(note))
+            return self.result if found is None else self._judged(found)
+        return self._judged(self._feeder.confirmed(note) or self._unconfirmed(note))
 
     @property
     def over(self) -> bool:
@@ -239,7 +251,7 @@ class StudyReader:
             certified=answer.certified if answer else False,
             sentence=answer.sentence if answer else known.guess if known else None,
             reason=f"{answer.reason.name}: {answer.reason.value}" if answer else None,
-            changes=self.simulators.sentences(),
+            changes=self.remarks,
             beside=answer.beside if answer else [],
             expected_left=left,
             near_tie=NEAR_TIE if tied else None,

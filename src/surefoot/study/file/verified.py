@@ -75,7 +75,7 @@ def _verified(reader: StudyReader) -> Verified:
         claimed=result.sentence,
         assumed=(
             *assumptions(result.settings, reader.description.boundary is not None),
-            *reader.simulators.sentences(),
+            *reader.remarks,
         ),
         phases=chain.phases,
         pulls=result.samples,

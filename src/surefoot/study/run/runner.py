@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 import time
+import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Self
 
 from surefoot.algorithms import Result
-from surefoot.errors import InputError, StudyInterrupted, StudyPaused
+from surefoot.errors import InputError, StudyInterrupted, StudyPaused, SurefootWarning
 from surefoot.problem.coding import written
 from surefoot.study.ledger import Ledger
 from surefoot.study.outputs import Simulated
@@ -77,6 +78,7 @@ class Runner:
         # lost their worker again and again: one at a time, nothing beside them
         self._dangerous: deque[Pull] = deque()
         self._failures: Counter[int] = Counter()
+        self._has_warned = False
         self._losses: Counter[int] = Counter()
         self._losses_alone: Counter[int] = Counter()
         self._rest = 0.0
@@ -170,17 +172,19 @@ class Runner:
 
     def _read(self, report: Report) -> Report:
         """The report, or that its pull failed if there can be no such reward."""
-        if report.reward is None:
-            return report
-        try:
-            reading = self._ledger.description.reading(report.id, report.reward)
-        except InputError as error:
-            return report._replace(reward=None, error=str(error))
-        return report._replace(reward=reading.reward, others=reading.others)
+        description = self._ledger.description
+        if report.reward is not None:
+            try:
+                reading = description.reading(report.id, report.reward)
+                return report._replace(reward=reading.reward, others=reading.others)
+            except InputError as error:
+                report = report._replace(reward=None, error=str(error))
+        return report._replace(reward=description.on_failure)
 
     def _keep(self, reports: list[Report], pulls: dict[int, Pull]) -> None:
         failed = [report for report in reports if report.reward is None]
         self._failures.update(report.id for report in failed)
+        self._warn_of_luck(reports)
         hopeless = [report for report in failed if self._failures[report.id] > self._limits.retries]
         if self._watched.changed():
             self._number = self._ledger.use(self._watched.source)
@@ -194,6 +198,20 @@ class Runner:
             times = self._failures[pull.id]
             how = "failed" if times == 1 else f"failed {times} times"
             self._pause_for(pull, how, hopeless[0].error)
+
+    def _warn_of_luck(self, reports: list[Report]) -> None:
+        """Say so if a pull failed and gave a reward when it was tried again with the same seed."""
+        again = [r.id for r in reports if r.reward is not None and self._failures[r.id]]
+        if again and not self._has_warned:
+            self._has_warned = True
+            warnings.warn(
+                f"pull {again[0]} failed, and gave a reward when it was tried again with the same "
+                "seed. If that was no failing disk, network or licence, the simulator draws "
+                "randomness of its own: draw all from pull.rng() or pull.seed. If bad luck is what "
+                "fails, what is left looks better than it is: on_failure lets a failed pull count",
+                SurefootWarning,
+                stacklevel=2,
+            )
 
     def _pause_for(self, pull: Pull, what: str, error: str | None) -> None:
         where = ", ".join(

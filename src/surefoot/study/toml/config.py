@@ -174,6 +174,7 @@ class StudyConfig:
             direction=values.direction,
             seed=values.seed,
             on_identical=values.on_identical,
+            on_failure=values.on_failure,
         )
 
     def _create(self) -> Study:
@@ -217,6 +218,9 @@ class StudyConfig:
             if key in values.model_fields_set:
                 now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
         now["baseline"], then["baseline"] = self.settings.baseline, asked.settings.baseline
+        if "on_failure" in values.model_fields_set:
+            now["on_failure"] = self.description().on_failure
+            then["on_failure"] = asked.on_failure
         for key in ("on_identical", "seed"):
             if key in values.model_fields_set:
                 now[key], then[key] = getattr(values, key), getattr(asked, key)

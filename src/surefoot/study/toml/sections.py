@@ -192,6 +192,7 @@ class Config(Section):
     on_misfit: Literal["reject", "ignore"] = "reject"
     misfit: Annotated[float, BeforeValidator(_misfit), Field(ge=0)] | None = None
     on_identical: Literal["refuse", "accept"] = "refuse"
+    on_failure: Literal["retry", "worst"] | Number = "retry"
     seed: Annotated[Whole, Field(ge=0)] | None = None
     baseline: str | dict[str, Entry] | None = None
     noise: _NoiseSection = _NoiseSection(kind="gaussian")

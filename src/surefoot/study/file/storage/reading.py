@@ -19,7 +19,7 @@ from surefoot.arrays import Array
 from surefoot.errors import InputError, StudyFileError
 from surefoot.study.file.lock import wal_of, writer_of
 from surefoot.study.file.proof.encoding import unpacked
-from surefoot.study.file.provenance import Simulators, Source, UsedSimulator
+from surefoot.study.file.provenance import Simulators, Source, Tries, UsedSimulator
 from surefoot.study.file.storage import connection, schema
 from surefoot.study.file.storage.records import Ending, PullCounts, Running, StoredPhase
 from surefoot.system.drafts import new_file
@@ -286,6 +286,23 @@ class ReadStorage:
                 UsedSimulator(number, Source.from_dict(json.loads(source)), since, pulls, accepted)
                 for number, since, pulls, source, accepted in rows
             )
+
+    def tries(self) -> Tries:
+        """Return how often pulls failed before they gave a reward to the first simulator."""
+        failed = (
+            "state = 'done' AND error IS NOT NULL AND "
+            "simulator = (SELECT min(id) FROM simulators WHERE pulls > 0)"
+        )
+        if not self._number(f"SELECT count(*) FROM pulls WHERE {failed}"):
+            return Tries()
+        lost = "error LIKE 'lost:%'"
+        rows = self._table(
+            f"SELECT pair, count(*), sum({failed} AND attempts > 1), "
+            f"sum({failed} AND attempts = 1 AND NOT {lost}) "
+            "FROM pulls WHERE state = 'done' GROUP BY pair",
+            (int, int, int, int),
+        )
+        return Tries({pair: (told, again or 0, asked or 0) for pair, told, again, asked in rows})
 
     def check_simulators(self) -> None:
         """Refuse marks of what gave the rewards that do not agree with the simulators stored."""

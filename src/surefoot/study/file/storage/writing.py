@@ -237,7 +237,10 @@ class WriteStorage(ReadStorage):
             final_failure: a pull that will not be tried again, so that the study pauses.
         """
         told = [
-            (r.reward, r.others or None, r.cost, simulator, r.started, r.finished, r.id)
+            (
+                *(r.reward, r.others or None, r.cost, simulator, r.started, r.finished),
+                *(None if r.error is None else _storable(r.error), r.id),
+            )
             for r in reports
             if r.reward is not None
         ]
@@ -245,7 +248,7 @@ class WriteStorage(ReadStorage):
         with self._transaction():
             stored = self._connection.executemany(
                 "UPDATE pulls SET state = 'done', reward = ?, others = ?, cost = ?, simulator = ?, "
-                "attempts = attempts + 1, started = ?, finished = ? "
+                "attempts = attempts + 1, started = ?, finished = ?, error = coalesce(?, error) "
                 "WHERE id = ? AND state <> 'done'",
                 told,
             )
