@@ -81,7 +81,8 @@ class Answer:
         return self.problem.perturbation_names[self.result.worst_pair]
 
     def table(self) -> pd.DataFrame:
-        """Return one row per arm and perturbation: `mean`, `low`, `high`, `pulls`, `worst`.
+        """Return one row per arm and perturbation: `mean`, `low`, `high`, `pulls`, `worst`, and
+        the same three of every output that has a limit, such as `failures mean`.
 
         The intervals hold for all rows and at all times at once with the stated confidence; they
         are wider than what decides. `table()["mean"].unstack()` has a column per perturbation.
@@ -100,6 +101,9 @@ class Answer:
             "pulls": result.counts,
             "worst": np.isin(np.arange(problem.n_pairs), result.worst_pairs),
         }
+        for name, each in result.outputs.items():
+            ends = {"mean": each.means, "low": each.lower, "high": each.upper}
+            columns |= {f"{name} {what}": values for what, values in ends.items()}
         return pd.DataFrame(columns, index=index)
 
     def plot(self) -> altair.LayerChart:

@@ -252,7 +252,7 @@ class Result:
         pulls cannot have seen, and what weakens it.
         """
         unseen = None if self.unseen is None else self.unseen.sentence
-        said = (self._ahead, self._cost_of_robustness, unseen)
+        said = (self._ahead, self._qualify, self._cost_of_robustness, unseen)
         return [*(text for text in said if text), *self.warnings]
 
     @property
@@ -272,6 +272,20 @@ class Result:
         if over is not None:
             than += f", {named} included"
         return f"{its} {_by(ahead)} {than}, {everywhere}."
+
+    @property
+    def _qualify(self) -> str | None:
+        """The numbers of arms that are shown to keep the limits, and not to."""
+        if self.qualifying is None or not self.samples:
+            return None
+        shown, unfit = (int(arms.sum()) for arms in self.qualifying)
+        left = self.problem.n_arms - shown - unfit
+        known = "need not be known" if self.certified else "is not known yet"
+        told = f"; of the other {left} it {known}" if left else ""
+        return (
+            f"Of {self.problem.n_arms} arms {shown} {'is' if shown == 1 else 'are'} shown to "
+            f"qualify, and {unfit} not to{told}."
+        )
 
     @property
     def nominal_pairs(self) -> IntArray:

@@ -93,9 +93,10 @@ def _arms_parquet(reader: StudyReader, output: Path) -> None:
 
 def _arms(reader: StudyReader) -> pd.DataFrame:
     """The best arm first: its parameters, its worst case as measured with an interval that holds
-    for all arms at once, its worst perturbation, its pulls and whether it is still possible.
+    for all arms at once, its worst perturbation, its pulls and whether it is still possible; with
+    limits, what each is held against, and whether it qualifies.
     """
-    from surefoot.view.charts import arms_frame
+    from surefoot.view.charts import arms_frame, limits_frame
 
     result = reader.result
     table = arms_frame(result).drop(columns="label")
@@ -104,6 +105,13 @@ def _arms(reader: StudyReader) -> pd.DataFrame:
     for number, name in enumerate(dict.fromkeys(key for values in own for key in values)):
         column = name if name not in table.columns else f"parameter_{name}"
         table.insert(1 + number, column, [values.get(name) for values in own])
+    held, order = limits_frame(result), [names[arm] for arm in table["arm"]]
+    n = len(names)
+    for which, limit in enumerate(result.settings.limits):
+        mine = held.iloc[which * n : (which + 1) * n].iloc[order]
+        for column in ("value", "low", "high"):
+            table[f"{limit.words}: {column}"] = mine[column].to_numpy()
+        table["qualifies"] = mine["state"].to_numpy()
     return table
 
 

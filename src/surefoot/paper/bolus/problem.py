@@ -147,15 +147,17 @@ def make_dosing(
     n_arms: int = 15,
     n_perturbations: int = 5,
     reward: _Reward = RISK,
+    insulin_range: tuple[float, float] = INSULIN_RANGE,
 ) -> Dosing:
     """The problem of one patient: the arms are evenly spaced, the errors uniform in the paper's
     ranges.
 
     The errors depend on the seed, the patient and the numbers of arms and perturbations alone.
+    Arms range over these shares of the patient's total daily insulin.
     """
     require_sizes(n_arms, n_perturbations)
     patient = find_patient(name)
-    insulin = patient.total_daily_insulin * np.linspace(*INSULIN_RANGE, n_arms)
+    insulin = patient.total_daily_insulin * np.linspace(*insulin_range, n_arms)
     meals = [DAY_FACTORS[day] * patient.daily_carbohydrates for day in DAYS]
     arms = np.column_stack(
         [np.tile(meals, (n_arms, 1)), insulin, CARB_RULE / insulin, CORRECTION_RULE / insulin]

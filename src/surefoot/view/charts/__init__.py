@@ -5,6 +5,7 @@ use the same.
 from surefoot.view.charts.arms import arms_chart, arms_frame
 from surefoot.view.charts.drawing import save
 from surefoot.view.charts.evidence import evidence_chart, evidence_frame
+from surefoot.view.charts.limits import limit_chart, limits_frame
 from surefoot.view.charts.pulls import (
     allocation_chart,
     allocation_frame,
@@ -26,6 +27,8 @@ __all__ = [
     "evidence_chart",
     "evidence_frame",
     "growth_chart",
+    "limit_chart",
+    "limits_frame",
     "pace_chart",
     "residuals_chart",
     "residuals_frame",

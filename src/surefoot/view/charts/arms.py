@@ -8,11 +8,12 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from surefoot.algorithms import Result
+from surefoot.algorithms import Result, StopReason
 from surefoot.view.charts.drawing import (
     BLUE,
     GREY,
     ORANGE,
+    RED,
     Drawing,
     layered,
     measured,
@@ -24,8 +25,9 @@ from surefoot.view.charts.drawing import (
 MOST_ROWS = 40  # arms; more are drawn side by side, without their names
 MOST_LABELS = 20
 MARGIN = 0.1  # of the axis on each side: names of perturbations stand over their marks
-KINDS = ["leader", "still possible", "eliminated"]
-COLOURS, MARKS = [ORANGE, BLUE, GREY], ["diamond", "circle", "cross"]
+# what an arm is, with limits one of the fourth kind too
+KINDS = ["leader", "still possible", "eliminated", "does not qualify"]
+COLOURS, MARKS = [ORANGE, BLUE, GREY, RED], ["diamond", "circle", "cross", "triangle-down"]
 
 
 def arms_frame(result: Result) -> pd.DataFrame:
@@ -33,7 +35,9 @@ def arms_frame(result: Result) -> pd.DataFrame:
     problem = result.problem
     names, worst = problem.arm_names, result.worst_pairs.tolist()
     kinds = np.where(np.isin(np.arange(problem.n_arms), result.candidates), KINDS[1], KINDS[2])
-    if result.samples or result.certified:
+    if result.qualifying is not None:
+        kinds = np.where(result.qualifying.unfit, KINDS[3], kinds)
+    if (result.samples or result.certified) and result.reason is not StopReason.NONE_QUALIFIES:
         kinds[result.arm] = KINDS[0]
     frame = pd.DataFrame(
         {
@@ -81,15 +85,17 @@ def arms_drawing(result: Result, title: str | None = None) -> Drawing:
     axis = f"{measured(result)} under the arm's worst perturbation"
     if not asked.worst_case:
         axis = f"{measured(result)}: {words}"
+    kinds = len(KINDS) if asked.limits else len(KINDS) - 1
     if len(frame) > MOST_ROWS:
         shown = thinned(frame)
         if len(shown) < len(frame):
             subtitle += f"; {len(shown):,} of {len(frame):,} arms are drawn, all of the best"
         tables = {"arms": shown.drop(columns="label"), "leader": frame.head(1)}
-        return Drawing(_columns, (axis,), tables, title, subtitle, {"$ends": ends})
+        return Drawing(_columns, (axis, kinds), tables, title, subtitle, {"$ends": ends})
     tables = {"arms": frame, "pairs": _pair_ticks(result)}
     rows = {"$labels": frame["label"].tolist(), "$ends": ends}
-    return Drawing(_rows, (len(frame) <= MOST_LABELS, axis), tables, title, subtitle, rows)
+    options = len(frame) <= MOST_LABELS, axis, kinds
+    return Drawing(_rows, options, tables, title, subtitle, rows)
 
 
 def _to_the_edge(frame: pd.DataFrame) -> tuple[list[float], pd.DataFrame]:
@@ -104,11 +110,11 @@ def _to_the_edge(frame: pd.DataFrame) -> tuple[list[float], pd.DataFrame]:
     return ends, frame.assign(low=reached["low"], high=reached["high"])
 
 
-def _rows(labelled: bool, axis: str) -> alt.LayerChart:
+def _rows(labelled: bool, axis: str, kinds: int) -> alt.LayerChart:
     arm = alt.Y("label:N", sort=["$labels"], title=None)
     room = alt.Scale(zero=False, nice=False, domain=["$ends"])
     value = alt.X("value:Q", title=axis, scale=room)
-    base = table("arms").encode(y=arm, color=_colour())
+    base = table("arms").encode(y=arm, color=_colour(kinds))
     low = alt.X("low:Q", title=axis, scale=room)
     bars = base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q")
     others = table("pairs").mark_tick(color=GREY, opacity=0.6, thickness=1, height=8)
@@ -116,32 +122,33 @@ def _rows(labelled: bool, axis: str) -> alt.LayerChart:
     labels = base.mark_text(dy=-9, fontSize=10, align="center").encode(
         x=value, text="worst:N", color=alt.value(GREY)
     )
-    layers = [bars, others, _points(base.encode(x=value)), *([labels] if labelled else [])]
+    layers = [bars, others, _points(base.encode(x=value), kinds), *([labels] if labelled else [])]
     return layered(*layers, height=alt.Step(24 if labelled else 18))
 
 
-def _columns(axis: str) -> alt.LayerChart:
+def _columns(axis: str, kinds: int) -> alt.LayerChart:
     base = table("arms").encode(
         x=alt.X("rank:Q", title="arms, the best first", axis=alt.Axis(format="d", grid=False)),
-        color=_colour(),
+        color=_colour(kinds),
     )
     room = alt.Scale(zero=False, nice=False, domain=["$ends"])
     bars = base.mark_rule(strokeWidth=1, opacity=0.55).encode(
         y=alt.Y("low:Q", title=axis, scale=room), y2="high:Q"
     )
-    points = _points(base.encode(y=alt.Y("value:Q", scale=room)), size=22)
+    points = _points(base.encode(y=alt.Y("value:Q", scale=room)), kinds, size=22)
     leader = table("leader").mark_text(align="left", dx=8, dy=-6, fontWeight="bold")
     return layered(bars, points, leader.encode(x="rank:Q", y="value:Q", text="arm:N"), height=300)
 
 
-def _points(base: Any, size: int = 70) -> Any:
+def _points(base: Any, kinds: int, size: int = 70) -> Any:
     tooltip = ["arm:N", _number("value"), _number("low"), _number("high")]
     tooltip += [
         alt.Tooltip("worst:N", title="worst perturbation"),
         "pulls:Q",
         alt.Tooltip("kind:N", title="state"),
     ]
-    marks = alt.Shape("kind:N", scale=alt.Scale(domain=KINDS, range=MARKS), legend=_legend())
+    scale = alt.Scale(domain=KINDS[:kinds], range=MARKS[:kinds])
+    marks = alt.Shape("kind:N", scale=scale, legend=_legend())
     return base.mark_point(filled=True, size=size, opacity=1).encode(shape=marks, tooltip=tooltip)
 
 
@@ -164,8 +171,9 @@ def _pair_ticks(result: Result) -> pd.DataFrame:
     )
 
 
-def _colour() -> alt.Color:
-    return alt.Color("kind:N", scale=alt.Scale(domain=KINDS, range=COLOURS), legend=_legend())
+def _colour(kinds: int) -> alt.Color:
+    scale = alt.Scale(domain=KINDS[:kinds], range=COLOURS[:kinds])
+    return alt.Color("kind:N", scale=scale, legend=_legend())
 
 
 def _legend() -> alt.Legend:

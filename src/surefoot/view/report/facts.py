@@ -103,7 +103,19 @@ def certificate(result: Result, hardness: Complexity | None = None) -> list[Fact
                 "an arm this close to the best is good enough",
             )
         )
-    return [*facts, _checks(result), *_assumptions(result)]
+    return [*facts, *_limits(result), _checks(result), *_assumptions(result)]
+
+
+def _limits(result: Result) -> list[Fact]:
+    """Return what is asked of further outputs, and which arms are known to keep it or not."""
+    facts = [Fact(f"limit of {limit.output}", limit.words) for limit in result.settings.limits]
+    known, names = result.qualifying, np.array(result.problem.arm_names)
+    if known is None:
+        return facts
+    for said, arms in (("shown to qualify", known.shown), ("shown not to qualify", known.unfit)):
+        count = f"{number(arms.sum())} of {number(len(arms))} arms"
+        facts.append(Fact(said, count, _names(names[arms].tolist())))
+    return facts
 
 
 def _promise(result: Result) -> list[Fact]:
@@ -143,6 +155,8 @@ def _assumptions(result: Result) -> list[Fact]:
         Fact(f"assumed of {what}", text)
         for what, text in zip(("pulls", "means", "noise"), assumed, strict=True)
     ]
+    noises = dict.fromkeys((limit.output, limit.noise.assumption) for limit in settings.limits)
+    facts += [Fact(f"assumed of the noise of {output}", text) for output, text in noises]
     return facts if result.shape is None else [*facts, Fact("differences", result.shape)]
 
 
@@ -186,7 +200,9 @@ def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fa
         Fact("delta", f"{settings.delta:g}"),
         Fact("rules", settings.rules),
         Fact("misfit", f"{settings.misfit:g}", _trust(settings)),
+        Fact("measure", settings.measure.words),
         Fact("aim", settings.aim),
+        *_asked(settings),
         Fact("common_random_numbers", str(settings.common_random_numbers).lower()),
         Fact("tolerance", f"{settings.tolerance:g}"),
         Fact("budget", "none" if settings.budget is None else number(settings.budget)),
@@ -194,6 +210,19 @@ def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fa
         Fact("algorithm", result.algorithm),
     ]
     return facts + (_study_facts(reader) if reader else [])
+
+
+def _asked(settings: Settings) -> list[Fact]:
+    """Return what only some studies ask."""
+    facts = []
+    if settings.objective is not None:
+        facts.append(Fact("objective", settings.objective, "the output to be best in"))
+    facts += [Fact("limit", limit.words) for limit in settings.limits]
+    if settings.baseline is not None:
+        facts.append(Fact("baseline", settings.baseline, "the arm that is used today"))
+    if settings.aim == "beat baseline":
+        facts.append(Fact("gain", f"{settings.gain:g}", "by how much the baseline is to be beaten"))
+    return facts
 
 
 def _names(names: list[str], most: int = 8) -> str:

@@ -17,6 +17,7 @@ from surefoot.view.charts import arms_frame
 from surefoot.view.charts.arms import arms_drawing
 from surefoot.view.charts.drawing import DARK, LIGHT, config, vega_script
 from surefoot.view.charts.evidence import evidence_drawing
+from surefoot.view.charts.limits import limit_drawings
 from surefoot.view.charts.pulls import allocation_drawing, bounds_drawing, residuals_drawing
 from surefoot.view.report.facts import (
     arm_rows,
@@ -33,12 +34,18 @@ if TYPE_CHECKING:
     from surefoot.design.hardness import Complexity
     from surefoot.view.charts.drawing import Drawing
 
+LIMITS = [f"limit{number}" for number in range(1, 9)]  # no more of them are drawn
 # The order on a page, and what a screen reader says of each; the tables hold the numbers.
 DESCRIPTIONS = {
     "evidence": "Line chart: evidence against the closest rivals at each look, and the boundary "
     "it has to reach",
     "arms": "Chart: the estimated worst case of each arm with its interval; the table of "
     "arms holds the numbers",
+    **dict.fromkeys(
+        LIMITS,
+        "Chart: what a limit is held against for each arm, with its interval, and the limit as a "
+        "line",
+    ),
     "allocation": "Heat map: the share of each phase's pulls that each pair had",
     "bounds": "Chart: the pulls of this run beside the lower bound and what is predicted for "
     "other algorithms",
@@ -58,6 +65,7 @@ def drawings(result: Result, hardness: Complexity | None = None) -> dict[str, Dr
     }
     if result.model_is_trusted:
         found["residuals"] = residuals_drawing(result)
+    found |= dict(zip(LIMITS, limit_drawings(result), strict=False))
     evidence = evidence_drawing(result)
     if not evidence.tables["evidence"].empty:
         found["evidence"] = evidence
