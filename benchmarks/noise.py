@@ -271,7 +271,7 @@ def all_runs(errors: dict[str, Case], costs: dict[str, Case]) -> pd.DataFrame:
 
 def rare_runs() -> pd.DataFrame:
     """Every run of what certificates cannot see, one row each."""
-    return _pooled(_some_rare_runs, rare.wanted(RUNS).items())
+    return _pooled(_some_rare_runs, ((name, RUNS) for name in rare.cases()))
 
 
 def _pooled(
