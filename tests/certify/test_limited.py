@@ -105,6 +105,17 @@ def test_commitments_that_hold_arms_against_each_other_or_spend_too_much_are_ref
             LimitedCertifier(kernel.question, kernel.scores, parts, several, delta=0.2)
 
 
+def test_limits_are_of_means_without_a_model() -> None:
+    """A margin is a mean less the limit only if weights add up to 1, and no line holds it."""
+    kernel = saboteur.certifier(world())
+    asked = kernel.limited[0].question
+    halves = asked.points._replace(values=0.5 * asked.points.values)
+    for wrong in (replace(asked, misfit=0.0), replace(asked, points=halves)):
+        limited = [replace(kernel.limited[0], question=wrong)]
+        with pytest.raises(InputError, match="means and no model"):
+            LimitedCertifier(kernel.question, kernel.scores, kernel.whole, limited, delta=0.2)
+
+
 def test_a_constant_is_never_tested() -> None:
     kernel = saboteur.certifier(world())
     unfit = kernel.unfit_by[0]

@@ -249,8 +249,6 @@ class Certifier:
             return np.zeros(0)
         pulled, basis = np.flatnonzero(self._counts), self.question.basis
         weights = np.sqrt(self._counts[pulled])
-        if not len(pulled):
-            return np.zeros(basis.shape[1])
         rows, sums = basis[pulled] * weights[:, None], self._sums[pulled] / weights
         return np.asarray(np.linalg.lstsq(rows, sums, rcond=RANK)[0])
 

@@ -8,8 +8,8 @@ limit has two certifiers of the one theorem:
     fit    the constant 0 challenges the negated margins of single points, less the slack: an arm
            whose points have all been eliminated is *shown* to qualify, to within the slack
 
-In the objective an arm's challenge counts in full once the arm is shown. docs/limits.md has the
-proof that all errors together have probability δ at most.
+In the objective an arm's challenge counts in full once the arm is shown. docs/certificate.md has
+the proof that all errors together have probability δ at most.
 """
 
 from __future__ import annotations
@@ -134,8 +134,11 @@ class LimitedCertifier(Certifier):
         self.limited, self.whole = tuple(limited), boundary
         self.unfit_by, self.fit_by = list[Certifier](), list[Certifier]()
         for k, each in enumerate(limited):
-            if not np.isfinite(each.slack) or each.slack < 0 or each.question.n_arms != n:
-                raise InputError(f"the limit of {each.name} needs the same arms, a slack of 0 on")
+            same = each.question.n_arms == n and each.question.averages
+            if not same or not 0 <= each.slack < np.inf:
+                raise InputError(
+                    f"{each.name}: give the same arms, means and no model, a slack >= 0"
+                )
             for by, rule, place, asked in (
                 (self.unfit_by, each.unfit, 2 * k + 2, each.question),
                 (self.fit_by, each.fit, 2 * k + 3, each.question.each_point()),

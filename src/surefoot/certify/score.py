@@ -117,8 +117,7 @@ class BatchScores(Scores):
         return batch_means(outcome, pairs) if shared else spread_means(outcome, pairs)
 
     def scores(self, said: Contrasts, shift: float) -> Array:
-        least = np.where(said.varied, ROUNDING, 0.0)
-        return student_scores(said.values, shift, least, said.size)
+        return student_scores(said.values, shift, ROUNDING * np.asarray(said.varied), said.size)
 
 
 class WealthScores(Scores):
