@@ -25,7 +25,8 @@ class Phase:
         counts: (n_pairs,) pulls of each pair.
         batches: into how many batches the pulls of each pair are put, in the order of their
             numbers: counts // batches of them into each, the others into none. 0: it has none.
-        shared: whether the k-th pulls of all pairs use one random stream (common random numbers).
+        shared: whether the k-th pulls of all pairs in a batch, or in a phase without batches, use
+            one random stream (common random numbers).
         overlaps: how many of the phases before it were in flight when it was chosen: it was chosen
             without their rewards.
     """
