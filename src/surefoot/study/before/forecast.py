@@ -12,8 +12,9 @@ from surefoot.arrays import IntArray
 
 SHAKEN = 0.2  # standard errors by which a gap is taken to be smaller than it looks
 LEAST = 0.8  # standard errors that a gap is taken to be at least
-LUCKY = 0.75  # standard deviations by which evidence is taken to be less than it is
-LUCK = 0.62  # half of all runs need less than this share of what they need on average
+LUCKY = 0.25  # standard deviations by which evidence is taken to be less than it is
+LUCK = 0.7  # half of all runs need less than this share of what they need on average
+SHORTEST = 0.5  # of the last phase: the next one is hardly smaller
 IN_BATCHES = 1.2  # times as many pulls, where a few batches also have to say how noisy pairs are
 EARLY = 100  # pulls before which a forecast is hardly more than chance
 MANY, MANY_MORE = 1_500, 3.0  # pulls left that are worth a word, and how many times those so far
@@ -42,8 +43,8 @@ def expected_left(run: Algorithm) -> float | None:
         left = LUCK * _lacking(run) * _hardness(run, rivals)
         if run.settings.noise.evidence == "batches":
             left *= IN_BATCHES
-    phase = run.history[-1].counts.sum()  # the next is hardly smaller
-    return max(float(left), float(phase)) if math.isfinite(left) else None
+    least = SHORTEST * float(run.history[-1].counts.sum())
+    return max(float(left), least) if math.isfinite(left) else None
 
 
 def _hardness(run: Algorithm, rivals: IntArray) -> float:
