@@ -66,11 +66,11 @@ class Needs(NamedTuple):
 @kernel(fastmath=REORDERED)
 def climb(aims: Aims, needs: Needs, shares: Array, lengths: Array, steps: int) -> None:
     """Improve the shares in place; write the contrasts' deviations in a phase with these shares."""
-    rows, inside = aims.rows, aims.inside
-    (n, dimension), root = rows.shape, math.sqrt(needs.phases)
-    variances, total, kept = np.empty(n), np.empty(n), np.empty(n)
-    gradient, squares = np.empty(n), np.empty(n)
-    factor, solved = np.empty((dimension, dimension)), np.empty(dimension)
+    columns = np.ascontiguousarray(aims.rows.T)  # loops over pairs are then loops over neighbours
+    (dimension, n), root = columns.shape, math.sqrt(needs.phases)
+    variances, precision, kept = np.empty(n), np.empty(n), np.empty(n)
+    gradient, squares, weights = np.empty(n), np.empty(n), np.empty(n)
+    inverse, left = np.empty((dimension, dimension)), np.empty(dimension)
     for step in range(steps + 1):
         gradient[:] = 0.0
         top = -np.inf
@@ -79,18 +79,23 @@ def climb(aims: Aims, needs: Needs, shares: Array, lengths: Array, steps: int) -
         for group in range(len(aims.deviations)):
             tau = aims.deviations[group]
             for i in range(n):
-                total[i] = 1.0 if tau == np.inf else variances[i] + tau
-                kept[i] = 1.0 if tau == np.inf else tau / total[i]
-            _factorise_information(rows, total, factor)
+                precision[i] = 1.0 if tau == np.inf else 1.0 / (variances[i] + tau)
+                kept[i] = 1.0 if tau == np.inf else tau * precision[i]
+            _invert_information(columns, precision, inverse)
             for k in range(aims.starts[group], aims.starts[group + 1]):
-                _solve(aims, kept, tau, factor, k, solved)
+                left[:] = aims.features[k]
+                if tau > 0.0:
+                    _leave_own(columns, kept, aims.inside[k], left)
+                weights[:] = 0.0
+                for a in range(dimension):
+                    solved = 0.0
+                    for b in range(dimension):
+                        solved += inverse[a, b] * left[b]
+                    for i in range(n):
+                        weights[i] += solved * columns[a, i]
                 square = 0.0
                 for i in range(n):
-                    weight = kept[i] * inside[k, i]
-                    fitted = 0.0
-                    for a in range(dimension):
-                        fitted += rows[i, a] * solved[a]
-                    weight += fitted / total[i]
+                    weight = kept[i] * aims.inside[k, i] + precision[i] * weights[i]
                     squares[i] = weight * weight * variances[i]
                     square += squares[i]
                 lengths[k] = math.sqrt(square)
@@ -143,42 +148,30 @@ def _take_step(gradient: Array, shares: Array) -> bool:
 
 
 @kernel(fastmath=REORDERED)
-def _solve(aims: Aims, kept: Array, tau: float, factor: Array, k: int, solved: Array) -> None:
-    """Write A⁻¹ of what the fit has to make up for."""
-    rows, inside, dimension = aims.rows, aims.inside, len(solved)
-    for a in range(dimension):
-        solved[a] = aims.features[k, a]
-    if tau > 0.0:
-        for i in range(len(rows)):
-            own = kept[i] * inside[k, i]
-            if own != 0.0:
-                for a in range(dimension):
-                    solved[a] -= own * rows[i, a]
-    for a in range(dimension):
-        left = solved[a]
-        for b in range(a):
-            left -= factor[a, b] * solved[b]
-        solved[a] = left / factor[a, a]
-    for a in range(dimension - 1, -1, -1):
-        left = solved[a]
-        for b in range(a + 1, dimension):
-            left -= factor[b, a] * solved[b]
-        solved[a] = left / factor[a, a]
+def _leave_own(columns: Array, kept: Array, inside: Array, left: Array) -> None:
+    """Take from the features what pairs' own residuals account for."""
+    for i in range(len(kept)):
+        own = kept[i] * inside[i]
+        if own != 0.0:
+            for a in range(len(left)):
+                left[a] -= own * columns[a, i]
 
 
 @kernel(fastmath=REORDERED)
-def _factorise_information(rows: Array, total: Array, factor: Array) -> None:
-    """Write the Cholesky factor of Σ z zᵀ / total, with a little ridge."""
-    n, dimension = rows.shape
-    factor[:, :] = 0.0
+def _invert_information(columns: Array, precision: Array, inverse: Array) -> None:
+    """Write the inverse of Σ precision z zᵀ, with a little ridge, by its Cholesky factor."""
+    dimension, n = columns.shape
+    factor, weighted = np.zeros((dimension, dimension)), np.empty(n)
     trace = 0.0
-    for i in range(n):
-        weight = 1.0 / total[i]
-        for a in range(dimension):
-            scaled = weight * rows[i, a]
-            trace += scaled * rows[i, a]
-            for b in range(a + 1):
-                factor[a, b] += scaled * rows[i, b]
+    for a in range(dimension):
+        for i in range(n):
+            weighted[i] = precision[i] * columns[a, i]
+        for b in range(a + 1):
+            total = 0.0
+            for i in range(n):
+                total += weighted[i] * columns[b, i]
+            factor[a, b] = total
+        trace += factor[a, a]
     for a in range(dimension):
         factor[a, a] += RIDGE * trace / dimension
     for i in range(dimension):
@@ -187,6 +180,18 @@ def _factorise_information(rows: Array, total: Array, factor: Array) -> None:
             for k in range(j):
                 left -= factor[i, k] * factor[j, k]
             factor[i, j] = left / factor[j, j] if i > j else math.sqrt(max(left, 1e-300))
+    inverse[:, :] = 0.0
+    for column in range(dimension):
+        inverse[column, column] = 1.0
+        for a in range(column, dimension):
+            for b in range(column, a):
+                inverse[a, column] -= factor[a, b] * inverse[b, column]
+            inverse[a, column] /= factor[a, a]
+    for column in range(dimension):
+        for a in range(dimension - 1, -1, -1):
+            for b in range(a + 1, dimension):
+                inverse[a, column] -= factor[b, a] * inverse[b, column]
+            inverse[a, column] /= factor[a, a]
 
 
 @kernel
