@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.plan.rounding import completing, cumulative, explored, in_batches, raised_to_batches
+from surefoot.plan.rounding import completing, cumulative, explored, in_batches
 
 
 @pytest.mark.parametrize("pulls", [1, 2, 7, 50, 1000])
@@ -37,7 +37,6 @@ def test_every_pair_that_a_fit_uses_is_in_every_batch() -> None:
     counts = np.array([400, 30, 1])
     assert in_batches(counts, np.eye(3)).all()  # two pairs alone would not span
     assert in_batches(counts, np.eye(3)[:, :2]).tolist() == [True, True, False]
-    assert raised_to_batches(counts, np.eye(3)[:, :2], 40).tolist() == [400, 40, 1]
 
 
 def test_missing_directions_are_completed_by_as_few_pairs_as_it_takes() -> None:

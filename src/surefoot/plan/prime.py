@@ -41,7 +41,6 @@ from surefoot.plan.rounding import (
     cumulative,
     explored,
     in_batches,
-    raised_to_batches,
 )
 from surefoot.plan.streams import CommonShifts, Streams
 from surefoot.plan.tuning import Tuning
@@ -477,17 +476,18 @@ class Prime(Planner):
         least = 0 if rule.least_batches else CHECKS
         aside = min(max(round(share * pulls), least), pulls // 2)
         counts = cumulative(shares, pulls - aside)
+        used = in_batches(counts, space.features)
         if aside:
             wanted = (space.spread + 1 / len(shares)) / 2 * share * (samples + pulls)
             counts = counts + explored(wanted - counts, past.tally.counts, aside)
         batches = 0
         if rule.least_batches:
-            batches = rule.batches_for(counts[in_batches(counts, space.features)])
-            raised = raised_to_batches(counts, space.features, batches)
+            batches = rule.batches_for(counts[used])
+            raised = np.where(used, np.maximum(counts, batches), counts)
             if raised.sum() <= past.remaining:
                 counts = self._with_witness(raised, batches, past)
             else:
-                batches = max(int(counts[in_batches(counts, space.features)].min()), 2)
+                batches = max(int(counts[used].min()), 2)
         compared = self._seen_by(race, counts, batches)
         if batches:
             counts, compared = self._in_sight(counts, batches, race, compared, past)

@@ -33,15 +33,9 @@ def explored(wanted: Array, past: Counts, pulls: int) -> Counts:
     return cumulative(np.maximum(short - level, 0.0), pulls)
 
 
-def raised_to_batches(counts: Counts, rows: Array, batches: int) -> Counts:
-    """(n_pairs,) the counts, those that a fit uses raised to the number of batches."""
-    used = in_batches(counts, rows)
-    return np.where(used, np.maximum(counts, batches), counts)
-
-
 def in_batches(counts: Counts, rows: Array) -> Array:
     """(n_pairs,) whether pairs are pulled enough to be put into batches, in all directions."""
-    used = counts > max(UNBATCHED * counts.max(), 1)
+    used = counts > UNBATCHED * counts.max()
     if np.linalg.matrix_rank(rows[used]) < rows.shape[1]:
         used = counts > 0
     return np.asarray(used)
