@@ -78,15 +78,16 @@ def test_where_levels_differ_pairs_beyond_the_dimension_are_in_every_batch() -> 
     assert np.count_nonzero(phase.counts >= phase.batches) > PROBLEM.dimension
 
 
-def test_an_unknown_level_needs_replicates_or_no_phase_is_given() -> None:
+def test_an_unknown_level_needs_replicates_or_no_phase_compares() -> None:
     first = int(asked(begun(noise=sf.Gaussian(equal=True))).counts.sum())
     least = PROBLEM.dimension + 10
     for left in (least - 1, least):
         run = begun(noise=sf.Gaussian(equal=True), budget=first + left)
         after(run, 0.5)
         phase = run.next_phase()
-        assert (phase is None) == (left < least)
-        assert phase is None or phase.counts.sum() == least
+        assert run.commitment is not None
+        assert bool(run.commitment.claims) == (left >= least)
+        assert phase.counts.sum() == least or not run.commitment.claims
 
 
 def test_phases_held_together_let_runs_end_where_contrasts_are_many() -> None:
