@@ -50,7 +50,7 @@ WITHDRAWN = "withdrawn"
 SELECTED = (  # README's rows: the words, the benchmark, which of its rows
     (
         "samples of PRIME over those of the paper's oracle, which knows θ (geometric mean, and "
-        "each of six instances): Gaussian; sub-Gaussian; one unknown scale",
+        "each of five instances): Gaussian; sub-Gaussian; one unknown scale",
         "samples",
         r"geometric mean$",
     ),

@@ -35,7 +35,7 @@ def command(
     runs: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Runs of each instance; default: 200 in Figure 1 and peers, else 20."
+            min=1, help="Runs of each instance; default: 200 in Figure 1, 100 of peers, else 20."
         ),
     ] = None,
     sizes: Annotated[

@@ -16,7 +16,7 @@ EXPERIMENTS = {
     "why-rage": "surefoot.paper.why_rage:why_rage",
     "peers": "surefoot.paper.peers:peers",
 }
-RUNS = {"irrelevant-dimensions": 200, "unit-sphere": 200, "peers": 200}  # others: 20
+RUNS = {"irrelevant-dimensions": 200, "unit-sphere": 200, "peers": 100}  # others: 20
 
 # A name that stands for several experiments, run one after the other by the same workers.
 GROUPS = {
