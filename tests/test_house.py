@@ -222,7 +222,7 @@ PAGES_WITH_LONG_LINES = {  # this list only shrinks
         "index",
         "measured",
     ),
-    *("noise", "peers", "prime", "problem", "reproduction", "study-toml", "tutorial"),
+    *("peers", "prime", "problem", "reproduction", "study-toml", "tutorial"),
 }
 
 
