@@ -17,11 +17,13 @@ PUBLISHED = re.findall(
     r"^\.\. auto(\w+):: (surefoot[\w.]*)", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE
 )
 
+ROOMS = {"algorithms"}  # modules whose names are found in them
+
 
 def test_every_public_name_is_there_once():
     assert len(set(surefoot.__all__)) == len(surefoot.__all__)
     assert dir(surefoot) == sorted(surefoot.__all__)
-    for name in surefoot.__all__:
+    for name in set(surefoot.__all__) - ROOMS:
         assert not isinstance(getattr(surefoot, name), ModuleType), name
 
 
@@ -59,4 +61,4 @@ def test_what_the_api_page_prints_can_be_used(kind, name):
 
 def test_the_api_page_has_every_public_name():
     printed = {name.removeprefix("surefoot.") for _, name in PUBLISHED}
-    assert set(surefoot.__all__) - {"__version__"} <= printed
+    assert set(surefoot.__all__) - ROOMS - {"__version__"} <= printed

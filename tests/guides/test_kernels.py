@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.guides.gaussian_process import OnCategories, mixed_kernel
+from surefoot.guides.mixed_kernel import OnCategories, mixed_kernel
 
 ROWS = np.array([[0.1, 0.0, 1.0], [0.1, 1.0, 1.0], [-0.7, 2.0, 1.0], [0.1, 0.0, 0.0]])
 

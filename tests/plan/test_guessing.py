@@ -54,7 +54,7 @@ def test_what_cannot_be_guessed_is_refused() -> None:
         solved("prime", instance, aim="guess")
     with pytest.raises(InputError, match="does not spend a budget on a guess"):
         solved("kn-rsb", instance, aim="guess", budget=100)
-    with pytest.raises(InputError, match='choose "certify" or "guess"'):
+    with pytest.raises(InputError, match='choose "certify", "guess" or "beat baseline"'):
         solved("prime", instance, aim="win", budget=100)
     with pytest.raises(InputError, match="give budget and misfit=math"):
         identify(

@@ -198,7 +198,7 @@ def test_no_survivor_is_reported() -> None:
     run = sf.Prime().start(problem, sf.Settings(delta=0.05, noise=sf.Gaussian(1.0), misfit=0))
     simulator = sf.LinearSimulator(problem, [1.0, 0.0], 1.0, seed=1)
     run.update(simulator.pull(run.next_phase()))  # type: ignore[arg-type]
-    run.survivors[:] = False
+    run.certifier.walks.survivors[:] = False
     assert run.next_phase() is None
     assert run.result.reason is sf.StopReason.NO_SURVIVOR
     assert not run.result.certified

@@ -14,10 +14,11 @@ PROBLEM = RobustProblem.from_pairs(np.eye(3), [0, 1, 2], arm_names=["a", "b", "c
 
 
 def runs_of(arms: list[int], certified: list[bool], tolerance: float = 0.0) -> Macroreplications:
+    settings = Settings(delta=0.05, noise=Gaussian(), misfit=math.inf, tolerance=tolerance)
     return Macroreplications(
         problem=PROBLEM,
-        settings=Settings(delta=0.05, noise=Gaussian(), misfit=math.inf, tolerance=tolerance),
-        truth=true_means(PROBLEM, np.array([1.0, 0.9, 0.0])),
+        settings=settings,
+        truth=true_means(PROBLEM, settings, np.array([1.0, 0.9, 0.0])),
         arms=np.array(arms),
         certified=np.array(certified),
         pulls=100 * np.arange(1, len(arms) + 1),

@@ -38,7 +38,8 @@ def test_a_trusted_model_speaks_of_them_too() -> None:
 
 
 def test_what_the_user_says_is_best_is_best() -> None:
-    truth = true_means(PROBLEM, np.array([0.0, 0, 1, 1, 1.1, 1.1])).told(PROBLEM, "b")
+    settings = Settings(delta=0.1, noise=Gaussian(1.0), misfit=0)
+    truth = true_means(PROBLEM, settings, np.array([0.0, 0, 1, 1, 1.1, 1.1])).told(PROBLEM, "b")
     assert truth.best == 1
     assert truth.within(0.0).tolist() == [False, True, True]
     assert truth.within(2.0).all()
