@@ -15,6 +15,7 @@ from surefoot.commands.terminal import running
 
 if TYPE_CHECKING:
     from surefoot.experiments.session import Session
+    from surefoot.paper.bolus.methods import Assignment
     from surefoot.paper.bolus.patient import PatientRecord, Plan
 
 
@@ -52,11 +53,20 @@ def command(
             "risk-index."
         ),
     ] = "risk",
+    target: Annotated[
+        bool,
+        typer.Option(
+            "--target",
+            help="The clinicians' target: as much time in range as can be, with time below "
+            "70 mg/dL of at most 4 %, whatever the error.",
+        ),
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Find a robust setting of the bolus calculator. Research on virtual patients, not medical
     advice.
     """
+    from surefoot.errors import InputError
     from surefoot.experiments.session import Session
     from surefoot.paper.bolus.advice import METHOD, cohort
     from surefoot.paper.bolus.patient import Plan
@@ -64,12 +74,17 @@ def command(
 
     groups = _groups(patient, everyone, group)
     question = _question(delta, tolerance, budget)
+    if target and (patient is None or reward != "risk"):
+        raise InputError(
+            "--target is for one patient, and is a reward with a limit of its own: name a patient, "
+            "and leave --reward, --all and --group out"
+        )
     plan = Plan(seed, runs, runs, arms, perturbations, question, (METHOD.label,), reward)
     who = shlex.quote(patient) if patient else f"--group {group}" if group else "--all"
     typed = (
         f"surefoot bolus {who} --arms {arms} --perturbations {perturbations} --delta {delta:g} "
-        f"--tolerance {tolerance:g} --budget {budget} --runs {runs} --seed {seed} --reward {reward}"
-    )
+        f"--tolerance {tolerance:g} --budget {budget} --runs {runs} --seed {seed} "
+    ) + ("--target" if target else f"--reward {reward}")
     session = Session(
         runs=runs,
         seed=seed,
@@ -78,6 +93,9 @@ def command(
         processes=processes,
         progress=NoProgress() if quiet else progress_for(sys.stderr),
     )
+    if patient is not None and target:
+        _target(session, patient, arms, perturbations, question)
+        return
     if patient is not None:
         _one_patient(session, plan, patient)
         return
@@ -124,6 +142,38 @@ def _one_patient(session: Session, plan: Plan, name: str) -> None:
     _show(advice.record, plan)
     with session.folder.staged() as stage:
         page = write_report(advice, stage, plan, session.command)
+    print(f"report: {session.out / page}")
+
+
+def _target(
+    session: Session, name: str, arms: int, perturbations: int, question: Assignment
+) -> None:
+    from dataclasses import replace
+
+    from rich.table import Table
+
+    from surefoot.experiments.publication import console_for_output
+    from surefoot.experiments.session import Meter
+    from surefoot.paper.bolus.problem import DISCLAIMER
+    from surefoot.paper.bolus.target import TOLERANCE, TargetPlan, advise, write_page
+    from surefoot.paper.glucose import find_patient
+
+    chosen = find_patient(name).name
+    asked = question if question.tolerance else replace(question, tolerance=TOLERANCE)
+    plan = TargetPlan(session.seed, arms, perturbations, asked, session.runs)
+    with Meter(session.progress, chosen, 2) as meter:
+        advice = advise(chosen, plan, lambda step: meter.advance(1))
+    console = console_for_output()
+    console.print(advice.sentence, *advice.result.beside, sep="\n", highlight=False)
+    shown = advice.table()
+    table = Table(*shown.columns)
+    for row in shown.round(2).astype(str).itertuples(index=False, name=None):
+        table.add_row(*row)
+    console.print(table)
+    for line in (*advice.fine_print, f"[bold]{DISCLAIMER}[/]"):
+        console.print(line, highlight=False)
+    with session.folder.staged() as stage:
+        page = write_page(advice, stage, session.command)
     print(f"report: {session.out / page}")
 
 

@@ -1,0 +1,336 @@
+"""The clinicians' target for one virtual patient: as much time in range as can be, with time below
+70 mg/dL of at most 4 %, whatever the error in the calculator's factors.
+
+The numbers are those of the international consensus on time in range (Battelino et al., 2019):
+less than 4 % of the time below 70 mg/dL, and more than 70 % of it between 70 and 180. A pull is two
+simulated days, a low- and a high-carb one, and has both outputs. Arms range over more insulin than
+in the paper's problem, so that the limit binds.
+
+Research on virtual patients; not medical advice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.algorithms import Result, Settings, StopReason, algorithm_from
+from surefoot.arrays import Array, IntArray
+from surefoot.experiments.comparison import finished
+from surefoot.limits import Limit
+from surefoot.noise import Bounded, Gaussian
+from surefoot.paper.bolus.methods import Assignment
+from surefoot.paper.bolus.patient import Profile, daily_profile
+from surefoot.paper.bolus.problem import (
+    DAYS,
+    DISCLAIMER,
+    Dosing,
+    branch,
+    make_dosing,
+    require_sizes,
+    stream,
+    stream_numbers,
+)
+from surefoot.paper.glucose import Calculator, diet, lane_seeds, simulate
+from surefoot.paper.glucose.metrics import HIGH, LOW
+from surefoot.paper.glucose.simulate import Words
+from surefoot.statistics import Outcome, Phase
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+INSULIN = (0.75, 2.0)  # of the patient's total daily insulin: from the least to the most of arms
+BELOW, SLACK = 4.0, 0.5  # % of the time below 70 mg/dL, and by how much it may be missed
+IN_RANGE, TIME_BELOW = "time in range", "time below"
+TOLERANCE = 1.0  # % of the time in range
+REPLICATES = 400  # of every pair, for the truth
+ERRORS = 4.0  # standard errors by which the truth must be clear
+
+
+@dataclass(frozen=True)
+class TargetPlan:
+    """The question that is asked of each patient.
+
+    Attributes:
+        seed: of everything.
+        arms, perturbations: numbers of settings, and of errors of each.
+        question: δ, the tolerance in % of the time in range, and the budget.
+        runs: five-day simulations of a glucose profile.
+    """
+
+    seed: int = 0
+    arms: int = 15
+    perturbations: int = 5
+    question: Assignment = field(default_factory=lambda: Assignment(tolerance=TOLERANCE))
+    runs: int = 20
+
+    def __post_init__(self) -> None:
+        require_sizes(self.arms, self.perturbations)
+
+    def settings(self) -> Settings:
+        """The question as an algorithm is asked it."""
+        limit = Limit(TIME_BELOW, at_most=BELOW, slack=SLACK, noise=Bounded(0, 100))
+        return Settings(
+            delta=self.question.delta,
+            noise=Gaussian(),
+            tolerance=self.question.tolerance,
+            budget=self.question.budget,
+            objective=IN_RANGE,
+            limits=[limit],
+            common_random_numbers=True,
+        )
+
+
+def day_outputs(dosing: Dosing, pairs: IntArray, seeds: Words) -> tuple[Array, Array]:
+    """Return (n_pulls,) % of the time in range and below 70 mg/dL, over a low- and a high-carb day.
+
+    Args:
+        seeds: (2, n_pulls) of the sensor's noise: equal seeds, equal noise.
+    """
+    carb, correction = dosing.linear.parameters[pairs, 3], dosing.linear.parameters[pairs, 4]
+    days = np.array([diet(day) for day in DAYS], dtype=object)[:, None]
+    found = simulate(
+        dosing.patient,
+        Calculator(carb, correction),
+        days,
+        seeds,
+        statistics=("time_in_range", "time_below"),
+    )
+    within, below = found["time_in_range"], found["time_below"]
+    return 100 * within.mean(axis=0), 100 * below.mean(axis=0)
+
+
+class TargetSimulator:
+    """Pulls a whole phase in one batch; settings of a block meet the same sensor noise."""
+
+    def __init__(self, dosing: Dosing, source: np.random.SeedSequence) -> None:
+        self._dosing, self._source = dosing, source
+
+    def pull(self, phase: Phase) -> Outcome:
+        pairs = np.repeat(np.arange(len(phase.counts)), phase.counts)
+        streams = stream_numbers(phase)
+        seeds = lane_seeds(branch(self._source, phase.index), (len(DAYS), int(streams.max()) + 1))
+        within, below = day_outputs(self._dosing, pairs, seeds[:, streams])
+        others = {TIME_BELOW: below}
+        return Outcome.from_rewards(phase, len(phase.counts), pairs, within, others)
+
+
+@dataclass(frozen=True, eq=False)
+class TargetTruth:
+    """What exhaustive simulation finds.
+
+    Attributes:
+        within, below: (n_arms,) the worst mean of each output.
+        right: (n_arms,) arms that are right answers, as far as simulation can tell: they qualify to
+            within the slack, and no arm that qualifies is better by more than the tolerance.
+        nobody: whether no arm qualifies, as far as simulation can tell.
+        worst_pairs: (n_arms,) the pair with the most time below, or else the least in range.
+        samples: pulls.
+    """
+
+    within: Array
+    below: Array
+    right: NDArray[np.bool_]
+    nobody: bool
+    worst_pairs: IntArray
+    samples: int
+
+
+def find_truth(dosing: Dosing, source: np.random.SeedSequence, tolerance: float) -> TargetTruth:
+    """Simulate every pair many times."""
+    problem = dosing.linear
+    pairs = np.repeat(np.arange(problem.n_pairs), REPLICATES)
+    outputs = day_outputs(dosing, pairs, lane_seeds(source, (len(DAYS), len(pairs))))
+    each = np.stack(outputs).reshape(2, problem.n_pairs, REPLICATES)
+    within, below = each.mean(axis=2)
+    errors = ERRORS * each.std(axis=2, ddof=1) / np.sqrt(REPLICATES)
+
+    def most(values: Array) -> Array:
+        return -problem.worst_of(-values)
+
+    surely = most(below + errors[1]) <= BELOW
+    perhaps = most(below - errors[1]) <= BELOW + SLACK
+    values = problem.worst_of(within - errors[0])
+    floor = values[surely].max() if surely.any() else -np.inf
+    right = perhaps & (problem.worst_of(within + errors[0]) >= floor - tolerance)
+    low, worst = problem.worst_pairs_of(-below), problem.worst_pairs_of(within)
+    return TargetTruth(
+        within=problem.worst_of(within),
+        below=most(below),
+        right=right,
+        nobody=bool((most(below + errors[1]) > BELOW).all()),
+        worst_pairs=np.where(below[low] > 0, low, worst),
+        samples=len(pairs),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TargetAdvice:
+    """The answer for a patient, and the truth beside it."""
+
+    plan: TargetPlan
+    dosing: Dosing
+    result: Result
+    truth: TargetTruth
+
+    @property
+    def right(self) -> bool:
+        """Whether exhaustive simulation agrees."""
+        if self.result.reason is StopReason.NONE_QUALIFIES:
+            return self.truth.nobody
+        return bool(self.truth.right[self.result.arm])
+
+    @property
+    def sentence(self) -> str:
+        """The answer for a person."""
+        name, result = self.dosing.patient.name, self.result
+        pulls = f"{result.samples:,} pulls of two simulated days each"
+        sure = f"with {100 * (1 - self.plan.question.delta):g} % confidence after {pulls}"
+        asked = f"at most {BELOW:g} % of the time below {LOW:g} mg/dL, whatever the error"
+        if result.reason is StopReason.NONE_QUALIFIES:
+            return f"{name}: no setting keeps {asked}, {sure}."
+        carb, correction = self.dosing.arm_setting(result.arm)
+        factors = f"CarbF {carb:.2f} g/U and CorrF {correction:.2f} mg/dL per U"
+        if not result.certified:
+            left = f"{len(result.candidates)} settings are still possible after {pulls}"
+            return f"{name}: {factors} are the best guess, not certified: {left}."
+        return (
+            f"{name}: {factors} keep {asked} (to within {SLACK:g}), and no setting that does has "
+            f"more time in range by over {self.plan.question.tolerance:g} % of it, {sure}."
+        )
+
+    @property
+    def fine_print(self) -> list[str]:
+        """The assumptions, and what exhaustive simulation finds."""
+        right = [self.dosing.linear.arm_names[arm] for arm in np.flatnonzero(self.truth.right)]
+        return [
+            f"Assumed of the time in range: {Gaussian().assumption}. Assumed of the time below "
+            f"{LOW:g}: {Bounded(0, 100).assumption}. Settings meet the same sensor noise.",
+            f"Truth, by {self.truth.samples:,} pulls that the choice did not see: "
+            f"{'no setting qualifies' if self.truth.nobody else 'right are ' + ', '.join(right)}; "
+            f"the answer is {'right' if self.right else 'not among them'}.",
+        ]
+
+    def table(self) -> pd.DataFrame:
+        """Return one row per setting: its factors, worst outputs as estimated and as they are, and
+        whether it is shown to qualify.
+        """
+        import pandas as pd
+
+        from surefoot.view.charts import limits_frame
+
+        factors = [self.dosing.arm_setting(arm) for arm in range(self.dosing.linear.n_arms)]
+        states = limits_frame(self.result)["state"]
+        return pd.DataFrame(
+            {
+                "setting": self.dosing.linear.arm_names,
+                "CarbF": [carb for carb, _ in factors],
+                "CorrF": [correction for _, correction in factors],
+                f"% in {LOW:g}–{HIGH:g}": self.result.values,
+                "in range, true": self.truth.within,
+                f"% below {LOW:g}": self.result.against_limits[0].values,
+                "below, true": self.truth.below,
+                "4 % kept": states,
+            }
+        )
+
+
+def advise(
+    name: str, plan: TargetPlan, tell: Callable[[str], None] = lambda step: None
+) -> TargetAdvice:
+    """Choose, and hold the choice against the truth; the same to the bit for the same plan."""
+    dosing = make_dosing(name, plan.seed, plan.arms, plan.perturbations, insulin_range=INSULIN)
+    run = algorithm_from("prime").start(dosing.tabular, plan.settings())
+    simulator = TargetSimulator(dosing, stream(plan.seed, dosing.patient, "identify", 0, 1))
+    result = finished(run, simulator).result
+    tell("choice")
+    source = stream(plan.seed, dosing.patient, "truth", 1)
+    truth = find_truth(dosing, source, plan.question.tolerance)
+    tell("truth")
+    return TargetAdvice(plan, dosing, result, truth)
+
+
+def write_page(advice: TargetAdvice, stage: Path, command: str) -> str:
+    """Write the page of a patient; gives its file name."""
+    from surefoot.paper.bolus.advice import STYLE
+    from surefoot.paper.bolus.charts import axis_top, profile_drawing
+    from surefoot.view.charts.arms import arms_drawing
+    from surefoot.view.charts.limits import limit_drawing
+    from surefoot.view.report.page import environment, standalone
+
+    frames = _profiles(advice)
+    top = axis_top(list(frames.values()))
+    profiles = {
+        f"profile{number}": profile_drawing(frame, title, top)
+        for number, (title, frame) in enumerate(frames.items())
+    }
+    charts = {
+        "arms": arms_drawing(advice.result, "Worst time in range of each setting"),
+        "limit1": limit_drawing(advice.result, 0),
+    }
+    specs = {key: drawn.spec() for key, drawn in (profiles | charts).items()}
+    described = {
+        key: f"Ambulatory glucose profile: {title}"
+        for key, title in zip(profiles, frames, strict=True)
+    }
+    table = advice.table()
+    chosen = -1 if advice.result.reason is StopReason.NONE_QUALIFIES else advice.result.arm
+    rows = [
+        {
+            "cells": [row[0], *(_cell(value) for value in row[1:])],
+            "chosen": place == chosen,
+        }
+        for place, row in enumerate(table.itertuples(index=False, name=None))
+    ]
+    text = standalone(
+        environment("surefoot.paper.bolus").get_template("target.html"),
+        specs,
+        {
+            "name": advice.dosing.patient.name,
+            "disclaimer": DISCLAIMER,
+            "certified": advice.result.certified,
+            "sentence": advice.sentence,
+            "beside": advice.result.beside,
+            "profiles": described,
+            "charts": {
+                "arms": "Chart: the worst time in range of each setting with its interval",
+                "limit1": "Chart: the most time below 70 mg/dL of each setting, and the 4 % as a "
+                "line",
+            },
+            "table": {"caption": "All settings", "heads": list(table.columns), "rows": rows},
+            "fine_print": advice.fine_print,
+            "command": command,
+        },
+        STYLE.read_text(encoding="utf-8"),
+    )
+    page = f"{advice.dosing.patient.name.replace('#', '-')}-target.html"
+    (stage / page).write_text(text, encoding="utf-8")
+    return page
+
+
+def _profiles(advice: TargetAdvice) -> dict[str, pd.DataFrame]:
+    """Return glucose profiles of the calculator's own setting and of the answer, by title."""
+    import pandas as pd
+
+    plan, dosing, arm = advice.plan, advice.dosing, advice.result.arm
+    insulin = dosing.patient.total_daily_insulin
+    standard = make_dosing(dosing.patient, plan.seed, 3, plan.perturbations)
+    own = standard.arm_setting(standard.baseline_arm)
+    worst = dosing.pair_setting(int(advice.truth.worst_pairs[arm]))
+    found: dict[str, tuple[float, float]] = {f"Standard calculator, TDI {insulin:.2f}": own}
+    if advice.result.reason is not StopReason.NONE_QUALIFIES:
+        found |= {"Recommended": dosing.arm_setting(arm), "Recommended, worst error": worst}
+    made: dict[str, Profile] = {
+        title: daily_profile(dosing, setting, plan.runs, plan.seed)
+        for title, setting in found.items()
+    }
+    return {title: pd.DataFrame(profile) for title, profile in made.items()}
+
+
+def _cell(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.2f}".replace("-", "−")
