@@ -1,7 +1,8 @@
 """Mutants of the kernel: one small change each, which some test should notice.
 
 `python -m tests.certify.mutants --sample 200` prints those that the tests of this folder let pass.
-Some changes are none (a reshape by −2), move a threshold of rounding, or are refused later on.
+Some changes are none (a reshape by −2, `>=` where both sides give the same, a shortcut not taken),
+move a threshold of rounding, or are refused later on.
 """
 
 from __future__ import annotations
