@@ -37,7 +37,10 @@ def simulate(pull):
 RUN = ("run", "study.toml", "--quiet", "--processes", "2")
 WORKERS = 2
 REPRODUCE = ("reproduce", "unit-sphere", "--quiet", "--runs", "1", "--processes", str(WORKERS))
-SENTENCE = r"surefoot: (interrupted.*the same command goes on( with them)?|stopped after \d+ pulls; run .*)\n"
+SENTENCE = (
+    r"surefoot: (interrupted.*the same command goes on( with them)?|"
+    r"stopped after \d+ pulls; run .*)\n"
+)
 PATIENCE = 10.0  # seconds from the signal to the end, on a machine that is busy
 
 

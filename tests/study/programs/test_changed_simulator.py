@@ -55,8 +55,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "scale.py").write_text("UNIT = 1.0\n")
     monkeypatch.chdir(tmp_path)
     yield tmp_path
-    for name in ("changing", "scale"):
-        sys.modules.pop(name, None)
+    forget()
 
 
 class Stop(NoProgress):
@@ -92,9 +91,13 @@ def begun(simulator: str, told: int = 16) -> StudyConfig:
     return config
 
 
+def forget() -> None:
+    for name in ("changing", "scale", "elsewhere", "decorators"):
+        sys.modules.pop(name, None)
+
+
 def finished(accept: str | None = None) -> Study:
-    sys.modules.pop("changing", None)
-    sys.modules.pop("scale", None)
+    forget()
     config = StudyConfig(Path("study.toml"))
     with config.open_study() as study:
         study.run(config.simulator(study.problem), "serial", accept_change=accept)
@@ -127,6 +130,66 @@ CHANGES: dict[str, tuple[str, Callable[[], None], str]] = {
         "scale.py changed",
     ),
 }
+
+
+DECORATED = """
+import functools
+from decorators import doubled
+from elsewhere import Model, base
+
+UNIT = 1.0
+
+@functools.wraps(base)
+def wrapped(pull):
+    return UNIT * base(pull)
+
+simulate = doubled(base)
+model = Model(1.0)
+"""
+ELSEWHERE = """
+class Model:
+    def __init__(self, unit):
+        self.unit = unit
+
+    def __call__(self, pull):
+        return self.unit * base(pull)
+
+def base(pull):
+    return pull.parameters["dose"] + pull.rng().normal()
+"""
+DECORATOR = """
+import functools
+
+def doubled(function):
+    @functools.wraps(function)
+    def decorated(pull):
+        return 2.0 * function(pull)
+
+    return decorated
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "old", "new"),
+    [
+        ("wrapped", "changing.py", "UNIT = 1.0", "UNIT = -1.0"),
+        ("simulate", "decorators.py", "2.0 *", "-2.0 *"),
+        ("simulate", "elsewhere.py", '["dose"] +', '["dose"] -'),
+        ("model", "changing.py", "Model(1.0)", "Model(-1.0)"),
+    ],
+)
+def test_decorators_and_the_module_that_is_named_are_parts_of_a_simulator(
+    folder: Path, name: str, file: str, old: str, new: str
+) -> None:
+    (folder / "changing.py").write_text(DECORATED)
+    (folder / "elsewhere.py").write_text(ELSEWHERE)
+    (folder / "decorators.py").write_text(DECORATOR)
+    begun(PYTHON.replace("simulate", name))
+    edit(file, old, new)
+    with pytest.warns(SurefootWarning, match=f"{file} changed"):
+        finished()
+    with StudyReader("study.db") as reader:
+        assert reader.recorded.reason is StopReason.SIMULATOR_CHANGED
 
 
 @pytest.mark.parametrize("kind", CHANGES)

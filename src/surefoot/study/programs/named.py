@@ -27,19 +27,25 @@ class Named:
     Attributes:
         function: what is called.
         names: the arguments by name; None: the pull alone.
+        module: where a configuration says that the function is; it may come from elsewhere.
         raised: what the function raised last in this process.
 
     Args:
         parameters: the names of what is simulated.
     """
 
-    def __init__(self, function: Callable[..., Simulated], parameters: Sequence[str]) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Simulated],
+        parameters: Sequence[str],
+        module: str | None = None,
+    ) -> None:
         if not callable(function):
             raise InputError(
                 f"the simulator is {function!r:.80}, which cannot be called: give a function such "
                 f"as simulate({', '.join([*parameters[:3], 'rng'])}) that returns one number"
             )
-        self.function = function
+        self.function, self.module = function, module
         self.raised: BaseException | None = None
         self.names = _arguments(function, list(parameters))
 

@@ -1,8 +1,9 @@
 """What a simulator is made of, found where it lies: the files of its code, and what it was asked.
 
-Seen are the module of a Python function, or the program and the files that a command names, and for
-Python whatever they import from beside them. Installed libraries, data that a simulator reads by
-itself, services that it calls and the files of a cluster's workers are not.
+Seen are the modules of a Python function and of its decorators, and the one that study.toml names;
+or the program and the files that a command names; and for Python whatever they import from beside
+them. Installed libraries, data that a simulator reads by itself, services that it calls and the
+files of a cluster's workers are not.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ import inspect
 import os
 import re
 import shutil
+import sys
 import sysconfig
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from surefoot.study.file.provenance import Source, digest_of_text
+from surefoot.study.programs.named import Named
 from surefoot.study.programs.simulators import FIELD, CommandSimulator
 
 BLOCK = 2**20
+MOST_LAYERS = 100  # of decorators; more are a circle
 PLAIN = str | bytes | bool | int | float | None
 # they run what a later argument names, and are no part of it, as libraries are none
 INTERPRETERS = re.compile(
@@ -78,26 +82,52 @@ class Watched:
 
 
 def _parts(simulator: Callable[..., Any]) -> _Parts:
-    inner = inspect.unwrap(simulator)
+    *outer, inner = _layers(simulator)
     if isinstance(inner, CommandSimulator):
         return _of_command(inner)
-    given: list[str] = []
-    while isinstance(inner, functools.partial):
-        given += [f"{one!r}" for one in inner.args if isinstance(one, PLAIN)]
-        given += [f"{k}={one!r}" for k, one in inner.keywords.items() if isinstance(one, PLAIN)]
-        inner = inspect.unwrap(inner.func)
+    given, files = list[str](), Files()
+    for layer in outer:
+        if isinstance(layer, functools.partial):
+            given += [f"{one!r}" for one in layer.args if isinstance(one, PLAIN)]
+            given += [f"{k}={one!r}" for k, one in layer.keywords.items() if isinstance(one, PLAIN)]
+        if isinstance(layer, Named):  # what was put round it since is no part of it
+            files = _files_of(sys.modules.get(layer.module or ""))
+        elif inspect.isroutine(layer):  # a decorator's; an object says what it stands for
+            files |= _files_of(layer)
     more = {"given": given} if given else {}
     code = inner if inspect.isroutine(inner) or inspect.isclass(inner) else type(inner)
-    name = str(getattr(code, "__qualname__", type(code).__qualname__))
+    own, name = _files_of(code), str(getattr(code, "__qualname__", type(code).__qualname__))
     module = getattr(code, "__module__", None) or "builtins"
+    if own:
+        home = next(iter(own.values())).stem if module == "__main__" else module
+        return _Parts({"python": f"{home}:{name}"} | more, files | own, {})
+    return _Parts({"python": f"{module}:{name}"} | more, files, {name: [_of_code(code)]})
+
+
+def _layers(simulator: Callable[..., Any]) -> list[Any]:
+    """Return a simulator and all that it wraps, innermost last."""
+    found: list[Any] = [simulator]
+    while len(found) < MOST_LAYERS:
+        last = found[-1]
+        if isinstance(last, functools.partial):
+            found.append(last.func)
+        elif hasattr(last, "__wrapped__"):
+            found.append(last.__wrapped__)
+        else:
+            break
+    return found
+
+
+def _files_of(code: Any) -> Files:
+    """Return the file of a function, class or module first, and what it imports from beside it."""
     try:
         path = Path(inspect.getsourcefile(code) or "").resolve()
     except TypeError:  # built in
-        path = Path()
-    if path.is_file():
-        home = path.stem if module == "__main__" else module
-        return _Parts({"python": f"{home}:{name}"} | more, _beside(path, _root(path, module)), {})
-    return _Parts({"python": f"{module}:{name}"} | more, {}, {name: [_of_code(code)]})
+        return {}
+    if not path.is_file():
+        return {}
+    module = code.__name__ if inspect.ismodule(code) else code.__module__
+    return _beside(path, _root(path, module or "builtins"))
 
 
 def _of_code(code: Any) -> str:

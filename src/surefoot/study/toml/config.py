@@ -119,7 +119,8 @@ class StudyConfig:
             )
         if section.python is not None:
             function = simulator_from(section.python, self.path.parent)
-            function = Named(function, problem.parameter_names)
+            module = section.python.partition(":")[0]
+            function = Named(function, problem.parameter_names, module)
             limit = section.time_limit
             return function if limit is None else TimeLimited(function, limit)
         command = CommandSimulator(
