@@ -73,7 +73,7 @@ def test_a_page_of_many_arms_shows_a_part_of_them_and_says_so():
     page = result_page(result)
     charts, drawn = payload_of(page)["charts"], page.count('<th scope="row">')
     assert 1000 <= drawn < 1100
-    assert "The first 1,000 of 2,000 arms; `surefoot export --arms` writes a table of all." in page
+    assert "The first 1,000 of 2,000 arms; `surefoot export` writes a table of all." in page
     assert len(charts["arms"]["datasets"]["arms"]) == 1000
     assert "1,000 of 2,000 arms are drawn" in charts["arms"]["title"]["subtitle"]
     assert len(page.encode()) < 4e6

@@ -122,7 +122,7 @@ class TargetSimulator:
 
 @dataclass(frozen=True, eq=False)
 class TargetTruth:
-    """What exhaustive simulation finds.
+    """The findings of exhaustive simulation.
 
     Attributes:
         within, below: (n_arms,) the worst mean of each output.
@@ -180,7 +180,7 @@ class TargetAdvice:
 
     @property
     def right(self) -> bool:
-        """Whether exhaustive simulation agrees."""
+        """True if exhaustive simulation agrees."""
         if self.result.reason is StopReason.NONE_QUALIFIES:
             return self.truth.nobody
         return bool(self.truth.right[self.result.arm])

@@ -141,7 +141,7 @@ class StudyReader:
 
     @property
     def remarks(self) -> list[str]:
-        """What happened to the simulator, and to pulls that failed, a sentence for each."""
+        """A sentence for each change of the simulator, and for each kind of pull that failed."""
         tries = self._storage.tries()
         return [*self.simulators.sentences(), *tries.sentences(self.problem)]
 

@@ -49,7 +49,7 @@ def _states(result: Result) -> list[str]:
 
 
 def limit_chart(result: Result, which: int = 0) -> alt.LayerChart:
-    """What one limit is held against, arm by arm, with simultaneous intervals and the limit.
+    """Draw what one limit is held against, arm by arm, with simultaneous intervals and the limit.
 
     Args:
         which: of the limits, in the order in which they were given.

@@ -307,7 +307,7 @@ def said_of_arms(n_arms: int) -> str:
     if n_arms <= MOST_ARMS:
         return ""
     return (
-        f"The first {number(MOST_ARMS)} of {number(n_arms)} arms; `surefoot export --arms` "
+        f"The first {number(MOST_ARMS)} of {number(n_arms)} arms; `surefoot export` "
         "writes a table of all."
     )
 
