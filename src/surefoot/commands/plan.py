@@ -11,6 +11,7 @@ import typer
 from surefoot.commands.terminal import print_table
 
 if TYPE_CHECKING:
+    from surefoot.algorithms import Settings
     from surefoot.problem.problem import RobustProblem
     from surefoot.study.before.intended import IntendedStudy
     from surefoot.study.before.pilot import Pilot
@@ -112,7 +113,8 @@ def _pilot(config: StudyConfig, file: Path | None, try_out: bool) -> Pilot | Non
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{file} cannot be read ({error})") from None
     if try_out:
-        return run_pilot(problem, config.simulator(problem), OWN_PAIRS, OWN_PULLS, seed=0)
+        simulator = config.simulator(problem)
+        return run_pilot(problem, simulator, OWN_PAIRS, OWN_PULLS, seed=0, outputs=config.outputs)
     return None
 
 
@@ -165,9 +167,22 @@ def _words(intended: IntendedStudy, runs: int) -> list[str]:
 
     settings = intended.settings
     said = [
-        f"Pulls at delta = {settings.delta:g}: {_simulated(runs)}; the gap is that between the "
-        "worst cases of the best two arms. --time 60 simulates more."
+        f"Pulls at delta = {settings.delta:g}: {_simulated(runs)}; the gap is {_gap(settings)}. "
+        "--time 60 simulates more."
     ]
+    if settings.limits:
+        said.append(
+            "The best two arms keep the limits, as does one in two of the others; none is closer "
+            "to a limit than the gap, in the noise of that output."
+        )
+        unknown = [
+            each.output for each in settings.limits if intended.scale_of(each.output) is None
+        ]
+        if unknown and any(each.slack for each in settings.limits):
+            said.append(
+                f"The slack of {', '.join(dict.fromkeys(unknown))} is not counted, since its noise "
+                "is unknown: --try, or --pilot FILE, says how large it is."
+            )
     if settings.tolerance and intended.knows_unit:
         said.append(
             f"They end with an arm that is best to within {settings.tolerance:g}. The lower bound "
@@ -185,6 +200,14 @@ def _words(intended: IntendedStudy, runs: int) -> list[str]:
     if intended.compare and left_out(intended.problem):
         said.append(f"Left out, because the problem is too large: {left_out(intended.problem)[0]}.")
     return said
+
+
+def _gap(settings: Settings) -> str:
+    """Say what the gap is between."""
+    if settings.aim == "beat baseline":
+        return f"that by which the best arm is ahead of {settings.baseline}, less the gain"
+    words = settings.measure.words
+    return f"that in the {words} between the best two arms"
 
 
 def _simulated(runs: int) -> str:

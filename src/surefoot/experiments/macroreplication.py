@@ -8,8 +8,8 @@ import hashlib
 import importlib
 import inspect
 import pickle
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from surefoot.problem.problem import RobustProblem
 from surefoot.proportions import Proportion
 from surefoot.study.before.rehearsal import rehearse
 from surefoot.study.file.description import Description
+from surefoot.study.outputs import Simulated
 from surefoot.study.pull import Pull
 
 if TYPE_CHECKING:
@@ -37,26 +38,62 @@ class Truth:
 
     Attributes:
         best: the arm.
-        values: (n_arms,) worst cases, larger is better.
+        values: (n_arms,) as asked for, larger is better.
         source: where that comes from, in words.
+        kept: (n_arms,) which arms keep all limits; None without limits.
+        nearly: (n_arms,) which do to within the slack.
     """
 
     best: int
     values: Array
     source: str
+    kept: NDArray[np.bool_] | None = None
+    nearly: NDArray[np.bool_] | None = None
+
+    def under(self, problem: RobustProblem, settings: Settings, others: Outputs) -> Truth:
+        """The best arm of those that keep the limits, by the means of outputs that have some."""
+        if not settings.limits:
+            return self
+        kept, nearly = np.ones((2, problem.n_arms), dtype=bool)
+        for limit in settings.limits:
+            margins = limit.sign * (others[limit.output] - limit.value)
+            values = limit.measure.points(problem).values_of(margins)
+            kept, nearly = kept & (values >= 0), nearly & (values >= -limit.slack)
+        among = np.where(kept, self.values, -np.inf)
+        best = among if kept.any() else self.values
+        return replace(self, best=int(best.argmax()), kept=kept, nearly=nearly)
+
+    @property
+    def nobody(self) -> bool:
+        """True if no arm keeps the limits."""
+        return self.kept is not None and not self.kept.any()
 
     def within(self, tolerance: float) -> NDArray[np.bool_]:
-        """(n_arms,) which arms are the best one, or as good within the tolerance."""
+        """(n_arms,) which arms are the best one, or as good within the tolerance; with limits, of
+        those that keep them to within the slack.
+        """
+        if self.nearly is not None and self.nobody:
+            return self.nearly
         good = self.values >= self.values[self.best] - tolerance
         good[self.best] = True
-        return np.asarray(good)
+        return np.asarray(good if self.nearly is None else good & self.nearly)
+
+    def beating(self, problem: RobustProblem, settings: Settings) -> NDArray[np.bool_]:
+        """(n_arms,) which arms are as good as the baseline, or better by the gain."""
+        assert settings.baseline is not None
+        floor = self.values[problem.arm_names.index(settings.baseline)] + settings.gain
+        return np.asarray(self.values >= floor)
 
     def told(self, problem: RobustProblem, name: str) -> Truth:
         """The same values, with the best arm that the user names."""
         if name not in problem.arm_names:
             arms = ", ".join(map(repr, problem.arm_names))
             raise InputError(f"there is no arm {name!r}: the arms are {arms[:400]}")
-        return Truth(problem.arm_names.index(name), self.values, "as it was given")
+        best = problem.arm_names.index(name)
+        return replace(self, best=best, source="as it was given")
+
+
+Outputs = Mapping[str, Array]  # (n_pairs,) the means of each output
 
 
 def true_means(problem: RobustProblem, settings: Settings, means: Array) -> Truth:
@@ -103,11 +140,17 @@ class EstimatedSimulator:
         means: (n_pairs,) as measured: costs if the study minimises.
         scales: (n_pairs,) standard deviations of single pulls.
         limits: the range of the rewards, if they have one.
+        objective: the name of the rewards, where the study asks for one.
+        others: of the outputs that have limits, by name; drawn independently of the rewards.
+        stream: a number of its own for each output.
     """
 
     means: Array
     scales: Array
     limits: tuple[float, float] | None = None
+    objective: str | None = None
+    others: Mapping[str, EstimatedSimulator] = field(default_factory=dict)
+    stream: int = 0
 
     @classmethod
     def of(cls, description: Description, result: Result) -> EstimatedSimulator:
@@ -125,10 +168,33 @@ class EstimatedSimulator:
             np.clip(means, *limits) if limits else means,
             np.where(np.isfinite(scales), scales, np.median(known)),
             limits,
+            description.settings.objective,
+            cls._of_outputs(description.settings, result),
         )
 
-    def __call__(self, pull: Pull) -> float:
-        source = np.random.SeedSequence(pull.study_seed, spawn_key=(pull.id, OF_ESTIMATE))
+    @classmethod
+    def _of_outputs(cls, settings: Settings, result: Result) -> dict[str, EstimatedSimulator]:
+        found = dict[str, EstimatedSimulator]()
+        for limit in settings.limits:
+            said, limits = result.outputs[limit.output], limit.noise.limits
+            means = np.clip(said.means, *limits) if limits else said.means
+            scales = said.errors * np.sqrt(result.counts)
+            known = scales[np.isfinite(scales)]
+            usual = float(np.median(known)) if len(known) else 0.0
+            scales = np.where(np.isfinite(scales), scales, usual)
+            found[limit.output] = cls(means, scales, limits, stream=1 + len(found))
+        return found
+
+    def __call__(self, pull: Pull) -> Simulated:
+        if self.objective is None:
+            return self._drawn(pull)
+        others = {name: each._drawn(pull) for name, each in self.others.items()}
+        return {self.objective: self._drawn(pull), **others}
+
+    def _drawn(self, pull: Pull) -> float:
+        own = (self.stream,) if self.stream else ()
+        key = (pull.id, OF_ESTIMATE, *own)
+        source = np.random.SeedSequence(pull.study_seed, spawn_key=key)
         generator = np.random.default_rng(source)
         mean, scale = float(self.means[pull.pair]), float(self.scales[pull.pair])
         if self.limits is None:
@@ -176,8 +242,18 @@ class Macroreplications:
 
     @property
     def right(self) -> Proportion:
-        """Runs that gave the best arm, certified or not."""
-        return self._share(self.arms == self.truth.best)
+        """Runs that gave the best arm, certified or not; or that said so where none qualifies."""
+        return self._share(self._right)
+
+    @property
+    def _right(self) -> NDArray[np.bool_]:
+        none = self._none
+        return none if self.truth.nobody else (self.arms == self.truth.best) & ~none
+
+    @property
+    def _none(self) -> NDArray[np.bool_]:
+        """(n_runs,) whether the answer was that no arm qualifies."""
+        return np.array([reason == StopReason.NONE_QUALIFIES.name for reason in self.reasons])
 
     @property
     def good(self) -> Proportion:
@@ -186,7 +262,7 @@ class Macroreplications:
 
     def good_within(self, distance: float) -> Proportion:
         """Runs that gave the best arm or one that is as good within this distance."""
-        return self._share(self.truth.within(distance)[self.arms])
+        return self._share(self._within(distance))
 
     @property
     def sure(self) -> Proportion:
@@ -221,7 +297,7 @@ class Macroreplications:
             {
                 "run": np.arange(len(self.arms)),
                 "arm": [self.problem.arm_names[arm] for arm in self.arms],
-                "right": self.arms == self.truth.best,
+                "right": self._right,
                 "good": self._good,
                 "certified": self.certified,
                 "pulls": self.pulls,
@@ -233,7 +309,7 @@ class Macroreplications:
         low, high = self.pulls_range
         near = self.settings.tolerance
         lines = [
-            f"best: {self.problem.arm_names[self.truth.best]} ({self.truth.source})",
+            f"best: {self._best} ({self.truth.source})",
             f"right: {self.right}",
             *([f"good within {near:g}: {self.good}"] if near else []),
             *(self._certificates if self._may_certify else []),
@@ -241,6 +317,10 @@ class Macroreplications:
             "of the runs",
         ]
         return "\n".join(lines)
+
+    @property
+    def _best(self) -> str:
+        return "none" if self.truth.nobody else self.problem.arm_names[self.truth.best]
 
     @property
     def _may_certify(self) -> bool:
@@ -258,7 +338,14 @@ class Macroreplications:
 
     @property
     def _good(self) -> NDArray[np.bool_]:
-        return np.asarray(self.truth.within(self.settings.tolerance)[self.arms])
+        if self.settings.aim == "beat baseline":
+            return np.asarray(self.truth.beating(self.problem, self.settings)[self.arms])
+        return self._within(self.settings.tolerance)
+
+    def _within(self, distance: float) -> NDArray[np.bool_]:
+        """(n_runs,) whether the answer is as good as the best within this distance."""
+        right = self.truth.within(distance)[self.arms]
+        return np.asarray(np.where(self._none, self.truth.nobody, right))
 
     def _share(self, runs: Array | NDArray[np.bool_]) -> Proportion:
         return Proportion(int(runs.sum()), len(self.arms))
@@ -270,7 +357,7 @@ APART = 2**40  # numbers of pulls that each run has to itself: files named by th
 
 def macroreplicate(
     description: Description,
-    simulator: Callable[[Pull], float],
+    simulator: Callable[[Pull], Simulated],
     session: Session | None = None,
     *,
     best: str | None = None,
@@ -303,7 +390,7 @@ def macroreplicate(
 
 def _run(
     description: Description,
-    simulator: Callable[[Pull], float],
+    simulator: Callable[[Pull], Simulated],
     algorithm: Algorithm | None,
     run: int,
 ) -> dict[str, Any]:
@@ -319,6 +406,10 @@ def _run(
         "reason": result.reason.name,
         "counts": result.counts.tolist(),
         "sums": np.nan_to_num(result.counts * result.pair_averages).tolist(),
+        "others": {
+            name: np.nan_to_num(result.counts * each.means).tolist()
+            for name, each in result.outputs.items()
+        },
     }
 
 
@@ -329,17 +420,24 @@ def _seed(seed: int, run: int) -> int:
 
 def _truth(
     description: Description,
-    simulator: Callable[[Pull], float],
+    simulator: Callable[[Pull], Simulated],
     found: list[dict[str, Any]],
     best: str | None,
 ) -> Truth:
-    problem = description.problem
+    problem, settings, sign = description.problem, description.settings, description.sign
     if isinstance(simulator, EstimatedSimulator):
-        truth = true_means(problem, description.settings, description.sign * simulator.means)
+        truth = true_means(problem, settings, sign * simulator.means)
+        others = {name: each.means for name, each in simulator.others.items()}
     else:
         counts = [np.array(run["counts"], dtype=np.int64) for run in found]
-        sums: list[Array] = [np.array(run["sums"], dtype=np.float64) for run in found]
-        truth = pooled(problem, description.settings, counts, sums)
+        sums: list[Array] = [sign * np.array(run["sums"], dtype=np.float64) for run in found]
+        truth = pooled(problem, settings, counts, sums)
+        pulls = np.maximum(np.sum(counts, axis=0), 1)
+        outputs = found[0]["others"]
+        others = {
+            name: np.sum([run["others"][name] for run in found], 0) / pulls for name in outputs
+        }
+    truth = truth.under(problem, settings, others)
     return truth if best is None else truth.told(problem, best)
 
 
@@ -357,7 +455,7 @@ def _summary(
     )
 
 
-def _identity(description: Description, simulator: Callable[[Pull], float]) -> dict[str, Any]:
+def _identity(description: Description, simulator: Callable[[Pull], Simulated]) -> dict[str, Any]:
     """Return what decides the runs, besides the seed: the question and the simulator's own code."""
     asked = description.to_entries()
     whole = pickle.dumps(simulator) + _source(simulator)
@@ -374,7 +472,7 @@ def _source(simulator: Any) -> bytes:
         return b""
 
 
-def _refuse_what_cannot_travel(simulator: Callable[[Pull], float]) -> None:
+def _refuse_what_cannot_travel(simulator: Callable[[Pull], Simulated]) -> None:
     try:
         pickle.dumps(simulator)
     except (pickle.PicklingError, AttributeError, TypeError) as error:

@@ -6,6 +6,7 @@ import itertools
 import math
 import tracemalloc
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -162,3 +163,24 @@ def test_parallel_phases_cost_pulls_and_save_time() -> None:
     assert list(cost.pulls) == [wide, narrow, "prime, in_flight 1"]
     assert cost.seconds[wide].mean < cost.seconds[narrow].mean / 1.2
     assert cost.pulls[wide].mean < 4 * cost.pulls[narrow].mean
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"measure": "mean"},
+        {"limits": {"wait": {"at_most": 3.0, "slack": 1.0}, "failures": {"at_least": 0.0}}},
+        {"aim": "beat baseline", "baseline": "arm 1", "gain": 5.0},
+    ],
+    ids=["mean", "limits", "baseline"],
+)
+def test_every_question_can_be_planned(asked: dict[str, Any]) -> None:
+    arms, parts = np.arange(3.0)[:, None], [np.array([[0.0], [0.1]])] * 3
+    problem = sf.RobustProblem.paper(arms, parts, features="tabular")
+    settings = sf.Settings(delta=0.2, noise=sf.Gaussian(), misfit=math.inf, **asked)
+    study = IntendedStudy(problem, settings, algorithm_from("prime"))
+    wide, narrow = expected_costs(study, (2.0, 0.5), Patience(1e9, 2))
+    assert wide.pulls["prime"].runs == narrow.pulls["prime"].runs == 2
+    assert wide.pulls["prime"].unanswered == 0
+    assert wide.pulls["prime"].mean < narrow.pulls["prime"].mean
+    assert math.isnan(wide.hardness)  # the lower bound is for the worst case of all arms

@@ -9,12 +9,15 @@ import numpy as np
 from surefoot.algorithms import Algorithm, Settings, algorithm_from
 from surefoot.arrays import Array
 from surefoot.errors import InputError
+from surefoot.limits import Limit
 from surefoot.noise import Gaussian
+from surefoot.problem.measures import Measure, Worst
 from surefoot.problem.problem import RobustProblem
-from surefoot.study.before.pilot import Pilot
+from surefoot.study.before.pilot import Pilot, deviations_of
 from surefoot.study.before.timetable import Lengths
 
 ALTERNATIVES = ("robust-rage", "robust-static")
+WORST = Worst()
 LEAVE_OUT = ("robust-rage",)  # compares every pair with every arm, in memory and time alike
 MOST_COMPARISONS = 4_000_000  # of a pair with an arm, times the dimension: seconds for each run
 MOST_PAIRS = 200_000  # a simulated study of more takes minutes
@@ -122,16 +125,43 @@ class IntendedStudy:
         scale = 1.0 if self.seconds is None or not usual else self.seconds / usual
         return lambda pairs: scale * drawn(pairs)
 
+    @property
+    def plain(self) -> bool:
+        """True if the best worst case of all arms is asked for: the lower bound is for that."""
+        return (
+            self.settings.worst_case
+            and not self.settings.limits
+            and self.settings.aim != "beat baseline"
+        )
+
+    def scale_of(self, output: str) -> float | None:
+        """Return the noise of a further output, as the pilot says; None if nobody knows."""
+        seen = None if self.pilot is None else self.pilot.others.get(output)
+        if seen is None:
+            return None
+        deviations = deviations_of(seen)
+        return float(np.median(deviations[deviations > 0])) if deviations.any() else None
+
+    def _limits(self) -> list[Limit]:
+        """Return one limit for each output, for noise that is normal."""
+        found = dict[str, Limit]()
+        for limit in self.settings.limits:
+            slack = limit.slack if self.scale_of(limit.output) is not None else 0.0
+            found.setdefault(limit.output, replace(limit, noise=Gaussian(), slack=slack))
+        return list(found.values())
+
     def _simulated(self) -> Settings:
         """The study's settings, for rewards that are normal; lengths are all costs there are."""
-        settings = self.settings
+        settings, beating = self.settings, self.settings.aim == "beat baseline"
         return replace(
             settings,
             noise=Gaussian() if settings.noise.limits else settings.noise,
             tolerance=settings.tolerance if self.knows_unit else 0.0,
             misfit=settings.misfit if self.knows_unit or not settings.modelled else 0.0,
             budget=None,
-            aim="certify",
+            aim="beat baseline" if beating else "certify",
+            gain=settings.gain if self.knows_unit else 0.0,
+            limits=self._limits(),
             unseen=None,
             on_misfit="ignore",
             cost="time" if settings.cost == "time" and self.pilot is not None else None,
@@ -144,12 +174,18 @@ def left_out(problem: RobustProblem) -> tuple[str, ...]:
     return LEAVE_OUT if comparisons > MOST_COMPARISONS else ()
 
 
-def unit_gap_theta(problem: RobustProblem, generator: np.random.Generator) -> Array:
-    """(dimension,) random, of robust gap 1; whitened, so that all directions count alike."""
+def unit_gap_theta(
+    problem: RobustProblem, generator: np.random.Generator, measure: Measure = WORST
+) -> Array:
+    """(dimension,) random, at which the values of the best two arms are 1 apart; whitened, so that
+    all directions count alike.
+    """
     whitening = np.linalg.pinv(problem.pairs) * np.sqrt(problem.n_pairs)
+    points = measure.points(problem)
     for _ in range(100):
         theta = whitening @ generator.standard_normal(problem.n_pairs)
-        gap = problem.robust_gaps(theta).min()
+        second, best = np.sort(points.values_of(problem.pairs @ theta))[-2:]
+        gap = best - second
         if gap > 1e-6 * np.abs(theta).max():
             return np.asarray(theta / gap)
     raise InputError(

@@ -175,7 +175,8 @@ class Pilot:
             ranged: whether it names a range of the rewards.
             limits: those that it has.
         """
-        return [*self._of_limits(limits), *self._of_rewards(shares, ranged)] or [
+        of_rewards = self._of_rewards(shares, ranged, bool(limits))
+        return [*self._of_limits(limits), *of_rewards] or [
             "nothing: leave the configuration as it is"
         ]
 
@@ -189,7 +190,7 @@ class Pilot:
             and self.two_valued(limit.output)
         ]
 
-    def _of_rewards(self, shares: bool | str, ranged: bool) -> list[str]:
+    def _of_rewards(self, shares: bool | str, ranged: bool, limited: bool) -> list[str]:
         if self.silent and any(deviations_of(values).any() for values in self.others.values()):
             return []  # the objective has no noise, and the seed is not fixed
         if self.silent and not self.two_values:
@@ -207,9 +208,10 @@ class Pilot:
         if self.two_values and not ranged:
             said.append('rewards are 0 or 1: noise = { kind = "bounded", low = 0, high = 1 }')
         if self.shared_variance < 0.8 and not shares:
-            said.append('differences vary less with common_random_numbers = "auto"')
+            choice = "true" if limited else '"auto"'  # which does not go with limits
+            said.append(f"differences vary less with common_random_numbers = {choice}")
         quiet = self.deviations.min() < QUIET * self.deviations.max()
-        if (abs(self.skewness) > 1 or quiet) and not (self.two_values or ranged):
+        if (abs(self.skewness) > 1 or quiet) and not (self.two_values or ranged or limited):
             why = "some pairs hardly vary" if quiet else "rewards are skewed"
             said.append(
                 f"{why}: what is rare decides unseen. rarest = 0.02 waits until a pair was pulled "

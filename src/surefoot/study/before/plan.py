@@ -14,12 +14,13 @@ from surefoot.algorithms import Algorithm, Settings
 from surefoot.arrays import Array
 from surefoot.design.hardness import Complexity, complexity
 from surefoot.problem.problem import RobustProblem
-from surefoot.simulate import LinearSimulator
+from surefoot.simulate import SeveralOutputs, Simulator, TableSimulator
 from surefoot.study.before.intended import IntendedStudy, unit_gap_theta
 from surefoot.study.before.timetable import timed
 from surefoot.system.progress import JobProgress, JobsSnapshot, NoProgress
 
 GAPS = (2.0, 1.0, 0.5, 0.2, 0.1)
+KEEP = 0.5  # the share of arms that keep all limits, beside the best two
 MOST_OWN = 400  # pairs up to which their own hardness is worked out: each is a dimension
 
 
@@ -113,9 +114,11 @@ class _Simulation:
     def _compile(self) -> None:
         """Let compiled code be loaded before anything is timed."""
         source = np.random.SeedSequence(self.intended.seed)
-        theta = unit_gap_theta(self.intended.problem, np.random.default_rng(source))
+        measure = self.intended.settings.measure
+        theta = unit_gap_theta(self.intended.problem, np.random.default_rng(source), measure)
         for contestant in self.contestants.values():
-            _simulated(self.intended, contestant, 8 * self.intended.typical * theta, source)
+            theta = 8 * self.intended.typical * theta
+            _simulated(self.intended, contestant, theta, 8.0, source)
 
     def costs(self) -> list[Cost]:
         try:
@@ -131,7 +134,8 @@ class _Simulation:
     def _round(self, source: np.random.SeedSequence) -> None:
         of_theta, *of_contestants = source.spawn(1 + len(self.contestants))
         intended = self.intended
-        theta = unit_gap_theta(intended.problem, np.random.default_rng(of_theta))
+        generator = np.random.default_rng(of_theta)
+        theta = unit_gap_theta(intended.problem, generator, intended.settings.measure)
         theta = theta * intended.typical
         self.hardness.append(_hardness(intended, theta))
         for gap in self.gaps:
@@ -139,7 +143,8 @@ class _Simulation:
                 first = not self.pulls[gap, name]  # later rounds are whole: rows can be compared
                 if first and self._elapsed > self.effort.seconds and gap != self.gaps[0]:
                     return
-                pulls, took = _simulated(intended, self.contestants[name], gap * theta, child)
+                contestant = self.contestants[name]
+                pulls, took = _simulated(intended, contestant, gap * theta, gap, child)
                 self.pulls[gap, name].append(pulls)
                 self.seconds[gap, name].append(took)
                 self._show()
@@ -171,6 +176,8 @@ class _Simulation:
 def _hardness(intended: IntendedStudy, theta: Array) -> Complexity | None:
     """The complexity of the features' problem, or if no model is trusted of the pairs' own."""
     problem, scales = intended.problem, intended.scales
+    if not intended.plain:
+        return None
     if intended.settings.modelled:
         return complexity(problem, theta, 1e-2, problem.pairs / scales[:, None])
     if problem.n_pairs > MOST_OWN:
@@ -184,6 +191,7 @@ def _simulated(
     intended: IntendedStudy,
     contestant: tuple[Algorithm, Settings],
     theta: Array,
+    gap: float,
     seed: np.random.SeedSequence,
 ) -> tuple[float, float]:
     """Return pulls and seconds of one simulated study; infinite if it ends without an answer.
@@ -192,12 +200,52 @@ def _simulated(
     """
     algorithm, settings = contestant
     common = intended.pilot.common_share if intended.pilot and settings.common_random_numbers else 0
-    of_rewards, of_times = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key).spawn(2)
-    simulator = LinearSimulator(
-        intended.problem, theta, intended.scales, of_rewards, correlation=common
-    )
+    fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
+    of_rewards, of_times, of_outputs = fresh.spawn(3)
+    means = _means(intended, settings, theta, gap)
+    simulator: Simulator = TableSimulator(means, intended.scales, of_rewards, correlation=common)
+    if settings.limits:
+        others = _outputs(intended, settings, means, gap, of_outputs)
+        simulator = SeveralOutputs(simulator, others)
     clock = np.random.default_rng(of_times)
     run = algorithm.start(intended.problem, settings)
     took = timed(run, simulator, intended.workers, intended.lengths(clock), clock)
     answered = took.result.certified or took.result.reason.selects
     return (float(took.pulls), took.seconds) if answered else (math.inf, math.inf)
+
+
+def _means(intended: IntendedStudy, settings: Settings, theta: Array, gap: float) -> Array:
+    """(n_pairs,) mean rewards; a baseline to be beaten is behind by its gain and the gap."""
+    problem = intended.problem
+    means = np.asarray(problem.pairs @ theta)
+    if settings.aim != "beat baseline" or settings.baseline is None:
+        return means
+    arm = problem.arm_names.index(settings.baseline)
+    values, own = settings.measure.points(problem).values_of(means), problem.pairs_of(arm)
+    wanted = np.delete(values, arm).max() - gap * intended.typical - settings.gain
+    means[own] += wanted - values[arm]
+    return means
+
+
+def _outputs(
+    intended: IntendedStudy,
+    settings: Settings,
+    means: Array,
+    gap: float,
+    seed: np.random.SeedSequence,
+) -> dict[str, Simulator]:
+    """Return simulators of outputs that have limits: the best two arms keep them all, of the others
+    one in two misses one; nobody is closer to a limit than the gap, in the output's own noise.
+    """
+    problem, found = intended.problem, dict[str, Simulator]()
+    best = np.argsort(settings.measure.points(problem).values_of(means))[-2:]
+    generator = np.random.default_rng(seed)
+    kept = np.isin(np.arange(problem.n_arms), best) | (generator.random(problem.n_arms) < KEEP)
+    misses = generator.integers(len(settings.limits), size=problem.n_arms)
+    for place, limit in enumerate(settings.limits):
+        scale = intended.scale_of(limit.output) or 1.0
+        sizes = gap * scale * (1 + np.abs(generator.standard_normal(problem.n_arms)))
+        margins = np.where(kept | (misses != place), sizes, -sizes)[problem.arm_of_pair]
+        values = limit.value + limit.sign * margins
+        found[limit.output] = TableSimulator(values, scale, seed.spawn(1)[0])
+    return found

@@ -119,6 +119,9 @@ def assumptions(settings: Settings, has_kernel: bool) -> tuple[str, ...]:
     else:
         found.append("means are linear in the features")
     found.append(settings.noise.assumption)
+    for limit in settings.limits:
+        of_output = f"of {limit.output}: {limit.noise.assumption}"
+        found += [] if of_output in found else [of_output]
     if not has_kernel:
         found.append("the conclusions of the algorithm itself: it has no kernel that checks them")
     return tuple(found)
