@@ -1,22 +1,28 @@
-"""Clusters: how busy workers are by a simulated clock, what that costs in pulls, and what the
-driver itself takes.
+"""Clusters and scale: how busy workers are, what that costs in pulls, what the driver itself takes,
+and how large a study may be.
 
 Lengths of pulls are log-uniform from 0.01 to 2 s (mean 0.38 s), or uniform from 5 to 15 min. Busy
 is the share of the workers' time, until the answer, that is spent inside pulls. The chain is what
 no method can do without, however many workers there are: two pulls of the longest length, one after
-the other, since what proves an answer is chosen after something was seen.
+the other, since what proves an answer is chosen after something was seen. Seconds of the driver and
+of readers are those of its processor.
 """
 
 from __future__ import annotations
 
+import asyncio
 import math
+import multiprocessing
 import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import httpx
 import numpy as np
 
 import surefoot as sf
@@ -24,14 +30,22 @@ from benchmarks.table import Row
 from surefoot.algorithms import Settings, algorithm_from
 from surefoot.arrays import Array, IntArray
 from surefoot.simulate import TableSimulator
-from surefoot.study import Pull, Study
+from surefoot.study import Pull, Study, StudyReader
+from surefoot.study import ledger as ledgers
 from surefoot.study.before.forecast import expected_left
+from surefoot.study.before.intended import IntendedStudy
+from surefoot.study.before.pilot import Pilot
+from surefoot.study.before.plan import Patience, expected_costs
 from surefoot.study.before.timetable import Took, timed
+from surefoot.view.dashboard import make_app
+from surefoot.view.dashboard.app import warm_up
+from surefoot.view.report import study_page
 
 RUNS, ARMS, PERTURBATIONS, SPREAD, GAP = 20, 8, 4, 0.7, 0.5
 SHORTEST, LONGEST, CHAIN = 0.01, 2.0, 2
 MINUTES = 60.0
 DEAR = 10  # times the length of other pulls, where some pairs take longer
+ASLEEP = 3  # studies on threads that sleep: 7 s each
 Draw = Callable[[np.random.Generator, IntArray], Array]  # seconds of pulls of these pairs
 
 
@@ -118,6 +132,49 @@ def busy_rows() -> Iterator[Row]:
             )
 
 
+def asleep_row(folder: Path) -> Row:
+    """Real threads and a real driver: pulls that sleep take nothing of the processor."""
+    inside = elapsed = 0.0
+    for seed in range(ASLEEP):
+        path, means = folder / f"asleep-{seed}.db", means_of(seed, GAP, (ARMS, PERTURBATIONS))
+
+        def simulate(pull: Pull, means: Array = means) -> float:
+            time.sleep(float(varied(pull.stream(1), np.zeros(1, dtype=np.int64))[0]))
+            return float(means[pull.pair] + pull.rng().normal())
+
+        asked = {"delta": 0.05, "noise": sf.Gaussian(), "parallel": 100, "seed": seed}
+        made = Study.create(path, problem(ARMS, PERTURBATIONS), **asked)
+        with made as begun, ThreadPoolExecutor(100) as threads:
+            before = time.time()
+            begun.run(simulate, threads)
+            end = time.time()
+        with StudyReader(path) as reader:
+            table = reader.pulls().dropna(subset=["started"])
+        inside += float((table["finished"].clip(upper=end) - table["started"]).sum())
+        elapsed += end - before
+    busy = inside / (100 * elapsed)
+    return Row("100 threads that sleep for 0.01 to 2 s: busy", f"{busy:.0%}", "≥ 75%", busy >= 0.75)
+
+
+def plan_row() -> Row:
+    """The time that `plan` says from a pilot, against other studies with such a gap."""
+    workers, asked = 500, problem(ARMS, PERTURBATIONS)
+    n_pairs, generator = asked.n_pairs, np.random.default_rng(5)
+    times = np.array([long(generator, np.arange(n_pairs)) for _ in range(10)])
+    pilot = Pilot(np.arange(n_pairs), generator.normal(size=times.shape), times)
+    settings = Settings(delta=0.05, noise=sf.Gaussian(), parallel=workers)
+    intended = IntendedStudy(asked, settings, algorithm_from("prime"), pilot, workers)
+    said = expected_costs(intended, [GAP], Patience(math.inf, RUNS))[0].seconds["prime"].mean
+    took = float(np.mean([study(workers, seed, long).seconds for seed in range(RUNS)]))
+    ratio = said / took
+    return Row(
+        f"{workers} workers, lengths 5 to 15 min: time that plan says, times that taken",
+        f"{ratio:.2f} ({said / 3600:.1f} h)",
+        "0.75 to 1.25",
+        0.75 <= ratio <= 1.25,
+    )
+
+
 def cost_row() -> Row:
     """The sum of lengths where a perturbation takes ten times as long, on one worker."""
     counted, weighed = (
@@ -184,32 +241,145 @@ def driver_row(folder: Path) -> Row:
     )
 
 
-def large_row(folder: Path) -> Row:
-    """100 000 arms under 10 perturbations: a study from its creation to its answer."""
-    n_arms, n_perturbations = 100_000, 10
-    n_pairs = n_arms * n_perturbations
-    offsets = np.repeat(np.arange(n_arms), n_perturbations)
-    before = time.perf_counter()
-    asked = sf.RobustProblem.from_pairs(np.arange(n_pairs)[:, None] / n_pairs, offsets)
-    means = np.arange(n_pairs) / n_pairs
-    with Study.create(
-        folder / "large.db", asked, delta=0.05, noise=sf.Gaussian(1e-3), misfit=0.0, seed=1
-    ) as begun:
-        result = begun.run(lambda pull: means[pull.pair] + 1e-3 * pull.rng().normal(), "serial")
-    spent = time.perf_counter() - before
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    return Row(
-        f"a study of {n_arms:,} arms × {n_perturbations}, with a model, {result.samples} pulls",
-        f"{spent:.0f} s, {memory:.1f} GB",
-        "–",
-        None,
+def share_row(folder: Path) -> Row:
+    """The share of the driver's time that forecasts take, where phases are many."""
+    shape, inside = (10, 2), 0.0
+    means = np.zeros(20)
+
+    def timed_forecast(run: sf.Algorithm) -> float | None:
+        nonlocal inside
+        before = time.process_time()
+        left = expected_left(run)
+        inside += time.process_time() - before
+        return left
+
+    path = folder / "share.db"
+    asked = {"delta": 0.05, "noise": sf.Gaussian(), "seed": 1, "budget": 20_000}
+    with (
+        Study.create(path, problem(*shape), **asked) as begun,
+        mock.patch.object(ledgers, "expected_left", timed_forecast),
+    ):
+        before = time.process_time()
+        begun.run(lambda pull: float(means[pull.pair] + pull.rng().normal()), "serial")
+        share = inside / (time.process_time() - before)
+    return Row("forecasts: share of the driver's time", f"{share:.2%}", "≤ 1 %", share <= 0.01)
+
+
+def million_rows(folder: Path) -> Iterator[Row]:
+    """A million pulls of a simulator that takes nothing, at exact ties."""
+    pulls, path, generator = 1_000_000, folder / "million.db", np.random.default_rng(1)
+    asked = {"delta": 0.05, "noise": sf.Gaussian(), "seed": 1, "budget": pulls}
+    with Study.create(path, problem(10, 2), **asked) as begun:
+        before = time.process_time()
+        told = begun.run(lambda pull: generator.normal(), "serial").samples
+        cost = 1e6 * (time.process_time() - before) / told
+    yield Row(f"own cost a pull, {told:,} pulls", f"{cost:.0f} µs", "≤ 25 µs", cost <= 25)
+    before = time.process_time()
+    with StudyReader(path) as reader:
+        reader.status()
+    spent = time.process_time() - before
+    yield Row("status of it, which proves its answer anew", f"{spent:.1f} s", "≤ 1 s", spent <= 1.0)
+
+
+def page_rows(folder: Path) -> Iterator[Row]:
+    """The pages of a study of 20 000 arms without a model."""
+    n_arms, n_perturbations, path = 20_000, 5, folder / "wide.db"
+    generator = np.random.default_rng(1)
+    names = [f"p{k}" for k in range(n_perturbations)]
+    asked = sf.RobustProblem.from_lists(
+        arms=[
+            dict(zip("abcdefgh", row, strict=True)) for row in generator.normal(size=(n_arms, 8))
+        ],
+        perturbations=[{"name": name, "a": 0.1 * k} for k, name in enumerate(names)],
     )
+    means = asked.parameters @ generator.normal(size=asked.parameters.shape[1])
+    settings: dict[str, Any] = {"delta": 0.05, "noise": sf.Gaussian(), "misfit": math.inf}
+    with Study.create(path, asked, seed=1, **settings) as begun:
+        result = begun.run(lambda pull: means[pull.pair] + 0.3 * pull.rng().normal(), "serial")
+    before = time.process_time()
+    with StudyReader(path) as reader:
+        page = study_page(reader).encode()
+    spent, size = time.process_time() - before, len(page) / 1e6
+    what = f"{n_arms:,} arms × {n_perturbations}, {result.samples:,} pulls"
+    yield Row(f"report of {what}", f"{spent:.1f} s", "≤ 15 s", spent <= 15)
+    yield Row("the same: its size", f"{size:.1f} MB", "≤ 4 MB", size <= 4)
+    app = make_app([path])
+    warm_up(app)
+
+    async def ask() -> int:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as reader:
+            return (await reader.get("/study/1")).status_code
+
+    before = time.process_time()
+    answered = asyncio.run(ask()) == 200
+    spent = time.process_time() - before
+    shown = f"{spent:.1f} s" if answered else "no answer"
+    yield Row("the same: its page of the dashboard", shown, "≤ 1 s", answered and spent <= 1)
+
+
+def _used(before: float) -> tuple[float, float]:
+    """Seconds of the processor since then, and the most memory so far in GB."""
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return time.process_time() - before, memory
+
+
+def identified(n_arms: int, n_perturbations: int, dimension: int) -> tuple[int, float, float]:
+    """Identify one of these arms with a model: pulls, seconds and GB."""
+    generator, before = np.random.default_rng(1), time.process_time()
+    arms = generator.normal(size=(n_arms, dimension))
+    arms /= np.linalg.norm(arms, axis=1)[:, None]
+    theta = generator.normal(size=dimension)
+    theta /= np.linalg.norm(theta)
+    features = np.repeat(arms, n_perturbations, axis=0)
+    features += 0.05 * generator.normal(size=features.shape)
+    asked = sf.RobustProblem.from_pairs(features, np.repeat(np.arange(n_arms), n_perturbations))
+    simulator = sf.LinearSimulator(asked, theta, 0.1, seed=1)
+    result = sf.identify(asked, simulator, delta=0.05, noise=sf.Gaussian(0.1), misfit=0.0)
+    return result.samples, *_used(before)
+
+
+def studied(path: Path, n_arms: int, n_perturbations: int) -> tuple[int, float, float]:
+    """Make and run a study of these arms with a model: pulls, seconds and GB."""
+    generator, before = np.random.default_rng(1), time.process_time()
+    arms = np.repeat(np.arange(n_arms), n_perturbations)
+    features = generator.normal(size=(n_arms, 10))[arms]
+    features += 0.05 * generator.normal(size=features.shape)
+    means = features @ np.ones(10)
+    asked = sf.RobustProblem.from_pairs(features, arms)
+    settings: dict[str, Any] = {"delta": 0.05, "noise": sf.Gaussian(1.0), "misfit": 0.0}
+    with Study.create(path, asked, seed=1, **settings) as begun:
+        result = begun.run(lambda pull: means[pull.pair] + pull.rng().normal(), "serial")
+    return result.samples, *_used(before)
+
+
+def large_rows(folder: Path) -> Iterator[Row]:
+    """A million pairs, each in a process of its own, whose memory is counted."""
+    asked = [
+        ("identify, 1,000,000 pairs, d = 50", identified, (100_000, 10, 50), (180.0, 6.0)),
+        ("a study of 100,000 arms × 10, d = 10", studied, (folder / "large.db", 100_000, 10), None),
+    ]
+    for words, work, arguments, most in asked:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+            pulls, spent, memory = process.submit(work, *arguments).result()
+        yield Row(
+            f"{words}, {pulls:,} pulls",
+            f"{spent:.0f} s, {memory:.1f} GB",
+            "≤ 180 s, ≤ 6 GB" if most else "–",
+            spent <= most[0] and memory <= most[1] if most else None,
+        )
 
 
 def rows() -> Iterator[Row]:
     yield from busy_rows()
+    yield plan_row()
     yield cost_row()
     yield from forecast_rows()
     with tempfile.TemporaryDirectory() as name:
-        yield driver_row(Path(name))
-        yield large_row(Path(name))
+        folder = Path(name)
+        yield asleep_row(folder)
+        yield share_row(folder)
+        yield driver_row(folder)
+        yield from million_rows(folder)
+        yield from page_rows(folder)
+        yield from large_rows(folder)
