@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from distributed import LocalCluster
 
 from surefoot.errors import InputError
 from surefoot.study import StudyPaused
@@ -208,6 +209,35 @@ def test_a_pull_whose_worker_is_killed_is_counted_and_pulled_elsewhere(
         thread.join()
     with toy_study(tmp_path / "calm.db", rounds=1) as calm, toys.open_toy(path, rounds=1) as study:
         assert same_result(study.result, calm.run(toys.linear, "serial"))
+
+
+class Together:
+    """Waits until three pulls run at the same time."""
+
+    running = 0
+    changed = threading.Condition()
+
+    @classmethod
+    def simulate(cls, pull: Any) -> float:
+        with cls.changed:
+            cls.running += 1
+            cls.changed.notify_all()
+            assert cls.changed.wait_for(lambda: cls.running >= 3, PATIENCE), "it did not grow"
+        return toys.linear(pull)
+
+
+def test_a_cluster_that_adapts_grows_while_long_pulls_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given no more pulls than it has workers, it would not see the use of another."""
+    monkeypatch.setattr("surefoot.study.run.cluster.REFRESH", 0.05)
+    local = LocalCluster(n_workers=0, threads_per_worker=1, processes=False, dashboard_address=None)
+    with local as adaptive, toy_study(tmp_path / "toy.db", rounds=1) as study:
+        adaptive.adapt(minimum=0, maximum=3, interval="100ms", target_duration="10ms")
+        with adaptive.get_client() as client:
+            result = study.run(Together.simulate, client)
+    with toy_study(tmp_path / "calm.db", rounds=1) as calm:
+        assert same_result(result, calm.run(toys.linear, "serial"))
 
 
 def test_the_commands_of_the_guide_work_as_written(tmp_path: Path) -> None:

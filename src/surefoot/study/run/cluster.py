@@ -35,11 +35,12 @@ class DaskWorkers(Workers):
         self._address: str = client.scheduler.address
         self._keys: dict[Any, str] = {}
         self._simulator: tuple[Any, bytes] | None = None
-        self._worker_of: dict[str, str] = {}
+        self._worker_of: dict[str, str] = {}  # of each key whose turn it is there
         self._orphans: set[str] = set()  # keys whose worker went while it had them
         self._last_seen = time.monotonic()
 
     one_at_a_time = False
+    grows = True
 
     @property
     def size(self) -> int:
@@ -136,7 +137,12 @@ class DaskWorkers(Workers):
         threads = sum(there.values())
         self._size = max(1, threads)
         self._orphans |= {key for key, worker in self._worker_of.items() if worker not in there}
-        self._worker_of = {key: worker for worker, keys in processing.items() for key in keys}
+        sent = {key: place for place, key in enumerate(list(self._keys.values()))}
+        self._worker_of = {
+            key: worker
+            for worker, keys in processing.items()
+            for key in sorted(sent.keys() & keys, key=sent.__getitem__)[: there.get(worker, 1)]
+        }
         if threads:
             self._last_seen = time.monotonic()
 

@@ -63,12 +63,15 @@ class Workers:
     Attributes:
         depth: how many chunks to send for each worker when pulls are short: two, so that none waits
             for the next.
+        grows: whether to send as many when pulls are long: whoever adds workers where pulls wait
+            has to see them wait.
 
     Args:
         assumed: how many workers it has, if it does not say.
     """
 
     depth = 2
+    grows = False
 
     def __init__(self, executor: Any, assumed: int | None = None) -> None:
         self._executor, self._assumed = executor, assumed

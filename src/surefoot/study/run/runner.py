@@ -280,8 +280,11 @@ class Runner:
         return any(self._losses[number] > LOSSES_IN_COMPANY for number in flying)
 
     def _slots(self) -> int:
-        """Chunks in flight: one per worker, and if they are short, the next one for each."""
-        return self._workers.size * (self._workers.depth if self._pace.is_short else 1)
+        """Chunks in flight: one per worker, and the next one for each if pulls are short, or if
+        there are more workers where pulls wait.
+        """
+        ahead = self._pace.is_short or self._workers.grows
+        return self._workers.size * (self._workers.depth if ahead else 1)
 
     def _in_flight(self) -> int:
         return sum(len(chunk) for chunk, _ in self._flying.values())
