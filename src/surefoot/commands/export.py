@@ -99,7 +99,7 @@ def _arms(reader: StudyReader) -> pd.DataFrame:
     from surefoot.view.charts import arms_frame, limits_frame
 
     result = reader.result
-    table = arms_frame(result).drop(columns="label")
+    table = arms_frame(result)
     names = {name: place for place, name in enumerate(result.problem.arm_names)}
     own = [result.problem.nominal_values(names[arm]) or {} for arm in table["arm"]]
     for number, name in enumerate(dict.fromkeys(key for values in own for key in values)):

@@ -83,7 +83,7 @@ def test_rows_stand_in_order_though_some_intervals_have_no_end():
     frame = arms_frame(result)
     assert np.isinf(frame["low"]).any()
     drawn = vl_convert.vegalite_to_svg(arms_chart(result).to_dict())
-    assert re.findall(r">(arm of \d)<", drawn) == frame["label"].tolist()
+    assert re.findall(r">(arm of \d)<", drawn) == frame["arm"].tolist()
 
 
 def test_intervals_without_an_end_are_drawn_to_the_edge():

@@ -284,8 +284,12 @@ class Description:
         """(n_pulls,) one output, as measured."""
         return phase.rewards if name == self.outputs.objective else column(phase.others, name)
 
-    def sealed(self, phase: StoredPhase) -> Sealed:
-        """Return a closed phase with the digests of what is there, and those that were stored."""
+    def sealed(self, phase: StoredPhase, outcome: Outcome | None = None) -> Sealed:
+        """Return a closed phase with the digests of what is there, and those that were stored.
+
+        Args:
+            outcome: of the phase, if it is known already.
+        """
         ending = phase.ending
         if ending is None or not phase.usable:
             raise StudyFileError(
@@ -296,7 +300,7 @@ class Description:
             phase=phase.layout(self.problem.n_pairs),
             commitment=phase.commitment,
             limits=ending.limits,
-            outcome=self.outcome(phase),
+            outcome=self.outcome(phase) if outcome is None else outcome,
             order=order_of(phase.pairs),
             rewards=rewards_of(phase.rewards, phase.others),
             plan=phase.plan,

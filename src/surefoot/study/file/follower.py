@@ -99,20 +99,20 @@ class Follower:
     def _take(self, stored: StoredPhase, note: Note) -> None:
         """Take one more closed phase, with what its writer noted."""
         outcome = self._description.outcome(stored)
-        self._prove(stored)
+        self._prove(stored, outcome)
         self._tally = self._tally.after(outcome)
         self._replicates.add(stored.pairs, stored.rewards, stored.others)
         self._history = [*self._history, self._record(outcome, note)]
         self._seen.append(_digest_of(stored))
         self.pulls += len(stored.pairs)
 
-    def _prove(self, stored: StoredPhase) -> None:
+    def _prove(self, stored: StoredPhase, outcome: Outcome) -> None:
         if self.check is None or self.broken is not None:
             return
         try:
             if stored.first_pull != self.pulls:
                 raise ChainBroken(f"phase {stored.index}: its pulls were given other numbers")
-            self.check.take(self._description.sealed(stored))
+            self.check.take(self._description.sealed(stored, outcome))
         except InputError as error:
             self.broken = str(error)
 

@@ -42,7 +42,6 @@ def arms_frame(result: Result) -> pd.DataFrame:
     frame = pd.DataFrame(
         {
             "arm": names,
-            "label": telling([(name,) for name in names]),
             "value": result.values,
             "low": result.lower,
             "high": result.upper,
@@ -90,8 +89,10 @@ def arms_drawing(result: Result, title: str | None = None) -> Drawing:
         shown = thinned(frame)
         if len(shown) < len(frame):
             subtitle += f"; {len(shown):,} of {len(frame):,} arms are drawn, all of the best"
-        tables = {"arms": shown.drop(columns="label"), "leader": frame.head(1)}
+        tables = {"arms": shown, "leader": frame.head(1)}
         return Drawing(_columns, (axis, kinds), tables, title, subtitle, {"$ends": ends})
+    labels = dict(zip(result.problem.arm_names, _labels(result), strict=True))
+    frame = frame.assign(label=[labels[name] for name in frame["arm"]])
     tables = {"arms": frame, "pairs": _pair_ticks(result)}
     rows = {"$labels": frame["label"].tolist(), "$ends": ends}
     options = len(frame) <= MOST_LABELS, axis, kinds
@@ -152,6 +153,11 @@ def _points(base: Any, kinds: int, size: int = 70) -> Any:
     return base.mark_point(filled=True, size=size, opacity=1).encode(shape=marks, tooltip=tooltip)
 
 
+def _labels(result: Result) -> list[str]:
+    """Return the names of the arms as an axis shows them."""
+    return telling([(name,) for name in result.problem.arm_names])
+
+
 def _pair_ticks(result: Result) -> pd.DataFrame:
     """The pairs that are not the worst of their arm."""
     problem = result.problem
@@ -160,7 +166,7 @@ def _pair_ticks(result: Result) -> pd.DataFrame:
         if result.samples
         else np.arange(0)
     )
-    labels = telling([(name,) for name in problem.arm_names])
+    labels = _labels(result)
     return pd.DataFrame(
         {
             "arm": [problem.arm_names[a] for a in problem.arm_of_pair[other]],
