@@ -34,11 +34,13 @@ PROGRAM = (
 
 
 class Command:
-    """A running `surefoot` command; `begun` once its first instruction is next."""
+    """A running `surefoot` command, or another program that prints `begun`; `begun` once its first
+    instruction is next.
+    """
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, content: str = PROGRAM) -> None:
         program = folder / "surefoot_command.py"
-        program.write_text(PROGRAM)
+        program.write_text(content)
         self._process = subprocess.Popen(
             [sys.executable, str(program), *arguments],
             cwd=folder,

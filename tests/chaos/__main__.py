@@ -51,7 +51,7 @@ SUITES = [
     Suite("signals at the start", 30, Signals(latest=1.3)),
     Suite("interrupts at the start", 30, at_the_start),
     Suite("first milliseconds", 48, first_milliseconds),
-    Suite("killed commands", 6, commands_killed),
+    Suite("killed commands", 10, commands_killed),
     Suite("clusters", 6, clusters),
     Suite("dashboard under load", 3, Load(half_sent=1200, readers=90)),
 ]

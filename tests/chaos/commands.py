@@ -1,5 +1,6 @@
-"""Commands that simulate whole studies are killed at a random moment: no process stays, the study
-is as it was, and the same command gives the same answer as if nothing had happened.
+"""Commands and sessions that simulate whole studies are killed at a random moment: no process
+stays, the study is as it was, and the same command gives the same answer as if nothing had
+happened.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import psutil
 
 from tests.chaos.signals import SIMULATOR
 from tests.chaos.trial import Trial
-from tests.commands_in_processes import Command
+from tests.commands_in_processes import PROGRAM, Command
 from tests.waiting import PATIENCE
 
 STUDY = """
@@ -25,12 +26,32 @@ seed = 5
 arms.grid = { dose = [1.0, 3.0, 5.0] }
 simulator.python = "slow:simulate"
 """
-COMMANDS = {
+OF_STUDIES = {
     "macroreplicate": ("--runs", "30", "--seed", "1", "-o", "runs.csv", "-q", "--processes", "2"),
     "plan": ("--gap", "1.0", "--runs", "30", "-q"),
-    "pilot": ("--pairs", "3", "--pulls", "40", "-o", "pilot.json", "-q"),
+    "pilot": ("--pairs", "3", "--pulls", "40", "-o", "pilot.json"),
 }
-OUTPUTS = {"macroreplicate": "runs.csv", "plan": None, "pilot": None}
+COMMANDS = {name: (name, "study.toml", *more) for name, more in OF_STUDIES.items()} | {
+    "reproduce": (
+        *("reproduce", "unit-sphere", "--sizes", "5", "--runs", "4", "--prime", "4"),
+        *("--seed", "1", "--processes", "2", "-q", "--out", "."),
+    ),
+    "compare": (),
+}
+OUTPUTS = {"macroreplicate": "runs.csv", "reproduce": "unit-sphere.csv", "compare": "runs.csv"}
+COMPARE = """
+import sys
+from pathlib import Path
+import surefoot as sf
+from surefoot.experiments.instances import unit_sphere
+
+if __name__ == "__main__":
+    print("begun", flush=True)
+    with sf.Session(runs=30, seed=1, out=Path("."), processes=2) as session:
+        found = sf.compare(["prime", "robust-rage"], {"five": unit_sphere(5)}, session=session)
+    found.runs.drop(columns="seconds").to_csv("runs.csv")
+"""
+PROGRAMS = {"compare": COMPARE}
 FAILED = b"it failed: "
 WAIT = 600.0  # seconds for a command, on a machine that is busy
 
@@ -44,7 +65,7 @@ def commands_killed(count: int, folder: Path, generator: np.random.Generator) ->
             expected[name] = _finished(_study(folder / f"calm-{name}"), name)
         own = _study(folder / str(number))
         before = _content(own)
-        command = Command(own, name, "study.toml", *COMMANDS[name])
+        command = Command(own, *COMMANDS[name], content=PROGRAMS.get(name, PROGRAM))
         seconds = float(generator.uniform(0.0, 12.0))
         children = _killed(command.at(seconds).pid)
         _, alive = psutil.wait_procs(children, PATIENCE)
@@ -83,9 +104,10 @@ def _content(folder: Path) -> dict[str, bytes]:
 
 def _finished(folder: Path, name: str) -> bytes | None:
     """Run a command to its end, and return what it wrote that no clock decides."""
-    words = [sys.executable, "-m", "surefoot", name, "study.toml", *COMMANDS[name]]
+    (folder / "surefoot_command.py").write_text(PROGRAMS.get(name, PROGRAM))
+    words = [sys.executable, "surefoot_command.py", *COMMANDS[name]]
     done = subprocess.run(words, cwd=folder, capture_output=True, timeout=WAIT, check=False)
     if done.returncode:
         return FAILED + done.stderr
-    output = OUTPUTS[name]
+    output = OUTPUTS.get(name)
     return (folder / output).read_bytes() if output else None
