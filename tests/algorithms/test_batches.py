@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.algorithms.batches import decided
-from surefoot.algorithms.estimates import Estimates, Frame
+from surefoot.algorithms.estimates import Estimates, Frame, decided
 from surefoot.algorithms.fitting import information
 from surefoot.experiments.instances import classic
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from surefoot.algorithms.fitting import FitTest
-from surefoot.algorithms.misfit import (
+from surefoot.algorithms.fitting import (
+    FitTest,
     Strayed,
     misfit_p_value,
     past_strays,

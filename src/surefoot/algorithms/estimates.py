@@ -1,7 +1,8 @@
-"""Estimated means, and how clearly arms differ: Δ̂/‖v‖ of `eq:11` and Algorithm 1, line 10."""
+"""Estimates of arms and pairs with their standard errors, and pulls in growing batches."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -138,3 +139,27 @@ class Frame:
 def _distances(points: Array, rows: IntArray) -> Array:
     difference = points[rows, None, :] - points[None, :, :]
     return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", difference, difference)))
+
+
+Choice = Callable[[Estimates, int], int]
+
+
+def decided(
+    choose: Choice, estimates: Estimates, scales: Array, pulls: int, decisions: int
+) -> Counts:
+    """(n_pairs,) counts of a batch. Standard errors shrink as it is decided; means stay.
+
+    Args:
+        choose: the pair to pull next, given the estimates and how often it will be pulled.
+        scales: (n_pairs,) noise scales.
+        pulls: the size of the batch.
+        decisions: how many choices share it.
+    """
+    counts = np.zeros(len(scales), dtype=np.int64)
+    parts = min(decisions, pulls)
+    for part in range(parts):
+        share = pulls * (part + 1) // parts - pulls * part // parts
+        chosen = choose(estimates, share)
+        counts[chosen] += share
+        estimates = estimates.after(estimates.located[chosen] / scales[chosen], share)
+    return counts

@@ -1,8 +1,4 @@
-"""Planner: an algorithm that only chooses; the kernel draws the conclusions.
-
-Whoever chooses, the certificate holds: what was chosen before a phase is committed to, and the
-kernel checks it. A planner of your own is a subclass with one method, `propose`.
-"""
+"""Planners: algorithms that only choose, and are certified by the kernel."""
 
 from __future__ import annotations
 
@@ -17,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.algorithms.base import Algorithm
-from surefoot.algorithms.coarse import coarse_limits, coarse_uses
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
@@ -48,6 +43,54 @@ from surefoot.problem.grouping import places_of_smallest, smallest_of
 from surefoot.problem.measures import Measure
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
+
+STEP = 2.0**-10  # of shares
+BITS = 7  # of guesses
+LIMIT_BITS = 14
+
+
+def coarse(values: Array) -> Array:
+    """Return values of a few significant bits, the nearest."""
+    mantissa, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, BITS)), exponent - BITS))
+
+
+def coarse_limits(limits: Array) -> Array:
+    """Return limits of a few significant bits, none of them higher."""
+    mantissa, exponent = np.frexp(limits)
+    return np.asarray(np.ldexp(np.floor(np.ldexp(mantissa, LIMIT_BITS)), exponent - LIMIT_BITS))
+
+
+def coarse_claims(claims: Claims) -> Claims:
+    """Return the same claims with coarse shares and guesses."""
+    stakes = claims.stakes
+    if stakes is not None:
+        guesses = coarse(stakes.means), coarse(stakes.doubts), coarse(stakes.variances)
+        stakes = Stakes(*guesses, stakes.aim)
+    return claims._replace(shares=_coarse_shares(claims.shares), stakes=stakes)
+
+
+def _coarse_shares(shares: Rows) -> Rows:
+    """Round shares; the largest of each row takes what is missing, so that they add up to 1."""
+    if not len(shares.values):
+        return shares
+    n_rows, sizes = len(shares.sizes), shares.sizes
+    row = np.repeat(np.arange(n_rows), sizes)
+    rounded = STEP * np.rint(shares.values / STEP)
+    order = np.lexsort((shares.values, row))
+    filled = np.flatnonzero(sizes)
+    largest = order[shares.starts[filled + 1] - 1]
+    rounded[largest] += (1 - np.bincount(row, rounded, n_rows))[filled]
+    kept = rounded > 0
+    starts = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=n_rows))])
+    return Rows(starts, shares.columns[kept], rounded[kept])
+
+
+def coarse_uses(uses: Uses) -> Uses:
+    """Return the same uses of a phase by coarse numbers."""
+    guessed = None if uses.variances is None else coarse(uses.variances)
+    return Uses([coarse_claims(each) for each in uses.claims], guessed)
+
 
 # the grid on which clocks that go on by themselves may stop, and its lowest boundary
 GROWTH, POINTS, MIDDLE, RISE = 1.12, 150, 45, 1.0

@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from surefoot.algorithms.base import Algorithm
-from surefoot.algorithms.batches import decided
-from surefoot.algorithms.estimates import Estimates, Frame
+from surefoot.algorithms.estimates import Estimates, Frame, decided
 from surefoot.algorithms.reasons import StopReason
 from surefoot.arrays import Array
 from surefoot.design.designs import g_weights

@@ -18,15 +18,18 @@ from surefoot.algorithms.confidence import (
 from surefoot.algorithms.fitting import (
     ROUNDING,
     FitTest,
+    Strayed,
     combine,
     equal_variances,
     information,
     lack_of_fit,
     least_squares,
+    misfit_p_value,
+    past_strays,
     stated_variances,
+    stray_test,
 )
 from surefoot.algorithms.independence import Independence
-from surefoot.algorithms.misfit import Strayed, misfit_p_value, past_strays, stray_test
 from surefoot.algorithms.outputs import OutputEstimate
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.result import Result

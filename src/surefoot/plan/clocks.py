@@ -18,7 +18,7 @@ from surefoot.algorithms.settings import Settings
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Boundary
 from surefoot.plan.contrasts import Compared
-from surefoot.plan.outlook import Ahead, Lacking
+from surefoot.plan.shares import Ahead, Lacking
 from surefoot.plan.tuning import Tuning
 
 # the common schedule

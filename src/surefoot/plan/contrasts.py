@@ -1,7 +1,8 @@
-"""Comparisons of a phase: which pair with which, by which contrast, and the gap to expect."""
+"""Claims of a phase: who is compared with whom, by which contrast, and how far a model is used."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,10 +10,252 @@ import numpy as np
 
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Claims, Rows, Stakes
+from surefoot.design.solver.block_distance import nearest, workspace
 from surefoot.design.whitening import measured_root
-from surefoot.plan.clearest import Best, Offer, no_contrasts, take_clearest
 from surefoot.plan.view import Space, View
 from surefoot.problem.grouping import members_of
+from surefoot.system.compiled import kernel
+
+SAME = 1e-18  # squared distance between two points, as a share of their squared sizes: rounding
+OUTSIDE = 1e-9  # a direction with this share of its length outside the range is not measured
+HOPELESS = 0.5  # deviations that a gap may seem below zero and be worth a try
+
+
+class Offer(NamedTuple):
+    """Predictors of all pairs' means from a phase, with one share of own residuals.
+
+    Attributes:
+        ahead: (n_pairs, any) where distance is the deviation of a contrast in the phase.
+        behind: (n_pairs, any) where it is the deviation of what past data expect of it.
+        hidden: (n_pairs, any) what the phase does not measure.
+        sizes: (n_pairs,) lengths of the pairs, to hold hidden parts against.
+        expected: (n_pairs,) what past data expect of the predictions.
+        weights: (n_pairs, n_pulled) predictors; no columns where a bias is no concern.
+        place: (n_pairs,) a pair's place among the pulled ones; −1 if it is none.
+        misfit: ε.
+    """
+
+    ahead: Array
+    behind: Array
+    hidden: Array
+    sizes: Array
+    expected: Array
+    weights: Array
+    place: IntArray
+    misfit: float
+
+
+class Best(NamedTuple):
+    """The clearest contrasts so far, (n_own, n_tested) each.
+
+    Attributes:
+        scores: gap beyond the bias in deviations, by which they were chosen; −∞: none.
+        shares: (n_own, n_tested, most) p over the arm's pairs.
+        offer: which offer it is; −1 for none.
+        gaps: what is expected beyond the bias.
+        doubts: deviations of these expectations.
+        lengths: deviations of the contrasts in the phase.
+    """
+
+    scores: Array
+    shares: Array
+    offer: IntArray
+    gaps: Array
+    doubts: Array
+    lengths: Array
+
+
+class Room(NamedTuple):
+    """Room to work in: one entry for each pair of the largest arm.
+
+    Attributes:
+        rows: (most, width) contrasts with single pairs, in deviations.
+        worths: (most,) what they are chosen by; scaled: the same, the best at 1.
+        members: (most,) which of the arm's pairs they are with.
+        found, mixed: (most,) shares of the arm's pairs, and of the members.
+    """
+
+    rows: Array
+    worths: Array
+    scaled: Array
+    members: IntArray
+    found: Array
+    mixed: Array
+
+
+def no_contrasts(n_own: int, n_tested: int, most: int) -> Best:
+    """Return room for the clearest contrasts of this many pairs, with none found yet."""
+    shape = n_own, n_tested
+    return Best(
+        np.full(shape, -np.inf), np.zeros((*shape, most)), np.full(shape, -1),
+        np.zeros(shape), np.zeros(shape), np.zeros(shape),
+    )  # fmt: skip
+
+
+@kernel
+def take_clearest(
+    offer: Offer,
+    offsets: IntArray,
+    own: IntArray,
+    arms: IntArray,
+    how: tuple[int, bool],
+    best: Best,
+) -> None:
+    """Take this offer wherever it is clearer than the best so far.
+
+    Args:
+        how: the number of the offer; and whether to be cautious. Caution counts a gap as it seems,
+            against what the phase and the past leave open; hope counts what it may be, as the root
+            mean square of its positive part, against what the phase leaves open.
+    """
+    number, cautious = how
+    width = offer.ahead.shape[1] + (offer.behind.shape[1] if cautious else 0)
+    most = best.shares.shape[2]
+    room = Room(
+        np.empty((most, width)), np.empty(most), np.empty(most),
+        np.empty(most, dtype=np.int64), np.empty(most), np.empty(most),
+    )  # fmt: skip
+    work = workspace(width)
+    for k in range(len(own)):
+        for a in range(len(arms)):
+            first, last = offsets[arms[a]], offsets[arms[a] + 1]
+            count, clear = _single(offer, own[k], first, last, cautious, room)
+            if count == 0:
+                continue
+            if count > 1 and clear > 0.0:
+                for j in range(count):  # the best at 1: the active-set method works there
+                    room.scaled[j] = room.worths[j] / clear
+                room.mixed[:] = 0.0
+                nearest(room.rows[:count], room.scaled[:count], room.mixed[:count], work)
+                clear = _mixture(room, count, clear)
+            if clear > best.scores[k, a]:
+                best.scores[k, a], best.offer[k, a] = clear, number
+                best.shares[k, a, : last - first] = room.found[: last - first]
+                _describe(offer, own[k], first, room.found[: last - first], best, k, a)
+
+
+@kernel
+def _single(
+    offer: Offer, pair: int, first: int, last: int, cautious: bool, room: Room
+) -> tuple[int, float]:
+    """Compare with the arm's single pairs: how many can be, and the clearest one's score."""
+    count, top, clear = 0, 0, -np.inf
+    for other in range(first, last):
+        squared, size, outside = 0.0, 0.0, 0.0
+        for c in range(offer.ahead.shape[1]):
+            one, two = offer.ahead[pair, c], offer.ahead[other, c]
+            room.rows[count, c] = one - two
+            squared += (one - two) ** 2
+            size += one * one + two * two
+        for c in range(offer.hidden.shape[1]):
+            outside += (offer.hidden[pair, c] - offer.hidden[other, c]) ** 2
+        reach = OUTSIDE * (offer.sizes[pair] + offer.sizes[other])
+        if squared <= SAME * size or outside > reach * reach:
+            continue
+        worth = offer.expected[pair] - offer.expected[other]
+        if offer.misfit > 0.0:
+            room.found[: last - first] = 0.0
+            room.found[other - first] = 1.0
+            worth -= offer.misfit * _bias(offer, pair, first, room.found[: last - first])
+        if cautious:
+            start = offer.ahead.shape[1]
+            for c in range(offer.behind.shape[1]):
+                apart = offer.behind[pair, c] - offer.behind[other, c]
+                room.rows[count, start + c] = apart
+                squared += apart * apart
+        else:
+            doubt = 0.0
+            for c in range(offer.behind.shape[1]):
+                doubt += (offer.behind[pair, c] - offer.behind[other, c]) ** 2
+            worth = hoped(worth, math.sqrt(doubt))
+            if worth == 0.0:
+                continue
+        room.members[count], room.worths[count] = other - first, worth
+        length = math.sqrt(squared)
+        if worth > clear * length:
+            clear, top = worth / length, count
+        count += 1
+    room.found[:] = 0.0
+    if count > 0:
+        room.found[room.members[top]] = 1.0
+    return count, clear
+
+
+@kernel
+def _mixture(room: Room, count: int, clear: float) -> float:
+    """Take the mixture in place of the clearest single pair if it is clearer; its score."""
+    total, length, worth = room.mixed[:count].sum(), 0.0, 0.0
+    for j in range(count):
+        worth += room.mixed[j] / total * room.worths[j]
+    for c in range(room.rows.shape[1]):
+        point = 0.0
+        for j in range(count):
+            point += room.mixed[j] / total * room.rows[j, c]
+        length += point * point
+    if length == 0.0 or worth <= clear * math.sqrt(length):
+        return clear
+    room.found[:] = 0.0
+    for j in range(count):
+        room.found[room.members[j]] = room.mixed[j] / total
+    return worth / math.sqrt(length)
+
+
+@kernel
+def _describe(
+    offer: Offer, pair: int, first: int, shares: Array, best: Best, k: int, a: int
+) -> None:
+    """Write gap, doubt and length of the pair against these shares of an arm's pairs."""
+    gap, doubt, length = offer.expected[pair], 0.0, 0.0
+    for j in range(len(shares)):
+        gap -= shares[j] * offer.expected[first + j]
+    if offer.misfit > 0.0:
+        gap -= offer.misfit * _bias(offer, pair, first, shares)
+    for c in range(offer.behind.shape[1]):
+        apart = offer.behind[pair, c]
+        for j in range(len(shares)):
+            apart -= shares[j] * offer.behind[first + j, c]
+        doubt += apart * apart
+    for c in range(offer.ahead.shape[1]):
+        apart = offer.ahead[pair, c]
+        for j in range(len(shares)):
+            apart -= shares[j] * offer.ahead[first + j, c]
+        length += apart * apart
+    best.gaps[k, a], best.doubts[k, a], best.lengths[k, a] = (
+        gap,
+        math.sqrt(doubt),
+        math.sqrt(length),
+    )
+
+
+@kernel
+def hoped(gap: float, doubt: float) -> float:
+    """Return the root mean square of what a normal gap is above zero; 0 where that is hopeless."""
+    if gap <= -HOPELESS * doubt:
+        return 0.0
+    if doubt <= 1e-9 * gap:
+        return gap
+    z = gap / doubt
+    below = 0.5 * math.erfc(-z / math.sqrt(2.0))
+    density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    return doubt * math.sqrt(max((1 + z * z) * below + z * density, 0.0))
+
+
+@kernel
+def _bias(offer: Offer, pair: int, first: int, shares: Array) -> float:
+    """Return ‖a − e_z' + p‖₁ for the contrast of z' with these shares of an arm's pairs."""
+    place, weights = offer.place, offer.weights
+    total = 0.0 if place[pair] >= 0 else 1.0
+    for j in range(len(shares)):
+        if place[first + j] < 0:
+            total += shares[j]
+    for c in range(weights.shape[1]):
+        left = weights[pair, c] - (1.0 if place[pair] == c else 0.0)
+        for j in range(len(shares)):
+            if shares[j] != 0.0:
+                own = 1.0 if place[first + j] == c else 0.0
+                left -= shares[j] * (weights[first + j, c] - own)
+        total += abs(left)
+    return total
 
 
 class Measured(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.arrays import Array, IntArray
-from surefoot.plan.rounding import cumulative
+from surefoot.plan.shares import cumulative
 from surefoot.plan.tuning import Tuning
 from surefoot.plan.view import Space, View
 from surefoot.problem.grouping import smallest_of

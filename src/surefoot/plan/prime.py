@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from surefoot.algorithms import measured
-from surefoot.algorithms.misfit import spares_one, witness
+from surefoot.algorithms.fitting import spares_one, witness
 from surefoot.algorithms.planner import Past, Planner, Proposal, clock_boundary
 from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
@@ -26,7 +26,6 @@ from surefoot.plan import beating, limited
 from surefoot.plan.clocks import Clocks, CommonClocks, NoClocks, OwnClocks
 from surefoot.plan.contrasts import Compared, Measured, Race, by_model, directly, pulls_of
 from surefoot.plan.evidence import evidence_for
-from surefoot.plan.outlook import MOST_RIVALS, Outlook, Pullable, climbed
 from surefoot.plan.pilot import (
     Opinion,
     first_of_guide,
@@ -35,8 +34,12 @@ from surefoot.plan.pilot import (
     next_round,
     opinion,
 )
-from surefoot.plan.rounding import (
+from surefoot.plan.shares import (
     CHECKS,
+    MOST_RIVALS,
+    Outlook,
+    Pullable,
+    climbed,
     completing,
     cumulative,
     explored,

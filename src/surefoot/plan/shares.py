@@ -1,20 +1,17 @@
-"""Shares of pulls under which all comparisons are likeliest to be settled, compiled.
-
-With contrasts a_k fixed, comparison k has after h phases the signal g_k √h / √(Σ_i a_ki² s_i / λ_i)
-and is settled with probability about Φ((slope · signal − evidence − wealth / signal) / spread). The
-update λ ← λ √gradient climbs the product over all. Aims are made anew at every step; as those
-of least squares have the smallest variance, that changes none of them to first order, and what is
-climbed is concave. It is the same whether a contrast is a fit, a difference, or between the two.
-"""
+"""Where pulls go: how soon all comparisons are settled, shares of the pairs, whole pulls."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg, special
 
 from surefoot.arrays import Array, IntArray
+from surefoot.plan.contrasts import Compared
+from surefoot.statistics import Counts
 from surefoot.system.compiled import kernel
 
 ENOUGH = 0.02  # what the best pair may promise beyond the average, in that average
@@ -200,3 +197,210 @@ def log_normal(t: float) -> float:
     if t > -30.0:
         return math.log(0.5 * math.erfc(-t / math.sqrt(2.0)))
     return -t * t / 2 - math.log(-t * math.sqrt(2 * math.pi)) - 1 / (t * t)
+
+
+NOTHING = 1e-9  # of the largest singular value: a direction that pairs do not measure
+UNBATCHED = 0.004  # share of the largest count below which a pair does without batches
+CHECKS = 2  # pulls of a phase that explore at least
+
+
+def cumulative(shares: Array, pulls: int) -> Counts:
+    """(n_pairs,) whole pulls that sum to `pulls`, by rounding the running sum of the shares.
+
+    Neighbours are often nearly alike, and what each of them wants less than a pull of adds up.
+    """
+    running = np.cumsum(shares)
+    rounded = np.floor(running * (pulls / running[-1]) + (0.5 - 1e-9)).astype(np.int64)
+    rounded[-1] = pulls
+    return np.asarray(np.diff(rounded, prepend=0), dtype=np.int64)
+
+
+def explored(wanted: Array, past: Counts, pulls: int) -> Counts:
+    """(n_pairs,) single pulls that level what past ones fall short of what is wanted in all."""
+    short = wanted - past
+    falling = np.sort(short)[::-1]
+    levels = (np.cumsum(falling) - pulls) / np.arange(1, len(short) + 1)
+    level = levels[np.flatnonzero(falling > levels)[-1]]
+    return cumulative(np.maximum(short - level, 0.0), pulls)
+
+
+def in_batches(counts: Counts, rows: Array) -> Array:
+    """(n_pairs,) whether pairs are pulled enough to be put into batches, in all directions."""
+    used = counts > UNBATCHED * counts.max()
+    if np.linalg.matrix_rank(rows[used]) < rows.shape[1]:
+        used = counts > 0
+    return np.asarray(used)
+
+
+def completing(rows: Array, used: IntArray, others: IntArray) -> IntArray:
+    """Return as many other pairs as it takes to measure all directions beside those used."""
+    basis, sizes, _ = np.linalg.svd(rows[used].T, full_matrices=False)
+    basis = basis[:, sizes > NOTHING * sizes.max(initial=0.0)]
+    left = rows[others] - rows[others] @ basis @ basis.T
+    _, order = linalg.qr(left.T, mode="r", pivoting=True)
+    return np.asarray(others[order[: rows.shape[1] - basis.shape[1]]])
+
+
+MOST_RIVALS = 60  # comparisons that shares are chosen by: the most pressing; others settle by them
+STEPS = 100  # of climbing, at most
+# sizes that a phase may have, in planned sizes
+SIZES = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5])
+ANOTHER = 0.7  # cost of another phase, in planned phases
+FEEBLE = 0.2  # chance of finishing up to which a phase keeps its planned size
+
+
+class Lacking(NamedTuple):
+    """Evidence that is missing after some phases: (n_horizons, n) each.
+
+    Attributes:
+        slope: a.
+        evidence: b.
+        wealth: c.
+    """
+
+    slope: float
+    evidence: Array
+    wealth: Array
+
+
+class Ahead(NamedTuple):
+    """The phases to come, as clocks see them.
+
+    Attributes:
+        phases: (n_horizons,) numbers of phases like the next one that are looked ahead.
+        doubling: the number at which data will be about twice what they are.
+        lacking: from numbers of phases, (n,) tested arms and (n,) evidence held, to what is
+            missing.
+    """
+
+    phases: Array
+    doubling: float
+    lacking: Callable[[Array, IntArray, Array], Lacking]
+
+
+class Outlook(NamedTuple):
+    """Open comparisons, (n,) each, and what is ahead of them.
+
+    Attributes:
+        own, arms: which of the own pairs, and of the tested arms.
+        gaps: expected, positive.
+        doubts: standard deviations of the expectations.
+        lengths: standard deviations in the phase.
+        held: evidence so far.
+        ahead: the phases to come.
+        doubt: share of the gaps' own uncertainty that counts.
+    """
+
+    own: IntArray
+    arms: IntArray
+    gaps: Array
+    doubts: Array
+    lengths: Array
+    held: Array
+    ahead: Ahead
+    doubt: float
+
+    @classmethod
+    def of(
+        cls, compared: Compared, ahead: Ahead, tolerance: float, slight: float, doubt: float
+    ) -> Outlook:
+        """Look at what is open and measured; gaps are `slight` of their doubts at least."""
+        held = compared.race.held
+        own, arms = np.nonzero(np.isfinite(held) & (compared.lengths > 0))
+        gaps, doubts = compared.gaps[own, arms] + tolerance, compared.doubts[own, arms]
+        least = 1e-9 * np.abs(gaps).max(initial=0.0) + 1e-300
+        gaps = np.maximum(gaps, np.maximum(slight * doubts, least))
+        lengths = compared.lengths[own, arms]
+        return cls(own, arms, gaps, doubts, lengths, held[own, arms], ahead, doubt)
+
+    def pressing(self) -> Outlook:
+        """Return those least likely to be settled by the time that data have doubled."""
+        if len(self.gaps) <= MOST_RIVALS:
+            return self
+        scores = self._scores(np.array([self.ahead.doubling]))[0]
+        return self.take(np.argpartition(scores, MOST_RIVALS)[:MOST_RIVALS])
+
+    def horizon(self, hope: float) -> float:
+        """Return the first number of phases at which finishing is likely enough, or likeliest."""
+        chances = special.log_ndtr(self._scores(self.ahead.phases)).sum(axis=1)
+        enough = chances >= math.log(hope)
+        return float(self.ahead.phases[(enough if enough.any() else chances).argmax()])
+
+    def size(self, lengths: Array) -> float:
+        """Return how many planned sizes the phase should have: pulls against another phase.
+
+        Args:
+            lengths: (n,) deviations in the phase as planned, with the shares chosen for it.
+        """
+        scores = self._replace(lengths=lengths)._scores(np.ones(1), SIZES[:, None])
+        chances = np.exp(special.log_ndtr(scores).sum(axis=1))
+        if chances[-1] <= FEEBLE:
+            return 1.0
+        costs = SIZES + ANOTHER * (1 - chances)
+        return float(SIZES[costs.argmin()])
+
+    def take(self, chosen: IntArray) -> Outlook:
+        return self._replace(
+            own=self.own[chosen],
+            arms=self.arms[chosen],
+            gaps=self.gaps[chosen],
+            doubts=self.doubts[chosen],
+            lengths=self.lengths[chosen],
+            held=self.held[chosen],
+        )
+
+    def spreads(self, data: Array) -> Array:
+        return np.asarray(np.sqrt(1 + self.doubt * data * (self.doubts / self.lengths) ** 2))
+
+    def _scores(self, phases: Array, sizes: Array | float = 1.0) -> Array:
+        """(n_horizons, n) how likely each is settled after these phases, as normal scores."""
+        data = phases[:, None] * sizes
+        signal = np.sqrt(data) * (self.gaps / self.lengths)
+        slope, evidence, wealth = self.ahead.lacking(phases, self.arms, self.held)
+        return np.asarray((slope * signal - evidence - wealth / signal) / self.spreads(data))
+
+
+def climbed(
+    outlook: Outlook, compared: Compared, candidates: Pullable, start: Array, horizon: float
+) -> tuple[Array, Array]:
+    """(n_candidates,) shares under which all are likelier settled at the horizon; (n,) lengths.
+
+    Args:
+        start: (n_candidates,) shares to begin with.
+        horizon: in phases.
+    """
+    deviation = np.broadcast_to(compared.deviation, compared.gaps.shape)
+    order = np.argsort(deviation[outlook.own, outlook.arms], kind="stable")
+    chosen = outlook.take(order)
+    own, arms = chosen.own, chosen.arms
+    deviations, starts = np.unique(deviation[own, arms], return_index=True)
+    aims = Aims(
+        candidates.features[candidates.pairs],
+        candidates.noise / candidates.pulls,
+        compared.differences(own, arms, candidates.features),
+        compared.on_pulled(own, arms, candidates.pairs, len(candidates.features)),
+        np.append(starts, len(order)),
+        deviations,
+    )
+    slope, evidence, wealth = outlook.ahead.lacking(np.array([horizon]), arms, chosen.held)
+    spreads = chosen.spreads(np.array([[horizon]]))[0]
+    needs = Needs(chosen.gaps, evidence[0], wealth[0], spreads, slope, horizon)
+    shares, lengths = start / start.sum(), np.empty(len(order))
+    climb(aims, needs, shares, lengths, STEPS)
+    return shares, lengths[np.argsort(order)]
+
+
+class Pullable(NamedTuple):
+    """The pairs that may be pulled.
+
+    Attributes:
+        pairs: (n_candidates,) which.
+        noise: (n_candidates,) variances of single pulls.
+        features: (n_pairs, dimension) of all pairs.
+        pulls: of the phase as planned.
+    """
+
+    pairs: IntArray
+    noise: Array
+    features: Array
+    pulls: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.plan.rounding import completing, cumulative, explored, in_batches
+from surefoot.plan.shares import completing, cumulative, explored, in_batches
 
 
 @pytest.mark.parametrize("pulls", [1, 2, 7, 50, 1000])
