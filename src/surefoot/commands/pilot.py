@@ -11,21 +11,25 @@ import typer
 from surefoot.commands.terminal import print_table
 
 if TYPE_CHECKING:
+    from surefoot.problem.problem import RobustProblem
     from surefoot.study.before.pilot import Pilot
+
+
+LOUD = 4.0  # times the usual standard deviation
 
 
 def command(
     study: Annotated[
         Path, typer.Argument(help="The configuration, as `surefoot init` writes it.")
     ] = Path("study.toml"),
-    pairs: Annotated[int, typer.Option(min=2, help="Pairs of an arm and a perturbation.")] = 8,
+    pairs: Annotated[int, typer.Option(min=2, help="Pairs that are pulled more than once.")] = 8,
     pulls: Annotated[int, typer.Option(min=3, help="Pulls of each of them.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Of the pilot's random streams.")] = 0,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Keep it for `surefoot plan --pilot`.")
     ] = None,
 ) -> None:
-    """Try the simulator on some pairs; nothing of it enters the study or counts."""
+    """Try the simulator on every pair, on some of them often; nothing of it enters the study."""
     from rich.table import Table
 
     from surefoot.errors import InputError
@@ -48,8 +52,9 @@ def command(
             cells += [f"{values[:, place].mean():.4g}", f"{deviations_of(values)[place]:.3g}"]
         table.add_row(named["arm"], named["perturbation"], *cells)
     print_table(table)
-    print(f"{len(found.pairs)} of {problem.n_pairs} pairs, {pulls} pulls each")
-    for line in _words(found):
+    once = f", and {found.once} others once" if found.once else ""
+    print(f"{len(found.pairs)} of {problem.n_pairs} pairs, {pulls} pulls each{once}")
+    for line in [*_words(found), *_loud(found, problem)]:
         print(line)
     settings = config.settings
     ranged = settings.noise.limits is not None
@@ -61,6 +66,22 @@ def command(
         print(f"kept: `surefoot plan {study} --pilot {output}` counts with it")
     else:
         print("-o pilot.json keeps this for `surefoot plan --pilot pilot.json`")
+
+
+def _loud(found: Pilot, problem: RobustProblem) -> list[str]:
+    """Name the pairs that are far noisier than most: their pulls decide what a study costs."""
+    import numpy as np
+
+    deviations = found.deviations
+    usual = float(np.median(deviations))
+    loud = np.flatnonzero(deviations > LOUD * usual) if usual > 0 else ()
+    return [
+        f"{problem.describe_pair(int(found.pairs[place]))['arm']}, "
+        f"{problem.describe_pair(int(found.pairs[place]))['perturbation']}: "
+        f"{deviations[place] / usual:.2g} times as noisy as most; more of --pulls would say "
+        "whether it is so always, or fell once"
+        for place in loud
+    ]
 
 
 def _words(found: Pilot) -> list[str]:

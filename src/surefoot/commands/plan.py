@@ -32,7 +32,8 @@ def command(
         Path | None, typer.Option(help="What `surefoot pilot --output` wrote.")
     ] = None,
     try_out: Annotated[
-        bool, typer.Option("--try", help="Make a pilot now: some 80 pulls of the simulator.")
+        bool,
+        typer.Option("--try", help="Make a pilot now: every pair once, and some 80 pulls."),
     ] = False,
     seconds: Annotated[
         float | None,
@@ -128,13 +129,14 @@ def _print(intended: IntendedStudy, costs: list[Cost]) -> None:
     in_unit = ["gap"] if intended.knows_unit else []
     headings = [name.replace("-", "-\n").replace(", ", "\n") for name in names]
     times = [f"time,\n{name.rpartition(', ')[2]}" if len(timed) > 1 else "time" for name in timed]
-    table = Table("gap /\nnoise", *in_unit, "hardness\nH*", "lower\nbound", *headings, *times)
+    hardness = ["hardness\nH*"] if intended.settings.modelled else []
+    table = Table("gap /\nnoise", *in_unit, *hardness, "lower\nbound", *headings, *times)
     for cost in costs:
         took = [cost.seconds[name].mean for name in timed]
         table.add_row(
             f"{cost.gap:g}",
             *([f"{cost.gap * intended.typical:.3g}"] if in_unit else []),
-            _number(cost.hardness),
+            *([_number(cost.hardness)] if hardness else []),
             _number(cost.lower_bound),
             *(_spread(cost.pulls[name]) for name in names),
             *("" if each != each else duration(each) for each in took),

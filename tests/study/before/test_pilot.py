@@ -81,6 +81,19 @@ def test_a_simulator_that_fails_is_named_in_one_sentence() -> None:
         pilot(noisy, pulls=2)
 
 
+def test_every_pair_is_pulled_once() -> None:
+    """A pair that always fails is named before anything else is spent."""
+    problem, seen = toy_problem(), set()
+    found = run_pilot(problem, lambda pull: seen.add(pull.pair) or own(pull), 2, 3, 0)
+    assert len(seen) == problem.n_pairs == 2 + found.once
+
+    def broken(pull):
+        return 1 / 0 if pull.pair == 1 else own(pull)
+
+    with pytest.raises(InputError, match=r"failed for arm.*ZeroDivisionError"):
+        run_pilot(problem, broken, 2, 3, 0)
+
+
 def test_a_pilot_is_kept_by_the_names_of_its_pairs() -> None:
     found, problem = pilot(noisy, pulls=5), toy_problem()
     again = Pilot.from_json(found.to_json(problem), problem)

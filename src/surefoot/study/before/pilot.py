@@ -26,6 +26,7 @@ from surefoot.study.pull import Pull, PullFactory, Simulate
 SILENT = 1e-9  # a share of the variance below this is rounding: differences never varied
 QUIET = 0.05  # share of the largest deviation below which a pair may hide what is rare
 OF_PILOT = 2**62  # blocks from here on: no study has as many pulls
+MOST_ONCE = 500  # pairs that are all pulled once; of more, so many spread evenly
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,7 @@ class Pilot:
         times: (n_blocks, n_pulled) seconds that the pulls took.
         repeatable: whether a pull that was made twice gave the same reward.
         others: (n_blocks, n_pulled) each, further outputs by name.
+        once: how many further pairs were pulled once, to see that nothing fails.
     """
 
     pairs: IntArray
@@ -45,6 +47,7 @@ class Pilot:
     times: Array
     repeatable: bool = True
     others: Mapping[str, Array] = field(default_factory=dict)
+    once: int = 0
 
     @property
     def seconds(self) -> float:
@@ -242,17 +245,17 @@ def run_pilot(
     seed: int,
     outputs: Outputs = Outputs(),  # noqa: B008 - it never changes
 ) -> Pilot:
-    """Pull some pairs a few times, one after the other.
+    """Pull every pair once and some a few times, one after the other.
 
     Args:
-        pairs: how many, spread evenly over the list.
-        pulls: of each; 3 or more.
+        pairs: how many of them more than once, spread evenly over the list.
+        pulls: of each of these; 3 or more.
         outputs: those that every pull must have.
     """
     if pulls < 3:
         raise InputError(f"{pulls} pulls of a pair say nothing about noise: give 3 or more")
-    wanted = min(max(pairs, 2), problem.n_pairs)
-    chosen = np.unique(np.linspace(0, problem.n_pairs - 1, wanted).round().astype(np.int64))
+    chosen = _spread_over(problem, max(pairs, 2))
+    rest = np.setdiff1d(_spread_over(problem, MOST_ONCE), chosen)
     make = PullFactory(problem, "pilot", seed)
     rewards, times = np.empty((2, pulls, len(chosen)))
     texts: dict[tuple[int, int], str] = {}
@@ -260,6 +263,8 @@ def run_pilot(
     def read(pull: Pull) -> Reading:
         return outputs.read(given_by(simulator, pull))
 
+    for number, pair in enumerate(rest.tolist(), rewards.size):  # first: one may always fail
+        read(make(number, 0, pair, OF_PILOT + pulls))
     for block, (place, pair) in product(range(pulls), enumerate(chosen.tolist())):
         began = time.monotonic()
         asked = make(block * len(chosen) + place, 0, pair, OF_PILOT + block)
@@ -267,7 +272,14 @@ def run_pilot(
         times[block, place] = time.monotonic() - began
     again = read(make(0, 0, int(chosen[0]), OF_PILOT))
     same = again == Reading(float(rewards[0, 0]), texts[0, 0])
-    return Pilot(chosen, rewards, times, same, _tables(texts, rewards.shape, outputs.needed[1:]))
+    tables = _tables(texts, rewards.shape, outputs.needed[1:])
+    return Pilot(chosen, rewards, times, same, tables, len(rest))
+
+
+def _spread_over(problem: RobustProblem, wanted: int) -> IntArray:
+    """So many pairs, spread evenly over the list."""
+    places = np.linspace(0, problem.n_pairs - 1, min(wanted, problem.n_pairs))
+    return np.unique(places.round().astype(np.int64))
 
 
 def _tables(
