@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WORTH_SAYING = 0.01  # a confidence below this says nothing
-CLEAR = 2.0  # standard errors of a difference that is worth saying
+CLEAR = 3.0  # standard errors of a difference that is worth saying
+KNOWN = 8  # pulls from which on a standard error is worth its name
 
 
 class WhenAsked:
@@ -331,7 +332,8 @@ class Result:
         errors = np.nan_to_num(self.pair_errors[pairs[known]], nan=np.inf)
         own = int(np.flatnonzero(known == self.arm)[0])
         better = np.nan_to_num(means - means[own], nan=-np.inf)
-        clear = better > CLEAR * np.hypot(errors, errors[own])
+        pulled = self.counts[pairs[known]] >= KNOWN
+        clear = (better > CLEAR * np.hypot(errors, errors[own])) & pulled & pulled[own]
         if not clear.any():
             return self.arm, 0.0
         finest = int(np.argmax(np.where(clear, better, -np.inf)))
