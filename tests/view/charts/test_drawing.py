@@ -21,6 +21,7 @@ from surefoot.view.charts.drawing import (
     SHAPES,
     config,
     page,
+    short,
     telling,
     thinned,
     vega_script,
@@ -84,6 +85,25 @@ def test_names_of_other_kinds_stay_whole_and_different():
     assert telling([]) == []
     for names in ([("a, b", "c"), ("a", "b, c")], [("x", "x"), ("y", "x"), ("x", "y")]):
         assert len(set(telling(names))) == len(names)
+
+
+def test_long_names_are_cut_where_they_do_not_differ():
+    winter = "a cold winter that lasts until the end of"
+    names = [
+        (f"gain={gain}, mode=careful {mood}", f"{winter} {month}")
+        for gain in (1, 1.5)
+        for mood in ("and slow", "and slow, as before")
+        for month in ("April", "May")
+    ]
+    labels = short(names)
+    assert len(set(labels)) == len(names)
+    assert all(label.endswith(("April", "May")) for label in labels)
+    assert max(map(len, labels)) < 60
+    shared = [(f"{winter} April, with {n} nurses, day and night",) for n in range(3)]
+    assert short(shared) == ["with 0 nurses", "with 1 nurses", "with 2 nurses"]
+    assert short([("brief", "calm"), ("brief", "flu")]) == telling(
+        [("brief", "calm"), ("brief", "flu")]
+    )
 
 
 def test_a_cell_of_a_notebook_holds_all_that_its_chart_needs():

@@ -17,13 +17,14 @@ from surefoot.view.charts.drawing import (
     Drawing,
     layered,
     measured,
+    short,
     table,
-    telling,
     thinned,
 )
 
 MOST_ROWS = 40  # arms; more are drawn side by side, without their names
 MOST_LABELS = 20
+LONGEST_SAID = 22  # characters of a perturbation at its mark
 MARGIN = 0.1  # of the axis on each side: names of perturbations stand over their marks
 # what an arm is, with limits one of the fourth kind too
 KINDS = ["leader", "still possible", "eliminated", "does not qualify"]
@@ -80,12 +81,17 @@ def arms_drawing(result: Result, title: str | None = None) -> Drawing:
     )
     if not np.isfinite(frame[["low", "high"]].to_numpy()).all() and result.samples:
         subtitle += "; a line to the edge has no end on that side"
-    ends, frame = _to_the_edge(frame)
+    ticks = _pair_ticks(result)
+    rows = len(frame) <= MOST_ROWS
+    ends, frame = _to_the_edge(frame, ticks["value"] if rows else frame["value"])
+    if len(frame) <= MOST_LABELS:
+        frame["said"] = short([(name,) for name in frame["worst"]], LONGEST_SAID)
+    frame["inwards"] = np.where(frame["value"] > sum(ends) / 2, "right", "left")
     axis = f"{measured(result)} under the arm's worst perturbation"
     if not asked.worst_case:
         axis = f"{measured(result)}: {words}"
     kinds = len(KINDS) if asked.limits else len(KINDS) - 1
-    if len(frame) > MOST_ROWS:
+    if not rows:
         shown = thinned(frame)
         if len(shown) < len(frame):
             subtitle += f"; {len(shown):,} of {len(frame):,} arms are drawn, all of the best"
@@ -93,15 +99,19 @@ def arms_drawing(result: Result, title: str | None = None) -> Drawing:
         return Drawing(_columns, (axis, kinds), tables, title, subtitle, {"$ends": ends})
     labels = dict(zip(result.problem.arm_names, _labels(result), strict=True))
     frame = frame.assign(label=[labels[name] for name in frame["arm"]])
-    tables = {"arms": frame, "pairs": _pair_ticks(result)}
-    rows = {"$labels": frame["label"].tolist(), "$ends": ends}
+    tables = {"arms": frame, "pairs": ticks}
+    named = {"$labels": frame["label"].tolist(), "$ends": ends}
     options = len(frame) <= MOST_LABELS, axis, kinds
-    return Drawing(_rows, options, tables, title, subtitle, rows)
+    return Drawing(_rows, options, tables, title, subtitle, named)
 
 
-def _to_the_edge(frame: pd.DataFrame) -> tuple[list[float], pd.DataFrame]:
-    """Return the ends of the axis, and the rows with infinite ends of intervals there."""
-    drawn = frame[["low", "value", "high"]].to_numpy(dtype=np.float64)
+def _to_the_edge(frame: pd.DataFrame, others: pd.Series) -> tuple[list[float], pd.DataFrame]:
+    """Return the ends of the axis, and the rows with infinite ends of intervals there.
+
+    Args:
+        others: further values on the axis.
+    """
+    drawn = np.append(frame[["low", "value", "high"]].to_numpy(dtype=np.float64), others)
     finite = drawn[np.isfinite(drawn)]
     if not len(finite):
         return [0.0, 1.0], frame
@@ -120,10 +130,13 @@ def _rows(labelled: bool, axis: str, kinds: int) -> alt.LayerChart:
     bars = base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q")
     others = table("pairs").mark_tick(color=GREY, opacity=0.6, thickness=1, height=8)
     others = others.encode(y=arm, x=value, tooltip=["arm:N", "perturbation:N", _number("value")])
-    labels = base.mark_text(dy=-9, fontSize=10, align="center").encode(
-        x=value, text="worst:N", color=alt.value(GREY)
-    )
-    layers = [bars, others, _points(base.encode(x=value), kinds), *([labels] if labelled else [])]
+    labels = [
+        base.transform_filter(alt.datum.inwards == side)
+        .mark_text(dy=-9, fontSize=10, align=side)
+        .encode(x=value, text="said:N", color=alt.value(GREY))
+        for side in ("left", "right")
+    ]
+    layers = [bars, others, _points(base.encode(x=value), kinds), *(labels if labelled else [])]
     return layered(*layers, height=alt.Step(24 if labelled else 18))
 
 
@@ -155,7 +168,7 @@ def _points(base: Any, kinds: int, size: int = 70) -> Any:
 
 def _labels(result: Result) -> list[str]:
     """Return the names of the arms as an axis shows them."""
-    return telling([(name,) for name in result.problem.arm_names])
+    return short([(name,) for name in result.problem.arm_names])
 
 
 def _pair_ticks(result: Result) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -125,6 +126,9 @@ def _drawn(spec: dict[str, Any], place: str) -> str:
 
 BETWEEN = " · "
 PART = ", "
+PARAMETER = r", (?=[^,=]+=)"
+LONGEST_LABEL = 34  # characters beside an axis
+SHORTEST = 8  # characters of a part of a label
 
 
 def telling(names: Sequence[Sequence[str]]) -> list[str]:
@@ -135,16 +139,88 @@ def telling(names: Sequence[Sequence[str]]) -> list[str]:
         names: each as its parts: an arm alone, or an arm and a perturbation. A part such as
             "gain=1.5, delay=0" is taken apart further if all names have as many of them.
     """
-    split = [[piece for part in name for piece in part.split(PART)] for name in names]
-    if len({len(pieces) for pieces in split}) != 1:
-        split = [list(name) for name in names]
+    return [BETWEEN.join(pieces) for pieces in _ordered(names)]
+
+
+def short(names: Sequence[Sequence[str]], longest: int = LONGEST_LABEL) -> list[str]:
+    """Labels as `telling` gives them, where they are too long for an axis without the parts that
+    all names share, and cut so that the places in which they differ stay: "a cold winter…May"
+    beside "a cold winter…June".
+    """
+    rows = _ordered(names)
+    whole = [BETWEEN.join(pieces) for pieces in rows]
+    if max(map(len, whole), default=0) <= longest:
+        return whole
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    columns = [column for column in columns if len(set(column)) > 1] or columns
+    caps = [_enough(column) for column in columns]
+    room = longest - len(BETWEEN) * (len(columns) - 1)
+    for cap in range(SHORTEST, longest):
+        raised = [max(cap, least) for least in caps]
+        if sum(map(min, raised, (max(map(len, column)) for column in columns))) > room:
+            break
+        caps = raised
+    labels = [BETWEEN.join(pieces) for pieces in zip(*map(_cut, columns, caps), strict=True)]
+    return labels if len(set(labels)) == len(set(whole)) else whole
+
+
+def _enough(column: list[str]) -> int:
+    """The fewest characters in which the pieces can be told apart."""
+    apart, longest = len(set(column)), max(map(len, column))
+    caps = range(SHORTEST, longest)
+    return next((cap for cap in caps if len(set(_cut(column, cap))) == apart), longest)
+
+
+def _ordered(names: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The parts of each name in the order in which a label shows them."""
+    unchanged = [list(name) for name in names]
+    for parts in (PART, PARAMETER):
+        split = [[piece for part in name for piece in re.split(parts, part)] for name in names]
+        if len({len(pieces) for pieces in split}) == 1:
+            break
+    else:
+        return unchanged
     different = [len(set(column)) for column in zip(*split, strict=True)]
     order = sorted(range(len(different)), key=lambda i: different[i] == 1)
-    unchanged = [BETWEEN.join(name) for name in names]
     if order == sorted(order):
         return unchanged
-    labels = [BETWEEN.join(pieces[i] for i in order) for pieces in split]
-    return labels if len(set(labels)) == len(set(unchanged)) else unchanged
+    rows = [[pieces[i] for i in order] for pieces in split]
+    apart = len({BETWEEN.join(row) for row in rows})
+    return rows if apart == len({BETWEEN.join(name) for name in unchanged}) else unchanged
+
+
+def _cut(column: list[str], cap: int) -> list[str]:
+    """Pieces of at most so many characters, each with the places where it differs from others."""
+    distinct = set(column)
+    shown = {
+        piece: _cut_at(piece, {_alike(piece, other) for other in distinct - {piece}}, cap)
+        for piece in distinct
+    }
+    return [shown[piece] for piece in column]
+
+
+def _alike(one: str, other: str) -> int:
+    """The number of characters with which both begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _cut_at(piece: str, differs: set[int], cap: int) -> str:
+    """A piece of at most so many characters that shows the places at which it differs, if it can:
+    its beginning, or its beginning and what follows the last of those places.
+    """
+    last = max(differs, default=0)
+    beginning = f"{piece[: cap - 1].rstrip()}…"
+    if len(piece) <= cap:
+        return piece
+    if last < cap - 1:
+        return beginning
+    word, most = piece.rfind(" ", 0, last + 1) + 1, cap - 4
+    start = word if last - word < most - 1 else last
+    tail = piece[start:] if len(piece) - start <= most else f"{piece[start : start + most - 1]}…"
+    head = piece[: cap - 1 - len(tail)]
+    both = all(place < len(head) or place >= start for place in differs)
+    return f"{head.rstrip()}…{tail}" if both else beginning
 
 
 OFFLINE = {alt.FacetChart: _OfflineFacets}
@@ -219,7 +295,7 @@ def config(palette: dict[str, str] = LIGHT) -> dict[str, Any]:
             "domainColor": quiet,
             "tickColor": quiet,
         },
-        "axisY": {"labelLimit": 210},
+        "axisY": {"labelLimit": 300},
         "legend": {
             "labelColor": ink,
             "titleColor": ink,

@@ -156,7 +156,7 @@ def _scale(values: list[Any]) -> alt.Scale:
 
 def _pulls_axis() -> alt.X:
     axis, scale = (
-        alt.Axis(format="~s", grid=False, tickCount=6),
+        alt.Axis(format="~s", grid=False, tickCount=6, labelOverlap="greedy", labelSeparation=6),
         alt.Scale(type="log", nice=False, padding=12),
     )
     return alt.X("pulls:Q", title="pulls in all (log scale)", scale=scale, axis=axis)

@@ -17,6 +17,7 @@ from surefoot.view.charts.drawing import (
     layered,
     measured,
     require_columns,
+    short,
     table,
     telling,
     thinned,
@@ -32,22 +33,25 @@ OTHERS = "all other pairs"
 def allocation_frame(result: Result, pairs: int = 25) -> pd.DataFrame:
     """One row a pair and phase with pulls: the pairs pulled most first, and all others as one.
 
-    Columns `phase`, `pair` (arm and perturbation, what tells pairs apart first), `pulls`, `share`
-    (of the phase).
+    Columns `phase`, `pair` (arm and perturbation, what tells pairs apart first), `label` (the same
+    for an axis), `pulls`, `share` (of the phase).
     """
-    columns = ["phase", "pair", "pulls", "share"]
+    columns = ["phase", "pair", "label", "pulls", "share"]
     if not result.history:
         return pd.DataFrame(columns=columns)
     counts = np.array([record.counts for record in result.history])
     totals, sizes = counts.sum(axis=0), counts.sum(axis=1)
     most = [int(pair) for pair in np.argsort(-totals, kind="stable")[:pairs] if totals[pair]]
-    labels = telling([_names(result, pair) for pair in most])
-    lines = [(label, counts[:, pair]) for label, pair in zip(labels, most, strict=True)]
-    lines.append((OTHERS, sizes - counts[:, most].sum(axis=1)))
+    names = [_names(result, pair) for pair in most]
+    lines = [
+        (name, label, counts[:, pair])
+        for name, label, pair in zip(telling(names), short(names), most, strict=True)
+    ]
+    lines.append((OTHERS, OTHERS, sizes - counts[:, most].sum(axis=1)))
     return pd.DataFrame(
         [
-            (record.phase, name, int(pulls[t]), float(pulls[t] / sizes[t]))
-            for name, pulls in lines
+            (record.phase, name, label, int(pulls[t]), float(pulls[t] / sizes[t]))
+            for name, label, pulls in lines
             for t, record in enumerate(result.history)
             if pulls[t]
         ],
@@ -90,9 +94,10 @@ def _allocation_template() -> alt.LayerChart:
         legend=alt.Legend(format=".0%", orient="bottom", gradientLength=200),
     )
     tooltip: list[Any] = ["phase:O", "pair:N", "pulls:Q", alt.Tooltip("share:Q", format=".1%")]
+    axis = alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=6)
     cells = table("allocation").encode(
-        x=alt.X("phase:O", title="phase", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
-        y=alt.Y("pair:N", sort=None, title=None),
+        x=alt.X("phase:O", title="phase", axis=axis),
+        y=alt.Y("label:N", sort=None, title=None),
         color=shade,
         tooltip=tooltip,
     )

@@ -22,20 +22,23 @@
     const { datasets, title, ...frame } = spec;
     const config = { ...look(), background: "transparent" };
     const narrow = width < 500;
-    if (narrow) config.axisY = { labelLimit: 0.4 * width };
-    const shown = narrow ? narrowed(frame, width) : frame;
+    if (narrow) config.axisY = { labelLimit: 0.52 * width, labelFontSize: 9.5 };
+    const wordy = (datasets.arms || []).some((row) => (row.said || "").length > 12);
+    const shown = narrow ? narrowed(frame, width, wordy) : frame;
     return { ...shown, width: "container", autosize: { type: "fit-x", contains: "padding" }, config };
   }
 
-  // The same with one entry of a legend below the other, each as long as there is room.
-  function narrowed(part, width) {
-    if (Array.isArray(part)) return part.map((inner) => narrowed(inner, width));
+  // The same with one entry of a legend below the other, each as long as there is room, and without
+  // names at marks where they are long.
+  function narrowed(part, width, wordy) {
+    if (Array.isArray(part)) return part.map((inner) => narrowed(inner, width, wordy));
     if (part === null || typeof part !== "object") return part;
     const copy = {};
     for (const [key, value] of Object.entries(part)) {
-      copy[key] = narrowed(value, width);
+      copy[key] = narrowed(value, width, wordy);
       if (key === "legend" && value) Object.assign(copy[key], { columns: 1, labelLimit: width - 60 });
     }
+    if (wordy && part.type === "text" && part.fontSize === 10) copy.opacity = 0;
     return copy;
   }
 
