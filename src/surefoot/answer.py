@@ -122,7 +122,7 @@ class Answer:
         if target.suffix not in (".html", ".htm"):
             raise InputError(f"{target} ends in {target.suffix!r}: a report is .html")
         with StudyReader(self.file) as reader:
-            return write_whole(target, study_page(reader).encode())
+            return write_whole(target, study_page(reader, kept=self._kept is None).encode())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Copy the study to a new file: every reward, and what `surefoot verify` checks."""

@@ -37,8 +37,8 @@ def app(folder):
 
 def test_the_list_shows_every_state_and_escapes_names(app):
     page = request(app, "/").text
-    states = re.findall(r'data-badge data-field="state">(\w+)<', page)
-    assert states == ["finished", "paused", "waiting", "broken", "missing"]
+    states = re.findall(r'data-badge data-field="badge">([\w, ]+)<', page)
+    assert states == ["finished, certified", "paused", "waiting", "broken", "missing"]
     assert EVIL not in page
     assert "&lt;script&gt;" in page
 
@@ -146,11 +146,13 @@ def test_there_is_a_token_unless_it_is_left_out_by_choice(tmp_path, study):
         assert httpx.get(f"{shown.address}/", timeout=PATIENCE).status_code == 401
         with httpx.Client(follow_redirects=True, timeout=PATIENCE) as reader:
             answer = reader.get(shown.link)
-            assert (answer.status_code, str(answer.url)) == (200, f"{shown.address}/")
+            assert (answer.status_code, str(answer.url)) == (200, f"{shown.address}/study/1")
             assert reader.get(f"{shown.address}/study/1").status_code == 200
     with server(tmp_path, study, "--no-token") as shown:
         assert "token" not in shown.link
-        assert httpx.get(shown.link, timeout=PATIENCE).status_code == 200
+        alone = httpx.get(shown.link, timeout=PATIENCE, follow_redirects=True)
+        assert alone.status_code == 200
+        assert "All studies" not in alone.text
 
 
 def test_a_thousand_half_sent_requests_keep_nobody_out_and_fill_no_log(tmp_path, study):
@@ -158,7 +160,7 @@ def test_a_thousand_half_sent_requests_keep_nobody_out_and_fill_no_log(tmp_path,
         pending = shown.half_sent(1000)
         try:
             for _ in range(3):
-                assert httpx.get(f"{shown.address}/", timeout=PATIENCE).status_code == 200
+                assert httpx.get(f"{shown.address}/", timeout=PATIENCE).status_code == 303
         finally:
             for connection in pending:
                 connection.close()
@@ -169,7 +171,7 @@ def test_a_thousand_half_sent_requests_keep_nobody_out_and_fill_no_log(tmp_path,
             while connection.recv(1000):
                 pass
             connection.close()
-        assert httpx.get(f"{shown.address}/", timeout=PATIENCE).status_code == 200
+        assert httpx.get(f"{shown.address}/", timeout=PATIENCE).status_code == 303
         assert 0 < shown.messages.read_text().count("Invalid HTTP request") < 10
 
 

@@ -70,8 +70,7 @@ def test_a_study_is_watched_from_its_first_pull_to_its_answer(tmp_path, everythi
     ):
         page = watched.page
         page.goto(shown.link)
-        assert page.url == f"{shown.address}/"
-        page.goto(f"{shown.address}/study/1")
+        assert page.url == f"{shown.address}/study/1"
         watched.wait_for_news()
         assert text(page, "told") == "0"
         assert "no answer before" in text(page, "sentence")
@@ -122,7 +121,7 @@ def test_every_state_on_every_screen(everything, scheme, size, viewport):
         watched.page.goto(address)
         watched.wait_for_news()
         states = watched.page.eval_on_selector_all(".badge", "all => all.map(b => b.textContent)")
-        assert states == ["finished", "paused", "waiting", "missing"]
+        assert states == ["finished, certified", "paused", "waiting", "missing"]
         assert not watched.overflows()
         watched.screenshot(f"studies-{scheme}-{size}")
         for number, charts in enumerate([["evidence", "bounds"], ["arms"], [], []], 1):
@@ -185,6 +184,6 @@ def test_signing_in_with_a_token(tmp_path, everything):
         assert page.url == f"{shown.address}/sign-in"
         page.locator("#token").press_sequentially(TOKEN)
         page.keyboard.press("Enter")
-        page.wait_for_selector(".studies li")
+        page.wait_for_selector(".badge.finished")
         assert page.evaluate("document.cookie") == ""
         assert watched.trouble == []

@@ -34,7 +34,7 @@ def test_the_certificate_states_what_the_answer_rests_on():
     last = result.history[-1]
     assert facts["certified"].value == "yes"
     assert "0.05" in facts["confidence"].note
-    assert facts["policy"].value == "valid"
+    assert "rules" not in facts
     assert facts["pulls"].value == number(result.samples)
     assert facts["boundary"].value == number(last.boundary)
     beaten = [e for arm, e in enumerate(last.evidence) if arm != result.arm]
@@ -56,7 +56,7 @@ def test_settings_name_the_noise_and_the_features():
     assert {fact.name: fact for fact in settings_facts(fresh())}["noise"].value.startswith(
         "differences of pulls, or of means of a few, that are nearly normal"
     )
-    assert "parameter 0, parameter 1" in facts["dimension"].note
+    assert "parameter 0, parameter 1" in facts["features"].value
 
 
 def test_options_are_shown_where_they_differ_from_the_defaults(tmp_path):

@@ -96,10 +96,13 @@ class Pages:
         self._shown, self._token = shown, token
 
     async def studies(self, request: Request) -> Response:
+        if len(self._shown) == 1:
+            return RedirectResponse("/study/1", status_code=303)
         return _render("studies.html", studies=await self._summaries())
 
     async def study(self, request: Request) -> Response:
-        return _render("study.html", **await self._asked(request).page())
+        page = await self._asked(request).page()
+        return _render("study.html", **page, alone=len(self._shown) == 1)
 
     async def study_details(self, request: Request) -> Response:
         return JSONResponse(await self._asked(request).details())

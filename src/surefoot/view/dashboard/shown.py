@@ -104,7 +104,7 @@ class Readings:
 
     def _bounds(self) -> dict[str, Any]:
         hardness, snapshot = self._watch.hardness(), self._watch.snapshot()
-        if hardness is None or snapshot.result is None:
+        if hardness is None or snapshot.result is None or not snapshot.result.settings.modelled:
             return {}
         return {"bounds": bounds_drawing(snapshot.result, hardness).spec()}
 

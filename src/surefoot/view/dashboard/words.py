@@ -36,6 +36,7 @@ def fields(snapshot: Moment) -> dict[str, Any]:
         "name": snapshot.name,
         "version": snapshot.version,
     }
+    said |= {"badge": snapshot.state, "look": snapshot.state}
     said |= {"told": "–", "left": "–", "seen": snapshot.status is not None}
     said |= {
         "hint": HINTS[snapshot.state],
@@ -53,9 +54,13 @@ def fields(snapshot: Moment) -> dict[str, Any]:
 def _numbers(snapshot: Moment) -> dict[str, Any]:
     status = snapshot.status
     assert status is not None
+    finished = snapshot.state == "finished"
+    proved = "certified" if status.certified else "not certified"
     left = None if status.state == "finished" else status.expected_left
     paused = status.message if status.state == "paused" else None
     return {
+        "badge": f"{snapshot.state}, {proved}" if finished else snapshot.state,
+        "look": f"{snapshot.state} {proved}" if finished else snapshot.state,
         "message": paused or snapshot.trouble or "",
         "sentence": status.sentence or "There is no answer before the first phase is complete.",
         "mind": "; ".join(status.changes) or status.near_tie or "",

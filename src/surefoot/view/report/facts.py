@@ -119,9 +119,8 @@ def _limits(result: Result) -> list[Fact]:
 
 
 def _promise(result: Result) -> list[Fact]:
-    """At which level, and by whose rules."""
+    """Return the level, and the rules where they are not proved."""
     settings = result.settings
-    valid = settings.rules == "valid"
     return [
         Fact(
             "confidence" if result.certified else "confidence asked for",
@@ -129,11 +128,7 @@ def _promise(result: Result) -> list[Fact]:
             f"the chance of a wrong certificate, δ, is at most {settings.delta:g}, if what is "
             "assumed below holds",
         ),
-        Fact(
-            "policy",
-            settings.rules,
-            "what the proofs need" if valid else "the paper's rules, not proved",
-        ),
+        *([] if settings.rules == "valid" else [Fact("rules", "the paper's", "not proved")]),
     ]
 
 
@@ -191,11 +186,14 @@ def _trust(settings: Settings) -> str:
 def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fact]:
     """All that is needed to do the same again."""
     problem, settings = result.problem, result.settings
-    features = f"{problem.feature_kind} features: {_names(problem.feature_names)}"
+    named = f"{problem.feature_kind}: {_names(problem.feature_names)}"
+    use = (
+        "of a linear model" if settings.modelled else "they guide where to look, and prove nothing"
+    )
     facts = [
         Fact("arms", number(problem.n_arms)),
         Fact("pairs", number(problem.n_pairs), "an arm under one of its perturbations"),
-        Fact("dimension", number(problem.dimension), features),
+        Fact("features", named, use),
         Fact("noise", settings.noise.assumption),
         Fact("delta", f"{settings.delta:g}"),
         Fact("rules", settings.rules),

@@ -69,7 +69,7 @@ def drawings(result: Result, hardness: Complexity | None = None) -> dict[str, Dr
     evidence = evidence_drawing(result)
     if not evidence.tables["evidence"].empty:
         found["evidence"] = evidence
-    if hardness is not None:
+    if hardness is not None and result.settings.modelled:
         found["bounds"] = bounds_drawing(result, hardness)
     return {name: found[name] for name in DESCRIPTIONS if name in found}
 
@@ -100,14 +100,18 @@ def result_page(result: Result, title: str = "Surefoot") -> str:
     return _page(result, title, state_words("finished", result.certified, result.reason))
 
 
-def study_page(reader: StudyReader) -> str:
-    """A study as a self-contained HTML page, as it is now."""
+def study_page(reader: StudyReader, kept: bool = True) -> str:
+    """A study as a self-contained HTML page, as it is now.
+
+    Args:
+        kept: whether its file stays, so that it is worth naming.
+    """
     result, status = reader.recorded, reader.status()
     return _page(
         result,
         reader.name,
         state_words(_state(status), result.certified, result.reason),
-        place=printable(f"{reader.path.absolute().parent.name}/{reader.path.name}"),
+        place=printable(f"{reader.path.absolute().parent.name}/{reader.path.name}" if kept else ""),
         message=status.message if status.state == "paused" else None,
         told=status.told,
         settings=settings_facts(result, reader),

@@ -14,7 +14,7 @@
       if (element.hasAttribute("title")) element.title = text;
       if ("hideEmpty" in element.dataset) element.hidden = text === "";
     }
-    for (const badge of place.querySelectorAll("[data-badge]")) badge.className = `badge ${fields.state}`;
+    for (const badge of place.querySelectorAll("[data-badge]")) badge.className = `badge ${fields.look}`;
     for (const bar of place.querySelectorAll("progress")) {
       if (fields.done === null || fields.done === undefined) bar.removeAttribute("value");
       else bar.value = fields.done;
