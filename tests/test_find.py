@@ -139,6 +139,10 @@ def test_a_wrong_signature_says_the_remedy(function: Any, said: str) -> None:
         ({"baseline": {"demand": 1.0}}, "is 5 of the arms"),
         ({"workers": 2, "dask": "tcp://here:1"}, "choose one"),
         ({"arms": "no.csv"}, "there is no file 'no.csv'"),
+        ({"tolerence": 1}, "no option 'tolerence': did you mean 'tolerance'"),
+        ({"direction": "minimize"}, "give minimize=True instead"),
+        ({"hurry": True}, "no option 'hurry': there are"),
+        ({"delta": 0.05}, "give confidence=0.95"),
     ],
 )
 def test_bad_input_says_the_remedy(given: dict[str, Any], said: str) -> None:
@@ -149,7 +153,7 @@ def test_bad_input_says_the_remedy(given: dict[str, Any], said: str) -> None:
 def test_identify_names_find() -> None:
     problem = sf.RobustProblem.from_lists(ARMS, TROUBLE, environment={"demand": 1.0})
     with pytest.raises(sf.InputError, match=r"sf\.find\(function, problem\)"):
-        sf.identify(problem, clinic, delta=0.05, noise=sf.Gaussian(), misfit=np.inf)
+        sf.identify(problem, clinic, delta=0.05, noise=sf.Gaussian())
 
 
 def test_a_file_is_gone_on_with(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import os
 import sys
 import tempfile
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from surefoot.problem.coding import Value
     from surefoot.problem.problem import Given
 
+ELSEWHERE = {"delta": "confidence=0.95", "direction": "minimize=True"}  # options of studies
 MEMORY = Path("/dev/shm")  # files there cost no disk: a study without a file of its own
 
 
@@ -107,6 +110,7 @@ def find(
         InputError: something that was given cannot be used; the message says how to mend it.
         StudyPaused: the function failed; its own error is the cause.
     """
+    _refuse_unknown(asked)
     problem = _problem(arms, perturbations, environment)
     call = Named(simulate, problem.parameter_names)
     chosen, confident = algorithm_from(algorithm), _probability(confidence)
@@ -181,6 +185,18 @@ def _problem(
         problem = RobustProblem.from_lists(arms, perturbations, environment=environment)
     refuse_reserved(problem.parameter_names)
     return problem
+
+
+def _refuse_unknown(asked: Mapping[str, Any]) -> None:
+    """Refuse an option that there is not, naming the one that was meant."""
+    known = [*Asked.__annotations__, *inspect.signature(find).parameters][:-1]
+    for name in asked:
+        if name in ELSEWHERE:
+            raise InputError(f"find takes no {name}: give {ELSEWHERE[name]} instead")
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+            raise InputError(f"find has no option {name!r}: {hint}")
 
 
 def _probability(confidence: Any) -> float:

@@ -168,7 +168,7 @@ class Result:
     @property
     def edge(self) -> str | None:
         """A warning if the arm is at the end of the grid that was searched."""
-        names = self.problem.edges_of(self.arm)
+        names = self.problem.edges_of(self.arm) if self.samples else []
         if not names:
             return None
         return (

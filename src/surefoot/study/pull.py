@@ -74,6 +74,11 @@ class Pull(Mapping[str, Value]):
     __eq__, __hash__ = object.__eq__, object.__hash__  # two pulls are never the same
 
     def __getitem__(self, name: str) -> Value:
+        if name not in self.parameters and name in RESERVED:
+            raise KeyError(
+                f"{name!r} is no parameter: name it among the arguments of the function, or take "
+                "it from the pull itself, as pull.seed or pull.rng()"
+            )
         return self.parameters[name]
 
     def __iter__(self) -> Iterator[str]:
