@@ -16,7 +16,7 @@ from tests.view.dashboard.studies import create, finished_study, linear, paused_
 pytestmark = pytest.mark.browser
 
 TOKEN = "a token that nobody guesses"
-HALFWAY = 100  # pulls
+HALFWAY = 70  # pulls
 
 
 @contextmanager

@@ -81,17 +81,16 @@ def arms_drawing(result: Result, title: str | None = None) -> Drawing:
     )
     if not np.isfinite(frame[["low", "high"]].to_numpy()).all() and result.samples:
         subtitle += "; a line to the edge has no end on that side"
-    ticks = _pair_ticks(result)
-    rows = len(frame) <= MOST_ROWS
-    ends, frame = _to_the_edge(frame, ticks["value"] if rows else frame["value"])
+    ticks = _pair_ticks(result) if len(frame) <= MOST_ROWS else None
+    ends, frame = _to_the_edge(frame, frame["value"] if ticks is None else ticks["value"])
     if len(frame) <= MOST_LABELS:
         frame["said"] = short([(name,) for name in frame["worst"]], LONGEST_SAID)
-    frame["inwards"] = np.where(frame["value"] > sum(ends) / 2, "right", "left")
+        frame["inwards"] = np.where(frame["value"] > sum(ends) / 2, "right", "left")
     axis = f"{measured(result)} under the arm's worst perturbation"
     if not asked.worst_case:
         axis = f"{measured(result)}: {words}"
     kinds = len(KINDS) if asked.limits else len(KINDS) - 1
-    if not rows:
+    if ticks is None:
         shown = thinned(frame)
         if len(shown) < len(frame):
             subtitle += f"; {len(shown):,} of {len(frame):,} arms are drawn, all of the best"
