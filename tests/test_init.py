@@ -59,6 +59,14 @@ def test_what_the_api_page_prints_can_be_used(kind, name):
     assert callable(getattr(importlib.import_module(home), last))
 
 
+def test_the_api_page_says_what_each_name_is_where_it_is_not_built():
+    rows = (ROOT / "docs" / "api.md").read_text().splitlines()
+    told = {row.split("`")[1]: row.split("|")[2] for row in rows if row.startswith("| `")}
+    named = {name.rpartition(".")[2] for kind, name in PUBLISHED if kind != "module"}
+    assert named == set(told)
+    assert all(len(words.split()) >= 2 for words in told.values())
+
+
 def test_the_api_page_has_every_public_name():
     printed = {name.removeprefix("surefoot.") for _, name in PUBLISHED}
     assert set(surefoot.__all__) - ROOMS - {"__version__"} <= printed
