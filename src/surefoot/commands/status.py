@@ -45,7 +45,7 @@ def _print(reader: StudyReader, status: Status) -> None:
     table.add_row(
         "pulls",
         f"{status.told} told, {status.asked} asked by hand, {status.failed} failed, "
-        f"{status.lost} lost once",
+        f"{status.lost} lost with their worker",
     )
     if status.spent is not None:
         seconds = status.cost == "time"
