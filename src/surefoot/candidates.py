@@ -45,7 +45,7 @@ class Candidates:
         environment: Mapping[str, Any] | None = None,
         features: str = "linear",
     ) -> RobustProblem:
-        """The problem of choosing among them when things go wrong.
+        """Return the problem of choosing among them when things go wrong.
 
         Args:
             perturbations: offsets as in `study.toml`: `{"name": "worn", "gain": "-30%"}`.
@@ -68,7 +68,7 @@ class Candidates:
 
 
 def from_optuna(study: Any, top: int = 20) -> Candidates:
-    """The best complete trials of an Optuna study, categorical parameters included.
+    """Return the best complete trials of an Optuna study, categorical parameters included.
 
     Args:
         study: an `optuna.Study` with one objective.
@@ -87,7 +87,7 @@ def from_optuna(study: Any, top: int = 20) -> Candidates:
 def from_csv(
     path: str | Path, top: int = 20, *, direction: Direction = "minimize", value: str = "value"
 ) -> Candidates:
-    """The best trials of a table, one row per trial.
+    """Return the best trials of a table, one row per trial.
 
     Args:
         path: a CSV. Columns that begin with `params_`, as Optuna's `trials_dataframe` has them, are

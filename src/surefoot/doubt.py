@@ -254,7 +254,7 @@ class Doubt:
         return np.asarray(2 * own[:, None] / (own[:, None] + rivals))
 
     def _unit_for(self, values: Array) -> float:
-        """A power of two, the same for all phases: dividing by it changes no digit."""
+        """Return a power of two, the same for all phases: dividing by it changes no digit."""
         if not self._unit:
             size = float(np.abs(values).max(initial=0.0))
             self._unit = 2.0 ** int(np.log2(size)) if size > 0 else 0.0
@@ -344,13 +344,13 @@ class Doubt:
         return np.where(feared[own][:, None] | feared[columns] | still, fall * largest, 0.0)
 
     def _feared(self, sums: Sums) -> Array:
-        """The skewness that there may be: a few batches hide what is rare."""
+        """Return the skewness that there may be: a few batches hide what is rare."""
         hidden = self._suspicion.hidden / np.sqrt(sums.known + 1)
         return np.asarray(sums.skewness() * (1 + hidden))
 
 
 def _inverse(spread: Array, gains: Array) -> Array:
-    """One over the spread, which is rounding at least; 0 where nothing was gained."""
+    """Return one over the spread, which is rounding at least; 0 where nothing was gained."""
     spread = np.maximum(spread, ROUNDING * np.abs(gains))
     return np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
 

@@ -144,13 +144,13 @@ def largest(holds: Callable[[float], bool], size: float, most: float) -> float:
 
 
 def _most(kernel: Certifier) -> float:
-    """The most that may be taken off: every bet leaves a wealth above 0."""
+    """Return the most that may be taken off: every bet leaves a wealth above 0."""
     loss = 2 * float(kernel.scores.scales.max())  # how far below 0 a contrast can be
     return SAFE * loss * (1 / BOLDEST - 1) if kernel.scores.bets else np.inf
 
 
 def _size(phases: list[list[Scored]], leader: int) -> float:
-    """The size of the leader's last contrasts."""
+    """Return the size of the leader's last contrasts."""
     means = [
         float(np.abs(said.values.mean(axis=0)).max(initial=0.0))
         for phase in phases

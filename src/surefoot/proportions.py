@@ -35,7 +35,9 @@ class Proportion:
         return self.count / self.runs
 
     def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        """The Clopper–Pearson interval: it holds the true share with at least this confidence."""
+        """Return the Clopper–Pearson interval: it holds the true share with at least this
+        confidence.
+        """
         tail = (1 - confidence) / 2
         low = stats.beta.ppf(tail, self.count, self.runs - self.count + 1) if self.count else 0.0
         left = self.runs - self.count
@@ -43,7 +45,7 @@ class Proportion:
         return float(low), float(high)
 
     def excess(self, allowed: float) -> float:
-        """The p-value of "the true share is at most this": exact, binomial."""
+        """Return the p-value of "the true share is at most this": exact, binomial."""
         return float(stats.binom.sf(self.count - 1, self.runs, allowed))
 
     def __str__(self) -> str:

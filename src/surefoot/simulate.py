@@ -237,7 +237,7 @@ def _between(parts: IntArray, sums: Array, centre: Array) -> Array:
 
 
 def _spread(values: Array, pulled: IntArray, counts: Counts) -> Array:
-    """The values in their pairs' places, zeros elsewhere."""
+    """Return the values in their pairs' places, zeros elsewhere."""
     out = np.zeros((*values.shape[:-1], len(counts)))
     out[..., pulled] = values
     return out

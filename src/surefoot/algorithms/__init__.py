@@ -72,7 +72,7 @@ def __dir__() -> list[str]:
 
 
 def algorithm_from(choice: str | Algorithm, **options: Any) -> Algorithm:
-    """The algorithm of that name with its options, or the instance given."""
+    """Return the algorithm of that name with its options, or the instance given."""
     if isinstance(choice, Algorithm):
         return choice
     if isinstance(choice, type) and issubclass(choice, Algorithm):
@@ -81,7 +81,9 @@ def algorithm_from(choice: str | Algorithm, **options: Any) -> Algorithm:
 
 
 def stored_algorithm(name: str, options: Mapping[str, Any]) -> Algorithm:
-    """The algorithm that a study file describes: options that it lacks are as they were then."""
+    """Return the algorithm that a study file describes: options that it lacks are as they were
+    then.
+    """
     return _class_of(name).from_options(options)
 
 

@@ -27,7 +27,7 @@ from surefoot.statistics import Counts, Outcome, Phase
 def answered(
     phase: Phase | None, outcome: Outcome, problem: RobustProblem, settings: Settings
 ) -> Phase:
-    """The phase that waits, if this is an outcome of it."""
+    """Return the phase that waits, if this is an outcome of it."""
     if phase is None:
         raise InputError(
             "no phase is waiting for an outcome: call next_phase() first, and "
@@ -184,8 +184,8 @@ class Algorithm(ABC):
 
     @abstractmethod
     def next_counts(self) -> Counts | StopReason | None:
-        """The pulls of the next phase, one number per pair, or the reason to stop; None, while
-        phases are in flight, to wait for the next outcome.
+        """Return the pulls of the next phase, one number per pair, or the reason to stop; None,
+        while phases are in flight, to wait for the next outcome.
         """
 
     @abstractmethod
@@ -351,7 +351,7 @@ class Algorithm(ABC):
         return None
 
     def options(self) -> dict[str, Any]:
-        """The algorithm's own options as plain values: what study files hold."""
+        """Return the algorithm's own options as plain values: what study files hold."""
         return options.as_plain(self)
 
     @classmethod

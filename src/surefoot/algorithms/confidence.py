@@ -22,7 +22,7 @@ def paper_threshold(n_pairs: int, delta: float) -> float:
 
 
 def paper_spending(delta: float, look: int) -> float:
-    """The paper's δ_t = δ/t² (Algorithm 1, line 3), which sums to 1.64 δ."""
+    """Return the paper's δ_t = δ/t² (Algorithm 1, line 3), which sums to 1.64 δ."""
     return delta / look**2
 
 

@@ -50,16 +50,16 @@ class Estimates:
         return np.asarray(widths)
 
     def among(self, arms: IntArray) -> Estimates:
-        """The same estimates, of these arms only."""
+        """Return the estimates of these arms only."""
         chosen, offsets = members_of(arms, self.offsets)
         return Estimates(offsets, self.means[chosen], self.located[chosen], self.unseen[chosen])
 
     def with_means(self, means: Array) -> Estimates:
-        """The same standard errors with other means."""
+        """Return estimates with other means and these standard errors."""
         return replace(self, means=means)
 
     def after(self, measured: Array, pulls: int) -> Estimates:
-        """The standard errors once that many more pulls are made, the means as they are now.
+        """Return the standard errors once that many more pulls are made, the means as they are now.
 
         Args:
             measured: (rank,) what one of the pulls measures, in the coordinates of `located`.

@@ -138,7 +138,9 @@ def _against_replicates(
 
 
 def combine(tests: list[FitTest]) -> float | None:
-    """One p-value from all phases; twice the smaller where replicates and scales both speak."""
+    """Return one p-value from all phases; twice the smaller where replicates and scales both
+    speak.
+    """
     kinds = (
         [(t.against_replicates, t.samples) for t in tests],
         [(t.against_scale, t.samples) for t in tests],
@@ -234,7 +236,7 @@ def past_strays(rows: Array, counts: Counts, sums: Array, variances: Array) -> S
 
 
 def witness(rows: Array, past: Strayed, used: IntArray, pulls: int) -> int | None:
-    """A pair to pull beside those used, that may show best whether the model holds.
+    """Return a pair to pull beside those used, that may show best whether the model holds.
 
     It is predicted by the others, and that many pulls of it would show a stray as large as past
     means leave possible. None where no pair can.
@@ -295,7 +297,8 @@ def stray_test(rows: Array, past: Strayed, outcome: Outcome, misfit: float = 0.0
 
 
 def misfit_p_value(tests: tuple[FitTest, ...]) -> float | None:
-    """One p-value from the phases so far, that holds whenever a run ends and for whatever reason.
+    """Return one p-value from the phases so far, that holds whenever a run ends and for whatever
+    reason.
 
     The first k phases together give a p-value for each k; that of k counts k (k + 1) times, and one
     over that sums to 1.

@@ -21,7 +21,7 @@ T = TypeVar("T", bound="Algorithm")
 
 
 def as_plain(options: Any) -> dict[str, Any]:
-    """The fields of a dataclass as JSON knows them, nested ones too."""
+    """Return the fields of a dataclass as JSON knows them, nested ones too."""
     return {field.name: _plain(getattr(options, field.name)) for field in fields(options)}
 
 
@@ -34,7 +34,7 @@ def _plain(value: Any) -> Any:
 
 
 def built(cls: type[T], options: Mapping[str, Any]) -> T:
-    """An algorithm with these options."""
+    """Return an algorithm with these options."""
     try:
         return cls(**options)
     except TypeError as error:

@@ -428,7 +428,7 @@ class Result:
         return f", for all rewards whose means are within {self.misfit:g} of the model"
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per phase: pulls, leader, survivors, weakest evidence, boundary."""
+        """Return one row per phase: pulls, leader, survivors, weakest evidence, boundary."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -474,13 +474,13 @@ class Result:
         return "1 phase" if len(self.history) == 1 else f"{len(self.history)} phases"
 
     def to_html(self) -> str:
-        """A self-contained page: the answer, the certificate, the charts, the arms."""
+        """Return a self-contained page: the answer, the certificate, the charts, the arms."""
         from surefoot.view.report import result_page
 
         return result_page(self)
 
     def _repr_html_(self) -> str:
-        """The same for notebooks: the answer, the certificate, and the phases."""
+        """Return what notebooks show: the answer, the certificate, and the phases."""
         from surefoot.view.report import notebook_summary
 
         return notebook_summary(self)

@@ -44,8 +44,8 @@ class RobustFrankWolfeSampling(RobustTrackAndStop):
             self.wanted += pulls / self.rounds * ((1 - share) * toward + share * self.spread)
 
     def _direction(self, distances: Array, squares: Array) -> Array:
-        """The shares that gain most against the worst of the alternatives that are nearly nearest:
-        max min over them of Σ w_i F_ik, a matrix game.
+        """Return the shares that gain most against the worst of the alternatives that are nearly
+        nearest: max min over them of Σ w_i F_ik, a matrix game.
         """
         least = float(distances.min())
         close = np.unique(squares[:, distances <= (1 + self.near) * least], axis=1)

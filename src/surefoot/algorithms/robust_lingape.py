@@ -67,7 +67,7 @@ class RobustLinGapE(Algorithm):
         return round_design(weights, int(min(2 * len(np.flatnonzero(weights)), self.remaining)))
 
     def _choose(self, estimates: Estimates, pulls: int) -> int:
-        """The pair whose pulls most reduce the standard error of the clouded direction."""
+        """Return the pair whose pulls most reduce the standard error of the clouded direction."""
         measured = estimates.located / self.tally.scales[:, None]
         gain = (measured @ self._clouded(estimates)) ** 2
         return int(np.argmax(gain / (1 + pulls * np.einsum("ij,ij->i", measured, measured))))

@@ -314,7 +314,7 @@ def usable_delta(given: Any) -> float:
 
 
 def _amount(name: str, given: Any, otherwise: str = "") -> float:
-    """A number of rewards, none below zero."""
+    """Return a number of rewards, none below zero."""
     try:
         number = exact_number(given)
     except InputError:

@@ -65,7 +65,7 @@ class StaticAllocation(Algorithm):
         self.survivors[self.leader] = True
 
     def threshold(self) -> float:
-        """The factor on the widths at this look."""
+        """Return the factor on the widths at this look."""
         if self.settings.rules == "paper":
             return paper_threshold(self.problem.n_pairs, self.settings.delta)
         spent = valid_spending(self.settings.delta, self.look)

@@ -87,7 +87,7 @@ class Tally:
 
     @classmethod
     def empty(cls, problem: RobustProblem, settings: Settings) -> Tally:
-        """The tally before any pull."""
+        """Return the tally before any pull."""
         n = problem.n_pairs
         scales = settings.noise.scales(n)
         return cls(
@@ -109,7 +109,7 @@ class Tally:
         )
 
     def after(self, outcome: Outcome) -> Tally:
-        """The tally with one more phase."""
+        """Return the tally with one more phase."""
         first = not self.samples
         shared = bool(self.settings.common_random_numbers)
         pulls, costs = outcome.charged or (0, 0.0)
@@ -151,7 +151,7 @@ class Tally:
         return [lack_of_fit(self.rows, self.scales, outcome, known, self.settings.misfit)]
 
     def _stray_of(self, outcome: Outcome) -> list[FitTest]:
-        """The same without any noise levels, where these are unknown and may differ."""
+        """Test the model without any noise levels, where these are unknown and may differ."""
         noise, (n_pairs, dimension) = self.settings.noise, self.problem.pairs.shape
         if noise.evidence != "batches" or self.settings.common_random_numbers or not self.samples:
             return []
@@ -300,8 +300,8 @@ class Tally:
         return np.minimum(lower, means), np.maximum(upper, means)
 
     def _largest_scale(self, delta: float) -> float:
-        """The upper bound of one unknown scale: by replicates, and if the model is trusted to be
-        exact also by residuals from it.
+        """Return the upper bound of one unknown scale: by replicates, and if the model is trusted
+        to be exact also by residuals from it.
         """
         squares, freedom = float(self.scatter.sum()), float(self.freedom.sum())
         if self.settings.misfit == 0:
@@ -367,7 +367,7 @@ class Tally:
         return misfit_p_value(self.strays)
 
     def result(self, verdict: Verdict) -> Result:
-        """The answer: what an algorithm concluded, and what the rewards say beside it.
+        """Return the answer: what an algorithm concluded, and what the rewards say beside it.
 
         A model, or a statement about the noise, that the rewards reject takes the certificate away,
         unless the user says otherwise.

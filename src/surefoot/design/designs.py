@@ -71,7 +71,7 @@ FIRST_COST = 0.03  # reduced costs at the start: small, because the start is clo
 
 
 def g_design(problem: RobustProblem, tolerance: float = 1e-3) -> Design:
-    """The design with the smallest largest prediction variance of all pairs (`eq:G-all`)."""
+    """Return the design with the smallest largest prediction variance of all pairs (`eq:G-all`)."""
     if not isinstance(problem, RobustProblem):
         raise InputError(
             f"a {type(problem).__name__} is no problem: give a RobustProblem, for rows of features "
@@ -81,7 +81,7 @@ def g_design(problem: RobustProblem, tolerance: float = 1e-3) -> Design:
 
 
 def g_optimal(rows: Array, tolerance: float = 1e-3) -> Design:
-    """The G-optimal design over measurement rows.
+    """Return the G-optimal design over measurement rows.
 
     Args:
         rows: (n_pairs, dimension) of full column rank.
@@ -175,7 +175,7 @@ def _finished(rows: Array, atoms: IntArray, weights: Array, tolerance: float) ->
 def robust_xy_design(
     problem: RobustProblem, arms: ArrayLike | None = None, tolerance: float = 1e-2
 ) -> Design:
-    """The design of Robust RAGE (`eq:eq14`) for these candidates; see `robust_xy`."""
+    """Return the design of Robust RAGE (`eq:eq14`) for these candidates; see `robust_xy`."""
     return robust_xy(problem.pairs, problem.offsets, arms, tolerance=tolerance)
 
 
@@ -222,7 +222,7 @@ def robust_xy(
 
 
 def xy_optimal(directions: Array, rows: Array, tolerance: float = 1e-3) -> Design:
-    """The convex XY problem: minimise the largest vᵀA⁻¹v over given directions v.
+    """Return the convex XY problem: minimise the largest vᵀA⁻¹v over given directions v.
 
     Args:
         directions: (n_directions, dimension) what must be estimated.
@@ -268,5 +268,5 @@ def on_all_pairs(problem: RobustProblem, weights: Array) -> Array:
 
 
 def noise_key(scales: Array) -> Hashable:
-    """The scales as a key, short where they are all the same."""
+    """Return the scales as a key, short where they are all the same."""
     return float(scales[0]) if (scales == scales[0]).all() else scales.tobytes()

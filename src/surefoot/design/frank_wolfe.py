@@ -94,7 +94,7 @@ def _squares(points: Array, apexes: IntArray, inverse: Array) -> Array:
 def _direction(
     points: Array, apexes: IntArray, offsets: IntArray, values: Array, least: Array
 ) -> tuple[float, Array]:
-    """The largest of the least values, and z − z' where it is attained."""
+    """Return the largest of the least values, and z − z' where it is attained."""
     row, arm = np.unravel_index(int(np.argmax(least)), least.shape)
     first, last = int(offsets[arm]), int(offsets[arm + 1])
     nearest = first + int(np.argmin(values[row, first:last]))

@@ -110,20 +110,20 @@ class Complexity:
         return "2 kl(δ, 1−δ) H*" if self.hulls_meet else "2 (1−δ) log((1−δ)/δ) H*"
 
     def lower_bound_paper(self, delta: float) -> float:
-        """The paper's Theorem 1, 2 log(1/2δ) H_R: stated as a lower bound, but not one."""
+        """Return the paper's Theorem 1, 2 log(1/2δ) H_R: stated as a lower bound, but not one."""
         return 2.0 * math.log(1.0 / (2.0 * probability(delta))) * self.paper
 
     def oracle_samples(self, delta: float) -> float:
-        """The paper's oracle, which knows θ: 2 log(|Z|²/δ) H_R samples (Appendix B)."""
+        """Return the paper's oracle, which knows θ: 2 log(|Z|²/δ) H_R samples (Appendix B)."""
         return 2.0 * math.log(self.n_pairs**2 / probability(delta)) * self.paper
 
     def static_bound(self, delta: float, epsilon: float = PAPER_EPSILON) -> float:
-        """The paper's upper bound for Robust Static (`thm:static`)."""
+        """Return the paper's upper bound for Robust Static (`thm:static`)."""
         log_term = math.log(self.n_pairs**2 / probability(delta))
         return 8.0 * (1.0 + epsilon) * log_term * self.worst_case
 
     def rage_bound(self, delta: float, epsilon: float = PAPER_EPSILON) -> float:
-        """The paper's upper bound for Robust RAGE (`thm:robust_rage`).
+        """Return the paper's upper bound for Robust RAGE (`thm:robust_rage`).
 
         Its r(ε) = 2‖λ‖₀/ε takes the largest support an optimal design needs, d(d + 1)/2 + 1 pairs
         (Carathéodory).
@@ -135,7 +135,9 @@ class Complexity:
         return 128.0 * log_term * (1.0 + epsilon) * phases * self.paper + phases * (1.0 + rounding)
 
     def to_frame(self, delta: float = 0.05) -> pd.DataFrame:
-        """One row per quantity, with where it comes from; bounds on samples are at this δ."""
+        """Return one row per quantity, with where it comes from; bounds on samples are at this
+        δ.
+        """
         import pandas as pd
 
         rows = [
@@ -183,7 +185,7 @@ class Complexity:
 def complexity(
     problem: RobustProblem, theta: ArrayLike, tolerance: float = 1e-4, rows: Array | None = None
 ) -> Complexity:
-    """The sample complexity of telling the best arm under θ from all others.
+    """Return the sample complexity of telling the best arm under θ from all others.
 
     Args:
         problem: the arms and their pairs.
@@ -205,7 +207,7 @@ def complexity(
 
 
 def _largest_scale(pairs: Array, rows: Array) -> float:
-    """The largest ratio of a pair to what its pull measures, of pairs that are measured."""
+    """Return the largest ratio of a pair to what its pull measures, of pairs that are measured."""
     lengths = np.linalg.norm(rows, axis=1)
     measured = lengths > 0.0
     return float(np.max(np.linalg.norm(pairs, axis=1)[measured] / lengths[measured]))
@@ -233,8 +235,8 @@ def likelihood_ratio(
     scales: ArrayLike = 1.0,
     leader: int | None = None,
 ) -> float:
-    """The generalised likelihood ratio of pulls: ½ min ‖θ' − θ‖²_A over all θ' under which another
-    arm beats the leader.
+    """Return the generalised likelihood ratio of pulls: ½ min ‖θ' − θ‖²_A over all θ' under which
+    another arm beats the leader.
 
     At the least-squares estimate it is the logarithm of how much more likely the rewards are under
     it than under any such θ' (Gaussian noise). At the true θ, with counts n λ, it is n times half

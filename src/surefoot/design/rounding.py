@@ -45,7 +45,9 @@ def round_design(weights: ArrayLike, n: int) -> IntArray:
 
 
 def rounding_minimum(weights: ArrayLike, epsilon: float) -> int:
-    """The paper's r(ε) = 2‖λ‖₀/ε: with as many pulls, rounding costs at most a factor 1 + ε."""
+    """Return the paper's r(ε) = 2‖λ‖₀/ε: with as many pulls, rounding costs at most a factor 1 +
+    ε.
+    """
     if not epsilon > 0:
         raise InputError(
             f"epsilon is {epsilon}, but a rounding loss above 0 is needed: 0.1 is usual"
@@ -66,7 +68,9 @@ def by_remainders(exact: Array, n: int) -> IntArray:
 
 
 def _apportion(shares: Array, n: int) -> IntArray:
-    """The apportionment above, for positive shares; the first pairs go first among equals."""
+    """Return the apportionment above, for positive shares; the first pairs go first among
+    equals.
+    """
     counts = np.ceil((n - shares.size / 2) * shares).astype(np.int64)
     missing = n - int(counts.sum())
     if missing > 0:  # the smallest count/share gains one, again and again
@@ -77,7 +81,7 @@ def _apportion(shares: Array, n: int) -> IntArray:
 
 
 def _raised(numbers: IntArray, shares: Array, times: int) -> IntArray:
-    """The smallest number/share gains one, that many times."""
+    """Return the smallest number/share gains one, that many times."""
     raised = numbers.copy()
     queue = list(zip((numbers / shares).tolist(), range(numbers.size), strict=True))
     heapq.heapify(queue)

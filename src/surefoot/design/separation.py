@@ -95,7 +95,8 @@ def exact_separation(
     tolerance: float = 1e-4,
     lead: float = 0.0,
 ) -> Design:
-    """The design with the smallest characteristic time H* for telling the leader from its rivals.
+    """Return the design with the smallest characteristic time H* for telling the leader from its
+    rivals.
 
     Args:
         pairs: (n_pairs, dimension) grouped by arm, of full column rank.
@@ -130,7 +131,7 @@ def paper_separation(
     rows: Array | None = None,
     tolerance: float = 1e-4,
 ) -> Design:
-    """The paper's oracle design (`eq:oracle`), whose value is H_R at the returned weights.
+    """Return the paper's oracle design (`eq:oracle`), whose value is H_R at the returned weights.
 
     The criterion is not convex: the design is the best one that majorise-minimise found, and the
     lower bound is the exact problem's, which is always below (see `exact_separation` for the

@@ -38,7 +38,7 @@ def whiten(points: Array, rows: Array) -> tuple[Array, Array]:
 
 
 def whiten_exactly(points: Array, rows: Array) -> tuple[Array, Array]:
-    """The same by singular values, which lose half as many digits: columns first, so that features
+    """Whiten by singular values, which lose half as many digits: columns first, so that features
     of very different size lose none, then directions.
     """
     size = np.linalg.norm(rows, axis=0)

@@ -44,8 +44,8 @@ class Comparison:
     settings: Settings
 
     def summary(self) -> pd.DataFrame:
-        """One row per instance and algorithm: mean samples with their standard error, what 10 and
-        90 % of the runs took, false certificates with their exact interval.
+        """Return one row per instance and algorithm: mean samples with their standard error, what
+        10 and 90 % of the runs took, false certificates with their exact interval.
         """
         import pandas as pd
 
@@ -145,7 +145,7 @@ def compare(
 
 
 def _met(place: str, given: Any, work: Session) -> list[Instance]:
-    """The instance of each run: the one given, or one drawn for the run."""
+    """Return the instance of each run: the one given, or one drawn for the run."""
     if not callable(given):
         drawn = [given]
     else:
@@ -166,7 +166,9 @@ def _each_once(met: list[Instance]) -> list[Instance]:
 
 
 def _made(choice: Any, instance: Instance, settings: dict[str, Any]) -> Asked:
-    """An algorithm for an instance, and the settings that it takes: not all have a tolerance."""
+    """Return an algorithm for an instance, and the settings that it takes: not all have a
+    tolerance.
+    """
     choice, own = choice if isinstance(choice, tuple) else (choice, {})
     if isinstance(choice, str):
         told = {"theta": instance[1]} if choice == "oracle" else {}
@@ -180,7 +182,7 @@ def _made(choice: Any, instance: Instance, settings: dict[str, Any]) -> Asked:
 def _run(
     asked: Asked, instance: Instance, tolerance: float, true_noise: Any, seed: tuple[int, int]
 ) -> dict[str, Any]:
-    """One run, as a journal keeps it."""
+    """Return one run, as a journal keeps it."""
     algorithm, settings = asked
     (problem, theta), (root, number) = instance, seed
     source = np.random.SeedSequence(root, spawn_key=(number,))

@@ -19,7 +19,8 @@ SPHERE_RADIUS = 0.05
 
 
 def irrelevant_dimensions(d: int) -> Instance:
-    """The paper's Experiment 1: d + 1 arms, of which only e₁ and e₁ + sin(0.01) e₂ are close.
+    """Return the paper's Experiment 1: d + 1 arms, of which only e₁ and e₁ + sin(0.01) e₂ are
+    close.
 
     The paper adds a scalar to a vector in y_j(x_{d+1}); it is taken along e₁, which leaves the
     other dimensions irrelevant.
@@ -33,8 +34,8 @@ def irrelevant_dimensions(d: int) -> Instance:
 
 
 def unit_sphere(n: int, d: int = 10, rng: np.random.Generator | None = None) -> Instance:
-    """The paper's Experiment 2: n arms on a sphere; θ is the one of the two closest arms that is
-    best.
+    """Return the paper's Experiment 2: n arms on a sphere; θ is the one of the two closest arms
+    that is best.
     """
     generator = np.random.default_rng(0) if rng is None else rng
     arms = on_sphere(generator, n, d)
@@ -47,8 +48,8 @@ def unit_sphere(n: int, d: int = 10, rng: np.random.Generator | None = None) -> 
 
 
 def classic(d: int, angle: float = 0.1) -> Instance:
-    """The standard linear-bandit instance: unit vectors and one arm at a small angle to the best;
-    nothing errs.
+    """Return the standard linear-bandit instance: unit vectors and one arm at a small angle to the
+    best; nothing errs.
     """
     close = np.zeros(d)
     close[:2] = math.cos(angle), math.sin(angle)
@@ -80,7 +81,7 @@ def random_robust(
 def near_tie(
     n_arms: int = 5, gap: float = 0.01, d: int = 3, rng: np.random.Generator | None = None
 ) -> Instance:
-    """Two arms whose robust values differ by a small gap, the others by half a unit; five
+    """Return two arms whose robust values differ by a small gap, the others by half a unit; five
     perturbations an arm.
     """
     generator = np.random.default_rng(0) if rng is None else rng

@@ -51,7 +51,9 @@ class Truth:
     nearly: NDArray[np.bool_] | None = None
 
     def under(self, problem: RobustProblem, settings: Settings, others: Outputs) -> Truth:
-        """The best arm of those that keep the limits, by the means of outputs that have some."""
+        """Return the best arm of those that keep the limits, by the means of outputs that have
+        some.
+        """
         if not settings.limits:
             return self
         kept, nearly = np.ones((2, problem.n_arms), dtype=bool)
@@ -85,7 +87,7 @@ class Truth:
         return np.asarray(self.values >= floor)
 
     def told(self, problem: RobustProblem, name: str) -> Truth:
-        """The same values, with the best arm that the user names."""
+        """Return these values, with the best arm that the user names."""
         if name not in problem.arm_names:
             arms = ", ".join(map(repr, problem.arm_names))
             raise InputError(f"there is no arm {name!r}: the arms are {arms[:400]}")
@@ -97,7 +99,7 @@ Outputs = Mapping[str, Array]  # (n_pairs,) the means of each output
 
 
 def true_means(problem: RobustProblem, settings: Settings, means: Array) -> Truth:
-    """The truth where every pair's mean is known."""
+    """Return the truth where every pair's mean is known."""
     values = settings.measure.points(problem).values_of(means)
     return Truth(int(values.argmax()), values, "known: the rewards are simulated")
 
@@ -105,7 +107,7 @@ def true_means(problem: RobustProblem, settings: Settings, means: Array) -> Trut
 def pooled(
     problem: RobustProblem, settings: Settings, counts: Sequence[IntArray], sums: Sequence[Array]
 ) -> Truth:
-    """The truth by the rewards of all runs together.
+    """Return the truth by the rewards of all runs together.
 
     Sums and counts are pooled before they are divided: that has no bias in the limit, however each
     run chose its pulls. Pairs that no run pulled say nothing where no model is trusted.
@@ -154,7 +156,9 @@ class EstimatedSimulator:
 
     @classmethod
     def of(cls, description: Description, result: Result) -> EstimatedSimulator:
-        """The estimates of a study as they stand; pairs without replicates have typical noise."""
+        """Return the estimates of a study as they stand; pairs without replicates have typical
+        noise.
+        """
         scales = result.noise_scales
         if not result.samples or scales is None or not np.isfinite(scales).any():
             raise InputError(
@@ -290,7 +294,7 @@ class Macroreplications:
         return float(low), float(high)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per run."""
+        """Return one row per run."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -394,7 +398,7 @@ def _run(
     algorithm: Algorithm | None,
     run: int,
 ) -> dict[str, Any]:
-    """One run, as a journal keeps it."""
+    """Return one run, as a journal keeps it."""
     guide = description.settings.guide
     if guide is not None and ":" in guide:
         importlib.import_module(guide.partition(":")[0])  # a fresh process does not have it
@@ -464,7 +468,7 @@ def _identity(description: Description, simulator: Callable[[Pull], Simulated]) 
 
 
 def _source(simulator: Any) -> bytes:
-    """The file that a function stands in; a changed one begins again."""
+    """Return the file that a function stands in; a changed one begins again."""
     try:
         name = inspect.getsourcefile(inspect.unwrap(simulator))
         return Path(name).read_bytes() if name else b""

@@ -64,7 +64,7 @@ def judged(margins: Iterable[tuple[float, float]]) -> Verdict:
 
 
 def plus_minus(value: float, error: float, digits: int = 2) -> str:
-    """A number with its standard error, if there is one."""
+    """Return a number with its standard error, if there is one."""
     shown = f"{value:.{digits}f}"
     return f"{shown} ± {error:.{digits}f}" if math.isfinite(error) else f"{shown} from one run"
 
@@ -87,7 +87,7 @@ class PrintedTable:
         return markdown_table([self.heads, *self.rows]) + "\n"
 
     def latex(self) -> str:
-        """The table with the rules of booktabs."""
+        """Return the table with the rules of booktabs."""
         lines = [" & ".join(map(_tex, row)) + r" \\" for row in (self.heads, *self.rows)]
         body = [r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
         columns = "l" + "r" * (len(self.heads) - 1)
@@ -154,7 +154,7 @@ def publish(session: Session, publication: Publication) -> None:
 
 
 def _claims_table(claims: Sequence[Claim], roots: tuple[str, ...]) -> PrintedTable:
-    """The claims as a table for documents."""
+    """Return the claims as a table for documents."""
     heads = ("", "claim of the paper", "where", "our figures", "read as")
     rows = [
         (_bold(claim.verdict), claim.text, claim.where, claim.numbers, claim.reading)
@@ -164,14 +164,14 @@ def _claims_table(claims: Sequence[Claim], roots: tuple[str, ...]) -> PrintedTab
 
 
 def short(number: float) -> str:
-    """A number of samples for people: 9,400, 303 k, 1.22 M."""
+    """Return a number of samples for people: 9,400, 303 k, 1.22 M."""
     if number >= 999_500:
         return f"{number / 1e6:.2f} M"
     return f"{number / 1e3:.0f} k" if number >= 1e5 else f"{number:,.0f}"
 
 
 def console_for_output() -> Any:
-    """A console that is wide enough for a table where there is no terminal to ask."""
+    """Return a console that is wide enough for a table where there is no terminal to ask."""
     from rich.console import Console
 
     return Console() if sys.stdout.isatty() else Console(width=140)

@@ -75,7 +75,7 @@ class Journal:
         self._file.close()
 
     def remove(self) -> None:
-        """The experiment is complete and its tables are written: nothing is left to continue."""
+        """Forget the unfinished runs: the experiment is complete and its tables are written."""
         self.path.unlink(missing_ok=True)
         self.close()
         if not any(self.path.parent.iterdir()):
@@ -100,7 +100,7 @@ def versions() -> dict[str, str]:
 
 
 def code_digest() -> str:
-    """A digest of the package's own code and data."""
+    """Return a digest of the package's own code and data."""
     digest = hashlib.sha256()
     for path in sorted(path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".json")):
         digest.update(str(path.relative_to(PACKAGE)).encode() + path.read_bytes())
@@ -122,8 +122,8 @@ class Folder:
 
     @contextlib.contextmanager
     def staged(self) -> Iterator[Path]:
-        """A temporary folder; its files move to the real one, each under its own name, if all goes
-        well.
+        """Give a passing folder; its files move to the real one, each under its own name, if all
+        goes well.
         """
         stage = Path(tempfile.mkdtemp(prefix=".writing-", dir=self.path))
 
@@ -376,7 +376,7 @@ class Session:
 
 @contextlib.contextmanager
 def opened(session: Session | None, runs: int, processes: int | None = None) -> Iterator[Session]:
-    """The session given; else a passing one of this many runs, which keeps nothing."""
+    """Give the session asked for; else a passing one of this many runs, which keeps nothing."""
     if session is not None:
         with session:
             yield session

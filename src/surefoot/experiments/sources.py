@@ -178,7 +178,7 @@ def _imports(node: ast.AST) -> Iterator[tuple[str, Place]]:
 
 
 def _read(node: ast.AST) -> Iterator[ast.AST]:
-    """A tree without what decides nothing."""
+    """Yield a tree without what decides nothing."""
     yield node
     if isinstance(node, ast.Raise):
         return

@@ -30,7 +30,8 @@ __all__ = [
 
 
 def guide_from(choice: Any, problem: RobustProblem) -> Guide:
-    """The guide of that name, the caller's own, or (None) a trend where features leave room for it.
+    """Return the guide of that name, the caller's own, or (None) a trend where features leave room
+    for it.
 
     Args:
         choice: a name, a `Guide`, anything with `fit` and `predict`, or None.

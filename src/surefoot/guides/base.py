@@ -67,12 +67,12 @@ class Guide(ABC):
         """Means of all pairs, pulled or not, and how sure they are."""
 
     def first_pairs(self, problem: RobustProblem) -> IntArray:
-        """The pairs that must be pulled before a guess is worth anything."""
+        """Return the pairs that must be pulled before a guess is worth anything."""
         return np.arange(problem.n_pairs)
 
 
 def checked(guide: Guide, seen: Seen) -> Guess:
-    """The guide's guess, or an error that says what is wrong with it."""
+    """Return the guide's guess, or an error that says what is wrong with it."""
     with _blamed(guide):
         means, deviations = guide.guess(seen)
         means = np.asarray(means, dtype=np.float64)
@@ -91,7 +91,9 @@ def checked(guide: Guide, seen: Seen) -> Guess:
 
 
 def first_pairs_of(guide: Guide, problem: RobustProblem) -> IntArray:
-    """The pairs that the guide wants first, or an error that says what is wrong with them."""
+    """Return the pairs that the guide wants first, or an error that says what is wrong with
+    them.
+    """
     with _blamed(guide):
         pairs = np.asarray(guide.first_pairs(problem))
     whole = np.issubdtype(pairs.dtype, np.integer) and pairs.ndim == 1 and pairs.size > 0

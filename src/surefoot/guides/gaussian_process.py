@@ -39,8 +39,8 @@ class GaussianProcess(Regressor):
 
 
 def _inputs(problem: RobustProblem) -> tuple[Array, int]:
-    """The parameters that vary, standardised numbers before the codes of categories, and how many
-    of them are numbers.
+    """Return the parameters that vary, standardised numbers before the codes of categories, and how
+    many of them are numbers.
     """
     numeric = problem.coding.numeric
     numbers = standardised(problem.parameters[:, numeric])
@@ -61,7 +61,7 @@ def _kernel(n_numbers: int, n_categories: int) -> Any:
 
 
 def _fitted(kernel: Any, inputs: Array, targets: Array, errors: Array) -> Any:
-    """A process whose lengths and size maximise the marginal likelihood."""
+    """Return a process whose lengths and size maximise the marginal likelihood."""
     from sklearn.gaussian_process import GaussianProcessRegressor
 
     some = np.arange(0, len(inputs), max(1, -(-len(inputs) // MOST_FOR_LENGTHS)))

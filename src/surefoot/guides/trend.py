@@ -45,7 +45,9 @@ class Trend(Guide):
 
 
 def _with_level(features: Array) -> Array:
-    """The features and a constant of their size: what is linear stays so about any centre."""
+    """Return the features and a constant of their size: what is linear stays so about any
+    centre.
+    """
     level = float(np.sqrt((features**2).mean())) or 1.0
     return np.column_stack([features, np.full(len(features), level)])
 
@@ -73,7 +75,7 @@ class _Fit(NamedTuple):
 
 
 def _fit(data: _Data, stray: float) -> _Fit:
-    """The trend, given the variance of the pairs' own deviations from it.
+    """Return the trend, given the variance of the pairs' own deviations from it.
 
     LAPACK is called directly: a run asks for this 25 times a phase.
     """

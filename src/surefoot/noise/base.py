@@ -64,7 +64,7 @@ class Noise(ABC):
         return None
 
     def negated(self) -> Noise:
-        """The same for rewards of the other sign."""
+        """Return the noise of rewards of the other sign."""
         return self
 
     @property
@@ -109,7 +109,7 @@ class Noise(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """The noise as plain values: what study files hold."""
+        """Return the noise as plain values: what study files hold."""
 
     @classmethod
     @abstractmethod
@@ -216,7 +216,7 @@ class Scaled(Noise):
 
 
 def positive(scale: ArrayLike) -> ArrayLike:
-    """The scale, one number or one per pair, if it can be one."""
+    """Return the scale, one number or one per pair, if it can be one."""
     try:
         numbers = np.asarray(scale)
     except ValueError:  # rows of different lengths

@@ -139,7 +139,7 @@ def mixture(weights: Weights, delta: float, strictness: Weights = ()) -> tuple[A
     shape = np.array(strictness or (0.0,) * len(weights))
 
     def best_mixture(level: float) -> tuple[float, Array]:
-        """The largest log of the smallest look's mixture at this level, and the mixture."""
+        """Return the largest log of the smallest look's mixture at this level, and the mixture."""
         distance = np.sqrt(level + shape)[:, None] - rates * roots[:, None]
         smallest, shares = _maximin(np.exp((shape[:, None] - distance**2) / 2))
         return level / 2 + float(np.log(smallest)), shares
@@ -158,7 +158,7 @@ def mixture(weights: Weights, delta: float, strictness: Weights = ()) -> tuple[A
 
 
 def _maximin(gain: Array) -> tuple[float, Array]:
-    """The mixture π that makes the smallest entry of gain @ π largest, and that entry.
+    """Return the mixture π that makes the smallest entry of gain @ π largest, and that entry.
 
     Of the least total p ≥ 0 with gain @ p ≥ 1: scaled to 1, it is π.
     """

@@ -67,7 +67,7 @@ class Gaussian(Scaled):
         )
 
     def union_threshold(self, events: int, delta: float) -> float:
-        """The exact quantile."""
+        """Return the exact quantile."""
         return max(0.0, -float(special.ndtri(delta / events)))
 
     def boundary(self, times: Weights, delta: float, shape: Weights) -> Boundary:

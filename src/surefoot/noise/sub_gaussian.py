@@ -36,7 +36,7 @@ class SubGaussian(Scaled):
         return f"sub-Gaussian noise {self._bound}"
 
     def union_threshold(self, events: int, delta: float) -> float:
-        """The Chernoff bound √(2 log(events/δ))."""
+        """Return the Chernoff bound √(2 log(events/δ))."""
         return math.sqrt(2 * math.log(events / delta))
 
     def boundary(self, times: Weights, delta: float, shape: Weights) -> Boundary:

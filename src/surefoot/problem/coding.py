@@ -23,7 +23,7 @@ WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 
 
 def exact_number(value: Any) -> float:
-    """A finite number as a float that equals it; text and truth values are none."""
+    """Return a finite number as a float that equals it; text and truth values are none."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(f"{_shown(value)} is not a number: write one such as 0.5, without quotes")
     try:
@@ -34,7 +34,7 @@ def exact_number(value: Any) -> float:
 
 
 def number_from_text(text: str) -> float:
-    """The number that a field of a table or a percentage writes out in decimal digits."""
+    """Return the number that a field of a table or a percentage writes out in decimal digits."""
     written = text.strip()
     if not DECIMAL.fullmatch(written):
         raise InputError(f"{_shown(text)} is not a number: write one such as 1000 or 2.5e-3")
@@ -42,7 +42,9 @@ def number_from_text(text: str) -> float:
 
 
 def _same(written: Any, number: float, whole: bool) -> float:
-    """The float, if it is finite and, for a whole number, the very number that was written."""
+    """Return the float, if it is finite and, for a whole number, the very number that was
+    written.
+    """
     if not math.isfinite(number):
         raise InputError(f"{_shown(written)} is not a finite number that a computer can hold")
     if whole and int(number) != int(written):
@@ -54,7 +56,7 @@ def _same(written: Any, number: float, whole: bool) -> float:
 
 
 def _shown(value: Any) -> str:
-    """The value in a message; an integer may have more digits than Python prints."""
+    """Return the value in a message; an integer may have more digits than Python prints."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**40:
         return "a whole number of more than 40 digits"
     return f"{value!r:.60}"
@@ -193,7 +195,7 @@ class ValueReader:
             self.category = ()
 
     def number(self, value: Any) -> float:
-        """The number that stands for the value, or an error if it is of another kind."""
+        """Return the number that stands for the value, or an error if it is of another kind."""
         if self.category is None:
             self.whole = self.whole and isinstance(value, Integral)
             return exact_number(value)
@@ -205,7 +207,7 @@ class ValueReader:
         return float(self.category.index(word))
 
     def read(self, values: Sequence[Any], place: str, first: int = 0) -> list[float]:
-        """The numbers of all values; an error says at which place, from `first`, its value
+        """Return the numbers of all values; an error says at which place, from `first`, its value
         stands.
         """
         numbers = []
@@ -218,7 +220,9 @@ class ValueReader:
 
 
 def typed(fields: Sequence[str]) -> list[Any]:
-    """The fields of one column of a table: numbers, truth values or words, by the first of them."""
+    """Return the fields of one column of a table: numbers, truth values or words, by the first of
+    them.
+    """
     texts = [field.strip() for field in fields]
     if not texts or texts[0].lower() in TRUTHS:
         return [TRUTHS.get(text.lower(), text) for text in texts]
@@ -229,7 +233,7 @@ def typed(fields: Sequence[str]) -> list[Any]:
 
 
 def written(value: Value, style: str = "") -> str:
-    """A value as text: numbers in the given style, truth values as in TOML and JSON."""
+    """Return a value as text: numbers in the given style, truth values as in TOML and JSON."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else f"{float(value):{style}}"
@@ -252,7 +256,7 @@ def _truth(value: Any) -> bool:
 
 
 def _word(value: Any) -> str:
-    """A text that cannot be taken for anything but a word."""
+    """Return a text that cannot be taken for anything but a word."""
     if not isinstance(value, str):
         raise InputError(f"{value!r:.60} is not a word in quotes, as the values before it are")
     if not value[:1].isalpha() or value != value.strip() or value.lower() in NO_WORDS:

@@ -31,14 +31,14 @@ class FeatureMap(ABC):
 
     @abstractmethod
     def names(self, parameters: list[str], n_features: int) -> list[str]:
-        """A readable name for each feature, from those of the parameters."""
+        """Return a readable name for each feature, from those of the parameters."""
 
     def width(self, n_pairs: int, n_parameters: int) -> int:
         """Return the number of features at most, so that their memory can be asked for first."""
         return n_parameters + 1
 
     def settled(self, image: Array) -> FeatureMap:
-        """The map to keep with a problem, once its image is known."""
+        """Return the map to keep with a problem, once its image is known."""
         return self
 
     def to_file(self) -> Any:
@@ -156,7 +156,7 @@ MAPS: dict[str, FeatureMap] = {
 
 
 def feature_map(choice: str | Function) -> FeatureMap:
-    """The map of that name, or one of the caller's own function."""
+    """Return the map of that name, or one of the caller's own function."""
     if callable(choice):
         return _CustomFeatures(choice)
     if choice not in MAPS:

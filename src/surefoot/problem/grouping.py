@@ -23,12 +23,12 @@ from surefoot.problem.coding import Categories, Coding
 
 
 def smallest_of(values: Array, offsets: IntArray, axis: int = -1) -> Array:
-    """The smallest value of each group, along one axis: n values become n_groups."""
+    """Return the smallest value of each group, along one axis: n values become n_groups."""
     return np.asarray(np.minimum.reduceat(values, offsets[:-1], axis=axis))
 
 
 def largest_of(values: Array, offsets: IntArray, axis: int = -1) -> Array:
-    """The largest value of each group, along one axis: n values become n_groups."""
+    """Return the largest value of each group, along one axis: n values become n_groups."""
     return np.asarray(np.maximum.reduceat(values, offsets[:-1], axis=axis))
 
 
@@ -44,7 +44,9 @@ def places_of_smallest(values: Array, offsets: IntArray) -> IntArray:
 
 
 def members_of(groups: IntArray, offsets: IntArray) -> tuple[IntArray, IntArray]:
-    """The places of all members of these groups, and (n + 1,) where each group begins in them."""
+    """Return the places of all members of these groups, and (n + 1,) where each group begins in
+    them.
+    """
     begins = offsets[groups]
     sizes = offsets[groups + 1] - begins
     starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
@@ -101,7 +103,7 @@ class Groups:
         return np.repeat(np.arange(self.n_arms), np.diff(self.offsets))
 
     def pairs_of(self, arm: int) -> slice:
-        """Where the pairs of an arm stand."""
+        """Return where the pairs of an arm stand."""
         return slice(int(self.offsets[arm]), int(self.offsets[arm + 1]))
 
     def worst_of(self, values: Array) -> Array:
@@ -109,7 +111,7 @@ class Groups:
         return smallest_of(self._compared_only(values), self.offsets)
 
     def worst_pair(self, arm: int, values: Array) -> int:
-        """The pair at which the given (n_pairs,) values are smallest within the arm."""
+        """Return the pair at which the given (n_pairs,) values are smallest within the arm."""
         own = self.pairs_of(arm)
         return int(own.start + np.argmin(self._compared_only(values)[own]))
 
@@ -155,7 +157,9 @@ class Labels:
 
 
 def finite(values: ArrayLike, what: str) -> Array:
-    """A copy as an array of finite numbers; anything else is refused by the name of `what`."""
+    """Return a copy as an array of finite numbers; anything else is refused by the name of
+    `what`.
+    """
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -263,7 +267,7 @@ def arm_numbers(arm_of_pair: ArrayLike, n_pairs: int) -> NDArray[Any]:
 
 
 def names_for(given: Names, count: int, what: str) -> list[str]:
-    """The names given, all different, or "arm 0", "arm 1", … where `what` is "arm"."""
+    """Return the names given, all different, or "arm 0", "arm 1", … where `what` is "arm"."""
     if given is None:
         return [f"{what} {k}" for k in range(count)]
     names = [str(name) for name in given]
@@ -276,7 +280,7 @@ def names_for(given: Names, count: int, what: str) -> list[str]:
 
 
 def joined(names: Sequence[Sequence[str]], groups: list[Array]) -> list[str]:
-    """The names of all arms' perturbations, one after another."""
+    """Return the names of all arms' perturbations, one after another."""
     if [len(group) for group in names] != [len(group) for group in groups]:
         raise InputError(
             f"perturbation_names has {[len(group) for group in names][:10]} names for arms with "
@@ -360,7 +364,7 @@ def refuse_unmeasurable(pairs: Array, pulled: NDArray[np.bool_]) -> None:
 
 
 def refuse_uncompared(compared: NDArray[np.bool_], offsets: IntArray, names: list[str]) -> None:
-    """Every arm must be compared by one of its pairs at least."""
+    """Refuse arms none of whose pairs is compared."""
     left_out = np.flatnonzero(~np.logical_or.reduceat(compared, offsets[:-1]))
     if len(left_out):
         raise InputError(

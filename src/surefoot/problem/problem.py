@@ -79,7 +79,7 @@ class LinearRewards(Groups):
         return self.worst_pairs_of(self.pair_means(theta))
 
     def best_arm(self, theta: ArrayLike) -> int:
-        """The arm whose worst case is best under θ; the first of several."""
+        """Return the arm whose worst case is best under θ; the first of several."""
         return int(np.argmax(self.robust_values(theta)))
 
     def robust_gaps(self, theta: ArrayLike) -> Array:
@@ -151,7 +151,7 @@ class _Portable:
 
 
 def from_json(text: str) -> dict[str, Any]:
-    """The object that a JSON text holds."""
+    """Return the object that a JSON text holds."""
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
@@ -245,7 +245,8 @@ class RobustProblem(LinearRewards):
         pulled: ArrayLike | None = None,
         compared: ArrayLike | None = None,
     ) -> RobustProblem:
-        """A problem from its pairs: any feature map φ(arm, perturbation) works, not only x − y.
+        """Return a problem from its pairs: any feature map φ(arm, perturbation) works, not only x −
+        y.
 
         Args:
             pairs: (n_pairs, n_parameters), in any order.
@@ -369,8 +370,8 @@ class RobustProblem(LinearRewards):
         return self.feature_map.kind
 
     def edges_of(self, arm: int) -> list[str]:
-        """The parameters of which the arm has the smallest or the largest value, where arms are all
-        combinations of values: beyond them may be a better one.
+        """Return the parameters of which the arm has the smallest or the largest value, where arms
+        are all combinations of values: beyond them may be a better one.
         """
         if self.arms is None:
             return []
@@ -386,7 +387,7 @@ class RobustProblem(LinearRewards):
         ]
 
     def describe_pair(self, pair: int) -> dict[str, Any]:
-        """One pair in words: names and parameters."""
+        """Return one pair in words: names and parameters."""
         arm = int(self.arm_of_pair[pair])
         return {
             "arm": self.arm_names[arm],
@@ -427,11 +428,11 @@ class RobustProblem(LinearRewards):
         }
 
     def nominal_values(self, arm: int) -> dict[str, Value] | None:
-        """The arm as nothing goes wrong, by name; None if only its pairs are known."""
+        """Return the arm as nothing goes wrong, by name; None if only its pairs are known."""
         return None if self.arms is None else self.coding.values(self.arms[arm])
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per pair: arm, perturbation, parameters."""
+        """Return one row per pair: arm, perturbation, parameters."""
         from surefoot.problem.tables import problem_to_frame
 
         return problem_to_frame(self)
@@ -440,7 +441,9 @@ class RobustProblem(LinearRewards):
     def from_frame(
         cls, frame: pd.DataFrame, *, features: str | Function = "given"
     ) -> RobustProblem:
-        """A problem from a table: columns `arm`, optionally `perturbation`, one per parameter."""
+        """Return a problem from a table: columns `arm`, optionally `perturbation`, one per
+        parameter.
+        """
         from surefoot.problem.tables import problem_from_frame
 
         return problem_from_frame(frame, features)

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 
 def read_fields(path: Path) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows of a CSV, every field as it is written; lines left empty are skipped.
+    """Return the header and the rows of a CSV, every field as it is written; lines left empty are
+    skipped.
 
     A table that is not rectangular is refused: a field too many or too few shifts the others.
     """
@@ -80,13 +81,13 @@ Entry = Mapping[str, Value]
 
 
 def labels(entries: Sequence[Entry]) -> list[str]:
-    """A name for each entry from its parameters, with as many digits as tell them apart."""
+    """Return a name for each entry from its parameters, with as many digits as tell them apart."""
     short = [_label(entry, "g") for entry in entries]
     return short if len(set(short)) == len(short) else [_label(entry, "") for entry in entries]
 
 
 def _arm_labels(entries: Sequence[Entry]) -> list[str]:
-    """The same, where all entries have the same parameters: from those that vary."""
+    """Return names from the parameters that vary, where all entries have the same ones."""
     varying = [key for key in entries[0] if len({written(entry[key]) for entry in entries}) > 1]
     return labels(
         [{key: entry[key] for key in varying} for entry in entries] if varying else entries
@@ -159,7 +160,7 @@ def rows_from(entries: Sequence[Mapping[str, Any]], where: str) -> list[Row]:
 
 
 def corners(box: Mapping[str, float | str]) -> list[Row]:
-    """The corners of a box: enough for linear rewards, which are worst at one of them."""
+    """Return the corners of a box: enough for linear rewards, which are worst at one of them."""
     sides: list[list[tuple[str, Value]]] = []
     for name, radius in box.items():
         number, relative, _ = read_offset(radius)
@@ -227,7 +228,7 @@ class _OffsetTable:
 
 
 def _first_repeated(names: Iterable[str]) -> str | None:
-    """The first name that stood before."""
+    """Return the first name that stood before."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -258,7 +259,7 @@ def problem_from_rows(
     environment: Mapping[str, Value],
     features: str | Function,
 ) -> RobustProblem:
-    """The same where perturbations are rows already; None: nothing goes wrong."""
+    """Build a problem where perturbations are rows already; None: nothing goes wrong."""
     arms = _ArmTable(entries, environment)
     changes = [NOTHING_GOES_WRONG] if rows is None else arms.allowed(rows)
     table = _OffsetTable(changes, arms.readers)
@@ -319,7 +320,7 @@ class _ArmTable:
         self.names = arm_names(entries)
 
     def allowed(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """The rows, if each changes parameters that there are, of an arm that there is."""
+        """Return the rows, if each changes parameters that there are, of an arm that there is."""
         for number, row in enumerate(rows):
             unknown = [key for key in row.offsets if key not in self.readers]
             if unknown:
@@ -340,18 +341,20 @@ class _ArmTable:
 
 
 def _place_of(number: int, row: Row) -> str:
-    """A perturbation's place in its list, counted as people do, and its name."""
+    """Return a perturbation's place in its list, counted as people do, and its name."""
     return f"entry {number + 1}" + (f" ({row.name!r})" if row.name else "")
 
 
 def arm_names(entries: Sequence[Mapping[str, Value]]) -> list[str]:
-    """The names that entries give to their arms; where there are none, what varies among them."""
+    """Return the names that entries give to their arms; where there are none, what varies among
+    them.
+    """
     own = _arm_labels([_parameters_of(entry) for entry in entries])
     return [str(entry.get("name") or label) for entry, label in zip(entries, own, strict=True)]
 
 
 def _same_parameters(entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The names of the parameters that all entries have."""
+    """Return the names of the parameters that all entries have."""
     names = [key for key in entries[0] if key != "name"]
     if "arm" in names:
         raise InputError(
@@ -537,7 +540,9 @@ def numbers_from_csv(problem: RobustProblem, path: Path, column: str) -> Array:
 
 
 def _spread(problem: RobustProblem, given: Mapping[Key, float], what: str) -> Array:
-    """The number of each pair: its own, else its arm's, its perturbation's, or all others'."""
+    """Return the number of each pair: its own, else its arm's, its perturbation's, or all
+    others'.
+    """
     numbers = np.empty(problem.n_pairs)
     for pair, arm in enumerate(problem.arm_of_pair.tolist()):
         a, p = problem.arm_names[arm], problem.perturbation_names[pair]

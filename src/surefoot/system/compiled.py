@@ -95,7 +95,7 @@ class _PrivateTemporaryFolder(_CacheLocator):  # type: ignore[misc]
         return str(self._folder)
 
     def get_source_stamp(self) -> None:
-        """The cache has its own."""
+        """Do without: the cache keeps its own."""
 
     def get_disambiguator(self) -> str:
         """Files are named after their functions alone."""
@@ -162,7 +162,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 
 @cache
 def digest(module: Path) -> bytes:
-    """The digest of a module's source and of all of this package that it imports."""
+    """Return the digest of a module's source and of all of this package that it imports."""
     total = hashlib.sha256()
     for file in sorted(sources(module)):
         total.update(hashlib.sha256(file.read_bytes()).digest())
@@ -170,7 +170,9 @@ def digest(module: Path) -> bytes:
 
 
 def sources(module: Path) -> set[Path]:
-    """The files of this package whose text can enter a module's kernels, its own among them."""
+    """Return the files of this package whose text can enter a module's kernels, its own among
+    them.
+    """
     found, waiting = {module}, [module]
     while waiting:
         for file in _imported(waiting.pop()) - found:
@@ -188,7 +190,9 @@ def _imported(file: Path) -> frozenset[Path]:
 
 
 def _imported_names(text: str) -> Iterator[str]:
-    """Every `package.module` and `package.module.name` in the import statements of a source."""
+    """Yield every `package.module` and `package.module.name` in the import statements of a
+    source.
+    """
     for module, names in IMPORTS.findall(text):
         yield module
         for name in re.findall(r"\w+", names):

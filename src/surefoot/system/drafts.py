@@ -14,7 +14,7 @@ SQLITE = b"SQLite format 3\0"
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """A draft to write to; at the end it becomes a new file, never in the place of another.
+    """Give a draft to write to; at the end it becomes a new file, never in the place of another.
 
     Raises:
         FileExistsError: a file was there, or came to be meanwhile.
@@ -26,7 +26,7 @@ def new_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replaced_file(path: Path) -> Iterator[Path]:
-    """A draft to write to; at the end it takes the place of the file, if there is one.
+    """Give a draft to write to; at the end it takes the place of the file, if there is one.
 
     A study is never replaced: days of simulation would be gone by a slip of the fingers.
     """

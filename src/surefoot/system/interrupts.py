@@ -67,7 +67,7 @@ def last_words(speak: Callable[[], str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def deferred() -> Iterator[None]:
-    """An interrupt that comes within the block, which must be short, acts at its end."""
+    """Let an interrupt that comes within the block, which must be short, act at its end."""
     if not _can_be_deferred():
         yield
         return

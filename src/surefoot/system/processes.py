@@ -74,7 +74,7 @@ def _prepare_process() -> None:
 
 
 def cores() -> int:
-    """The cores this process may use."""
+    """Return the cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -24,14 +24,16 @@ def printable(text: object) -> str:
 
 
 def cell(value: T) -> T | str:
-    """A field for a CSV: text that a spreadsheet would take for a formula gets an apostrophe."""
+    """Return a field for a CSV: text that a spreadsheet would take for a formula gets an
+    apostrophe.
+    """
     if not isinstance(value, str):
         return value
     return f"'{value}" if value.startswith(FORMULA) else value
 
 
 def spreadsheet_safe(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table with every text and every header as `cell` gives it."""
+    """Return the table with every text and every header as `cell` gives it."""
     safe = frame.rename(columns=cell)
     for number, kind in enumerate(safe.dtypes):
         if kind.kind in "OTSU":
@@ -200,13 +202,13 @@ class Forward:
         self._furthest = 0.0
 
     def at(self, share: float) -> float:
-        """The furthest that it has been."""
+        """Return the furthest that it has been."""
         self._furthest = max(self._furthest, share)
         return self._furthest
 
 
 def share_done(done: float, left: float) -> float:
-    """The share of the work that is done; less than all of it, since nobody has said so."""
+    """Return the share of the work that is done; less than all of it, since nobody has said so."""
     return min(done / max(done + left, 1.0), 0.99)
 
 
@@ -288,7 +290,7 @@ class BarProgress:
 
 
 def progress_for(stream: TextIO) -> BarProgress | LineProgress:
-    """A bar if somebody is looking, lines if not."""
+    """Return a bar if somebody is looking, lines if not."""
     if stream.isatty():
         from rich.console import Console
 

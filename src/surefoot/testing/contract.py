@@ -39,7 +39,7 @@ class Harness:
     misfit = 0.0
 
     def make(self, instance: Instance) -> Algorithm:
-        """The algorithm for this instance."""
+        """Return the algorithm for this instance."""
         raise NotImplementedError("give the suite a method make(instance)")
 
     def noise(self, scale: float = 1.0) -> Noise:
@@ -72,7 +72,7 @@ class Harness:
         return finished(run, self.simulator(instance, scale, seed))
 
     def right(self, result: Result, instance: Instance) -> bool:
-        """The best arm, with a certificate from every algorithm that gives any."""
+        """Return the best arm, with a certificate from every algorithm that gives any."""
         problem, theta = instance
         assert result.certified == self.certifies
         ended = result.certified or result.reason.selects
@@ -89,7 +89,7 @@ class Harness:
 
 
 def finished(run: Algorithm, simulator: LinearSimulator) -> Result:
-    """The result of a run to its end, every phase of which is in order."""
+    """Return the result of a run to its end, every phase of which is in order."""
     while phase := run.next_phase():
         assert phase.counts.shape == (run.problem.n_pairs,)
         assert phase.counts.dtype == np.int64
@@ -100,7 +100,7 @@ def finished(run: Algorithm, simulator: LinearSimulator) -> Result:
 
 
 def two_arms() -> Instance:
-    """The smallest problem there is."""
+    """Return the smallest problem there is."""
     return RobustProblem.paper([[1.0, 0.0], [0.0, 1.0]], [np.zeros((1, 2))] * 2), np.array(
         [1.0, 0.2]
     )

@@ -75,7 +75,7 @@ class Peer(Algorithm):
 
 
 def positive(name: str, option: str, given: Any) -> float:
-    """An option as a positive number."""
+    """Return an option as a positive number."""
     try:
         number = exact_number(given)
     except InputError:
@@ -90,7 +90,7 @@ def positive(name: str, option: str, given: Any) -> float:
 
 
 def whole(name: str, option: str, given: Any, least: int) -> int:
-    """An option as a whole number that is large enough."""
+    """Return an option as a whole number that is large enough."""
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
         raise InputError(
             f"{name} needs {option} to be a whole number from {least} on, not {given!r:.60}"

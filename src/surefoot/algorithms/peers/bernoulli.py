@@ -38,8 +38,8 @@ def kl_bounds(means: Array, levels: Array) -> tuple[Array, Array]:
 
 @kernel
 def _upper(means: Array, levels: Array) -> Array:
-    """The larger root of each, by Newton's method from above: kl is convex, so no step goes too
-    far.
+    """Return the larger root of each, by Newton's method from above: kl is convex, so no step goes
+    too far.
     """
     found = np.empty(len(means))
     for i in range(len(means)):
@@ -57,7 +57,7 @@ def _upper(means: Array, levels: Array) -> Array:
 
 
 def threshold(choice: Any) -> Threshold:
-    """The choice, if it is one."""
+    """Return the choice, if it is one."""
     if choice not in ("proved", "heuristic"):
         raise InputError(f'threshold={choice!r:.60} is not known: choose "proved" or "heuristic"')
     return "proved" if choice == "proved" else "heuristic"

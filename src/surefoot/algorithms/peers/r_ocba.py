@@ -55,7 +55,8 @@ def _spent(
     rival_variances: Array,
     pulls: int,
 ) -> tuple[Counts, Counts]:
-    """Where this many pulls go, one after the other: to each pair of the best arm, to each rival.
+    """Return where this many pulls go, one after the other: to each pair of the best arm, to each
+    rival.
 
     Args:
         squares: (n_own, n_rivals) squared differences of means.
@@ -91,7 +92,7 @@ def _spent(
 
 @kernel
 def _nearest(squares: Array, own_noise: Array, rival_noise: float) -> tuple[float, int]:
-    """The smallest rate of a rival, and the pair of the best arm that it is of."""
+    """Return the smallest rate of a rival, and the pair of the best arm that it is of."""
     smallest, nearest = np.inf, 0
     for j in range(len(own_noise)):
         rate = squares[j] / (own_noise[j] + rival_noise)

@@ -67,7 +67,7 @@ class Rivalry:
         )
 
     def tie(self, identity: int) -> InputError:
-        """The error for a block that no change of θ separates."""
+        """Return the error for a block that no change of θ separates."""
         apex, rival = divmod(identity, self.rivals.size)
         return InputError(
             f"at this theta arm {self.rivals[rival]} is at least as good as arm "
@@ -99,7 +99,7 @@ class Rivalry:
             yield first, lowest
 
     def rows_of(self, identities: IntArray) -> Blocks:
-        """Every row of these blocks: the hull of the rival."""
+        """Return every row of these blocks: the hull of the rival."""
         apexes, rivals = np.divmod(identities, self.rivals.size)
         arms = self.rivals[rivals]
         members, starts = members_of(arms, self.offsets)
@@ -131,7 +131,7 @@ class _Rivals(NamedTuple):
 def _lowest_ratios(
     products: Array, apexes: _Apexes, rivals: _Rivals, smallest_gap: float, lowest: Array
 ) -> None:
-    """Each rival's lowest ‖z − z'‖² / gap₊², from inner products; 0 for z's own arm."""
+    """Return each rival's lowest ‖z − z'‖² / gap₊², from inner products; 0 for z's own arm."""
     for i in range(len(lowest)):
         for r in range(len(rivals.arm)):
             least = 0.0 if rivals.arm[r] == apexes.arm[i] else np.inf
@@ -144,14 +144,16 @@ def _lowest_ratios(
 
 
 def equal_gaps(pairs: Array, offsets: IntArray, arms: IntArray) -> Rivalry:
-    """Every pair of the given arms against every other, all gaps 1: the robust XY criterion."""
+    """Return every pair of the given arms against every other, all gaps 1: the robust XY
+    criterion.
+    """
     apexes = members_of(arms, offsets)[0]
     ones, zeros = np.ones(apexes.size), np.zeros(len(pairs))
     return Rivalry(pairs, offsets, apexes, arms, ones, zeros)
 
 
 def chosen_arms(given: ArrayLike | None, n_arms: int, what: str) -> IntArray:
-    """The arms given, each once and in order, or all of them."""
+    """Return the arms given, each once and in order, or all of them."""
     arms = np.unique(np.arange(n_arms) if given is None else np.asarray(given))
     if arms.size and arms.dtype.kind not in "iu":
         raise InputError(f"{what} has type {arms.dtype}: give the numbers of arms, 0 for the first")
@@ -193,11 +195,13 @@ class Family(Protocol):
     """The blocks as the working-set solver sees them."""
 
     def price(self, whitener: Array, threshold: float, limit: int) -> _Prices:
-        """The worst criterion, and at most `limit` blocks above the threshold."""
+        """Return the worst criterion, and at most `limit` blocks above the threshold."""
         ...
 
     def blocks(self, identities: IntArray, whitener: Array) -> Blocks:
-        """The rows and gaps of these blocks (a choice among rows is made at the whitener)."""
+        """Return the rows and gaps of these blocks (a choice among rows is made at the
+        whitener).
+        """
         ...
 
 
@@ -229,8 +233,8 @@ class Vertices:
         return prices
 
     def blocks(self, identities: IntArray, whitener: Array) -> Blocks:
-        """One row per block: the rival's pair that is smallest now. Any fixed choice is an upper
-        bound elsewhere.
+        """Return one row per block: the rival's pair that is smallest now. Any fixed choice is an
+        upper bound elsewhere.
         """
         everything = self.comparison.rows_of(identities)
         ratios = squared_lengths(everything.rows @ whitener.T)
@@ -279,7 +283,9 @@ class Hulls:
     def _above(
         self, identities: IntArray, whitener: Array, threshold: float
     ) -> tuple[IntArray, Array]:
-        """The blocks above the threshold that have a strict alternative, with their criteria."""
+        """Return the blocks above the threshold that have a strict alternative, with their
+        criteria.
+        """
         distance = distances(self.blocks(identities, whitener), whitener)
         with np.errstate(divide="ignore"):
             criteria = 1.0 / distance

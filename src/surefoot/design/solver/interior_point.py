@@ -46,7 +46,7 @@ class Blocks:
         return int(np.minimum(np.diff(self.starts), self.rows.shape[1] + 1).sum())
 
     def solve(self, whitener: Array, multipliers: Array) -> Solved:
-        """Each block's distance and minimiser ε, basis rows and owners: see `solve_blocks`.
+        """Return each block's distance and minimiser ε, basis rows and owners: see `solve_blocks`.
 
         Args:
             whitener: (dimension, dimension) T with A⁻¹ = TᵀT; ε and the basis come in its
@@ -90,7 +90,7 @@ class Geometry:
     owner: IntArray
 
     def scaled(self, factor: float) -> Geometry:
-        """The geometry at `factor` times the weights: ε_k stays, f_k grows in proportion."""
+        """Return the geometry at `factor` times the weights: ε_k stays, f_k grows in proportion."""
         root = np.sqrt(factor)
         return replace(
             self,
@@ -219,7 +219,7 @@ class _Iterate:
         return float(value), float(self.multipliers.sum() / self.load.max())
 
     def advance(self, problem: SmallProblem) -> _Iterate | None:
-        """One predictor-corrector step; None if no progress is possible any more."""
+        """Return one predictor-corrector step; None if no progress is possible any more."""
         newton = _NewtonSystem.at(self)
         if newton is None:
             return None
@@ -229,7 +229,9 @@ class _Iterate:
         return self._moved(problem, d_primal, d_dual)
 
     def _centre(self, d_primal: Array, d_dual: Array) -> float:
-        """The complementarity to aim at: Mehrotra's, but no faster than feasibility follows."""
+        """Return the complementarity to aim at: Mehrotra's, but no faster than feasibility
+        follows.
+        """
         now = float(self.primal @ self.dual)
         primal = self.primal + min(1.0, _longest(self.primal, d_primal)) * d_primal
         dual = self.dual + min(1.0, _longest(self.dual, d_dual)) * d_dual
@@ -281,7 +283,7 @@ class _NewtonSystem:
         return cls(iterate, factor, ratio, dual_residual, geometry.distance - iterate.slacks - 1.0)
 
     def direction(self, target: Array) -> tuple[Array, Array]:
-        """The step towards primal · dual = target."""
+        """Return the step towards primal · dual = target."""
         iterate, split, squares = self.iterate, self.iterate.split, self.iterate.geometry.squares
         pull = target / iterate.primal - iterate.dual
         slack_pull = pull[split:] - self.ratio[split:] * self.primal_residual

@@ -61,7 +61,7 @@ def _cancel(kernel: Array) -> Array:
 
 
 def _without(kernel: Array, row: int) -> Array:
-    """The dependences that leave a row alone: one fewer."""
+    """Return the dependences that leave a row alone: one fewer."""
     pivot = int(np.argmax(np.abs(kernel[row])))
     rest = np.delete(kernel, pivot, axis=1) - np.outer(
         kernel[:, pivot], np.delete(kernel[row], pivot) / kernel[row, pivot]
@@ -98,7 +98,7 @@ def sparse(rows: Array, family: Family, found: Certified, tolerance: float) -> C
 def _polished(
     rows: Array, family: Family, best: Certified, core: IntArray, allowed: float, tolerance: float
 ) -> Certified:
-    """The best design on the core rows alone, if that is good enough."""
+    """Return the best design on the core rows alone, if that is good enough."""
     if np.linalg.matrix_rank(rows[core]) < rows.shape[1]:
         return best
     working = WorkingSet(rows[core], family, tolerance, best.weights[core])
@@ -124,7 +124,7 @@ def _cut(rows: Array, weights: Array, cut: float) -> Array:
 
 
 def value_at(rows: Array, family: Family, weights: Array, threshold: float = 0.0) -> float:
-    """The family's criterion at these weights, exactly if it is above the threshold."""
+    """Return the family's criterion at these weights, exactly if it is above the threshold."""
     support = np.flatnonzero(weights)
     information = (rows[support].T * weights[support]) @ rows[support]
     return max(
@@ -138,7 +138,7 @@ MANY_ROWS = 2_000  # above this, one start must do
 
 
 def descend(rows: Array, family: Vertices, tolerance: float, hull: Certified) -> Certified:
-    """The best design found from three starts: the relaxation's, halfway to uniform, afar.
+    """Return the best design found from three starts: the relaxation's, halfway to uniform, afar.
 
     The lower bound is the relaxation's: a bound for one fixed choice would not be valid here.
     """

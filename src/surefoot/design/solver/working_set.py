@@ -87,7 +87,9 @@ class WorkingSet:
         return solution.epsilon
 
     def price_atoms(self, epsilon: Array, limit: int) -> tuple[float, IntArray]:
-        """The lower bound that holds over *all* rows, and the rows that hold it down most."""
+        """Return the lower bound that holds over *all* rows, and the rows that hold it down
+        most.
+        """
         heavy = self.multipliers > 1e-7 * self.multipliers.max()
         multipliers = self.multipliers[heavy]
         load = np.zeros(len(self.rows))
@@ -100,7 +102,9 @@ class WorkingSet:
         return float(multipliers.sum() / load.max()), above
 
     def round(self, tolerance: float) -> int:
-        """One round: small solve, pricing, growth. Returns how many blocks and rows were added."""
+        """Return one round: small solve, pricing, growth. Returns how many blocks and rows were
+        added.
+        """
         epsilon = self.solve_small(tolerance)
         whitener = self.whitener()
         threshold = self.small_value * (1.0 + 0.2 * self.tolerance)
@@ -135,7 +139,7 @@ def solve_certified(rows: Array, family: Family, tolerance: float) -> Certified:
 
 
 def _not_in(candidates: IntArray, known: IntArray) -> IntArray:
-    """Those of the candidates that are not known; both are few, so a set beats sorting."""
+    """Return those of the candidates that are not known; both are few, so a set beats sorting."""
     seen = set(known.tolist())
     return np.array(
         [candidate for candidate in candidates.tolist() if candidate not in seen], dtype=np.int64
@@ -143,7 +147,7 @@ def _not_in(candidates: IntArray, known: IntArray) -> IntArray:
 
 
 def _first_atoms(rows: Array, start: Array | None) -> tuple[IntArray, Array]:
-    """All rows if they are few; else extreme ones, with what the start supports."""
+    """Return all rows if they are few; else extreme ones, with what the start supports."""
     if len(rows) <= ALL_ATOMS:
         atoms = np.arange(len(rows))
     else:
