@@ -12,9 +12,9 @@ from surefoot.algorithms.confidence import (
     paper_threshold,
     scale_bound,
     self_normalised_radius,
-    student_widths,
     valid_spending,
 )
+from surefoot.certify import student_widths
 from surefoot.design.whitening import unit_free_root
 
 

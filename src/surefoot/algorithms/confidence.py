@@ -129,27 +129,3 @@ def combined_intervals(
         lower[block] = np.maximum(lower[block], centres[block] - radii)
         upper[block] = np.minimum(upper[block], centres[block] + radii)
     return lower, upper
-
-
-def student_widths(counts: IntArray, squares: Array, alpha: float, kappa: float = 0.1) -> Array:
-    """Return (n_pairs,) half-widths about each pair's mean that hold for all its n at once.
-
-    Let rewards of a pair be independent N(μ, σ²), d = Ȳ − μ and S their squares about Ȳ. Then
-    M_n = √(κ/(n + κ)) ((S + n d²) / (S + n d² κ/(n + κ)))^{n/2} is the likelihood ratio of what
-    deviations from μ show up to their scale: effects d/σ ~ N(0, 1/κ) against none. It is a
-    martingale from M₁ = 1, so by Ville's inequality M_n < 1/α for all n with probability 1 − α, and
-    M_n < 1/α solved for |d| is the half-width: two-sided, with no σ. Neither the choice of pulls
-    nor their end matters, as the event is of the pair's own sequence of rewards.
-
-    Args:
-        counts: (n_pairs,) pulls of each pair; too few give ∞.
-        squares: (n_pairs,) squared deviations from the mean of all these pulls.
-        alpha: probability that the half-widths of a pair fail at any n.
-        kappa: pulls that the guess of no effect is worth.
-    """
-    n = np.maximum(counts, 1)
-    growth = (np.log1p(n / kappa) - 2 * np.log(alpha)) / n
-    bracket = 1 - np.exp(growth) * kappa / (n + kappa)
-    square, finite = np.full(len(n), np.inf), bracket > 0
-    np.divide(np.expm1(growth) * squares, n * bracket, out=square, where=finite)
-    return np.asarray(np.sqrt(square))

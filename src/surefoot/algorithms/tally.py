@@ -13,7 +13,6 @@ from surefoot.algorithms.confidence import (
     combined_intervals,
     scale_bound,
     self_normalised_radius,
-    student_widths,
 )
 from surefoot.algorithms.fitting import (
     ROUNDING,
@@ -36,6 +35,7 @@ from surefoot.algorithms.result import Result
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.verdict import ModelCheck, Verdict
 from surefoot.arrays import Array, IntArray
+from surefoot.certify import student_widths
 from surefoot.design.whitening import cholesky_whitener, unit_free_root, whiten
 from surefoot.guides import Seen, guide_from
 from surefoot.limits import Limit

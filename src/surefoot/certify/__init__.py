@@ -5,7 +5,13 @@ up and eliminates arms. Read `contrast`, `score`, `boundary`, `walk`, `certifier
 docs/certificate.md states the theorem that they implement.
 """
 
-from surefoot.certify.boundary import Boundary, GaussianBoundary, MixtureBoundary, WealthBoundary
+from surefoot.certify.boundary import (
+    Boundary,
+    GaussianBoundary,
+    MixtureBoundary,
+    WealthBoundary,
+    student_widths,
+)
 from surefoot.certify.certifier import Certifier, Commitment, Uses
 from surefoot.certify.contrast import Claims, Question, Rows, Stakes
 from surefoot.certify.limited import Limited, LimitedBoundary, LimitedCertifier
@@ -39,4 +45,5 @@ __all__ = [
     "Uses",
     "WealthBoundary",
     "WealthScores",
+    "student_widths",
 ]
