@@ -7,7 +7,11 @@ challenges must count for nothing. Values, of the objective and of the limited o
 cases, means or CVaRs; noises of the two outputs of a pull are correlated.
 
 Errors: arm 0 is called unfit; arm 0 is beaten; an arm that misses its limit by the slack is shown
-to qualify. The saboteur challenges by arms that are not shown, stands still, and never stops.
+to qualify. In the worlds of `kept` the others are soon shown instead, and are tied: without slack
+they keep the limit by far, and beat arm 0 or not; with slack they miss it by a tenth of that and
+are better than arm 0, so that arm 1 must not be beaten by arm 2 once it is shown.
+
+The saboteur challenges by arms that are not shown, stands still, and never stops.
 
 `python -m tests.certify.limited_saboteur --runs 2000` prints one line for each noise, measure and
 slack.
@@ -46,7 +50,8 @@ from surefoot.statistics import Outcome, Phase
 OFFSETS = np.array([0, 2, 4, 6])
 POINTS, GROWTH, PHASES = 12, 1.4, 14
 BATCHES = 4
-SHARES = {0.0: (0.6, 0.0, 0.16, 0.24), 0.25: (0.4, 0.2, 0.16, 0.24)}
+SHARES = {0.0: (0.6, 0.0, 0.16, 0.24), 0.25: (0.4, 0.2, 0.16, 0.24), 1.0: (0.4, 0.2, 0.16, 0.24)}
+SLACKS = {False: (0.0, 0.25), True: (0.0, 1.0)}  # by whether others are soon shown
 MARGIN = 1 - 1e-3  # of each level, that boundaries spend
 LIMIT = 3.0
 LEVEL = 0.3  # of a range from 0 to 1: the limit under bets
@@ -75,20 +80,30 @@ class World(NamedTuple):
     delta: float
     measure: str = "worst"
     limit_measure: str = "worst"
+    kept: bool = False
+
+    @property
+    def victim(self) -> int:
+        """The arm that must not be beaten."""
+        return 1 if self.kept and self.slack else 0
 
     @property
     def objective(self) -> np.ndarray:
         """(n_pairs,) arm 0 and 1 are tied; arm 2 is better by far, but where it may be tied."""
         best = 0.0 if not self.slack else 3.0
+        second = best if self.victim else 0.0
         apart = 9.0 * (1 - POINTS_OF[self.measure][0, 0])  # of the worst pair, below the value
-        return np.array([0.0, 9.0, 0.0, 9.0, best, best + 9.0]) - apart
+        return np.array([0.0, 9.0, second, second + 9.0, best, best + 9.0]) - apart
 
     @property
     def output(self) -> np.ndarray:
         """(n_pairs,) at most the limit is allowed: arm 0 is on it, arm 1 too or at the slack."""
         apart = 2 / 3 * self.limit
         high = self.limit + apart * (1 - POINTS_OF[self.limit_measure][0, 0])
-        missed = high + self.allowed
+        by = 0.1 if self.kept else 1.0
+        missed = high + by * self.allowed
+        if self.kept and not self.slack:
+            missed = high - 2 / 3 * self.limit
         return np.array([high, high - apart, missed, missed - apart, missed, missed - apart])
 
     @property
@@ -116,15 +131,17 @@ def rows(delta: float | None = None) -> list[World]:
     measures = [("worst", "worst"), ("mean", "cvar"), ("cvar", "mean")]
     if delta is not None:
         return [
-            World(noise, slack, delta, *both)
+            World(noise, slack, delta, *both, kept)
             for noise in ("known", "equal", "batches", "wealth")
             for both in measures
-            for slack in SHARES
+            for kept, slacks in SLACKS.items()
+            for slack in slacks
         ]
     return [
-        World(noise, slack, delta, *both)
+        World(noise, slack, delta, *both, kept)
         for noise, both in zip(("known", "batches", "wealth"), measures, strict=True)
-        for slack in SHARES
+        for kept, slacks in SLACKS.items()
+        for slack in slacks
         for delta in (0.2, 0.05)
     ]
 
@@ -165,7 +182,7 @@ def errs(world: World, rng: np.random.Generator) -> bool:
     for index in range(PHASES):
         counts = rng.integers(1, 4, 6) * BATCHES
         phase = Phase(index, counts, BATCHES)
-        made = kernel.commit(phase, _beat(kernel, rng), None, _limits(kernel, world, rng))
+        made = kernel.commit(phase, _beat(kernel, world, rng), None, _limits(kernel, world, rng))
         kernel.update(made, _pulled(phase, world, rng))
         if _wrong(kernel, world):
             return True
@@ -175,27 +192,28 @@ def errs(world: World, rng: np.random.Generator) -> bool:
 def _wrong(kernel: LimitedCertifier, world: World) -> bool:
     """Return whether something was concluded that is not true."""
     if kernel.unfit[0]:
-        return True
-    if (
-        world.slack
-    ):  # arms 1 and 2 miss the limit by the slack: a hair more, and they do not qualify
+        return not world.victim
+    if world.victim:
+        return bool(kernel.shown[1]) and not kernel.survivors[1]
+    if world.slack:  # arms 1 and 2 miss the limit by the slack: a hair more, and they are not fit
         return bool(kernel.shown[1:].any()) or not kernel.survivors[0]
     return not kernel.survivors[0]
 
 
-def _beat(kernel: LimitedCertifier, rng: np.random.Generator) -> list[Claims]:
-    """Challenge arm 0 by its worst point: by an arm that is shown, or by any."""
+def _beat(kernel: LimitedCertifier, world: World, rng: np.random.Generator) -> list[Claims]:
+    """Challenge the victim by its worst point: by an arm that is shown, or by any."""
     if rng.random() < 0.1:
         return []
-    shown = np.flatnonzero(kernel.shown[1:]) + 1
-    ell = int(rng.choice(shown)) if len(shown) and rng.random() < 0.8 else int(rng.integers(1, 3))
-    clock = _next(kernel.promised[:1], rng)
+    x, offsets = world.victim, kernel.question.offsets
+    others = np.array([2]) if x else np.array([1, 2])
+    shown = others[kernel.shown[others]]
+    ell = int(rng.choice(shown if len(shown) and rng.random() < 0.8 else others))
+    clock = _next(kernel.promised[[x]], rng)
     if clock is None:
         return []
-    one = Rows(np.array([0, 1]), np.array([0]), np.ones(1))
-    offsets = kernel.question.offsets
+    one = Rows(np.array([0, 1]), offsets[[x]], np.ones(1))
     points = np.arange(offsets[ell], offsets[ell + 1])
-    return [Claims(ell, points, np.array([0]), clock, one, np.array(np.inf))]
+    return [Claims(ell, points, np.array([x]), clock, one, np.array(np.inf))]
 
 
 def _limits(kernel: LimitedCertifier, world: World, rng: np.random.Generator) -> list[Uses]:
@@ -265,9 +283,10 @@ def _table(runs: int, delta: float, noise: str, seed: int) -> Iterator[str]:
             continue
         begun, wrong = time.monotonic(), errors(world, runs, seed)
         p = stats.binomtest(wrong, runs, delta, "greater").pvalue
+        kept = ", kept" if world.kept else ""
         yield (
-            f"{world.noise:8} {world.measure:5} limit {world.limit_measure:5} "
-            f"slack {world.slack:4g}: {wrong} of {runs} = {wrong / runs / delta:.2f} delta, "
+            f"{world.noise:8} {world.measure:5} limit {world.limit_measure:5} slack "
+            f"{world.slack:4g}{kept}: {wrong} of {runs} = {wrong / runs / delta:.2f} delta, "
             f"p = {p:.2g}, {time.monotonic() - begun:.0f} s"
         )
 

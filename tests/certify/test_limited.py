@@ -13,7 +13,7 @@ from surefoot.errors import InputError
 from surefoot.statistics import Outcome, Phase
 from tests.certify import limited_saboteur as saboteur
 
-RUNS, FALSE_ALARM = 40, 1e-3
+RUNS, FALSE_ALARM = 20, 1e-3
 
 
 @pytest.mark.statistical
@@ -46,7 +46,9 @@ class TestChallenges:
         kernel.walks.counted[:] = False
         good = np.full(6, 1.0)
         for index in range(1, 4):
-            claims = saboteur._beat(kernel, np.random.default_rng(np.random.SeedSequence(1)))
+            claims = saboteur._beat(
+                kernel, world(), np.random.default_rng(np.random.SeedSequence(1))
+            )
             points = np.arange(4, 6)
             claims = [claims[0]._replace(challenger=2, points=points, clocks=np.array([index]))]
             phase = Phase(index - 1, np.full(6, 400), 4)
