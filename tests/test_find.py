@@ -139,6 +139,7 @@ def test_a_wrong_signature_says_the_remedy(function: Any, said: str) -> None:
         ({"baseline": {"demand": 1.0}}, "is 5 of the arms"),
         ({"workers": 2, "dask": "tcp://here:1"}, "choose one"),
         ({"arms": "no.csv"}, "there is no file 'no.csv'"),
+        ({"arms": pd.DataFrame({"arm": ["a"], "nurses": [1]})}, "has both arm and perturbation"),
         ({"tolerence": 1}, "no option 'tolerence': did you mean 'tolerance'"),
         ({"direction": "minimize"}, "give minimize=True instead"),
         ({"hurry": True}, "no option 'hurry': there are"),

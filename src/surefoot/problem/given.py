@@ -70,8 +70,19 @@ def is_pair_table(given: Any) -> bool:
     """Return whether it is a table with a row for each pair: columns `arm` and `perturbation`."""
     if isinstance(given, str | os.PathLike):
         path = Path(given)
-        return path.is_file() and {"arm", "perturbation"} <= set(read_fields(path)[0])
-    return _is_frame(given) and {"arm", "perturbation"} <= set(given.columns)
+        return path.is_file() and _has_pairs(read_fields(path)[0])
+    return _is_frame(given) and _has_pairs(given.columns)
+
+
+def _has_pairs(columns: Iterable[str]) -> bool:
+    """Return whether both columns of a table of pairs are there; refuse one without the other."""
+    found = {"arm", "perturbation"} & set(columns)
+    if len(found) == 1:
+        raise InputError(
+            f"the table has a column {found.pop()!r}: a table of pairs has both arm and "
+            "perturbation, and one row for each pair; a table of arms may call its column name"
+        )
+    return bool(found)
 
 
 def _is_frame(given: Any) -> bool:
