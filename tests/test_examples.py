@@ -10,6 +10,7 @@ import subprocess
 import sys
 import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,19 +52,34 @@ def test_a_study_finds_the_best_worst_case(name: str, best: str, folder: Path) -
     assert "95 % confidence" in output
 
 
-def test_the_notebook_runs_from_its_first_cell_to_its_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It holds no outputs, so that none can be stale; here with two runs of each."""
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The names of a notebook that runs in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    notebook = json.loads((EXAMPLES / "figure1.ipynb").read_text())
-    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    assert all(cell["outputs"] == [] for cell in cells)
     module = types.ModuleType("__main__")
     monkeypatch.setitem(sys.modules, "__main__", module)
-    page = vars(module)
-    for cell in cells:
-        exec("".join(cell["source"]).replace("runs = 10", "runs = 2"), page)
+    return vars(module)
+
+
+def cells_of(notebook: str) -> list[str]:
+    """The code of a notebook, which holds no outputs, so that none can be stale."""
+    cells = json.loads((EXAMPLES / notebook).read_text())["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] for cell in code)
+    return ["".join(cell["source"]) for cell in code]
+
+
+def test_the_notebook_of_a_forecast_runs(page: dict[str, Any]) -> None:
+    for cell in cells_of("forecast.ipynb"):
+        exec(cell, page)
+    assert page["answer"].certified
+    assert page["answer"].best["weight"] == 0.2
+    assert "weight=0.2" in Path("sales.html").read_text()
+
+
+def test_the_notebook_of_figure_1_runs_with_two_runs_of_each(page: dict[str, Any]) -> None:
+    for cell in cells_of("figure1.ipynb"):
+        exec(cell.replace("runs = 10", "runs = 2"), page)
     table = page["table"]
     assert table["instance"].nunique() == 2
     assert table["algorithm"].nunique() == 5
