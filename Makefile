@@ -14,7 +14,7 @@ PINNED := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell NUM
 # a machine may say that no compiled Python is to be kept: then every process compiles all it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint unit test-oldest chaos flakes mutants bench tables docs clean chromium ngspice
+.PHONY: demo test lint unit test-oldest test-executors chaos flakes mutants bench tables docs clean chromium ngspice
 
 demo: $(READY)
 	$(BIN)/surefoot bolus 'adult#001' --out results
@@ -35,6 +35,10 @@ unit: $(KERNELS) chromium ngspice
 # The core of the suite with the lowest versions that pyproject.toml permits, in an environment apart.
 test-oldest:
 	$(PYTHON) tests/oldest.py
+
+# A study on MPI's and Ray's executors, in an environment apart.
+test-executors:
+	$(PYTHON) tests/executors_apart.py
 
 # Kills, torn and crafted files, mutated input, signals, clusters and load: less than 25 minutes.
 chaos: $(READY)

@@ -22,6 +22,7 @@ from tests.chaos.edits import Edits, commitments, cuts, flips, reorderings, rewa
 from tests.chaos.files import crafted, damaged
 from tests.chaos.inputs import configurations, tables
 from tests.chaos.kills import Kills
+from tests.chaos.late import late
 from tests.chaos.load import Load
 from tests.chaos.places import logs, other_users
 from tests.chaos.processors import Processors
@@ -53,6 +54,7 @@ SUITES = [
     Suite("first milliseconds", 48, first_milliseconds),
     Suite("killed commands", 10, commands_killed),
     Suite("clusters", 6, clusters),
+    Suite("stragglers, duplicates, late results", 60, late),
     Suite("dashboard under load", 3, Load(half_sent=1200, readers=90)),
 ]
 SHOWN = 5  # trials of each suite that did not hold
