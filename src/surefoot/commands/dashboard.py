@@ -65,7 +65,7 @@ def command(
 
 
 def _existing(given: Path | None) -> Path:
-    """The study file; that of a configuration may come later."""
+    """Return the study file; that of a configuration may come later."""
     from surefoot.errors import InputError
 
     path = study_file(given)

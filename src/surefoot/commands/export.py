@@ -92,9 +92,9 @@ def _arms_parquet(reader: StudyReader, output: Path) -> None:
 
 
 def _arms(reader: StudyReader) -> pd.DataFrame:
-    """The best arm first: its parameters, its worst case as measured with an interval that holds
-    for all arms at once, its worst perturbation, its pulls and whether it is still possible; with
-    limits, what each is held against, and whether it qualifies.
+    """Return the best arm first: its parameters, its worst case as measured with an interval that
+    holds for all arms at once, its worst perturbation, its pulls and whether it is still possible;
+    with limits, what each is held against, and whether it qualifies.
     """
     from surefoot.view.charts import arms_frame, limits_frame
 
@@ -116,7 +116,7 @@ def _arms(reader: StudyReader) -> pd.DataFrame:
 
 
 def _pulls(reader: StudyReader) -> Iterator[dict[str, Any]]:
-    """The pulls in order, read some at a time."""
+    """Yield the pulls in order, read some at a time."""
     since = 0
     while records := reader.pull_records(since, AT_A_TIME):
         yield from records
@@ -150,7 +150,7 @@ def _write_parquet(reader: StudyReader, output: Path) -> None:
 
 
 def _write_json(reader: StudyReader, output: Path) -> None:
-    """The question, the answer, the simulators, the phases, the corrections and the pulls."""
+    """Write the question, the answer, the simulators, the phases, the corrections and the pulls."""
     document: dict[str, Any] = reader.description.to_entries() | {
         "created": reader.created,
         "configuration": reader.configuration,
@@ -172,7 +172,7 @@ def _lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 def _result(reader: StudyReader) -> dict[str, Any]:
-    """The answer as plain values, in the unit in which pulls are measured."""
+    """Return the answer as plain values, in the unit in which pulls are measured."""
     from surefoot.study.file.notes import Note
 
     result = reader.result

@@ -154,7 +154,7 @@ def _number(value: float) -> str:
 
 
 def _spread(spread: Quantiles) -> str:
-    """The mean and, below it, the range of 80 %."""
+    """Return the mean and, below it, the range of 80 %."""
     if not spread.runs:
         return "not simulated"
     if spread.unanswered == spread.runs:

@@ -88,7 +88,7 @@ def called_off(pulls: int, simulated: int) -> str:
 
 
 def _state(reader: StudyReader, status: Status) -> str:
-    """The state in words: a study that runs without anybody running it was interrupted."""
+    """Return the state in words: a study that runs without anybody running it was interrupted."""
     if status.state == "finished" or status.writer:
         return status.state
     if status.asked:

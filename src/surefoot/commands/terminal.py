@@ -70,7 +70,7 @@ StudyArgument = Annotated[
 
 
 def _study_path(given: Path | None) -> Path:
-    """The path given, or the only study in this folder."""
+    """Return the path given, or the only study in this folder."""
     from surefoot.errors import InputError
 
     if given is not None:
@@ -88,7 +88,7 @@ def _study_path(given: Path | None) -> Path:
 
 
 def study_file(given: Path | None) -> Path:
-    """The .db file of the study that is meant."""
+    """Return the .db file of the study that is meant."""
     from surefoot.study.toml.config import StudyConfig
 
     path = _study_path(given)
@@ -96,7 +96,7 @@ def study_file(given: Path | None) -> Path:
 
 
 def open_study(given: Path | None) -> Study:
-    """The study for writing; a configuration whose study does not exist yet creates it."""
+    """Return the study for writing; a configuration whose study does not exist yet creates it."""
     from surefoot.study import Study
     from surefoot.study.toml.config import StudyConfig
 

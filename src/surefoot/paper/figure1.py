@@ -234,8 +234,8 @@ def unit_sphere(session: Session, variation: Variation = PAPER) -> None:
 
 
 def run_table(session: Session, panel: Panel, variation: Variation = PAPER) -> pd.DataFrame:
-    """Every run of every entrant, as a row; the same to the bit for the same seed, but for the
-    seconds.
+    """Return every run of every entrant, as a row; the same to the bit for the same seed, but for
+    the seconds.
     """
     import pandas as pd
 
@@ -260,7 +260,7 @@ def run_table(session: Session, panel: Panel, variation: Variation = PAPER) -> p
 def run_once(
     name: str, size: int, run: int, seed: int, asked: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """All entrants on one instance, with the same noise."""
+    """Return all entrants on one instance, with the same noise."""
     panel, variation = PANELS[name], Variation(**asked)
     instance = panel.instance(size, seed)
     where = {"experiment": name, "size": size, "pairs": instance[0].n_pairs, "run": run}
@@ -271,8 +271,8 @@ def run_once(
 
 
 def lower_bound(instance: Instance, delta: float) -> float:
-    """The number of samples below which no algorithm can be on average: 2 kl(δ, 1 − δ) H*, at the
-    proven lower end of H*.
+    """Return the number of samples below which no algorithm can be on average: 2 kl(δ, 1 − δ) H*,
+    at the proven lower end of H*.
     """
     problem, theta = instance
     design = exact_separation(
@@ -305,14 +305,14 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def bounds(runs: pd.DataFrame) -> pd.DataFrame:
-    """The mean lower bound of each size's instances, in the columns that a chart wants."""
+    """Return the mean lower bound of each size's instances, in the columns that a chart wants."""
     means = runs.groupby("size", sort=False)["lower_bound"].mean().reset_index(name="mean")
     return means.assign(algorithm=BOUND, policy="bound", low=means["mean"], high=means["mean"])
 
 
 def figure(panel: Panel, table: pd.DataFrame, bounds: pd.DataFrame | None = None) -> Any:
-    """The panel of Figure 1: the paper's rules in one family of colours, proved ones in another,
-    and the bound; without a bound the paper's three series alone.
+    """Return the panel of Figure 1: the paper's rules in one family of colours, proved ones in
+    another, and the bound; without a bound the paper's three series alone.
     """
     import pandas as pd
 
@@ -332,7 +332,9 @@ def figure(panel: Panel, table: pd.DataFrame, bounds: pd.DataFrame | None = None
 
 
 def printed(panel: Panel, table: pd.DataFrame, bounds: pd.DataFrame) -> PrintedTable:
-    """The summary for documents: one row per entrant, one column per size, the bound below."""
+    """Return the summary for documents: one row per entrant, one column per size, the bound
+    below.
+    """
     sizes = list(dict.fromkeys(table["size"]))
     rows, roots = [], []
     homes = {f"{entrant.label}, {entrant.policy}": entrant.roots for entrant in ENTRANTS}
@@ -351,8 +353,8 @@ def printed(panel: Panel, table: pd.DataFrame, bounds: pd.DataFrame) -> PrintedT
 
 
 def claims(panel: Panel, runs: pd.DataFrame, delta: float) -> Iterator[Claim]:
-    """Every sentence of the Results, the Conclusions and the abstract about this panel; a few runs
-    decide none.
+    """Yield every sentence of the Results, the Conclusions and the abstract about this panel; a few
+    runs decide none.
     """
     few = runs["run"].nunique() < FEWEST
     for claim in _judged_claims(panel, runs, delta):
@@ -519,8 +521,8 @@ def _of(runs: pd.DataFrame, who: _Entrant) -> pd.DataFrame:
 
 
 def _ratios(runs: pd.DataFrame, one: _Entrant, other: _Entrant) -> pd.DataFrame:
-    """One row per size: the ratio of mean samples, and its standard error to first order. Runs are
-    taken in pairs, for both entrants meet the same instances.
+    """Return one row per size: the ratio of mean samples, and its standard error to first order.
+    Runs are taken in pairs, for both entrants meet the same instances.
     """
     import pandas as pd
 
@@ -539,7 +541,7 @@ def _each(ratios: pd.DataFrame) -> str:
 
 @functools.cache
 def _same_for_all_runs(d: int) -> Instance:
-    """One instance per process, so that its designs are remembered from run to run."""
+    """Return one instance per process, so that its designs are remembered from run to run."""
     return instances.irrelevant_dimensions(d)
 
 

@@ -67,7 +67,7 @@ def unequal_scales(n_arms: int, n_own: int) -> Array:
 
 
 def falling_scales(n_arms: int, n_own: int) -> Array:
-    """The same in reverse: the best arm is the noisiest."""
+    """Return unequal scales in reverse: the best arm is the noisiest."""
     return np.asarray(unequal_scales(n_arms, n_own)[::-1, ::-1])
 
 
@@ -215,7 +215,7 @@ def peers(session: Session) -> None:
 
 
 def run_table(session: Session) -> pd.DataFrame:
-    """Every run of every contender, as a row; the same to the bit for the same seed."""
+    """Return every run of every contender, as a row; the same to the bit for the same seed."""
     import pandas as pd
 
     jobs = [
@@ -229,7 +229,7 @@ def run_table(session: Session) -> pd.DataFrame:
 
 
 def run_once(kind: Kind, size: int, run: int, session_seed: int) -> list[dict[str, Any]]:
-    """All contenders on one configuration, each with the noise of the same seed."""
+    """Return all contenders on one configuration, each with the noise of the same seed."""
     contest, problem = _same_for_all_runs(kind, size)
     where = {"configuration": kind, "arms": size, "run": run}
     rows = []
@@ -267,7 +267,7 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def figure(table: pd.DataFrame) -> Any:
-    """One panel for each configuration, one line for each contender."""
+    """Return one panel for each configuration, one line for each contender."""
     from surefoot.view.charts import growth_chart
 
     named = table.assign(
@@ -281,7 +281,7 @@ def figure(table: pd.DataFrame) -> Any:
 
 
 def printed(table: pd.DataFrame) -> PrintedTable:
-    """The summary for documents: one row per cell, one column per contender."""
+    """Return the summary for documents: one row per cell, one column per contender."""
     labels = list(dict.fromkeys(table["label"]))
     lines: list[tuple[str, ...]] = []
     for (kind, size), rows in table.groupby(["configuration", "arms"], sort=False):
@@ -312,14 +312,14 @@ def _ratio(cells: Mapping[Any, Mapping[Any, Any]]) -> float:
 
 
 def contest_of(kind: Kind, size: int) -> PeerContest:
-    """One cell: a configuration with this many arms."""
+    """Return one cell: a configuration with this many arms."""
     means, scales = mean_rewards(kind, size, N_OWN), equal_scales(size, N_OWN)
     return PeerContest(f"{kind}, {size} × {N_OWN}", means, scales, delta=DELTA)
 
 
 @functools.cache
 def _same_for_all_runs(kind: Kind, size: int) -> tuple[PeerContest, RobustProblem]:
-    """One problem per process, so that its designs are remembered from run to run."""
+    """Return one problem per process, so that its designs are remembered from run to run."""
     contest = contest_of(kind, size)
     return contest, contest.problem()
 

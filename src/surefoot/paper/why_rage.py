@@ -149,7 +149,7 @@ COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
 
 
 def why_rage(session: Session) -> None:
-    """The variants beside each other, and what the designs are worth on these instances."""
+    """Print the variants beside each other, and what the designs are worth on these instances."""
     import pandas as pd
 
     jobs = [
@@ -225,7 +225,7 @@ def diagnose(name: str, size: int, seed: int) -> Diagnosis:
 
 
 def _finished(algorithm: Algorithm, instance: Instance, seed: int) -> Any:
-    """The run itself, not only its result: it remembers what it wanted."""
+    """Return the run itself, not only its result: it remembers what it wanted."""
     problem, theta = instance
     simulator = LinearSimulator(problem, theta, seed=np.random.SeedSequence(seed, spawn_key=(1,)))
     settings = Settings(delta=PAPER.delta, noise=Gaussian(1.0), misfit=0.0, rules="paper")

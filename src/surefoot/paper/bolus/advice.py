@@ -103,7 +103,7 @@ class Recommendation:
         return cls(record.patient.patient, chosen, arms[chosen.arm], baseline, outcomes)
 
     def sentence(self, plan: Plan) -> str:
-        """The answer for a person."""
+        """Return the answer for a person."""
         setting, chosen, question = self.setting, self.chosen, plan.question
         factors = (
             f"CarbF {setting.carb_factor:.2f} g/U and CorrF "
@@ -138,8 +138,8 @@ HEADS = ("setting", "CarbF", "CorrF", "worst reward", *METRIC_TITLES.values())
 
 
 def table_rows(found: Recommendation) -> list[tuple[str, ...]]:
-    """The recommended setting and the calculator's, as set and under the worst error: for the page
-    and the terminal.
+    """Return the recommended setting and the calculator's, as set and under the worst error: for
+    the page and the terminal.
     """
     methods = ((CALCULATOR, found.baseline), (METHOD.label, found.setting))
     rows = []
@@ -236,7 +236,7 @@ def _page(
 
 
 def _rendered(template: str, specs: dict[str, Any], **values: Any) -> str:
-    """A page of its own with these charts in it."""
+    """Return a page of its own with these charts in it."""
     page = environment("surefoot.paper.bolus").get_template(template)
     return standalone(page, specs, values, STYLE.read_text(encoding="utf-8"))
 
@@ -295,7 +295,7 @@ def cohort(session: Session, plan: Plan, groups: Sequence[str]) -> None:
 
 
 def _advise_all(session: Session, plan: Plan, groups: Sequence[str]) -> list[Advice]:
-    """One advice per patient, by as many processes as the session has."""
+    """Return one advice per patient, by as many processes as the session has."""
     found = session.map(
         NAME, _advise_job, patient_jobs(plan, groups), identity={"plan": asdict(plan)}
     )
@@ -303,7 +303,7 @@ def _advise_all(session: Session, plan: Plan, groups: Sequence[str]) -> list[Adv
 
 
 def _advise_job(name: str, plan: Plan) -> Advice:
-    """One patient, in a worker."""
+    """Compute what is printed of one patient, in a worker."""
 
     return advise(name, plan)
 
@@ -331,7 +331,7 @@ def _cohort_rows(advices: Sequence[Advice]) -> list[dict[str, Any]]:
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> str:
-    """The cohort in one sentence."""
+    """Return the cohort in one sentence."""
     n = len(rows)
     certified, right = (sum(row[name] for row in rows) for name in ("certified", "right"))
     pulls = sum(row["pulls"] for row in rows) / n

@@ -62,7 +62,7 @@ def outcomes_chart(summary: pd.DataFrame) -> Any:
 
 
 def _bar(metric: str, mean: float, deviation: float) -> dict[str, float]:
-    """One standard deviation to either side, as far as the metric goes."""
+    """Return one standard deviation to either side, as far as the metric goes."""
     most = math.inf if metric == "risk" else 100.0
     return {"low": max(mean - deviation, 0.0), "high": min(mean + deviation, most)}
 
@@ -101,7 +101,7 @@ def _panel(rows: pd.DataFrame, case: str, metric: str) -> Any:
 
 
 def regret_chart(choices: pd.DataFrame) -> Any:
-    """Each method's mean regret in worst-case reward, patient by patient."""
+    """Return each method's mean regret in worst-case reward, patient by patient."""
     means = choices.groupby(["patient", "method"], sort=False)["regret"].mean().reset_index()
     names = [method.label for method in METHODS if (means["method"] == method.label).any()]
     base = alt.Chart(inline(means)).encode(
@@ -124,7 +124,7 @@ def regret_chart(choices: pd.DataFrame) -> Any:
 
 
 def glucose_curves(frame: pd.DataFrame, title: str = "Blood glucose") -> alt.LayerChart:
-    """One line per curve, over the target band.
+    """Return one line per curve, over the target band.
 
     Args:
         frame: columns `minute`, `bg` (mg/dL) and `curve` (its name). Up to eight curves are told
@@ -233,7 +233,7 @@ def side_by_side(drawings: Sequence[Drawing], title: str) -> dict[str, Any]:
 
 
 def _renamed(part: Any, number: int) -> Any:
-    """A specification whose marks refer to the tables of one of many drawings."""
+    """Return a specification whose marks refer to the tables of one of many drawings."""
     if isinstance(part, dict):
         if set(part) == {"name"}:
             return {"name": f"{part['name']}-{number}"}

@@ -42,7 +42,7 @@ class MethodPilot:
     samples: int
 
     def covered(self, true_deviations: Array) -> float:
-        """The share of pairs whose scale is no smaller than the given standard deviation."""
+        """Return the share of pairs whose scale is no smaller than the given standard deviation."""
         return float((self.scales >= true_deviations).mean())
 
 
@@ -130,8 +130,8 @@ def choose(
     question: Assignment,
     source: np.random.SeedSequence,
 ) -> dict[str, Result]:
-    """One result per method, by label. StableOPT, which cannot stop by itself, gets as many pulls
-    as Robust RAGE used.
+    """Return one result per method, by label. StableOPT, which cannot stop by itself, gets as many
+    pulls as Robust RAGE used.
     """
     results: dict[str, Result] = {}
     for method in sorted(methods, key=lambda method: method is STABLEOPT):

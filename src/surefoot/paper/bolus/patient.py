@@ -375,7 +375,7 @@ class Findings:
     truth: TrueValues
 
     def setting(self, arm: int, case: str) -> Setting:
-        """An arm's factors, as set or under its worst error."""
+        """Return an arm's factors, as set or under its worst error."""
         if case == CASES[0]:
             return self.dosing.arm_setting(arm)
         return self.dosing.pair_setting(int(self.truth.worst_pairs[arm]))
@@ -447,8 +447,8 @@ def _patient_facts(dosing: Dosing, truth: TrueValues) -> PatientFacts:
 
 
 def linear_choice(dosing: Dosing, truth: TrueValues) -> int:
-    """The arm that the linear model prefers however many pulls it gets: its least-squares fit to
-    the true means.
+    """Return the arm that the linear model prefers however many pulls it gets: its least-squares
+    fit to the true means.
     """
     theta, *_ = np.linalg.lstsq(dosing.linear.pairs, truth.means, rcond=None)
     return dosing.linear.best_arm(theta)

@@ -81,7 +81,7 @@ REWARDS = {reward.name: reward for reward in (RISK, TIME_IN_RANGE, TIME_BELOW, R
 
 
 def find_reward(name: str) -> _Reward:
-    """The reward of that name."""
+    """Return the reward of that name."""
     if name not in REWARDS:
         raise InputError(f"reward={name!r} is not known: choose {', '.join(REWARDS)}")
     return REWARDS[name]
@@ -149,8 +149,8 @@ def make_dosing(
     reward: _Reward = RISK,
     insulin_range: tuple[float, float] = INSULIN_RANGE,
 ) -> Dosing:
-    """The problem of one patient: the arms are evenly spaced, the errors uniform in the paper's
-    ranges.
+    """Return the problem of one patient: the arms are evenly spaced, the errors uniform in the
+    paper's ranges.
 
     The errors depend on the seed, the patient and the numbers of arms and perturbations alone.
     Arms range over these shares of the patient's total daily insulin.
@@ -199,13 +199,13 @@ PURPOSES = ("errors", "pilot", "truth", "identify", "evaluation", "profiles")
 
 
 def stream(seed: int, patient: Patient, purpose: str, *more: int) -> np.random.SeedSequence:
-    """The random stream of one purpose of one patient: independent of every other."""
+    """Return the random stream of one purpose of one patient: independent of every other."""
     number = [other.name for other in all_patients()].index(patient.name)
     return np.random.SeedSequence(seed, spawn_key=(number, PURPOSES.index(purpose), *more))
 
 
 def branch(source: np.random.SeedSequence, number: int) -> np.random.SeedSequence:
-    """The numbered child of a stream; unlike `spawn`, the same whenever it is asked for."""
+    """Return the numbered child of a stream; unlike `spawn`, the same whenever it is asked for."""
     return np.random.SeedSequence(source.entropy, spawn_key=(*source.spawn_key, number))
 
 
@@ -217,7 +217,7 @@ def day_rewards(dosing: Dosing, pairs: IntArray, source: np.random.SeedSequence)
 
 
 def _seeded_days(dosing: Dosing, pairs: IntArray, seeds: Words) -> Array:
-    """The same, with (2, n_pulls) seeds of the sensor's noise: equal seeds, equal noise."""
+    """Simulate with (2, n_pulls) seeds of the sensor's noise: equal seeds, equal noise."""
     carb, correction = dosing.linear.parameters[pairs, 3], dosing.linear.parameters[pairs, 4]
     days = np.array([diet(day) for day in DAYS], dtype=object)[:, None]
     reward = dosing.reward

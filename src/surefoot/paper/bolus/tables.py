@@ -137,7 +137,7 @@ class Tables:
         )
 
     def of_group(self, group: str) -> Tables:
-        """The patients of one age group."""
+        """Return the patients of one age group."""
         frames = (self.outcomes, self.choices, self.patients, self.arms)
         own = (frame[frame["patient"].str.startswith(f"{group}#")] for frame in frames)
         return Tables(*own)
@@ -208,7 +208,7 @@ def method_summary(choices: pd.DataFrame) -> pd.DataFrame:
 
 
 def share(value: float) -> str:
-    """A share as readers see it; a dash where there is none."""
+    """Return a share as readers see it; a dash where there is none."""
     return "–" if math.isnan(value) else f"{100 * value:.0f} %"
 
 
@@ -218,8 +218,8 @@ def _if_trusted(method: Method, shares: pd.Series[bool]) -> float:
 
 
 def patient_summary(tables: Tables) -> pd.DataFrame:
-    """One row per patient: noise, truth, and for every method how often it found it and what it
-    cost.
+    """Return one row per patient: noise, truth, and for every method how often it found it and what
+    it cost.
     """
     table = tables.patients.copy()
     for method in METHODS:
@@ -235,7 +235,7 @@ def patient_summary(tables: Tables) -> pd.DataFrame:
 
 
 def paper_claims(tables: Tables) -> Iterator[Claim]:
-    """Every sentence of the paper about Tables 1 and 2, with patients as the sample."""
+    """Yield every sentence of the paper about Tables 1 and 2, with patients as the sample."""
     rage, stable, calculator = ROBUST_RAGE.label, STABLEOPT.label, CALCULATOR
     found, worst = CASES
     yield _better(tables, found, rage, calculator, "Results and caption, Table 1")
@@ -315,7 +315,7 @@ def paper_claims(tables: Tables) -> Iterator[Claim]:
 
 
 def _best_arm_claims(tables: Tables) -> Iterator[Claim]:
-    """The paper's main sentence about StableOPT, and whether the best arm is found at all."""
+    """Yield the paper's main sentence about StableOPT, and whether the best arm is found at all."""
     choices = tables.choices.groupby(["method", "patient"], sort=False)
     shares, regrets = choices["found"].mean(), choices["regret"].mean()
     rage, stable = ROBUST_RAGE.label, STABLEOPT.label
@@ -383,7 +383,7 @@ def _by_patient(tables: Tables, case: str, label: str) -> pd.DataFrame:
 
 
 def _differences(tables: Tables, case: str, one: str, other: str) -> dict[str, Spread]:
-    """One method minus another, over patients."""
+    """Return one method minus another, over patients."""
     difference = _by_patient(tables, case, one) - _by_patient(tables, case, other)
     return {metric: _spread(difference[metric]) for metric in IN_PAPER}
 
@@ -401,7 +401,7 @@ def _falls(tables: Tables, label: str) -> pd.Series[float]:
 
 
 def _spread(values: pd.Series[float]) -> Spread:
-    """The mean over patients with its standard error; NaN for the error of a single one."""
+    """Return the mean over patients with its standard error; NaN for the error of a single one."""
     numbers = values.to_numpy()
     error = numbers.std(ddof=1) / math.sqrt(len(numbers)) if len(numbers) > 1 else math.nan
     return float(numbers.mean()), float(error)
@@ -475,7 +475,7 @@ def methods_table(methods: pd.DataFrame) -> PrintedTable:
 
 
 def patients(session: Session) -> None:
-    """The paper's table of patients: what the shipped parameters give, to the printed digits."""
+    """Print the paper's table of patients: what the shipped parameters give, to the printed digits."""
     table = patient_table()
     heads = ("patient", "CarbF", "CorrF", "age", "TDI")
     rows = [
@@ -516,13 +516,13 @@ def bolus(session: Session, prime: bool = True) -> None:
 
 
 def patient_records(session: Session, plan: Plan) -> list[PatientRecord]:
-    """One record per patient, in the order of the paper's table of patients."""
+    """Return one record per patient, in the order of the paper's table of patients."""
     results = session.map(NAME, study_job, patient_jobs(plan), identity={"plan": asdict(plan)})
     return [PatientRecord.from_json(result) for result in results]
 
 
 def patient_jobs(plan: Plan, groups: Sequence[str] = GROUPS) -> list[Job]:
-    """One job per patient of these groups: adults, adolescents, children."""
+    """Return one job per patient of these groups: adults, adolescents, children."""
     return [
         Job(patient.name, (patient.name, plan))
         for group in groups
@@ -532,7 +532,7 @@ def patient_jobs(plan: Plan, groups: Sequence[str] = GROUPS) -> list[Job]:
 
 
 def study_job(name: str, plan: Plan) -> PatientRecord:
-    """One patient, in a worker."""
+    """Compute what is printed of one patient, in a worker."""
     return study_patient(name, plan)
 
 

@@ -73,7 +73,7 @@ class TargetPlan:
         require_sizes(self.arms, self.perturbations)
 
     def settings(self) -> Settings:
-        """The question as an algorithm is asked it."""
+        """Return the question as an algorithm is asked it."""
         limit = Limit(TIME_BELOW, at_most=BELOW, slack=SLACK, noise=Bounded(0, 100))
         return Settings(
             delta=self.question.delta,

@@ -120,7 +120,7 @@ class Diet:
             )
 
     def scenario(self, patient: Patient) -> Scenario:
-        """The meals of this patient over all the days."""
+        """Return the meals of this patient over all the days."""
         return _diet_scenario(self.days, patient.daily_carbohydrates)
 
 
@@ -191,7 +191,7 @@ class Calculator:
 
     @classmethod
     def baseline(cls, patients: Patients, scale: ArrayLike = 1.0) -> Calculator:
-        """The rule of 500 and 1800 on each patient's total daily insulin, both factors times
+        """Return the rule of 500 and 1800 on each patient's total daily insulin, both factors times
         `scale`.
 
         The factors have the shape of `patients`.
@@ -217,7 +217,7 @@ class Calculator:
 
 @kernel
 def pump_rate(wanted: float) -> float:
-    """The rate (U/min) that the pump delivers when asked for `wanted`."""
+    """Return the rate (U/min) that the pump delivers when asked for `wanted`."""
     rounded = np.rint(wanted * UNITS_TO_PMOL / PUMP_INCREMENT) * PUMP_INCREMENT / UNITS_TO_PMOL
     return float(max(min(rounded, PUMP_MAXIMUM), 0.0))
 

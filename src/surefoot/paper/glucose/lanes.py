@@ -67,7 +67,9 @@ class _Responses(NamedTuple):
 
 @lru_cache(maxsize=64)  # a table of 5 days takes 1 MB
 def responses(patient: Patient, scenario: Scenario, window: int) -> _Responses:
-    """The tables for a patient who eats this scenario, with actions that last `window` minutes."""
+    """Return the tables for a patient who eats this scenario, with actions that last `window`
+    minutes.
+    """
     appearance = np.empty(POINTS * scenario.horizon + 1)
     _fill_appearance(
         np.array(patient.initial_state[:3]), scenario.announced(), patient.physiology, appearance
@@ -136,7 +138,7 @@ def _gut_slope(
 def _gut_step(
     gut: tuple[float, float, float], eaten: float, meal_size: float, p: Physiology, h: float
 ) -> tuple[float, float, float, float]:
-    """One Runge-Kutta step; the fourth value is the intestine's content in the middle of the
+    """Return one Runge-Kutta step; the fourth value is the intestine's content in the middle of the
     step.
     """
     a, b, c = gut
@@ -345,7 +347,7 @@ def _advance_step(
     appearance: tuple[float, float, float],
     p: Physiology,
 ) -> None:
-    """One classical Runge-Kutta step, from point k of the window to k + 2, for all lanes of a
+    """Take a classical Runge-Kutta step, from point k of the window to k + 2, for all lanes of a
     block.
 
     Args:

@@ -113,7 +113,8 @@ def fill_statistics(bg: Array, with_indices: bool, table: Array) -> None:
 
 
 def score(bg: ArrayLike) -> dict[str, Array]:
-    """Every statistic of histories (..., n_samples) in mg/dL, by name; the last axis is gone.
+    """Return every statistic of histories (..., n_samples) in mg/dL, by name; the last axis is
+    gone.
 
     `min` and `max` are in mg/dL, the times are shares of the samples (0 to 1), the indices are
     means over all samples, or over low and high samples alone, and `magni_risk` is the highest of
@@ -195,7 +196,7 @@ class Histories:
 
 
 def shown(sensor: Sensor, instant: Array, errors: Array) -> Array:
-    """The record of the sensor: its reading is held through a window and renewed at the end.
+    """Return the record of the sensor: its reading is held through a window and renewed at the end.
 
     Args:
         sensor: Its period and limits.

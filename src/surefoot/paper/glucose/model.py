@@ -45,7 +45,7 @@ def emptying_rate(stomach: float, meal_size: float, p: Physiology) -> float:
 
 @kernel
 def _gated(amount: float, rate: float) -> float:
-    """The rate of change of an amount that the reference freezes once it is negative."""
+    """Return the rate of change of an amount that the reference freezes once it is negative."""
     return rate if amount >= 0 else 0.0
 
 
@@ -147,7 +147,7 @@ class Body(NamedTuple):
 
 @kernel
 def advance_minute(body: Body, announced: float, insulin: float, p: Physiology) -> None:
-    """One minute of life.
+    """Advance a body by one minute.
 
     Args:
         body: The patient; updated.
@@ -163,7 +163,7 @@ def advance_minute(body: Body, announced: float, insulin: float, p: Physiology) 
 
 
 def fresh_patient(initial_state: Sequence[float]) -> Body:
-    """A patient at minute 0."""
+    """Return a patient at minute 0."""
     state = np.array(initial_state, dtype=np.float64)
     meal = np.zeros(4)
     meal[LAST_STOMACH] = state[0] + state[1]
@@ -210,7 +210,7 @@ class SeenGlucose(NamedTuple):
 
 @kernel
 def bolus_rate(loop: ClosedLoop, lane: int, bolus: int, grams: float, seen: SeenGlucose) -> float:
-    """The pump's rate (U/min) for one lane's bolus.
+    """Return the pump's rate (U/min) for one lane's bolus.
 
     Args:
         loop: All lanes.

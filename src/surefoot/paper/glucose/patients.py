@@ -130,7 +130,7 @@ Patients = str | Patient | Sequence[str] | Sequence[Patient] | NDArray[Any]
 
 @cache
 def figures() -> Mapping[str, Any]:
-    """The shipped data file: patients, sensors and pumps, with their source and licence."""
+    """Return the shipped data file: patients, sensors and pumps, with their source and licence."""
     text = (
         resources.files("surefoot.paper.glucose")
         .joinpath("virtual_patients.json")
@@ -141,7 +141,7 @@ def figures() -> Mapping[str, Any]:
 
 @cache
 def all_patients() -> tuple[Patient, ...]:
-    """The 30 patients: adolescents, adults, children, each by number."""
+    """Return the 30 patients: adolescents, adults, children, each by number."""
     return tuple(_read(record) for record in figures()["patients"])
 
 
@@ -151,7 +151,7 @@ def _by_name() -> dict[str, Patient]:
 
 
 def find_patient(name: str | Patient) -> Patient:
-    """The patient of that name; an unknown name is an error that offers the nearest."""
+    """Return the patient of that name; an unknown name is an error that offers the nearest."""
     if isinstance(name, Patient):
         return name
     patients = _by_name()
@@ -173,7 +173,9 @@ def patient_array(given: Patients) -> NDArray[np.object_]:
 
 
 def object_array(given: Any, kinds: tuple[type, ...], what: str) -> NDArray[np.object_]:
-    """One object or nested sequences of them as an object array; anything else is an error."""
+    """Return one object or nested sequences of them as an object array; anything else is an
+    error.
+    """
     values = np.empty(() if isinstance(given, kinds) else np.shape(given), dtype=object)
     values[...] = given
     for value in values.ravel():

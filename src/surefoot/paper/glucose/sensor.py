@@ -74,7 +74,7 @@ def all_sensors() -> dict[str, Sensor]:
 
 
 def find_sensor(name: str | Sensor) -> Sensor:
-    """The sensor of that name."""
+    """Return the sensor of that name."""
     if isinstance(name, Sensor):
         return name
     sensors = all_sensors()
@@ -166,7 +166,9 @@ def _errors_from_normals(
 
 
 def sensor_errors(sensor: Sensor, normals: Array, wanted: IntArray) -> Array:
-    """The wanted errors (mg/dL) of every lane, (n_lanes, n_wanted); the normals are overwritten."""
+    """Return the wanted errors (mg/dL) of every lane, (n_lanes, n_wanted); the normals are
+    overwritten.
+    """
     errors = np.empty((len(normals), len(wanted)))
     weights = spline_weights(sensor.sample_minutes)
     _errors_from_normals(normals, wanted, sensor, weights, sensor.samples_a_block, errors)

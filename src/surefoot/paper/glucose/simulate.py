@@ -123,7 +123,9 @@ def lane_seeds(root: int | np.random.SeedSequence, shape: int | tuple[int, ...])
 
 
 def seed_words(seeds: Any) -> Words:
-    """One 64-bit word for each given seed: integers as they are, sequences by their first state."""
+    """Return one 64-bit word for each given seed: integers as they are, sequences by their first
+    state.
+    """
     # else 2**63 turns into a float
     values = seeds if isinstance(seeds, np.ndarray) else np.array(seeds, dtype=object)
     if values.dtype.kind in "iu":
@@ -195,7 +197,7 @@ def _meals(plan: Scenario | Diet, patient: Patient) -> Scenario:
 
 
 def _numbered(values: list[Any]) -> tuple[list[Any], IntArray]:
-    """The distinct values and, for each value, which of them it is.
+    """Return the distinct values and, for each value, which of them it is.
 
     Comparing patients is slow and most lanes share the very same objects: those are told apart
     first.

@@ -171,7 +171,7 @@ def _labels(result: Result) -> list[str]:
 
 
 def _pair_ticks(result: Result) -> pd.DataFrame:
-    """The pairs that are not the worst of their arm."""
+    """Return the pairs that are not the worst of their arm."""
     problem = result.problem
     other = (
         np.setdiff1d(np.arange(problem.n_pairs), result.worst_pairs)

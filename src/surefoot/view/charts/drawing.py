@@ -40,13 +40,15 @@ def require_columns(frame: pd.DataFrame, *names: str) -> None:
 
 
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows as plain values; None where a number is not finite, so that its mark is left out."""
+    """Return the rows as plain values; None where a number is not finite, so that its mark is left
+    out.
+    """
     columns = {str(name): _plain(frame[name].to_numpy()) for name in frame.columns}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def inline(frame: pd.DataFrame) -> alt.InlineData:
-    """The rows within the chart, however many."""
+    """Return the rows within the chart, however many."""
     return alt.InlineData(values=plain_rows(frame))
 
 
@@ -107,12 +109,12 @@ class _OfflineFacets(_Offline, alt.FacetChart):
 
 
 def cell(spec: dict[str, Any]) -> str:
-    """A chart as the output of a notebook's cell: all that it needs is in it."""
+    """Return a chart as the output of a notebook's cell: all that it needs is in it."""
     return _drawn(spec, f"surefoot-{uuid.uuid4().hex}")
 
 
 def page(spec: dict[str, Any]) -> str:
-    """A chart as a page of its own, the same to the bit whenever it is written."""
+    """Return a chart as a page of its own, the same to the bit whenever it is written."""
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     body = _drawn(spec, "chart")
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
@@ -132,8 +134,8 @@ SHORTEST = 8  # characters of a part of a label
 
 
 def telling(names: Sequence[Sequence[str]]) -> list[str]:
-    """One label for each name, of the same parts, in another order: those that differ most often
-    first, those that all names share last.
+    """Return one label for each name, of the same parts, in another order: those that differ most
+    often first, those that all names share last.
 
     Args:
         names: each as its parts: an arm alone, or an arm and a perturbation. A part such as
@@ -165,14 +167,14 @@ def short(names: Sequence[Sequence[str]], longest: int = LONGEST_LABEL) -> list[
 
 
 def _enough(column: list[str]) -> int:
-    """The fewest characters in which the pieces can be told apart."""
+    """Return the fewest characters in which the pieces can be told apart."""
     apart, longest = len(set(column)), max(map(len, column))
     caps = range(SHORTEST, longest)
     return next((cap for cap in caps if len(set(_cut(column, cap))) == apart), longest)
 
 
 def _ordered(names: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The parts of each name in the order in which a label shows them."""
+    """Return the parts of each name in the order in which a label shows them."""
     unchanged = [list(name) for name in names]
     for parts in (PART, PARAMETER):
         split = [[piece for part in name for piece in re.split(parts, part)] for name in names]
@@ -200,14 +202,14 @@ def _cut(column: list[str], cap: int) -> list[str]:
 
 
 def _alike(one: str, other: str) -> int:
-    """The number of characters with which both begin."""
+    """Return the number of characters with which both begin."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _cut_at(piece: str, differs: set[int], cap: int) -> str:
-    """A piece of at most so many characters that shows the places at which it differs, if it can:
-    its beginning, or its beginning and what follows the last of those places.
+    """Return a piece of at most so many characters that shows the places at which it differs, if it
+    can: its beginning, or its beginning and what follows the last of those places.
     """
     last = max(differs, default=0)
     beginning = f"{piece[: cap - 1].rstrip()}…"
@@ -269,8 +271,8 @@ DARK = {"background": "#16191d", "ink": "#e6e9ec", "quiet": "#a3acb6", "grid": "
 
 
 def config(palette: dict[str, str] = LIGHT) -> dict[str, Any]:
-    """The Vega-Lite configuration of every chart: `LIGHT` for print and pages, `DARK` for dark
-    pages.
+    """Return the Vega-Lite configuration of every chart: `LIGHT` for print and pages, `DARK` for
+    dark pages.
     """
     ink, quiet, grid = palette["ink"], palette["quiet"], palette["grid"]
     return {
@@ -312,12 +314,12 @@ def config(palette: dict[str, str] = LIGHT) -> dict[str, Any]:
 
 
 def styled(chart: Any) -> alt.LayerChart:
-    """The chart with the house's configuration, which notebooks show without a network."""
+    """Return the chart with the house's configuration, which notebooks show without a network."""
     return _from_spec(chart.to_dict(), OFFLINE.get(type(chart), _OfflineLayers))
 
 
 def _from_spec(spec: dict[str, Any], kind: Any = _OfflineLayers) -> alt.LayerChart:
-    """A specification as such a chart."""
+    """Return a specification as such a chart."""
     finished: alt.LayerChart = kind.from_dict(spec | {"config": config()})
     return finished
 
@@ -346,11 +348,11 @@ class Drawing:
     categories: dict[str, list[Any]] = field(default_factory=dict)
 
     def chart(self) -> alt.LayerChart:
-        """As an Altair chart."""
+        """Return an Altair chart."""
         return _from_spec(self.spec())
 
     def spec(self) -> dict[str, Any]:
-        """The same as a Vega-Lite specification without a configuration: milliseconds once the
+        """Return a Vega-Lite specification without a configuration: milliseconds once the
         template is known.
         """
         filled: dict[str, Any] = _filled(
@@ -375,7 +377,7 @@ def _template_spec(template: Template, options: tuple[Any, ...]) -> dict[str, An
 
 
 def _filled(part: Any, categories: dict[str, list[Any]]) -> Any:
-    """A copy of a specification with categories in place of their names."""
+    """Return a copy of a specification with categories in place of their names."""
     if isinstance(part, dict):
         return {key: _filled(value, categories) for key, value in part.items()}
     if isinstance(part, list):
@@ -385,12 +387,12 @@ def _filled(part: Any, categories: dict[str, list[Any]]) -> Any:
 
 
 def table(name: str) -> alt.Chart:
-    """A layer that draws the rows of a table."""
+    """Return a layer that draws the rows of a table."""
     return alt.Chart(alt.NamedData(name=name))
 
 
 def layered(*layers: Any, height: Any) -> alt.LayerChart:
-    """The layers of a template, one upon the other."""
+    """Return the layers of a template, one upon the other."""
     chart: Any = alt.layer(*layers).properties(width=WIDTH, height=height)
     return chart  # type: ignore[no-any-return]
 

@@ -15,8 +15,8 @@ from surefoot.view.charts.drawing import GREY, SERIES, SHAPES, Drawing, layered,
 
 
 def evidence_frame(result: Result, rivals: int = 6) -> pd.DataFrame:
-    """One row per look and arm: the closest rivals of the chosen arm, the runner-up first, each up
-    to the look at which it was eliminated.
+    """Return one row per look and arm: the closest rivals of the chosen arm, the runner-up first,
+    each up to the look at which it was eliminated.
 
     Columns `phase`, `pulls` (in all), `arm`, `evidence`, `boundary`, `eliminated` (at this look,
     for good). The numbers are those that the algorithm compared.

@@ -58,7 +58,7 @@ def limit_chart(result: Result, which: int = 0) -> alt.LayerChart:
 
 
 def limit_drawings(result: Result) -> list[Drawing]:
-    """The charts of all limits before they are drawn."""
+    """Return the charts of all limits before they are drawn."""
     return [limit_drawing(result, which) for which in range(len(result.settings.limits))]
 
 

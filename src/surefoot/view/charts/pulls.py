@@ -31,7 +31,8 @@ OTHERS = "all other pairs"
 
 
 def allocation_frame(result: Result, pairs: int = 25) -> pd.DataFrame:
-    """One row a pair and phase with pulls: the pairs pulled most first, and all others as one.
+    """Return one row a pair and phase with pulls: the pairs pulled most first, and all others as
+    one.
 
     Columns `phase`, `pair` (arm and perturbation, what tells pairs apart first), `label` (the same
     for an axis), `pulls`, `share` (of the phase).
@@ -62,8 +63,8 @@ def allocation_frame(result: Result, pairs: int = 25) -> pd.DataFrame:
 def allocation_chart(
     result: Result, pairs: int = 25, title: str = "Where the pulls went"
 ) -> alt.LayerChart:
-    """The share of each phase's pulls that each pair had; the further from the background, the
-    more.
+    """Return the share of each phase's pulls that each pair had; the further from the background,
+    the more.
     """
     return allocation_drawing(result, pairs, title).chart()
 
@@ -113,7 +114,7 @@ KINDS = ["this run", "no algorithm needs fewer", "predicted"]
 
 
 def bounds_frame(result: Result, hardness: Complexity) -> pd.DataFrame:
-    """One row a number of pulls: columns `what`, `pulls`, `kind`."""
+    """Return one row a number of pulls: columns `what`, `pulls`, `kind`."""
     delta = result.settings.delta
     rows = [
         (f"this run ({result.algorithm})", float(result.samples), KINDS[0]),
@@ -207,8 +208,8 @@ def _pace_template() -> alt.LayerChart:
 
 
 def residuals_frame(result: Result) -> pd.DataFrame:
-    """One row a pulled pair: `arm`, `perturbation`, `pulls`, `fit`, `average`, `residual` (in
-    standard errors).
+    """Return one row a pulled pair: `arm`, `perturbation`, `pulls`, `fit`, `average`, `residual`
+    (in standard errors).
     """
     problem = result.problem
     pulled = np.flatnonzero((result.counts > 0) & np.isfinite(result.pair_errors))

@@ -89,14 +89,14 @@ def _legend() -> alt.Legend:
 
 
 def _colours(frame: pd.DataFrame, series: list[str]) -> alt.Scale:
-    """Each series takes the next colour of its policy's family."""
+    """Return each series takes the next colour of its policy's family."""
     policy = dict(zip(frame["series"], frame["policy"], strict=True))
     colours = {family: cycle(shades) for family, shades in FAMILIES.items()}
     return alt.Scale(domain=series, range=[next(colours[policy[s]]) for s in series])
 
 
 def _shapes(frame: pd.DataFrame, series: list[str]) -> alt.Scale:
-    """An algorithm keeps its shape in both families."""
+    """Return an algorithm keeps its shape in both families."""
     algorithm = dict(zip(frame["series"], frame["algorithm"], strict=True))
     order = list(dict.fromkeys(algorithm.values()))
     return alt.Scale(

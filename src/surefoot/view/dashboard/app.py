@@ -42,7 +42,7 @@ LONGEST_FORM = 4096
 def make_app(
     studies: Sequence[Path], token: str | None = None, names: Sequence[str] = ()
 ) -> Starlette:
-    """The dashboard as an ASGI application.
+    """Yield the dashboard as an ASGI application.
 
     Args:
         studies: the study files, which may come and go.
@@ -169,7 +169,7 @@ async def _events(request: Request, read: Callable[[], Awaitable[Any]]) -> Async
 
 
 async def _sent_token(request: Request) -> str:
-    """The token of a form, of which no more is read than a token can have."""
+    """Return the token of a form, of which no more is read than a token can have."""
     body = b""
     async for chunk in request.stream():
         body += chunk

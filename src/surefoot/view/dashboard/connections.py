@@ -141,7 +141,7 @@ class Lane:
             raise TooSlow from None
 
     def _started(self, read: Callable[[], T]) -> asyncio.Future[T]:
-        """The read in a thread, which frees the lane when it is really over."""
+        """Return the read in a thread, which frees the lane when it is really over."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 

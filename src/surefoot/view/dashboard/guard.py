@@ -96,7 +96,7 @@ class Guard:
 
 
 def _cookie_name(scope: Scope) -> str:
-    """One for each port: browsers share cookies among all servers of a machine."""
+    """Return one for each port: browsers share cookies among all servers of a machine."""
     return f"surefoot-{scope['server'][1]}"
 
 
@@ -144,7 +144,7 @@ SHORTEST_TOKEN = 16
 
 
 def fresh_token() -> str:
-    """A token that nobody guesses."""
+    """Return a token that nobody guesses."""
     return secrets.token_urlsafe(24)
 
 
@@ -183,7 +183,7 @@ class Door:
         return [*self.names, *((self.host, socket.gethostname()) if self.token else ())]
 
     def opened(self) -> socket.socket:
-        """The socket, listening already: whoever is told the address can connect at once."""
+        """Return the socket, listening already: whoever is told the address can connect at once."""
         try:
             family, kind, protocol, _, address = socket.getaddrinfo(
                 self.host, self.port, type=socket.SOCK_STREAM

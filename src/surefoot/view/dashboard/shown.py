@@ -42,14 +42,16 @@ class Readings:
         return self._watch.path
 
     async def fields(self) -> dict[str, Any]:
-        """The texts that change while it runs; a file that cannot be read in time says so."""
+        """Return the texts that change while it runs; a file that cannot be read in time says
+        so.
+        """
         try:
             return await self._reads.run(self._fields)
         except TooSlow:
             return words.fields(Moment(self.path.stem, "broken", trouble=SLOW))
 
     async def summary(self) -> dict[str, Any]:
-        """Its entry in the list of studies."""
+        """Return its entry in the list of studies."""
         return await self.fields() | {"number": self.number} | self._where()
 
     async def details(self) -> dict[str, Any]:
@@ -61,7 +63,7 @@ class Readings:
         return await self._reads.run(self._page)
 
     async def bounds(self) -> dict[str, Any]:
-        """The chart of what a finished study could have cost."""
+        """Return the chart of what a finished study could have cost."""
         return await self._sums.run(self._bounds)
 
     def warm_up(self) -> None:
@@ -69,7 +71,7 @@ class Readings:
         self._page()
 
     async def csv(self) -> AsyncIterator[str]:
-        """All pulls in blocks, by a reader of its own: a large download holds up no page."""
+        """Yield all pulls in blocks, by a reader of its own: a large download holds up no page."""
         blocks = _csv_blocks(self.path)
         while (block := await self._downloads.run(lambda: next(blocks, None))) is not None:
             yield block
@@ -98,7 +100,7 @@ class Readings:
         }
 
     def _where(self) -> dict[str, str]:
-        """The file with its folder: studies of one name lie in different ones."""
+        """Return the file with its folder: studies of one name lie in different ones."""
         path = self.path.absolute()
         return {"file": printable(f"{path.parent.name}/{path.name}"), "place": printable(str(path))}
 

@@ -77,7 +77,7 @@ class FileWatch:
             return self._last
 
     def failures(self) -> pd.DataFrame | None:
-        """The pulls that failed, the latest first."""
+        """Return the pulls that failed, the latest first."""
         with self._lock:
             return self._reader.failures(limit=50) if self._reader else None
 
@@ -138,7 +138,7 @@ class FileWatch:
         )
 
     def _opened(self) -> StudyReader | None:
-        """The reader of the file that is there now; a file in the place of another is opened
+        """Return the reader of the file that is there now; a file in the place of another is opened
         anew.
         """
         try:

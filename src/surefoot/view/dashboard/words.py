@@ -28,8 +28,8 @@ HINTS = {
 
 
 def fields(snapshot: Moment) -> dict[str, Any]:
-    """The texts of a page that change while a study runs; `done` is a share, `version` tells when
-    to redraw.
+    """Return the texts of a page that change while a study runs; `done` is a share, `version` tells
+    when to redraw.
     """
     said: dict[str, Any] = {
         "state": snapshot.state,
@@ -97,7 +97,7 @@ def _time_left(snapshot: Moment, left: float | None) -> str:
 
 
 def _longest(running: Sequence[Running]) -> str:
-    """The pulls that began first, since when and where: a hung one stands out."""
+    """Return the pulls that began first, since when and where: a hung one stands out."""
     named = "; ".join(
         f"pull {now.pull} since {_clock(now.since)} on {now.worker or 'a worker that is not known'}"
         for now in running[:LONGEST]
@@ -106,7 +106,7 @@ def _longest(running: Sequence[Running]) -> str:
 
 
 def _clock(seconds: float) -> str:
-    """A time of day; a damaged file may hold one that no clock ever shows."""
+    """Return a time of day; a damaged file may hold one that no clock ever shows."""
     try:
         return time.strftime("%d %b %H:%M:%S", time.localtime(seconds))
     except (OverflowError, ValueError, OSError):

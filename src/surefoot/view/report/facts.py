@@ -28,9 +28,9 @@ MOST_ARMS = 1_000  # rows of a table on a page
 
 
 def estimated_hardness(result: Result) -> Complexity | None:
-    """The complexity at the estimated means and noise, of the model or of pairs by themselves,
-    whichever is trusted; None where there is no telling: a tolerance or shared streams need fewer
-    pulls than its lower bound.
+    """Return the complexity at the estimated means and noise, of the model or of pairs by
+    themselves, whichever is trusted; None where there is no telling: a tolerance or shared streams
+    need fewer pulls than its lower bound.
     """
     from surefoot.design.hardness import complexity
 
@@ -51,7 +51,7 @@ def estimated_hardness(result: Result) -> Complexity | None:
 
 
 def _by_themselves(result: Result) -> tuple[RobustProblem, Array]:
-    """The problem with one feature for each pair, and their means."""
+    """Return the problem with one feature for each pair, and their means."""
     problem = result.problem
     own = RobustProblem.from_pairs(np.eye(problem.n_pairs), problem.arm_of_pair)
     return own, np.nan_to_num(result.sign * result.pair_means)
@@ -67,7 +67,7 @@ class Fact:
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A number for people; a dash where there is none."""
+    """Return a number for people; a dash where there is none."""
     if value is None or np.isnan(value):
         return "–"
     if np.isinf(value):
@@ -156,7 +156,7 @@ def _assumptions(result: Result) -> list[Fact]:
 
 
 def _decision(result: Result) -> list[Fact]:
-    """The look that counts most: the last one at the runner-up."""
+    """Return the look that counts most: the last one at the runner-up."""
     frame = evidence_frame(result, rivals=1)
     if frame.empty:
         return []
@@ -184,7 +184,7 @@ def _trust(settings: Settings) -> str:
 
 
 def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fact]:
-    """All that is needed to do the same again."""
+    """Return all that is needed to do the same again."""
     problem, settings = result.problem, result.settings
     named = f"{problem.feature_kind}: {_names(problem.feature_names)}"
     use = (
@@ -242,7 +242,9 @@ def _study_facts(reader: StudyReader) -> list[Fact]:
 
 
 def _options(described: Description) -> str:
-    """The options that differ from the defaults; all of them if the algorithm is not known here."""
+    """Return the options that differ from the defaults; all of them if the algorithm is not known
+    here.
+    """
     try:
         defaults = algorithm_from(described.algorithm).options()
     except InputError:
@@ -252,7 +254,7 @@ def _options(described: Description) -> str:
 
 
 def _differing(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    """The entries that are not the default ones; of nested entries the same."""
+    """Return the entries that are not the default ones; of nested entries the same."""
     differing: dict[str, Any] = {}
     for name, value in given.items():
         default = defaults.get(name)
@@ -290,7 +292,7 @@ def simulator_facts(reader: StudyReader) -> list[Fact]:
 
 
 def state_words(state: str, certified: bool, reason: StopReason) -> str:
-    """The state in two or three words."""
+    """Return the state in two or three words."""
     if state == "finished":
         return (
             "finished, certified"
@@ -311,7 +313,9 @@ def said_of_arms(n_arms: int) -> str:
 
 
 def arm_rows(frame: Any) -> list[dict[str, str]]:
-    """The first rows of `charts.arms_frame` as they are printed, of at most `MOST_ARMS` arms."""
+    """Return the first rows of `charts.arms_frame` as they are printed, of at most `MOST_ARMS`
+    arms.
+    """
     return [
         {
             "rank": str(row["rank"]),

@@ -56,7 +56,7 @@ DESCRIPTIONS = {
 
 
 def drawings(result: Result, hardness: Complexity | None = None) -> dict[str, Drawing]:
-    """The charts of a result by name; none before there is anything to draw."""
+    """Return the charts of a result by name; none before there is anything to draw."""
     if not result.samples:
         return {}
     found = {
@@ -75,7 +75,7 @@ def drawings(result: Result, hardness: Complexity | None = None) -> dict[str, Dr
 
 
 def configurations() -> dict[str, Any]:
-    """The looks of all charts on light and on dark pages."""
+    """Return the looks of all charts on light and on dark pages."""
     return {"light": config(LIGHT), "dark": config(DARK)}
 
 
@@ -96,12 +96,12 @@ FOLDER = Path(__file__).parent / "assets"
 
 
 def result_page(result: Result, title: str = "Surefoot") -> str:
-    """A result as a self-contained HTML page."""
+    """Return a result as a self-contained HTML page."""
     return _page(result, title, state_words("finished", result.certified, result.reason))
 
 
 def study_page(reader: StudyReader, kept: bool = True) -> str:
-    """A study as a self-contained HTML page, as it is now.
+    """Return a study as a self-contained HTML page, as it is now.
 
     Args:
         kept: whether its file stays, so that it is worth naming.
@@ -124,7 +124,7 @@ def study_page(reader: StudyReader, kept: bool = True) -> str:
 
 
 def _state(status: Status) -> str:
-    """A study that is running in name, but that nobody runs, was interrupted."""
+    """Return a study that is running in name, but that nobody runs, was interrupted."""
     running = status.state == "running" and status.told and not status.asked
     return "interrupted" if running and not status.writer else status.state
 
@@ -149,7 +149,7 @@ def _page(result: Result, title: str, state: str, **more: Any) -> str:
 def standalone(
     template: jinja2.Template, specs: dict[str, Any], values: dict[str, Any], style: str = ""
 ) -> str:
-    """A page with its charts, its style and all that draws them in it.
+    """Return a page with its charts, its style and all that draws them in it.
 
     Args:
         template: one that extends `standalone.html`.
@@ -206,7 +206,9 @@ def fingerprint(text: str) -> str:
 
 
 def notebook_summary(result: Result) -> str:
-    """The answer, the certificate and the phases; the charts are in `surefoot.view.charts`."""
+    """Return the answer, the certificate and the phases; the charts are in
+    `surefoot.view.charts`.
+    """
     row = Markup("<tr><th>{}</th><td>{}</td><td>{}</td></tr>")
     facts = Markup("").join(
         row.format(fact.name, fact.value, fact.note) for fact in certificate(result)
