@@ -475,7 +475,9 @@ def methods_table(methods: pd.DataFrame) -> PrintedTable:
 
 
 def patients(session: Session) -> None:
-    """Print the paper's table of patients: what the shipped parameters give, to the printed digits."""
+    """Print the paper's table of patients: what the shipped parameters give, to the printed
+    digits.
+    """
     table = patient_table()
     heads = ("patient", "CarbF", "CorrF", "age", "TDI")
     rows = [
