@@ -22,6 +22,7 @@ STATEMENTS = [
     "UPDATE study SET value = '{{}}' WHERE key = '{key}'",
     "UPDATE study SET value = '[1, 2]' WHERE key = '{key}'",
     "UPDATE study SET value = '1e999' WHERE key = '{key}'",
+    "UPDATE study SET value = 'NaN' WHERE key = '{key}'",
     "UPDATE study SET value = x'80ff00' WHERE key = '{key}'",
     "DELETE FROM study WHERE key = '{key}'",
     "UPDATE pulls SET {column} = NULL WHERE id % 3 = 0",

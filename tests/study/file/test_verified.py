@@ -404,3 +404,25 @@ def test_a_phase_without_its_numbers_is_refused(path: Path, column: str) -> None
     refused(path)
     with pytest.raises(sf.InputError, match="is damaged"), StudyReader(path) as reader:
         reader.status()
+
+
+@pytest.mark.parametrize("stored", ["NaN", "null", "3", '"other"'])
+def test_another_fingerprint_ends_the_check(path: Path, stored: str) -> None:
+    """NaN is no number that it could have been before, so waiting for it never ended."""
+    edit(path, "UPDATE study SET value = ? WHERE key = 'fingerprint'", stored)
+    assert "the last phases were dropped or replaced" in refused(path)
+
+
+def test_a_boundary_without_one_of_its_times_is_refused_wherever_it_is_read(
+    path: Path, tmp_path: Path
+) -> None:
+    document = tmp_path / "certificate.json"
+    with pytest.raises(SystemExit):
+        cli.main(["export", str(path), "--certificate", str(document)])
+    content = json.loads(document.read_text())
+    boundary = content["question"]["boundary"]
+    del boundary["times"][20]
+    document.write_text(json.dumps(content))
+    edit(path, "UPDATE study SET value = ? WHERE key = 'boundary'", json.dumps(boundary))
+    refused(document)
+    refused(path)

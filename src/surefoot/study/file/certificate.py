@@ -105,7 +105,14 @@ def check_certificate(path: Path) -> tuple[Chain, Result, list[str]]:
         raise
     except (*UNREADABLE, RecursionError) as error:
         raise ChainBroken(f"{path} is no certificate ({error!s:.100})") from None
-    return *_proved(described, phases, arm, fingerprint), changes
+    try:
+        return *_proved(described, phases, arm, fingerprint), changes
+    except InputError:
+        raise
+    except (*UNREADABLE, RecursionError) as error:
+        raise ChainBroken(
+            f"{path} is damaged ({type(error).__name__}: {error!s:.100}): restore it from a copy"
+        ) from None
 
 
 def _proved(

@@ -190,7 +190,8 @@ class StudyReader:
             stored = self._storage.entries("fingerprint").get("fingerprint")
             if stored == chain.fingerprint:
                 return chain
-            if stored == before:  # else a running study may have closed a phase meanwhile
+            # a running study may have closed a phase meanwhile; NaN is never what it was before
+            if not isinstance(stored, str) or stored == before:
                 raise ChainBroken(
                     f"{chain.phases} phases are there, but the fingerprint is of others: the last "
                     "phases were dropped or replaced"

@@ -53,4 +53,9 @@ def boundary_from_dict(stored: Mapping[str, Any]) -> Boundary:
         name: np.array(value, dtype=np.float64) if isinstance(value, list) else float(value)
         for name, value in given.items()
     }
+    lists = [value for name, value in values.items() if np.ndim(value) and name != "times"]
+    if cls is GaussianBoundary:
+        lists.append(np.asarray(values["times"]))
+    if len({np.shape(each) for each in lists}) > 1:
+        raise ValueError("the lists of its boundary are of different lengths")
     return cls(**values)
