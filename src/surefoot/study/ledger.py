@@ -112,7 +112,7 @@ class Ledger:
             return pulls
 
     def pull(self, number: int) -> Pull:
-        """A pull of an open phase."""
+        """Return a pull of an open phase."""
         phase = self._phase_of(number)
         assert phase is not None
         make = self._factories[phase.stored.index]

@@ -46,7 +46,7 @@ class OpenPhase:
         return int(self.stored.pairs[number - self.stored.first_pull])
 
     def block(self, number: int) -> int | None:
-        """The block whose random stream this pull shares; None if it has its own."""
+        """Return the block whose random stream this pull shares; None if it has its own."""
         if self._blocks is None:
             return None
         block = int(self._blocks[number - self.stored.first_pull])

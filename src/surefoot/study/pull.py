@@ -107,11 +107,11 @@ class Pull(Mapping[str, Value]):
         return np.random.SeedSequence(self.study_seed, spawn_key=key)
 
     def rng(self) -> np.random.Generator:
-        """A fresh generator at the beginning of this pull's stream."""
+        """Return a fresh generator at the beginning of this pull's stream."""
         return np.random.default_rng(self.seed_sequence)
 
     def stream(self, number: int) -> np.random.Generator:
-        """A fresh generator at the beginning of a further stream, independent of the others.
+        """Return a fresh generator at the beginning of a further stream, independent of the others.
 
         A simulator with a stream for each source of its randomness (arrivals, services,
         breakdowns) keeps them in step over the pulls of a block: 0, 1, 2, …

@@ -200,7 +200,7 @@ class Study:
         return self._ledger.called_off
 
     def pull(self, number: int) -> Pull | None:
-        """A pull of an open phase by its number; None if it is of another."""
+        """Return a pull of an open phase by its number; None if it is of another."""
         return self._ledger.pull(number) if self._ledger.holds(number) else None
 
     def tell(self, pull: int | Pull, reward: Simulated, *, study: str | None = None) -> bool:

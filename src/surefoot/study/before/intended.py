@@ -151,7 +151,9 @@ class IntendedStudy:
         return list(found.values())
 
     def _simulated(self) -> Settings:
-        """The study's settings, for rewards that are normal; lengths are all costs there are."""
+        """Return the study's settings, for rewards that are normal; lengths are all costs there
+        are.
+        """
         settings, beating = self.settings, self.settings.aim == "beat baseline"
         return replace(
             settings,
@@ -169,7 +171,7 @@ class IntendedStudy:
 
 
 def left_out(problem: RobustProblem) -> tuple[str, ...]:
-    """The algorithms that cannot be simulated on a problem of this size."""
+    """Return the algorithms that cannot be simulated on a problem of this size."""
     comparisons = problem.n_pairs * problem.n_arms * problem.dimension
     return LEAVE_OUT if comparisons > MOST_COMPARISONS else ()
 

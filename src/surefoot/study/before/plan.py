@@ -174,7 +174,9 @@ class _Simulation:
 
 
 def _hardness(intended: IntendedStudy, theta: Array) -> Complexity | None:
-    """The complexity of the features' problem, or if no model is trusted of the pairs' own."""
+    """Return the complexity of the features' problem, or if no model is trusted of the pairs'
+    own.
+    """
     problem, scales = intended.problem, intended.scales
     if not intended.plain:
         return None

@@ -86,7 +86,9 @@ class Description:
         on_identical: OnIdentical,
         on_failure: OnFailure = "retry",
     ) -> Description:
-        """The description of a new study, with an identifier, and a seed if none is given."""
+        """Return the description of a new study, with an identifier, and a seed if none is
+        given.
+        """
         if direction not in ("maximize", "minimize"):
             raise InputError(
                 f'direction={direction!r} is not known: choose "maximize" or "minimize"'
@@ -251,7 +253,7 @@ class Description:
         )
 
     def start(self, algorithm: Algorithm | None = None) -> Algorithm:
-        """A fresh run; `algorithm` is needed only for one that surefoot does not ship."""
+        """Return a fresh run; `algorithm` is needed only for one that surefoot does not ship."""
         chosen = algorithm or self._shipped()
         if chosen.name != self.algorithm or chosen.options() != self.options_of(type(chosen)):
             raise InputError(
@@ -268,8 +270,8 @@ class Description:
         return replace(self, algorithm=algorithm.name, options=algorithm.options())
 
     def outcome(self, phase: StoredPhase) -> Outcome:
-        """The outcome of a complete phase, summed and put into batches in the order of the pulls'
-        numbers, whatever order they came in.
+        """Return the outcome of a complete phase, summed and put into batches in the order of the
+        pulls' numbers, whatever order they came in.
         """
         n_pairs = self.problem.n_pairs
         rewards = self.sign * phase.rewards
@@ -310,7 +312,7 @@ class Description:
         )
 
     def options_of(self, algorithm: type[Algorithm]) -> dict[str, Any]:
-        """All options: those that came after the file was made have their defaults."""
+        """Return all options: those that came after the file was made have their defaults."""
         return algorithm.from_options(self.options).options()
 
     def _shipped(self) -> Algorithm:

@@ -71,7 +71,9 @@ class Follower:
         return self.check.certifier if self.check and self.broken is None else None
 
     def result(self) -> Result | None:
-        """The answer after the last closed phase; None if the notes do not tell all of it."""
+        """Return the answer after the last closed phase; None if the notes do not tell all of
+        it.
+        """
         notes = self._notes(since=max(len(self._history) - 1, 0))
         new = notes[1:] if self._history else notes
         if self.check is None and not all(note.tells_all for note in new):
@@ -225,7 +227,7 @@ class Feeder:
         self._broken: InputError | None = None
 
     def run(self) -> Run:
-        """The algorithm after the last closed phase; an error says what does not fit."""
+        """Return the algorithm after the last closed phase; an error says what does not fit."""
         state = self._storage.state_of_file()
         if state != self._state:
             self._refresh()
@@ -235,7 +237,7 @@ class Feeder:
         return self._run
 
     def confirmed(self, note: Note) -> Result | None:
-        """The result that the rewards give, if it is the one that was noted."""
+        """Return the result that the rewards give, if it is the one that was noted."""
         try:
             result = self.run().result
         except InputError:

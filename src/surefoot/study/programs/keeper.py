@@ -130,7 +130,7 @@ def _kill(way: Any, process: int) -> None:
 
 
 def _wake_when_a_child_ends() -> int:
-    """The end of a pipe that can be read then."""
+    """Return the end of a pipe that can be read then."""
     woken, wake = os.pipe()
     os.set_blocking(woken, False)
     os.set_blocking(wake, False)

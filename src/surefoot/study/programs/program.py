@@ -146,7 +146,7 @@ def programs_end_with_their_task() -> Iterator[None]:
 
 
 def _this_worker() -> Any | None:
-    """The Dask worker to which this thread belongs, if there is one."""
+    """Return the Dask worker to which this thread belongs, if there is one."""
     if "distributed" not in sys.modules:
         return None
     from distributed import get_worker

@@ -144,12 +144,12 @@ class CommandSimulator:
 
 
 def fill(text: str, pull: Pull) -> str:
-    """The text with its fields replaced."""
+    """Return the text with its fields replaced."""
     return _fill(text, pull, _shown)
 
 
 def _fill_path(text: str, pull: Pull) -> str:
-    """A path with its fields replaced; no value may lead to another folder."""
+    """Return a path with its fields replaced; no value may lead to another folder."""
     return _fill(text, pull, _part_of_a_name)
 
 
@@ -258,7 +258,7 @@ def _json_value(text: str) -> Any:
 
 
 def simulator_from(reference: str, folder: Path) -> Simulate:
-    """The function that "module:function" names, beside the configuration file too."""
+    """Return the function that "module:function" names, beside the configuration file too."""
     found = imported(reference, folder, "simulator")
     if not callable(found):
         raise InputError(

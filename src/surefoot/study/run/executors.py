@@ -227,7 +227,7 @@ class _OwnProcesses(_ProcessWorkers):
 
 
 def dask_client(address: str) -> Any:
-    """A client of the Dask cluster whose scheduler listens there; the caller closes it."""
+    """Return a client of the Dask cluster whose scheduler listens there; the caller closes it."""
     try:
         from distributed import Client
     except ImportError:
@@ -246,7 +246,7 @@ def dask_client(address: str) -> Any:
 
 
 def workers_from(executor: Any, max_in_flight: int | None = None) -> Workers:
-    """The workers that the caller's choice of executor means."""
+    """Return the workers that the caller's choice of executor means."""
     if executor is None or executor == "processes":
         return _OwnProcesses()
     if isinstance(executor, str):

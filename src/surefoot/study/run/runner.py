@@ -135,7 +135,7 @@ class Runner:
             future.add_done_callback(self._answers.put)
 
     def _wait(self) -> list[Any]:
-        """All answers that are there, at least one unless a progress report is due first."""
+        """Return all answers that are there, at least one unless a progress report is due first."""
         answers = []
         with contextlib.suppress(Empty), self._stopping.leavable():
             answers.append(self._answers.get(timeout=REFRESH))
@@ -171,7 +171,7 @@ class Runner:
         return [self._read(report) for report in reports]
 
     def _read(self, report: Report) -> Report:
-        """The report, or that its pull failed if there can be no such reward."""
+        """Return the report, or that its pull failed if there can be no such reward."""
         description = self._ledger.description
         if report.reward is not None:
             try:

@@ -108,7 +108,7 @@ def as_given(value: Any) -> Simulated:
 
 
 def as_reward(value: Any) -> float:
-    """A finite number, or an error that says what came instead."""
+    """Return a finite number, or an error that says what came instead."""
     try:
         if type(value) is not float and isinstance(value, NO_NUMBERS):
             raise TypeError
@@ -127,7 +127,7 @@ def as_reward(value: Any) -> float:
 
 
 def _describe(problem: BaseException) -> str:
-    """The error in one line, then where it happened, innermost last."""
+    """Return the error in one line, then where it happened, innermost last."""
     headline = "".join(traceback.format_exception_only(problem)).strip()
     frames = traceback.extract_tb(problem.__traceback__)
     theirs = [frame for frame in frames if not frame.filename.startswith(OWN_FOLDER)]

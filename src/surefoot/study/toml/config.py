@@ -72,7 +72,7 @@ class StudyConfig:
                 imported(name, self.path.parent, what)
 
     def _features(self) -> str | Function:
-        """The name of a feature map, or the user's own function."""
+        """Return the name of a feature map, or the user's own function."""
         given = self.values.features
         if ":" not in given:
             return given
@@ -110,7 +110,7 @@ class StudyConfig:
         return outputs_needed(self.settings)
 
     def simulator(self, problem: RobustProblem) -> Simulate:
-        """The simulator, ready to be called."""
+        """Return the simulator, ready to be called."""
         section = self.values.simulator
         if section is None:
             raise InputError(

@@ -105,7 +105,7 @@ class _NoiseSection(Section):
         return scale if isinstance(scale, dict | str) else None
 
     def build(self, scales: Array | None) -> Noise:
-        """The noise.
+        """Return the noise.
 
         Args:
             scales: (n_pairs,) those that were given by name.
@@ -126,7 +126,7 @@ class _AlgorithmSection(Section):
         return {"name": given} if isinstance(given, str) else given
 
     def build(self) -> Algorithm:
-        """The algorithm; the module of one of the user's own must have been imported."""
+        """Return the algorithm; the module of one of the user's own must have been imported."""
         options = self.model_extra or {}
         if ":" not in self.name:
             return algorithm_from(self.name, **options)
@@ -136,8 +136,8 @@ class _AlgorithmSection(Section):
         return built(found, options)
 
     def options_beside(self, stored: dict[str, Any]) -> dict[str, Any]:
-        """The options that this section asks for, where a study holds those given. Constants of a
-        tuning that it does not name are the study's own: another version may have better ones.
+        """Return the options that this section asks for, where a study holds those given. Constants
+        of a tuning that it does not name are the study's own: another version may have better ones.
         """
         options, named = self.build().options(), (self.model_extra or {}).get("tuning", {})
         own = stored.get("tuning", {})
@@ -250,7 +250,7 @@ def _refuse_study(path: Path, given: bytes) -> None:
 
 
 def _explain(detail: ErrorDetails) -> str:
-    """One mistake in a line: the key, what was given, what is allowed."""
+    """Return one mistake in a line: the key, what was given, what is allowed."""
     keys = [str(part) for part in detail["loc"] if not _is_type_name(part)]
     key, given = ".".join(keys), detail["input"]
     if detail["type"] == "missing":
@@ -276,7 +276,7 @@ def _purpose(key: str) -> str:
 
 
 def _example(key: str) -> str:
-    """A table that the key could hold, as TOML has it."""
+    """Return a table that the key could hold, as TOML has it."""
     examples = {
         "noise": '{ kind = "gaussian" }',
         "arms": "{ grid = { gain = [1.0, 2.0] } }",
@@ -295,7 +295,7 @@ def _is_type_name(part: int | str) -> bool:
 
 
 def _keys_at(path: list[str]) -> list[str]:
-    """The keys that a section may have."""
+    """Return the keys that a section may have."""
     if path[:2] == ["arms", "grid"]:
         return _keys(Steps)
     sections: dict[str, type[BaseModel]] = {

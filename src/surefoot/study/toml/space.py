@@ -40,7 +40,7 @@ FIELD = re.compile(r"\{([^{}]*)\}")
 
 
 def _value(value: Any) -> Value:
-    """A number, a text or a truth value, as an entry of a list holds them."""
+    """Return a number, a text or a truth value, as an entry of a list holds them."""
     if not isinstance(value, str | bool):
         exact_number(value)
     return value  # type: ignore[no-any-return]
@@ -115,7 +115,7 @@ class Arms(Section):
         )
 
     def entries(self, folder: Path) -> list[dict[str, Any]]:
-        """One entry per arm; the path of a CSV is relative to the folder."""
+        """Return one entry per arm; the path of a CSV is relative to the folder."""
         if self.grid is not None:
             entries = self.grid_points()
         elif self.csv is not None:
@@ -151,7 +151,9 @@ class Perturbations(Section):
         return 1 << sides
 
     def offset_rows(self, folder: Path) -> list[Row] | None:
-        """One row for each; None: nothing goes wrong. CSV paths are relative to the folder."""
+        """Return one row for each; None: nothing goes wrong. CSV paths are relative to the
+        folder.
+        """
         if self.box is not None:
             return corners(self.box)
         if self.csv is not None:
@@ -167,7 +169,7 @@ def build_problem(
     features: str | Function,
     folder: Path,
 ) -> RobustProblem:
-    """The problem that the sections describe; CSV paths are relative to the folder.
+    """Return the problem that the sections describe; CSV paths are relative to the folder.
 
     Args:
         environment: parameters that no arm chooses, as they are if nothing goes wrong.
@@ -178,7 +180,7 @@ def build_problem(
 
 
 def _named(entry: dict[str, Any], name: str) -> dict[str, Any]:
-    """The entry with a name, if it has none: {parameter} stands for the value of one."""
+    """Return the entry with a name, if it has none: {parameter} stands for the value of one."""
 
     def value(found: re.Match[str]) -> str:
         if found[1] not in entry:

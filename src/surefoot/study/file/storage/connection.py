@@ -30,7 +30,7 @@ class Connection(sqlite3.Connection):
     _steps_left = 0
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a query, so that no reading goes on when it returns."""
+        """Return all rows of a query, so that no reading goes on when it returns."""
         self._steps_left = STEPS_AT_LEAST + STEPS_PER_BYTE * self._size()
         self.set_progress_handler(self._step, STEPS_BETWEEN_CHECKS)
         try:
@@ -106,7 +106,7 @@ def copy(source: Connection, target: Path) -> None:
 
 
 def explain(path: Path, error: sqlite3.Error) -> StudyFileError:
-    """The same error in words that say what to do."""
+    """Return the error in words that say what to do."""
     text = str(error)
     code: str = getattr(error, "sqlite_errorname", "")
     if code == "SQLITE_FULL" or "full" in text:

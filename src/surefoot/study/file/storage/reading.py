@@ -106,7 +106,7 @@ class ReadStorage:
             return {key: json.loads(value) for key, value in rows}
 
     def phases(self, since: int = 0) -> Iterator[StoredPhase]:
-        """The phases in order, from the given one, each with its pulls."""
+        """Yield the phases in order, from the given one, each with its pulls."""
         for index, first, count, batches, shared, overlaps, *proof in self._layouts(since):
             found = self._table(
                 "SELECT pair, reward FROM pulls WHERE id >= ? AND id < ? ORDER BY id",
@@ -225,7 +225,7 @@ class ReadStorage:
         return float(60 * len(gaps) / gaps.sum()) if gaps.sum() > 0 else None
 
     def rewards_by_minute(self, since: float) -> list[Row]:
-        """The beginning of each minute that had any rewards, and how many."""
+        """Return the beginning of each minute that had any rewards, and how many."""
         return self._rows(
             "SELECT CAST(finished / 60 AS INTEGER) * 60 AS minute, count(*) FROM pulls "
             "WHERE finished IS NOT NULL AND finished >= ? GROUP BY minute ORDER BY minute",
@@ -233,7 +233,7 @@ class ReadStorage:
         )
 
     def pull_rows(self, since: int = 0, limit: int | None = None) -> list[Row]:
-        """The pulls from the given number, as PULL_COLUMNS."""
+        """Return the pulls from the given number, as PULL_COLUMNS."""
         return self._table(
             f"SELECT {', '.join(PULL_COLUMNS)} FROM pulls WHERE id >= ? ORDER BY id LIMIT ?",
             tuple(PULL_COLUMNS.values()),
@@ -247,14 +247,14 @@ class ReadStorage:
         return sorted(row[0] for row in self._table(query, (str,), filled=1))
 
     def phase_rows(self) -> list[Row]:
-        """The phases as PHASE_COLUMNS, and after these the note."""
+        """Return the phases as PHASE_COLUMNS, and after these the note."""
         return self._table(
             f"SELECT {', '.join(PHASE_COLUMNS)}, summary FROM phases ORDER BY phase",
             (*PHASE_COLUMNS.values(), str),
         )
 
     def failure_rows(self, limit: int) -> list[Row]:
-        """The latest pulls with an error, as FAILURE_COLUMNS."""
+        """Return the latest pulls with an error, as FAILURE_COLUMNS."""
         return self._table(
             f"SELECT {', '.join(FAILURE_COLUMNS)} FROM pulls WHERE error IS NOT NULL "
             "ORDER BY id DESC LIMIT ?",
@@ -268,14 +268,14 @@ class ReadStorage:
         return [Running(*row) for row in self._table(query, (int, float, str))]
 
     def correction_rows(self) -> list[Row]:
-        """The corrections as CORRECTION_COLUMNS, in the order in which they were made."""
+        """Return the corrections as CORRECTION_COLUMNS, in the order in which they were made."""
         return self._table(
             f"SELECT {', '.join(CORRECTION_COLUMNS)} FROM corrections ORDER BY id",
             tuple(CORRECTION_COLUMNS.values()),
         )
 
     def simulators(self) -> Simulators:
-        """The simulators of the study, in the order of their first use."""
+        """Return the simulators of the study, in the order of their first use."""
         rows = self._table(
             "SELECT id, since, pulls, source, accepted FROM simulators ORDER BY id",
             (int, int, int, str, str),
@@ -319,7 +319,7 @@ class ReadStorage:
             )
 
     def log_rows(self) -> list[Row]:
-        """The log as LOG_COLUMNS, in the order in which it was written."""
+        """Return the log as LOG_COLUMNS, in the order in which it was written."""
         return self._table(
             f"SELECT {', '.join(LOG_COLUMNS)} FROM log ORDER BY id", tuple(LOG_COLUMNS.values())
         )
@@ -356,8 +356,8 @@ class ReadStorage:
             return self._connection.rows(query, values)
 
     def _table(self, query: str, kinds: Sequence[type], *values: Any, filled: int = 0) -> list[Row]:
-        """The rows of a query whose columns are of these types, or NULL but for the first so many:
-        SQLite itself takes any.
+        """Return the rows of a query whose columns are of these types, or NULL but for the first so
+        many: SQLite itself takes any.
         """
         rows = self._rows(query, values)
         for place, kind in enumerate(kinds):

@@ -62,7 +62,7 @@ class StoredPhase:
     costs: Array | None = None
 
     def layout(self, n_pairs: int) -> Phase:
-        """The phase as it was planned."""
+        """Return the phase as it was planned."""
         pairs = self.pairs
         if len(pairs) and not 0 <= pairs.min() <= pairs.max() < n_pairs:
             raise StudyFileError(
