@@ -85,7 +85,7 @@ def test_two_patients_from_jobs_to_files(
     assert ("PRIME" in text) == prime
     origin = json.loads((tmp_path / "bolus.json").read_text())
     assert (origin["seed"], origin["runs"], origin["note"]) == (5, 2, DISCLAIMER)
-    assert len(origin["claims"]) == 15
+    assert len(origin["claims"]) == 16
 
 
 def test_jobs_are_all_thirty_patients(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

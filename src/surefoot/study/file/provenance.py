@@ -118,10 +118,13 @@ class Simulators(list[UsedSimulator]):
         ]
 
     def judge(self, result: Result) -> Result:
-        """Return a result without its certificate if a change is not accepted."""
+        """Return a result without its certificate if a change is not accepted.
+
+        Rewards that follow each other are named only once it is: a change is a likelier cause.
+        """
         if not self.pending:
             return result
-        if result.certified:
+        if result.certified or result.reason is StopReason.PULLS_DEPEND:
             return replace(result, certified=False, reason=StopReason.SIMULATOR_CHANGED)
         return replace(result, attained_confidence=None)
 
