@@ -31,7 +31,7 @@ from surefoot.algorithms import Settings, algorithm_from
 from surefoot.arrays import Array, IntArray
 from surefoot.simulate import TableSimulator
 from surefoot.study import Pull, Study, StudyReader
-from surefoot.study import ledger as ledgers
+from surefoot.study.before import forecast
 from surefoot.study.before.forecast import expected_left
 from surefoot.study.before.intended import IntendedStudy
 from surefoot.study.before.pilot import Pilot
@@ -257,7 +257,7 @@ def share_row(folder: Path) -> Row:
     asked = {"delta": 0.05, "noise": sf.Gaussian(), "seed": 1, "budget": 20_000}
     with (
         Study.create(path, problem(*shape), **asked) as begun,
-        mock.patch.object(ledgers, "expected_left", timed_forecast),
+        mock.patch.object(forecast, "expected_left", timed_forecast),
     ):
         before = time.process_time()
         begun.run(lambda pull: float(means[pull.pair] + pull.rng().normal()), "serial")

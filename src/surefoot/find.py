@@ -250,7 +250,7 @@ def _executor(workers: Any, dask: Any) -> Iterator[Any]:
         yield dask
 
 
-def _display(progress: bool | Progress | None) -> Progress:
+def _display(progress: bool | Progress | None) -> Progress | None:
     """Return a bar where somebody is looking, unless it is chosen."""
     if isinstance(progress, bool | None):
         return NoProgress() if progress is False else progress_if_seen(sys.stderr, progress is True)

@@ -104,7 +104,7 @@ def _left(status: Status) -> str:
 
     left, pace = status.expected_left, status.pulls_per_minute
     if left is None:
-        return "too early to say"
+        return "not forecast by a quiet run" if status.quiet else "too early to say"
     return f"about {round(left, -1):,.0f} pulls" + (
         f", {duration(60 * left / pace)}" if pace else ""
     )

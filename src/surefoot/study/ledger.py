@@ -11,7 +11,7 @@ from typing import Any
 
 from surefoot.algorithms import Algorithm, Result
 from surefoot.errors import InputError, SurefootWarning
-from surefoot.study.before.forecast import expected_left, is_near_tie, left_now
+from surefoot.study.before.forecast import Forecaster, is_near_tie, left_now
 from surefoot.study.file.description import Description, versions_here
 from surefoot.study.file.notes import Note, Standing, State
 from surefoot.study.file.provenance import Source
@@ -36,10 +36,12 @@ class Ledger:
         state: "running", "paused" or "finished".
         message: why it is paused or finished.
         command: what a user types to go on.
+        forecasts: of the pulls left.
     """
 
     def __init__(self, storage: WriteStorage, algorithm: Algorithm | None) -> None:
         self.storage, self._own_algorithm = storage, algorithm
+        self.forecasts = Forecaster()
         self.mutex = threading.RLock()
         entries = storage.entries()
         standing = Standing.from_entries(entries)
@@ -307,7 +309,7 @@ class Ledger:
         last = self._run.history[-1] if self._run.history else None
         open_ = [] if self._over else self._open
         size, told = (open_[0].size, open_[0].told) if open_ else (0, 0)
-        left = left_now(self._expected_left, size - told, sum(phase.told for phase in open_))
+        left = left_now(self.forecasts.latest, size - told, sum(phase.told for phase in open_))
         return Snapshot(
             told=self.told,
             phase=len(self._run.history),
@@ -324,17 +326,16 @@ class Ledger:
 
     _open: list[OpenPhase]  # the oldest first; called off once the study is over
     _over: bool
-    _expected_left: float | None
 
     def _load(self, description: Description) -> None:
         """Feed what is stored, and go on with the phase that is open or plan the next one."""
         self.description, self._run = description, Run(description, self._own_algorithm)
         self._factory = PullFactory(description.problem, description.id, description.seed)
         self._factories: dict[int, PullFactory] = {}
-        self._next_number, self._expected_left, self._over = 0, None, False
+        self._next_number, self._over = 0, False
         unfinished = self._run.feed(self._counted(self.storage.phases()))
         if self._run.history and (known := self._noted()):
-            self._expected_left = known.expected_left
+            self.forecasts.latest = known.expected_left
         self._open = [self._opened(OpenPhase(stored)) for stored in unfinished]
         self._plan()
         self._advance()
@@ -353,9 +354,11 @@ class Ledger:
             if len(self._run.history) == stored.index:
                 self._run.take(stored)
             assert self._run.ending is not None
-            self._expected_left = expected_left(self._run.algorithm)
-            note = Note.of(self._run.result).with_forecast(self._expected_left).to_json()
-            self.storage.finish_phase(stored.index, note, self._run.ending)
+            note = Note.of(self._run.result)
+            if self.forecasts.wanted:
+                left = self.forecasts.after_phase(self._run.algorithm)
+                note = note.with_forecast(left)
+            self.storage.finish_phase(stored.index, note.to_json(), self._run.ending)
             self._open.pop(0)
             self._plan()
 
@@ -377,7 +380,7 @@ class Ledger:
 
     def _finish(self) -> None:
         if self.state != "finished":
-            self._expected_left = 0.0
+            self.forecasts.latest = 0.0
             note = Note.of(self._run.result)
             if self._run.history:
                 note = self._note_phase(note.with_forecast(0.0))

@@ -265,6 +265,8 @@ class Study:
             retries: how often a failed pull is tried again before the study pauses. A lost worker
                 does not count.
             progress: an object that is told how far the study is; see surefoot.system.progress.
+                None: nothing is shown here, and status and dashboard know how many pulls are left.
+                NoProgress(): nobody looks, and nothing is forecast.
             accept_change: why the rewards of a simulator that was changed mean the same as before;
                 see `accept_change`.
 

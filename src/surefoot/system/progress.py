@@ -213,7 +213,7 @@ def share_done(done: float, left: float) -> float:
 
 
 class NoProgress:
-    """Says nothing."""
+    """Says nothing: nobody looks."""
 
     def update(self, snapshot: _Shown) -> None:
         pass
@@ -321,12 +321,12 @@ class _NotebookProgress:
 
 def progress_if_seen(
     stream: TextIO, always: bool = False
-) -> BarProgress | LineProgress | _NotebookProgress | NoProgress:
-    """Return a bar in a terminal and a line in a notebook; elsewhere nothing, or lines of a log."""
+) -> BarProgress | LineProgress | _NotebookProgress | None:
+    """Return a bar in a terminal and a line in a notebook; elsewhere None, or lines of a log."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if hasattr(shell, "kernel"):
         return _NotebookProgress()
-    return progress_for(stream) if always or stream.isatty() else NoProgress()
+    return progress_for(stream) if always or stream.isatty() else None
 
 
 def duration(seconds: float) -> str:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.study.before.forecast import expected_left, is_near_tie
-from tests.study.toys import THETA, toy_problem
+from surefoot.cli import main
+from surefoot.study import StudyReader
+from surefoot.study.before import forecast
+from surefoot.study.before.forecast import DRIVERS_SHARE, Forecaster, expected_left, is_near_tie
+from surefoot.system.progress import NoProgress
+from tests.study.toys import THETA, linear, toy_problem, toy_study
 
 
 def followed(noise: sf.Noise, tolerance: float, seed: int = 2) -> list[tuple[float, int]]:
@@ -106,3 +111,85 @@ def test_near_ties_are_pointed_out_to_those_who_have_no_tolerance() -> None:
     assert not is_near_tie(99, 9_000.0, strict)
     assert not is_near_tie(100, 9_000.0, replace(strict, tolerance=0.1))
     assert not is_near_tie(100, 9_000.0, replace(strict, budget=9_100, aim="guess"))
+
+
+def test_a_quiet_run_forecasts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def never(run: sf.Algorithm) -> float | None:
+        raise AssertionError("nobody looks")
+
+    monkeypatch.setattr(forecast, "expected_left", never)
+    (tmp_path / "study.toml").write_text(
+        'delta = 0.05\nbudget = 40\nseed = 1\nnoise = { kind = "gaussian" }\n'
+        f'arms.grid = {{ dose = [1.0, 2.0] }}\nsimulator.python = "{__name__}:noise_alone"\n'
+    )
+    with pytest.raises(SystemExit, match="0"):
+        main(["run", str(tmp_path / "study.toml"), "--quiet", "--processes", "1"])
+    assert "BUDGET" in capsys.readouterr().out
+    with toy_study(tmp_path / "quiet.db") as study:
+        study.run(linear, "serial", progress=NoProgress())
+    with toy_study(tmp_path / "told.db") as study, pytest.raises(AssertionError):
+        study.run(linear, "serial")
+
+
+def noise_alone(pull: sf.Pull) -> float:
+    return float(pull.rng().normal())
+
+
+class Breaks:
+    """A simulator that is interrupted after 100 pulls."""
+
+    def __init__(self) -> None:
+        self._calls = 0
+
+    def __call__(self, pull: sf.Pull) -> float:
+        self._calls += 1
+        if self._calls > 100:
+            raise KeyboardInterrupt
+        return noise_alone(pull)
+
+
+@pytest.mark.parametrize("progress", [NoProgress(), None])
+def test_the_status_of_a_quiet_run_says_so(
+    tmp_path: Path, progress: NoProgress | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, asked = tmp_path / "study.db", {"noise": sf.Gaussian(), "misfit": math.inf}
+    with (
+        sf.Study.create(path, toy_problem(), delta=0.05, seed=1, **asked) as study,
+        pytest.raises(KeyboardInterrupt),
+    ):
+        study.run(Breaks(), "serial", progress=progress)
+    with pytest.raises(SystemExit, match="0"):
+        main(["status", str(path)])
+    (left,) = [row for row in capsys.readouterr().out.splitlines() if row.split()[0] == "left"]
+    assert ("not forecast by a quiet run" in left) is (progress is not None)
+    assert ("about" in left) is (progress is None)
+    with StudyReader(path) as reader:
+        assert reader.status().quiet is (progress is not None)
+
+
+def test_forecasts_take_a_hundredth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock by hand: a phase takes 10, a forecast 1."""
+    problem, now, made = toy_problem(), [0.0], [0]
+
+    def slow(run: sf.Algorithm) -> float | None:
+        now[0] += 1.0
+        made[0] += 1
+        return expected_left(run)
+
+    monkeypatch.setattr(forecast, "expected_left", slow)
+    forecasts = Forecaster(lambda: now[0])
+    simulator = sf.LinearSimulator(problem, THETA, 5.0, seed=2)
+    settings = sf.Settings(delta=0.05, noise=sf.Gaussian(5.0), misfit=0)
+    run, said = sf.Prime().start(problem, settings), []
+    for _ in range(50):
+        if (phase := run.next_phase()) is None:
+            run = sf.Prime().start(problem, settings)
+            phase = run.next_phase()
+        assert phase is not None
+        run.update(simulator.pull(phase))
+        now[0] += 10.0
+        said.append(forecasts.after_phase(run))
+    assert 2 <= made[0] <= 1 + DRIVERS_SHARE * now[0]
+    assert forecasts.latest == said[-1]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -16,6 +18,7 @@ LUCKY = 0.25  # standard deviations by which evidence is taken to be less than i
 LUCK = 0.7  # half of all runs need less than this share of what they need on average
 SHORTEST = 0.5  # of the last phase: the next one is hardly smaller
 IN_BATCHES = 1.2  # times as many pulls, where a few batches also have to say how noisy pairs are
+DRIVERS_SHARE = 0.01  # of the driver's time that forecasts may take
 EARLY = 100  # pulls before which a forecast is hardly more than chance
 MANY, MANY_MORE = 1_500, 3.0  # pulls left that are worth a word, and how many times those so far
 NEAR_TIE = (
@@ -45,6 +48,33 @@ def expected_left(run: Algorithm) -> float | None:
             left *= IN_BATCHES
     least = SHORTEST * float(run.history[-1].counts.sum())
     return max(float(left), least) if math.isfinite(left) else None
+
+
+class Forecaster:
+    """Makes forecasts while a study runs: none where nobody looks, else so rarely that they take a
+    hundredth of the driver's time.
+
+    Attributes:
+        wanted: whether anybody may look.
+        latest: the last forecast, less what was pulled since.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
+        self.wanted = True
+        self.latest: float | None = None
+        self._clock, self._began, self._spent, self._last = clock, clock(), 0.0, 0.0
+
+    def after_phase(self, run: Algorithm) -> float | None:
+        """Return the pulls left after the last phase: forecast anew, if there is time for it."""
+        before = self._clock()
+        if not self._last or self._spent + self._last <= DRIVERS_SHARE * (before - self._began):
+            self.latest = expected_left(run)
+            self._last = self._clock() - before
+            self._spent += self._last
+        elif self.latest is not None:
+            pulls = float(run.history[-1].counts.sum())
+            self.latest = max(self.latest - pulls, SHORTEST * pulls)
+        return self.latest
 
 
 def _hardness(run: Algorithm, rivals: IntArray) -> float:

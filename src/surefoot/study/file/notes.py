@@ -24,7 +24,8 @@ class Note(BaseModel):
         arm, certified, reason, sentence, candidates: of the result at that moment.
         leader, survivors: the arm ahead, and how many arms were not eliminated.
         evidence, boundary: the statistic of each arm and what it was compared with.
-        expected_left: a forecast of the pulls to come; None if it was too early to say.
+        expected_left: a forecast of the pulls to come; None if it was too early to say. It is not
+            in the note of a quiet run.
         attained_confidence: how sure the rewards made one of the arm; None where nobody said.
         skewness: of the differences that decide, where they are taken for normal.
         unseen: how rare an event was seen, and what an unseen one would have to cost.
@@ -92,6 +93,11 @@ class Note(BaseModel):
 
     def with_forecast(self, expected_left: float | None) -> Self:
         return self.model_copy(update={"expected_left": expected_left})
+
+    @property
+    def quiet(self) -> bool:
+        """True if nothing was forecast, since nobody looked."""
+        return "expected_left" not in self.model_fields_set
 
     @property
     def guess(self) -> str:

@@ -52,7 +52,9 @@ class Status:
         reason: why it is over, and what to do; None while it is not.
         changes: of the simulator, and the arms whose pulls failed, a sentence for each.
         beside: what belongs beside the answer, once it is there: see `Result.beside`.
-        expected_left: pulls still needed if the estimates are right; None: it is too early to say.
+        expected_left: pulls still needed if the estimates are right; None: it is too early to say,
+            or the run is quiet.
+        quiet: whether nothing was forecast after the last phase, since nobody looked.
         near_tie: a hint if they are so many that a tolerance would save most of them.
         pulls_per_minute: over the last 200 rewards.
         last_reward: when it came, in seconds since 1970.
@@ -82,6 +84,7 @@ class Status:
     changes: list[str]
     beside: list[str]
     expected_left: float | None
+    quiet: bool
     near_tie: str | None
     pulls_per_minute: float | None
     last_reward: float | None
@@ -255,6 +258,7 @@ class StudyReader:
             changes=self.remarks,
             beside=answer.beside if answer else [],
             expected_left=left,
+            quiet=known.quiet if known else False,
             near_tie=NEAR_TIE if tied else None,
             pulls_per_minute=self._storage.recent_rate(),
             last_reward=self._storage.last_reward(),

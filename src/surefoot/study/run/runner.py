@@ -85,6 +85,7 @@ class Runner:
         self._pause: StudyPaused | None = None
         self._pace, self._stopping = Pace(), Stopping()
         self._watch = Watch(ledger, progress or NoProgress())
+        ledger.forecasts.wanted = type(progress) is not NoProgress
 
     def run(self) -> Result:
         self._ledger.resume()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from surefoot.study.file.reader import Status
 from surefoot.study.file.storage import Running
 from surefoot.system.progress import duration, share_done
 from surefoot.view.charts import arms_frame
@@ -72,7 +73,7 @@ def _numbers(snapshot: Moment) -> dict[str, Any]:
         "phase": number(status.phase),
         "phase_progress": f"{number(status.phase_told)} of {number(status.phase_pulls)} pulls",
         "rate": number(status.pulls_per_minute, 3) if snapshot.state == "running" else "–",
-        "left": _left(status.state, left),
+        "left": _left(status, left),
         "time_left": _time_left(snapshot, left),
         "failed": number(status.failed),
         "lost": number(status.lost),
@@ -83,10 +84,12 @@ def _numbers(snapshot: Moment) -> dict[str, Any]:
     }
 
 
-def _left(state: str, left: float | None) -> str:
-    if state == "finished":
+def _left(status: Status, left: float | None) -> str:
+    if status.state == "finished":
         return "none"
-    return "too early to say" if left is None else number(round(left), 3)
+    if left is not None:
+        return number(round(left), 3)
+    return "not forecast" if status.quiet else "too early to say"
 
 
 def _time_left(snapshot: Moment, left: float | None) -> str:
