@@ -24,7 +24,7 @@ from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
 
 
-def answered(
+def _answered(
     phase: Phase | None, outcome: Outcome, problem: RobustProblem, settings: Settings
 ) -> Phase:
     """Return the phase that waits, if this is an outcome of it."""
@@ -276,7 +276,7 @@ class Algorithm(ABC):
             limits: by which evidence was lowered when the phase was scored first, if it was.
         """
         waiting = self.flying[0] if self.flying else None
-        phase = answered(waiting, outcome, self.problem, self.settings)
+        phase = _answered(waiting, outcome, self.problem, self.settings)
         self.tally, self.stored_limits = self.tally.after(outcome), limits
         self.learn(outcome)
         self.flying, self._waits, self._fresh = self.flying[1:], False, True

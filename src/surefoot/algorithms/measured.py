@@ -29,7 +29,7 @@ LEAST_LACKING = 0.1  # of the evidence
 WEALTH_MOST = 2000  # batches of a phase
 
 
-class Lead(NamedTuple):
+class _Lead(NamedTuple):
     """A leader against its rivals.
 
     Attributes:
@@ -78,7 +78,7 @@ def _means(past: Past) -> Array:
     return question.points.dot(means[:, None])[:, 0]
 
 
-def _lead(past: Past) -> Lead:
+def _lead(past: Past) -> _Lead:
     certifier, offsets = past.certifier, past.certifier.question.offsets
     walks, means, last = certifier.walks, _means(past), len(certifier.walks.boundary.times) - 1
     values = np.where(certifier.survivors, smallest_of(means, offsets), -np.inf)
@@ -92,17 +92,17 @@ def _lead(past: Past) -> Lead:
     own, arms, points = own[order], arms[urgent], points[urgent]
     gaps = means[own][:, None] - means[points] + past.settings.tolerance
     share = held[urgent][:, own - offsets[leader]].T / levels[urgent]
-    return Lead(leader, own, arms, points, gaps, np.where(np.isnan(share), 0.0, share))
+    return _Lead(leader, own, arms, points, gaps, np.where(np.isnan(share), 0.0, share))
 
 
-def _differences(question: Question, lead: Lead, own: IntArray, arms: IntArray) -> Array:
+def _differences(question: Question, lead: _Lead, own: IntArray, arms: IntArray) -> Array:
     """(n, n_pairs) own points less points of arms, as weights on pairs."""
     rows = (question.points.take(which) for which in (lead.own[own], lead.points[arms]))
     mine, theirs = (each.on(np.arange(question.n_pairs), question.n_pairs)[:, :-1] for each in rows)
     return np.asarray(mine - theirs)
 
 
-def _shares(past: Past, lead: Lead, unit: Array) -> Array:
+def _shares(past: Past, lead: _Lead, unit: Array) -> Array:
     """(n_pairs,) shares of pulls at which the hardest claim is as clear as it can be.
 
     The slope of a contrast's variance along a share λ_i is −(a_i σ_i / λ_i)², however the contrast
@@ -161,7 +161,7 @@ def _layout(past: Past, shares: Array, wanted: float) -> tuple[Counts, int, bool
     return np.where(needed, np.maximum(counts, batches), 0), batches, False
 
 
-def _claims(past: Past, lead: Lead, unit: Array, counts: Counts, batches: int) -> list[Claims]:
+def _claims(past: Past, lead: _Lead, unit: Array, counts: Counts, batches: int) -> list[Claims]:
     """Claim that the leader's points win; clocks go on as variances fall."""
     question, pulls, tested = (
         past.certifier.question,

@@ -49,23 +49,23 @@ BITS = 7  # of guesses
 LIMIT_BITS = 14
 
 
-def coarse(values: Array) -> Array:
+def _coarse(values: Array) -> Array:
     """Return values of a few significant bits, the nearest."""
     mantissa, exponent = np.frexp(values)
     return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, BITS)), exponent - BITS))
 
 
-def coarse_limits(limits: Array) -> Array:
+def _coarse_limits(limits: Array) -> Array:
     """Return limits of a few significant bits, none of them higher."""
     mantissa, exponent = np.frexp(limits)
     return np.asarray(np.ldexp(np.floor(np.ldexp(mantissa, LIMIT_BITS)), exponent - LIMIT_BITS))
 
 
-def coarse_claims(claims: Claims) -> Claims:
+def _coarse_claims(claims: Claims) -> Claims:
     """Return the same claims with coarse shares and guesses."""
     stakes = claims.stakes
     if stakes is not None:
-        guesses = coarse(stakes.means), coarse(stakes.doubts), coarse(stakes.variances)
+        guesses = _coarse(stakes.means), _coarse(stakes.doubts), _coarse(stakes.variances)
         stakes = Stakes(*guesses, stakes.aim)
     return claims._replace(shares=_coarse_shares(claims.shares), stakes=stakes)
 
@@ -86,10 +86,10 @@ def _coarse_shares(shares: Rows) -> Rows:
     return Rows(starts, shares.columns[kept], rounded[kept])
 
 
-def coarse_uses(uses: Uses) -> Uses:
+def _coarse_uses(uses: Uses) -> Uses:
     """Return the same uses of a phase by coarse numbers."""
-    guessed = None if uses.variances is None else coarse(uses.variances)
-    return Uses([coarse_claims(each) for each in uses.claims], guessed)
+    guessed = None if uses.variances is None else _coarse(uses.variances)
+    return Uses([_coarse_claims(each) for each in uses.claims], guessed)
 
 
 # the grid on which clocks that go on by themselves may stop, and its lowest boundary
@@ -296,7 +296,7 @@ def question_of(problem: RobustProblem, measure: Measure, misfit: float) -> Ques
     return Question(measured.offsets, points, problem.pairs, misfit)
 
 
-def limited_boundary(settings: Settings, n_arms: int) -> LimitedBoundary:
+def _limited_boundary(settings: Settings, n_arms: int) -> LimitedBoundary:
     """Return the boundaries of a new run with limits: each certifier spends a share of δ."""
     limits, (objective, shown, unfit, fit) = settings.limits, SHARES
     strict = any(limit.slack for limit in limits)
@@ -410,7 +410,7 @@ class Planner(Algorithm):
     def make_boundary(self) -> Boundary:
         """Return the boundary of a new run, on whose grid clocks go on."""
         if self.settings.limits:
-            return limited_boundary(self.settings, self.problem.n_arms)
+            return _limited_boundary(self.settings, self.problem.n_arms)
         return clock_boundary(self.settings)
 
     def suspicion(self) -> Suspicion:
@@ -469,7 +469,9 @@ class Planner(Algorithm):
     def asked(self, phase: Phase) -> None:
         assert self._proposal is not None
         own = Uses(self._proposal.claims, self._proposal.variances)
-        self._commit(phase, coarse_uses(own), [coarse_uses(each) for each in self._proposal.others])
+        self._commit(
+            phase, _coarse_uses(own), [_coarse_uses(each) for each in self._proposal.others]
+        )
 
     def recall(
         self,
@@ -530,7 +532,7 @@ class Planner(Algorithm):
         def lower(claims: Claims, scores: Array, said: Contrasts, root: Array) -> Array | None:
             found, doubt = None, next(doubts)
             if doubt is not None:
-                found = coarse_limits(doubt.limits(claims, said, root, commitment.phase))
+                found = _coarse_limits(doubt.limits(claims, said, root, commitment.phase))
                 if waits:
                     found = np.fmin(found, 0.0)
             if self.settings.rarest is not None:

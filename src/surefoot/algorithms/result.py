@@ -36,7 +36,7 @@ CLEAR = 3.0  # standard errors of a difference that is worth saying
 KNOWN = 8  # pulls from which on a standard error is worth its name
 
 
-class WhenAsked:
+class _WhenAsked:
     """A field that may be given as what works it out: done once, when somebody asks for it."""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -108,7 +108,7 @@ class Result:
     counts: Counts
     model_check: ModelCheck
     history: list[PhaseRecord]
-    attained_confidence: WhenAsked = WhenAsked()
+    attained_confidence: _WhenAsked = _WhenAsked()
     skewness: float | None = None
     minimize: bool = False
     leads_later: Callable[[], Leads] | None = None

@@ -19,7 +19,7 @@ from surefoot.limits import Limit
 from surefoot.statistics import Counts, Outcome
 
 
-class Feasibility(NamedTuple):
+class _Feasibility(NamedTuple):
     """The feasibility check of one limit.
 
     Attributes:
@@ -63,7 +63,7 @@ class AkRsb(KnRsb):
 
     def begin(self) -> None:
         super().begin()
-        self.checks: list[Feasibility] | None = None
+        self.checks: list[_Feasibility] | None = None
         self.feasible = np.full(self.problem.n_arms, not self.settings.limits)
         for limit in self.settings.limits:
             positive(self.name, "limit_zone", self.limit_zone)
@@ -112,7 +112,7 @@ class AkRsb(KnRsb):
     def compared_at(self) -> float:
         return self.settings.delta / (2 if self.settings.limits else 1)
 
-    def _begun(self, limit: Limit, outcome: Outcome) -> Feasibility:
+    def _begun(self, limit: Limit, outcome: Outcome) -> _Feasibility:
         """Begin a check by the variances of the first stage."""
         question = question_of(self.problem, limit.measure, np.inf)
         values = question.points.dot(limit.margins_of(outcome).batch_sums.T).T
@@ -124,9 +124,9 @@ class AkRsb(KnRsb):
         beta = self.settings.delta / (2 * self.problem.n_arms * points)
         reach = reach_of(beta, self._first) * values.var(axis=0, ddof=1) / zone
         none = np.zeros(len(reach), dtype=bool)
-        return Feasibility(limit, question, reach, none, none.copy())
+        return _Feasibility(limit, question, reach, none, none.copy())
 
-    def _look(self, check: Feasibility) -> None:
+    def _look(self, check: _Feasibility) -> None:
         """Declare points feasible or infeasible, those that are open and still pulled."""
         limit, other = check.limit, self.tally.others[check.limit.output]
         margins = limit.sign * (other.sums - limit.value * other.counts)

@@ -75,7 +75,7 @@ class KnRsb(Peer):
         alive = np.flatnonzero(self.survivors)
         kept, _ = members_of(alive, self.offsets)
         bounds = np.maximum(0.0, self._zone / 2 * (self.reach - self.rounds))  # W_ab(r)
-        settle(self.ahead, kept, points.dot(self.tally.sums[:, None])[:, 0], bounds)
+        _settle(self.ahead, kept, points.dot(self.tally.sums[:, None])[:, 0], bounds)
         beaten = self.beaten(alive)
         if beaten.all():  # each by another, in a circle
             beaten[np.argmax(self.values[alive])] = False
@@ -84,7 +84,7 @@ class KnRsb(Peer):
 
     def beaten(self, alive: IntArray) -> NDArray[np.bool_]:
         """Return (n,) whether another of these arms is ahead."""
-        return np.asarray(beaten_of(self.ahead, alive, self.offsets))
+        return np.asarray(_beaten_of(self.ahead, alive, self.offsets))
 
     @property
     def rounds(self) -> float:
@@ -123,7 +123,7 @@ def _variances_of_differences(rewards: Array) -> Array:
 
 
 @kernel
-def settle(ahead: NDArray[np.bool_], pairs: IntArray, sums: Array, bounds: Array) -> None:
+def _settle(ahead: NDArray[np.bool_], pairs: IntArray, sums: Array, bounds: Array) -> None:
     """Note, for each two of these pairs, which is ahead once their sums are further apart than
     their bound; what was settled before stays as it is.
     """
@@ -140,7 +140,7 @@ def settle(ahead: NDArray[np.bool_], pairs: IntArray, sums: Array, bounds: Array
 
 
 @kernel
-def beaten_of(ahead: NDArray[np.bool_], arms: IntArray, offsets: IntArray) -> NDArray[np.bool_]:
+def _beaten_of(ahead: NDArray[np.bool_], arms: IntArray, offsets: IntArray) -> NDArray[np.bool_]:
     """(n,) whether some other of these arms is ahead."""
     beaten = np.zeros(len(arms), dtype=np.bool_)
     for i in range(len(arms)):

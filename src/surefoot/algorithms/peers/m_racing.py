@@ -67,10 +67,10 @@ class MRacing(Peer):
         needed = self._level() / self.rounds
         arm = self.problem.arm_of_pair
         worst = self.problem.worst_of(np.where(self.racing, means, 1.0))
-        self.racing &= apart(worst[arm], means) < needed
+        self.racing &= _apart(worst[arm], means) < needed
         alive = np.where(self.survivors, worst, -np.inf)
         self.leader = int(np.argmax(alive))
-        self.survivors &= apart(worst, np.full_like(worst, worst[self.leader])) < needed
+        self.survivors &= _apart(worst, np.full_like(worst, worst[self.leader])) < needed
         self.racing &= self.survivors[arm]
 
     def _level(self) -> float:
@@ -88,7 +88,7 @@ class MRacing(Peer):
         return float(special.gammainccinv(2.0, spent))
 
 
-def apart(low: Array, high: Array) -> Array:
+def _apart(low: Array, high: Array) -> Array:
     """Return how clearly the second mean is above the first: f of the two, and 0 if it is not."""
     middle = (low + high) / 2
     return np.asarray(np.where(high > low, kl(low, middle) + kl(high, middle), 0.0))
