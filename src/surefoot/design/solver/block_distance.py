@@ -35,7 +35,7 @@ class Solved(NamedTuple):
     owner: IntArray
 
 
-class Workspace(NamedTuple):
+class _Workspace(NamedTuple):
     """Room to work in, used again by each block.
 
     Attributes:
@@ -51,15 +51,15 @@ class Workspace(NamedTuple):
 
 
 @kernel
-def workspace(dimension: int) -> Workspace:
+def workspace(dimension: int) -> _Workspace:
     """Room for blocks of this dimension."""
     size = dimension + 2
     passive, factor = np.empty(size, dtype=np.int64), np.empty((size, size))
-    return Workspace(passive, factor, np.empty(size), np.empty(dimension))
+    return _Workspace(passive, factor, np.empty(size), np.empty(dimension))
 
 
 @kernel
-def _solve_passive(rows: Array, gaps: Array, count: int, work: Workspace) -> bool:
+def _solve_passive(rows: Array, gaps: Array, count: int, work: _Workspace) -> bool:
     """Solve (V Vᵀ + g gᵀ) y = g on the passive rows by Cholesky; False if they are dependent."""
     dimension = rows.shape[1]
     passive, factor, out = work.passive, work.factor, work.trial
@@ -93,7 +93,7 @@ def _solve_passive(rows: Array, gaps: Array, count: int, work: Workspace) -> boo
 
 
 @kernel
-def _settle(rows: Array, gaps: Array, count: int, y: Array, work: Workspace) -> int:
+def _settle(rows: Array, gaps: Array, count: int, y: Array, work: _Workspace) -> int:
     """Move y to the optimum on its passive rows, none negative; -1 if they are dependent."""
     passive, trial = work.passive, work.trial
     while count > 0:
@@ -131,7 +131,7 @@ def _settle(rows: Array, gaps: Array, count: int, y: Array, work: Workspace) -> 
 
 
 @kernel
-def nearest(rows: Array, gaps: Array, y: Array, work: Workspace) -> int:
+def nearest(rows: Array, gaps: Array, y: Array, work: _Workspace) -> int:
     """Non-negative least squares from a warm start y; returns how many rows have y > 0."""
     passive, u = work.passive, work.u
     size, dimension = rows.shape
@@ -182,7 +182,7 @@ def nearest(rows: Array, gaps: Array, y: Array, work: Workspace) -> int:
 
 @kernel
 def _complement(
-    rows: Array, count: int, work: Workspace, solved: Solved, written: int, block: int
+    rows: Array, count: int, work: _Workspace, solved: Solved, written: int, block: int
 ) -> int:
     """Append an orthonormal basis of the active rows' span without the direction u of ε."""
     passive, unit = work.passive, work.u
@@ -269,7 +269,7 @@ def _nearest_row(rows: Array, gaps: Array) -> float:
 
 @kernel
 def _write_optimum(
-    gaps: Array, count: int, y: Array, work: Workspace, solved: Solved, block: int
+    gaps: Array, count: int, y: Array, work: _Workspace, solved: Solved, block: int
 ) -> bool:
     """Write distance and ε, scale y to gaps·y = 1 and u to length 1; False if u is 0."""
     passive, u, epsilon = work.passive, work.u, solved.epsilon

@@ -286,7 +286,7 @@ class Hulls:
         """Return the blocks above the threshold that have a strict alternative, with their
         criteria.
         """
-        distance = distances(self.blocks(identities, whitener), whitener)
+        distance = _distances(self.blocks(identities, whitener), whitener)
         with np.errstate(divide="ignore"):
             criteria = 1.0 / distance
         above = np.flatnonzero(criteria > threshold)
@@ -321,10 +321,10 @@ def apex_in_hull(blocks: Blocks, whitener: Array) -> NDArray[np.bool_]:
         return np.zeros(0, dtype=np.bool_)
     equal = Blocks(blocks.rows, np.ones(blocks.gaps.size), blocks.starts)
     longest = largest_of(squared_lengths(blocks.rows @ whitener.T), blocks.starts)
-    return np.asarray(distances(equal, whitener) * longest > 1.0 / HULL_TOLERANCE)
+    return np.asarray(_distances(equal, whitener) * longest > 1.0 / HULL_TOLERANCE)
 
 
-def distances(blocks: Blocks, whitener: Array) -> Array:
+def _distances(blocks: Blocks, whitener: Array) -> Array:
     """(n_blocks,) the squared distance of each block's alternatives; 0 where no gap is positive."""
     return blocks.solve(whitener, np.zeros(len(blocks.rows))).distance
 

@@ -66,7 +66,7 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class Geometry:
+class _Geometry:
     """Everything that depends on the weights λ alone, in coordinates where A_λ is the identity.
 
     Attributes:
@@ -89,7 +89,7 @@ class Geometry:
     basis: Array
     owner: IntArray
 
-    def scaled(self, factor: float) -> Geometry:
+    def scaled(self, factor: float) -> _Geometry:
         """Return the geometry at `factor` times the weights: ε_k stays, f_k grows in proportion."""
         root = np.sqrt(factor)
         return replace(
@@ -124,7 +124,7 @@ class SmallProblem:
         self.blocks = blocks
         self._warm = np.zeros(blocks.gaps.size)
 
-    def geometry(self, weights: Array) -> Geometry | None:
+    def geometry(self, weights: Array) -> _Geometry | None:
         """Solve every block at these weights; None if the information is singular."""
         whitener = cholesky_whitener((self.atoms.T * weights) @ self.atoms)
         if whitener is None:
@@ -132,7 +132,7 @@ class SmallProblem:
         distance, epsilon, basis, owner = self.blocks.solve(whitener, self._warm)
         atoms = self.atoms @ whitener.T
         response = atoms @ epsilon.T
-        return Geometry(
+        return _Geometry(
             whitener, atoms, distance, epsilon, response, response * response, basis, owner
         )
 
@@ -150,7 +150,7 @@ class _SmallSolution:
 
     weights: Array
     multipliers: Array
-    proof: Geometry
+    proof: _Geometry
     value: float
     bound: float
 
@@ -194,7 +194,7 @@ class _Iterate:
         geometry: at λ.
     """
 
-    def __init__(self, primal: Array, dual: Array, geometry: Geometry) -> None:
+    def __init__(self, primal: Array, dual: Array, geometry: _Geometry) -> None:
         self.primal, self.dual, self.geometry = primal, dual, geometry
         self.split = len(geometry.atoms)
         self.weights, self.slacks = primal[: self.split], primal[self.split :]
