@@ -201,7 +201,7 @@ CONTENDERS = (
 
 def peers(session: Session) -> None:
     """Run all contenders in all configurations; write the runs, a table and the figure."""
-    runs = run_table(session)
+    runs = _run_table(session)
     table = summary(runs)
     publication = Publication(
         NAME,
@@ -214,7 +214,7 @@ def peers(session: Session) -> None:
     _show(session, table)
 
 
-def run_table(session: Session) -> pd.DataFrame:
+def _run_table(session: Session) -> pd.DataFrame:
     """Return every run of every contender, as a row; the same to the bit for the same seed."""
     import pandas as pd
 

@@ -158,7 +158,7 @@ def why_rage(session: Session) -> None:
         for run in range(session.runs)
     ]
     runs = pd.DataFrame(session.map("why-rage", diagnose, jobs))
-    lines = summary(runs)
+    lines = _summary(runs)
     publication = Publication(
         "why-rage",
         tables={"": runs},
@@ -260,7 +260,7 @@ def _hardness(instance: Instance, weights: Array) -> float:
     return FINE / float(np.delete(clearance, best).min()) ** 2
 
 
-def summary(runs: pd.DataFrame) -> list[list[str]]:
+def _summary(runs: pd.DataFrame) -> list[list[str]]:
     """Means over the runs: the headings, then one line per instance."""
     lines = [["", *COLUMNS]]
     for experiment, size in STUDIED:

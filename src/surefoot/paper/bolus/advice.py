@@ -290,7 +290,7 @@ def cohort(session: Session, plan: Plan, groups: Sequence[str]) -> None:
     rows = _cohort_rows(advices)
     console = console_for_output()
     console.print(_table(rows))
-    console.print(summary(rows), highlight=False)
+    console.print(_summary(rows), highlight=False)
     print(f"report: {session.out / page}")
 
 
@@ -330,7 +330,7 @@ def _cohort_rows(advices: Sequence[Advice]) -> list[dict[str, Any]]:
     return rows
 
 
-def summary(rows: Sequence[dict[str, Any]]) -> str:
+def _summary(rows: Sequence[dict[str, Any]]) -> str:
     """Return the cohort in one sentence."""
     n = len(rows)
     certified, right = (sum(row[name] for row in rows) for name in ("certified", "right"))
@@ -356,7 +356,7 @@ def _write_cohort(advices: Sequence[Advice], stage: Path, plan: Plan, command: s
     text = _rendered(
         "cohort.html",
         specs,
-        sentence=summary(rows),
+        sentence=_summary(rows),
         heads=COHORT_HEADS,
         rows=[(_cells(row), link) for row, link in zip(rows, pages, strict=True)],
         figures={

@@ -86,7 +86,7 @@ class TargetPlan:
         )
 
 
-def day_outputs(dosing: Dosing, pairs: IntArray, seeds: Words) -> tuple[Array, Array]:
+def _day_outputs(dosing: Dosing, pairs: IntArray, seeds: Words) -> tuple[Array, Array]:
     """Return (n_pulls,) % of the time in range and below 70 mg/dL, over a low- and a high-carb day.
 
     Args:
@@ -105,7 +105,7 @@ def day_outputs(dosing: Dosing, pairs: IntArray, seeds: Words) -> tuple[Array, A
     return 100 * within.mean(axis=0), 100 * below.mean(axis=0)
 
 
-class TargetSimulator:
+class _TargetSimulator:
     """Pulls a whole phase in one batch; settings of a block meet the same sensor noise."""
 
     def __init__(self, dosing: Dosing, source: np.random.SeedSequence) -> None:
@@ -115,13 +115,13 @@ class TargetSimulator:
         pairs = np.repeat(np.arange(len(phase.counts)), phase.counts)
         streams = stream_numbers(phase)
         seeds = lane_seeds(branch(self._source, phase.index), (len(DAYS), int(streams.max()) + 1))
-        within, below = day_outputs(self._dosing, pairs, seeds[:, streams])
+        within, below = _day_outputs(self._dosing, pairs, seeds[:, streams])
         others = {TIME_BELOW: below}
         return Outcome.from_rewards(phase, len(phase.counts), pairs, within, others)
 
 
 @dataclass(frozen=True, eq=False)
-class TargetTruth:
+class _TargetTruth:
     """The findings of exhaustive simulation.
 
     Attributes:
@@ -141,11 +141,11 @@ class TargetTruth:
     samples: int
 
 
-def find_truth(dosing: Dosing, source: np.random.SeedSequence, tolerance: float) -> TargetTruth:
+def _find_truth(dosing: Dosing, source: np.random.SeedSequence, tolerance: float) -> _TargetTruth:
     """Simulate every pair many times."""
     problem = dosing.linear
     pairs = np.repeat(np.arange(problem.n_pairs), REPLICATES)
-    outputs = day_outputs(dosing, pairs, lane_seeds(source, (len(DAYS), len(pairs))))
+    outputs = _day_outputs(dosing, pairs, lane_seeds(source, (len(DAYS), len(pairs))))
     each = np.stack(outputs).reshape(2, problem.n_pairs, REPLICATES)
     within, below = each.mean(axis=2)
     errors = ERRORS * each.std(axis=2, ddof=1) / np.sqrt(REPLICATES)
@@ -159,7 +159,7 @@ def find_truth(dosing: Dosing, source: np.random.SeedSequence, tolerance: float)
     floor = values[surely].max() if surely.any() else -np.inf
     right = perhaps & (problem.worst_of(within + errors[0]) >= floor - tolerance)
     low, worst = problem.worst_pairs_of(-below), problem.worst_pairs_of(within)
-    return TargetTruth(
+    return _TargetTruth(
         within=problem.worst_of(within),
         below=most(below),
         right=right,
@@ -176,7 +176,7 @@ class TargetAdvice:
     plan: TargetPlan
     dosing: Dosing
     result: Result
-    truth: TargetTruth
+    truth: _TargetTruth
 
     @property
     def right(self) -> bool:
@@ -246,11 +246,11 @@ def advise(
     """Choose, and hold the choice against the truth; the same to the bit for the same plan."""
     dosing = make_dosing(name, plan.seed, plan.arms, plan.perturbations, insulin_range=INSULIN)
     run = algorithm_from("prime").start(dosing.tabular, plan.settings())
-    simulator = TargetSimulator(dosing, stream(plan.seed, dosing.patient, "identify", 0, 1))
+    simulator = _TargetSimulator(dosing, stream(plan.seed, dosing.patient, "identify", 0, 1))
     result = finished(run, simulator).result
     tell("choice")
     source = stream(plan.seed, dosing.patient, "truth", 1)
-    truth = find_truth(dosing, source, plan.question.tolerance)
+    truth = _find_truth(dosing, source, plan.question.tolerance)
     tell("truth")
     return TargetAdvice(plan, dosing, result, truth)
 

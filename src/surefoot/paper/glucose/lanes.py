@@ -379,7 +379,7 @@ def _advance_step(
 
 
 @kernel(fastmath=FUSED)
-def advance_window(block: _Block, meals: Array, first: int, points: int, p: Physiology) -> None:
+def _advance_window(block: _Block, meals: Array, first: int, points: int, p: Physiology) -> None:
     """Advance a block by one window; leaves BG at its two ends and its mean over the minutes in
     `block`.
 
@@ -433,7 +433,7 @@ def run_lanes(p: Physiology, initial: Array, tables: _Responses, loop: ClosedLoo
                     rates[i, active] = block.rates[active * WIDTH + lane] = rate
                 active += 1
             _insulin_action(tables, points, active, points * step, block)
-            advance_window(block, tables.appearance, points * step, points, p)
+            _advance_window(block, tables.appearance, points * step, points, p)
             for lane in range(used):
                 bg[first + lane, step + 1] = block.mean[lane]
                 instant[first + lane, step + 1] = block.now[lane]

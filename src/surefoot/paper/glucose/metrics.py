@@ -56,7 +56,7 @@ def _fill_magni(bg: Array, risks: Array) -> None:
 
 
 @kernel
-def symmetric(bg: float) -> float:
+def _symmetric(bg: float) -> float:
     """Glucose on a scale on which low and high are alike: negative below 112.5 mg/dL."""
     return float(
         SYMMETRY_SCALE * (math.log(max(bg, LOWEST_SCORED)) ** SYMMETRY_POWER - SYMMETRY_SHIFT)
@@ -100,7 +100,7 @@ def fill_statistics(bg: Array, with_indices: bool, table: Array) -> None:
         if with_indices:
             low, high, lows, highs = 0.0, 0.0, 0, 0
             for value in bg[lane]:
-                score = symmetric(value)
+                score = _symmetric(value)
                 if score < 0:
                     low += 10.0 * score * score
                     lows += 1

@@ -131,7 +131,7 @@ def eat(announced: float, stomach: float, meal: Array) -> float:
     return float(eaten)
 
 
-class Body(NamedTuple):
+class _Body(NamedTuple):
     """A patient at one moment.
 
     Attributes:
@@ -146,7 +146,7 @@ class Body(NamedTuple):
 
 
 @kernel
-def advance_minute(body: Body, announced: float, insulin: float, p: Physiology) -> None:
+def advance_minute(body: _Body, announced: float, insulin: float, p: Physiology) -> None:
     """Advance a body by one minute.
 
     Args:
@@ -162,12 +162,12 @@ def advance_minute(body: Body, announced: float, insulin: float, p: Physiology) 
     _runge_kutta(x, intake, p, STEPS_EATING if eaten > 0 else STEPS, body.work)
 
 
-def fresh_patient(initial_state: Sequence[float]) -> Body:
+def fresh_patient(initial_state: Sequence[float]) -> _Body:
     """Return a patient at minute 0."""
     state = np.array(initial_state, dtype=np.float64)
     meal = np.zeros(4)
     meal[LAST_STOMACH] = state[0] + state[1]
-    return Body(state, meal, np.empty((5, N_STATES)))
+    return _Body(state, meal, np.empty((5, N_STATES)))
 
 
 class ClosedLoop(NamedTuple):
@@ -249,7 +249,7 @@ class Meals(NamedTuple):
 
 
 @kernel
-def advance_window(body: Body, announced: Array, insulin: float, p: Physiology) -> float:
+def advance_window(body: _Body, announced: Array, insulin: float, p: Physiology) -> float:
     """Advance by a window of minutes under one action; gives the mean BG over its minutes, mg/dL.
 
     Args:
@@ -281,7 +281,7 @@ def run_states(p: Physiology, initial: Array, basal: float, meals: Meals, loop: 
     windows, grams = meals.windows, meals.grams
     for lane in range(bg.shape[0]):
         x = initial.copy()
-        body = Body(x, meal, work)
+        body = _Body(x, meal, work)
         meal[:] = 0.0
         meal[LAST_STOMACH] = x[0] + x[1]
         before = now = mean = x[12] / p.Vg

@@ -103,7 +103,7 @@ TO_UNIT = 2.0**-53
 
 
 @kernel
-def mixed(word: np.uint64) -> np.uint64:
+def _mixed(word: np.uint64) -> np.uint64:
     """SplitMix64's finaliser (Steele, Lea and Flood 2014): a bijection that scatters every bit."""
     word = (word ^ (word >> np.uint64(30))) * FIRST_MIX
     word = (word ^ (word >> np.uint64(27))) * SECOND_MIX
@@ -117,14 +117,14 @@ def fill_normals(words: Words, normals: Array) -> None:
     """
     count = normals.shape[1]
     for lane in range(words.size):
-        counter = mixed(words[lane])  # seeds such as 0, 1, 2 must not give neighbouring counters
+        counter = _mixed(words[lane])  # seeds such as 0, 1, 2 must not give neighbouring counters
         for k in range(0, count, 2):
             counter += GOLDEN
             radius = math.sqrt(
-                -2.0 * math.log((np.float64(mixed(counter) >> np.uint64(11)) + 0.5) * TO_UNIT)
+                -2.0 * math.log((np.float64(_mixed(counter) >> np.uint64(11)) + 0.5) * TO_UNIT)
             )
             counter += GOLDEN
-            angle = 2.0 * math.pi * np.float64(mixed(counter) >> np.uint64(11)) * TO_UNIT
+            angle = 2.0 * math.pi * np.float64(_mixed(counter) >> np.uint64(11)) * TO_UNIT
             normals[lane, k] = radius * math.cos(angle)
             if k + 1 < count:
                 normals[lane, k + 1] = radius * math.sin(angle)

@@ -46,7 +46,7 @@ Seeds = (
 
 
 @dataclass(frozen=True)
-class Group:
+class _Group:
     """Lanes that share a patient and a scenario, by their places in the flat batch."""
 
     patient: Patient
@@ -55,7 +55,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Batch:
+class _Batch:
     """Every lane's inputs, flat.
 
     Attributes:
@@ -70,18 +70,18 @@ class Batch:
     horizon: int
     settings: Array
     words: Words
-    groups: tuple[Group, ...]
+    groups: tuple[_Group, ...]
 
-    def chunks(self, size: int) -> Iterator[Group]:
+    def chunks(self, size: int) -> Iterator[_Group]:
         """Groups cut into pieces of at most `size` lanes, so that work space stays small."""
         for group in self.groups:
             for start in range(0, len(group.lanes), size):
-                yield Group(group.patient, group.scenario, group.lanes[start : start + size])
+                yield _Group(group.patient, group.scenario, group.lanes[start : start + size])
 
 
 def make_batch(
     patients: Patients, calculators: Calculator, scenario: Scenarios, seeds: Seeds, sensor: Sensor
-) -> Batch:
+) -> _Batch:
     """Check and broadcast the inputs of `simulate`."""
     people = patient_array(patients)
     plans = object_array(scenario, (Scenario, Diet), "scenario")
@@ -110,7 +110,7 @@ def make_batch(
     settings = np.stack(
         [np.broadcast_to(column, shape).ravel() for column in calculators.columns], axis=1
     )
-    return Batch(shape, horizon, settings, np.broadcast_to(words, shape).ravel(), groups)
+    return _Batch(shape, horizon, settings, np.broadcast_to(words, shape).ravel(), groups)
 
 
 def lane_seeds(root: int | np.random.SeedSequence, shape: int | tuple[int, ...]) -> Words:
@@ -174,7 +174,7 @@ def _common_shape(arrays: list[NDArray[Any]]) -> tuple[int, ...]:
 
 def _groups(
     people: NDArray[np.object_], plans: NDArray[np.object_], shape: tuple[int, ...]
-) -> tuple[Group, ...]:
+) -> tuple[_Group, ...]:
     patients, person = _numbered(list(people.ravel()))
     scenarios, plan = _numbered(list(plans.ravel()))
     keys = person.reshape(people.shape) * len(scenarios) + plan.reshape(plans.shape)
@@ -183,7 +183,7 @@ def _groups(
     order = np.argsort(first, kind="stable")
     pieces = np.split(order, np.flatnonzero(np.diff(first[order])) + 1)
     return tuple(
-        Group(
+        _Group(
             patients[key // len(scenarios)],
             _meals(scenarios[key % len(scenarios)], patients[key // len(scenarios)]),
             lanes,
@@ -223,7 +223,7 @@ GLUCOSE_STATES = (3, 4, 12)
 class _Call:
     """The inputs that all lanes of a call share."""
 
-    batch: Batch
+    batch: _Batch
     sensor: Sensor
     reading: Reading
     kernel: Kernel
@@ -234,7 +234,7 @@ class _Call:
     def n_samples(self) -> int:
         return self.sensor.samples(self.batch.horizon)
 
-    def each(self, work: Callable[[Group], None]) -> None:
+    def each(self, work: Callable[[_Group], None]) -> None:
         """Do the work for all lanes, a chunk at a time; compiled code leaves the interpreter to
         other threads.
         """
@@ -344,7 +344,7 @@ def _statistics(call: _Call, names: Sequence[Statistic]) -> Statistics:
     table = np.empty((len(call.batch.words), len(STATISTICS)))
     with_indices = any("bgi" in name for name in names)
 
-    def work(group: Group) -> None:
+    def work(group: _Group) -> None:
         run = _run(call, group, _errors(call, group, _at_boluses(call, group)))
         scores = np.empty((len(group.lanes), len(STATISTICS)))
         fill_statistics(run.bg, with_indices, scores)
@@ -361,7 +361,7 @@ def _histories(call: _Call) -> Histories:
     sensor, window, size = call.sensor, call.sensor.sample_minutes, call.n_samples
     bg, cgm, insulin, carbohydrates = (np.zeros((len(call.batch.words), size)) for _ in range(4))
 
-    def work(group: Group) -> None:
+    def work(group: _Group) -> None:
         errors = _errors(call, group, np.arange(size + 1))
         run = _run(call, group, errors[:, _at_boluses(call, group)])
         bg[group.lanes] = run.bg
@@ -380,7 +380,7 @@ def _histories(call: _Call) -> Histories:
     )
 
 
-def _run(call: _Call, group: Group, errors: Array) -> ClosedLoop:
+def _run(call: _Call, group: _Group, errors: Array) -> ClosedLoop:
     """Simulate one group; `errors` are those at the two ends of every meal's window, in pairs."""
     patient, scenario, window = group.patient, group.scenario, call.sensor.sample_minutes
     windows, grams = boluses(scenario, window)
@@ -405,7 +405,7 @@ def _run(call: _Call, group: Group, errors: Array) -> ClosedLoop:
     return loop
 
 
-def _at_boluses(call: _Call, group: Group) -> IntArray:
+def _at_boluses(call: _Call, group: _Group) -> IntArray:
     """Number the sensor errors that the calculator meets: at the two ends of each meal's window.
 
     The reference draws one error for the record at minute 0, then one for the controller: the
@@ -415,7 +415,7 @@ def _at_boluses(call: _Call, group: Group) -> IntArray:
     return np.stack([windows, windows + 1], axis=1).ravel()
 
 
-def _errors(call: _Call, group: Group, wanted: IntArray) -> Array:
+def _errors(call: _Call, group: _Group, wanted: IntArray) -> Array:
     """Sensor errors of the group's lanes, (n_lanes, n_wanted)."""
     if call.normals is not None:
         normals = call.normals[group.lanes]
@@ -425,7 +425,7 @@ def _errors(call: _Call, group: Group, wanted: IntArray) -> Array:
     return sensor_errors(call.sensor, normals, wanted)
 
 
-def _given_normals(normals: ArrayLike | None, batch: Batch, sensor: Sensor) -> Array | None:
+def _given_normals(normals: ArrayLike | None, batch: _Batch, sensor: Sensor) -> Array | None:
     if normals is None:
         return None
     needed = sensor.normals_needed(batch.horizon)
