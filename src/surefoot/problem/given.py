@@ -42,7 +42,7 @@ def _arm_entries(given: Any) -> list[dict[str, Any]]:
         return _frame_entries(given)
     if isinstance(given, Mapping):
         return grid_entries(given)
-    return listed(given, "arms", '{"nurses": 4, "doctors": 8}')
+    return _listed(given, "arms", '{"nurses": 4, "doctors": 8}')
 
 
 def _perturbation_rows(given: Any) -> list[Row] | None:
@@ -62,7 +62,7 @@ def _perturbation_rows(given: Any) -> list[Row] | None:
     elif isinstance(given, Mapping):
         entries = [_named(name, changes) for name, changes in given.items()]
     else:
-        entries = listed(given, "perturbations", '{"name": "flu", "demand": "+20%"}')
+        entries = _listed(given, "perturbations", '{"name": "flu", "demand": "+20%"}')
     return rows_from(entries, "perturbations")
 
 
@@ -99,7 +99,7 @@ def grid_entries(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
                 f"arms: {name} is {values!r:.60}: in a grid each parameter has a list of values, "
                 f"such as {name}=[1, 2, 3]; for single arms give a list of dictionaries"
             )
-        axes.append([plain(value) for value in values])
+        axes.append([_plain(value) for value in values])
     return [dict(zip(grid, point, strict=True)) for point in itertools.product(*axes)]
 
 
@@ -107,12 +107,12 @@ def _frame_entries(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a data frame, without the fields that are missing."""
     filled = frame.notna().to_dict("records")
     return [
-        {str(key): plain(value) for key, value in row.items() if there[key]}
+        {str(key): _plain(value) for key, value in row.items() if there[key]}
         for row, there in zip(frame.to_dict("records"), filled, strict=True)
     ]
 
 
-def listed(given: Any, what: str, example: str) -> list[dict[str, Any]]:
+def _listed(given: Any, what: str, example: str) -> list[dict[str, Any]]:
     """Return a list of dictionaries as such; anything else is refused."""
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise InputError(
@@ -125,10 +125,10 @@ def listed(given: Any, what: str, example: str) -> list[dict[str, Any]]:
                 f"{what}: entry {number} is {entry!r:.60}: give a dictionary of values by name, "
                 f"such as {example}"
             )
-    return [{key: plain(value) for key, value in entry.items()} for entry in entries]
+    return [{key: _plain(value) for key, value in entry.items()} for entry in entries]
 
 
-def plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """Return a number of NumPy as one of Python; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
 
@@ -139,7 +139,7 @@ def _named(name: Any, changes: Any) -> dict[str, Any]:
             f"perturbations: {name!r} is {changes!r:.60}: give what it changes by name, such as "
             f'{name!r}: {{"demand": "+20%"}}, or {{}} for nothing'
         )
-    return {key: plain(value) for key, value in changes.items()} | {"name": name}
+    return {key: _plain(value) for key, value in changes.items()} | {"name": name}
 
 
 def read_entries(path: Path, what: str) -> list[dict[str, Any]]:

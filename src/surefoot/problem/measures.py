@@ -132,7 +132,7 @@ class Worst(Measure):
 
 
 @dataclass(frozen=True)
-class Mean(Measure):
+class _Mean(Measure):
     """The mean over the perturbations.
 
     Attributes:
@@ -232,7 +232,7 @@ def measure_from(given: Any) -> Measure:
         return given
     if isinstance(given, str):
         if given in ("worst", "mean"):
-            return Worst() if given == "worst" else Mean()
+            return Worst() if given == "worst" else _Mean()
         if given.lower().split("(")[0].strip() in QUANTILES:
             raise InputError(
                 f"measure={given!r:.60} is a quantile, which is no mean of anything, so that no "
@@ -242,8 +242,8 @@ def measure_from(given: Any) -> Measure:
         if "cvar" in given and set(given) <= {"cvar", "weights"}:
             return CVaR(given["cvar"], given.get("weights"))
         if set(given) == {"weights"} and isinstance(given["weights"], Mapping):
-            return Mean(_by_name(given["weights"]))
-        return Mean(_by_name(given))
+            return _Mean(_by_name(given["weights"]))
+        return _Mean(_by_name(given))
     raise InputError(f"measure={given!r:.80} is not known: give {EXAMPLES}")
 
 

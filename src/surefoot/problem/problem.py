@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     Given = Sequence[Mapping[str, Value]] | Mapping[str, Any] | pd.DataFrame | str | Path
 
 
-class LinearRewards(Groups):
+class _LinearRewards(Groups):
     """Pairs whose mean rewards are linear in their features.
 
     Attributes:
@@ -150,7 +150,7 @@ class _Portable:
         return cls(parameters, owners, features, labels, data.get("arms"), uses)
 
 
-def from_json(text: str) -> dict[str, Any]:
+def _from_json(text: str) -> dict[str, Any]:
     """Return the object that a JSON text holds."""
     try:
         data = json.loads(text)
@@ -168,7 +168,7 @@ def from_json(text: str) -> dict[str, Any]:
 INNER = 1  # values between the ends, without which every value is at one
 
 
-class RobustProblem(LinearRewards):
+class RobustProblem(_LinearRewards):
     """A finite list of arms, each with a finite list of perturbations.
 
     `from_lists` adds perturbations to arms, `paper` subtracts them, as the paper does;
@@ -498,7 +498,7 @@ class RobustProblem(LinearRewards):
     @classmethod
     def from_json(cls, text: str) -> RobustProblem:
         """Rebuild what `to_json` wrote."""
-        return cls.from_dict(from_json(text))
+        return cls.from_dict(_from_json(text))
 
     def __repr__(self) -> str:
         size = f"{self.n_arms} arms, {self.n_pairs} pairs, dimension {self.dimension}"

@@ -80,7 +80,7 @@ NO_PARAMETERS = ("name", "arm")  # keys of an entry that are no parameters
 Entry = Mapping[str, Value]
 
 
-def labels(entries: Sequence[Entry]) -> list[str]:
+def _labels(entries: Sequence[Entry]) -> list[str]:
     """Return a name for each entry from its parameters, with as many digits as tell them apart."""
     short = [_label(entry, "g") for entry in entries]
     return short if len(set(short)) == len(short) else [_label(entry, "") for entry in entries]
@@ -89,7 +89,7 @@ def labels(entries: Sequence[Entry]) -> list[str]:
 def _arm_labels(entries: Sequence[Entry]) -> list[str]:
     """Return names from the parameters that vary, where all entries have the same ones."""
     varying = [key for key in entries[0] if len({written(entry[key]) for entry in entries}) > 1]
-    return labels(
+    return _labels(
         [{key: entry[key] for key in varying} for entry in entries] if varying else entries
     )
 
@@ -118,7 +118,7 @@ class Row:
     place: str = "perturbations"
 
 
-class Change(NamedTuple):
+class _Change(NamedTuple):
     """The change of a parameter by a row: the number is added, as a share of the arm's own value if
     it is relative, or takes its place.
     """
@@ -128,18 +128,18 @@ class Change(NamedTuple):
     replaces: bool = False
 
 
-UNCHANGED = Change()
+UNCHANGED = _Change()
 
 
-def read_offset(value: Any) -> Change:
+def read_offset(value: Any) -> _Change:
     """Return the change of a number that an offset makes."""
     try:
         if not isinstance(value, str):
-            return Change(exact_number(value))
+            return _Change(exact_number(value))
         written = value.strip()
         if written.endswith("%"):
-            return Change(number_from_text(written.removesuffix("%")) / 100, relative=True)
-        return Change(number_from_text(written))
+            return _Change(number_from_text(written.removesuffix("%")) / 100, relative=True)
+        return _Change(number_from_text(written))
     except InputError as error:
         raise InputError(
             f"{value!r:.60} is no offset: write a number, or a percentage such as '-10%' ({error})"
@@ -155,7 +155,7 @@ def rows_from(entries: Sequence[Mapping[str, Any]], where: str) -> list[Row]:
     places = [f"{where}: in entry {number}" for number in range(1, len(entries) + 1)]
     return [
         Row(entry.get("name") or label or "none", _parameters_of(entry), entry.get("arm"), place)
-        for entry, label, place in zip(entries, labels(entries), places, strict=True)
+        for entry, label, place in zip(entries, _labels(entries), places, strict=True)
     ]
 
 
@@ -172,7 +172,7 @@ def corners(box: Mapping[str, float | str]) -> list[Row]:
     found = [dict(corner) for corner in itertools.product(*sides)]
     return [
         Row(label or "none", corner, place="perturbations.box")
-        for corner, label in zip(found, labels(found), strict=True)
+        for corner, label in zip(found, _labels(found), strict=True)
     ]
 
 
@@ -237,14 +237,14 @@ def _first_repeated(names: Iterable[str]) -> str | None:
     return None
 
 
-def _change(row: Row, name: str, reader: ValueReader) -> Change:
+def _change(row: Row, name: str, reader: ValueReader) -> _Change:
     if name not in row.offsets:
         return UNCHANGED
     value = row.offsets[name]
     try:
         if reader.category is None:
             return read_offset(value)
-        return Change(reader.number(value), replaces=True)
+        return _Change(reader.number(value), replaces=True)
     except InputError as error:
         raise InputError(f"{row.place}, {name}: {error}") from None
 
@@ -317,7 +317,7 @@ class _ArmTable:
         around = [_surrounding(self.readers[name], name, environment[name]) for name in environment]
         surroundings = np.tile(np.array(around).reshape(1, -1), (len(entries), 1))
         self.numbers: Array = np.hstack([np.array(columns).T, surroundings])
-        self.names = arm_names(entries)
+        self.names = _arm_names(entries)
 
     def allowed(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Return the rows, if each changes parameters that there are, of an arm that there is."""
@@ -345,7 +345,7 @@ def _place_of(number: int, row: Row) -> str:
     return f"entry {number + 1}" + (f" ({row.name!r})" if row.name else "")
 
 
-def arm_names(entries: Sequence[Mapping[str, Value]]) -> list[str]:
+def _arm_names(entries: Sequence[Mapping[str, Value]]) -> list[str]:
     """Return the names that entries give to their arms; where there are none, what varies among
     them.
     """
