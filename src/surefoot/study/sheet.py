@@ -28,7 +28,7 @@ Row = dict[str, str]
 
 def write_sheet(study: Study, pulls: Iterable[Pull], file: TextIO) -> None:
     """Write a row for each pull, with an empty field for its reward, or for each output."""
-    names, results = study.problem.parameter_names, result_columns(study)
+    names, results = study.problem.parameter_names, _result_columns(study)
     writer = csv.writer(file, lineterminator="\n")
     before = ["study", "pull", "arm", "perturbation", *map(cell, names), "seed"]
     writer.writerow([*before, *map(cell, results)])
@@ -38,7 +38,7 @@ def write_sheet(study: Study, pulls: Iterable[Pull], file: TextIO) -> None:
         writer.writerow([study.id, pull.id, *pair, *values, pull.seed, *("" for _ in results)])
 
 
-def result_columns(study: Study) -> dict[str, str]:
+def _result_columns(study: Study) -> dict[str, str]:
     """Return the columns that a pull's row must have filled in, and the outputs that they hold.
 
     An output that is called like something else in the row has a column "output NAME".
@@ -57,7 +57,7 @@ def read_sheet(study: Study, path: Path) -> tuple[list[tuple[int, Simulated]], s
     and columns that are called like nothing in the study are further outputs.
     """
     columns, fields = read_fields(path)
-    needed = {cell(column): name for column, name in result_columns(study).items()}
+    needed = {cell(column): name for column, name in _result_columns(study).items()}
     if not {"pull", *needed} <= set(columns):
         must = " and ".join(f"`{name}`" for name in ("pull", *needed))
         raise InputError(f"{path} has columns {columns}: it needs {must}")

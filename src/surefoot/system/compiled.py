@@ -130,7 +130,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self._cache_file = IndexDataCacheFile(
-            self.cache_path, self._impl.filename_base, digest(Path(function.__code__.co_filename))
+            self.cache_path, self._impl.filename_base, _digest(Path(function.__code__.co_filename))
         )
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
@@ -161,7 +161,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 
 
 @cache
-def digest(module: Path) -> bytes:
+def _digest(module: Path) -> bytes:
     """Return the digest of a module's source and of all of this package that it imports."""
     total = hashlib.sha256()
     for file in sorted(sources(module)):

@@ -74,7 +74,7 @@ def _verified(reader: StudyReader) -> Verified:
         intact=True,
         claimed=result.sentence,
         assumed=(
-            *assumptions(result.settings, reader.description.boundary is not None),
+            *_assumptions(result.settings, reader.description.boundary is not None),
             *reader.remarks,
         ),
         phases=chain.phases,
@@ -91,7 +91,7 @@ def _certificate(path: Path) -> Verified:
         intact=True,
         claimed=result.sentence,
         assumed=(
-            *assumptions(result.settings, has_kernel=True),
+            *_assumptions(result.settings, has_kernel=True),
             *changes,
             "the sums are those of the rewards in the study: single rewards are not in this file",
         ),
@@ -108,7 +108,7 @@ def _sentence(result: Result, over: bool, phases: int) -> str:
     return f"Nothing was changed in {phases} phases, but there is no certificate. {why}"
 
 
-def assumptions(settings: Settings, has_kernel: bool) -> tuple[str, ...]:
+def _assumptions(settings: Settings, has_kernel: bool) -> tuple[str, ...]:
     """Return what an answer rests on, the most important first."""
     shared = settings.common_random_numbers is not False
     found = ["pulls are independent" + (", but for streams shared on purpose" if shared else "")]

@@ -62,7 +62,7 @@ def _carry_out(order: dict[str, Any], woken: int, control: Any) -> dict[str, Any
             )
         except OSError as error:
             return {"refused": [error.errno, error.strerror, error.filename]}
-        in_time = wait(program, order["time_limit"], woken)
+        in_time = _wait(program, order["time_limit"], woken)
         _end_descendants(program)
         complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - TAIL))
         output.seek(0)
@@ -73,7 +73,7 @@ def _carry_out(order: dict[str, Any], woken: int, control: Any) -> dict[str, Any
         }
 
 
-def wait(program: subprocess.Popen[bytes], time_limit: float | None, woken: int) -> bool:
+def _wait(program: subprocess.Popen[bytes], time_limit: float | None, woken: int) -> bool:
     """Return whether the program itself ended in time, whoever still holds its output."""
     deadline = None if time_limit is None else time.monotonic() + time_limit
     while program.poll() is None:

@@ -43,7 +43,7 @@ class Sealed:
     closing: bytes
 
 
-def follow(chain: Chain, sealed: Sealed) -> None:
+def _follow(chain: Chain, sealed: Sealed) -> None:
     """Add a closed phase to a chain; an error says in one sentence what does not fit."""
     if sealed.phase.index != chain.phases:
         raise ChainBroken(
@@ -97,7 +97,7 @@ class Check:
 
     def take(self, sealed: Sealed) -> None:
         """Check a phase and score it; an error says in one sentence what is wrong with it."""
-        follow(self.chain, sealed)
+        _follow(self.chain, sealed)
         with proving(sealed.phase.index):
             self._score(sealed)
         self.pulls += sealed.phase.samples
