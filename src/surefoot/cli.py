@@ -37,7 +37,7 @@ COMMANDS = {
 }
 
 
-class LazyCommands(TyperGroup):
+class _LazyCommands(TyperGroup):
     """Builds a command when it is called; a list of all wants their first sentences only."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -61,7 +61,7 @@ class LazyCommands(TyperGroup):
 
 
 app = typer.Typer(
-    cls=LazyCommands,
+    cls=_LazyCommands,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -67,11 +67,11 @@ def _behind(
 ) -> Callable[[float], bool] | None:
     """Return a function that says if an arm is shown to be behind by so much; None: never tested"""
     boundary, scores = kernel.walks.boundary, kernel.scores.scores
-    order = list(challengers(phases, other))
+    order = list(_challengers(phases, other))
     if leader not in order:
         return None
     group = int(boundary.groups(kernel.walks.starts[[other]])[0])
-    needed = strength_for(boundary, kernel.delta / 2 ** (1 + order.index(leader)), group)
+    needed = _strength_for(boundary, kernel.delta / 2 ** (1 + order.index(leader)), group)
     first, last = kernel.walks.offsets[leader : leader + 2]
 
     def excludes(ahead: float) -> bool:
@@ -95,7 +95,7 @@ def _behind(
     return excludes
 
 
-def strength_for(boundary: Boundary, delta: float, group: int) -> float:
+def _strength_for(boundary: Boundary, delta: float, group: int) -> float:
     """Return a strength with a p-value of δ at most, hardly more than that takes."""
     low, high = 0.0, 1.0
     while boundary.p_value(high, group) > delta:
@@ -106,7 +106,7 @@ def strength_for(boundary: Boundary, delta: float, group: int) -> float:
     return high
 
 
-def challengers(phases: list[list[Scored]], arm: int) -> Iterator[int]:
+def _challengers(phases: list[list[Scored]], arm: int) -> Iterator[int]:
     """Yield the arms that challenged an arm, in the order in which they first did."""
     seen = set[int]()
     for phase in phases:

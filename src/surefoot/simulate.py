@@ -22,7 +22,7 @@ Family = Literal["gaussian", "uniform", "rademacher", "bernoulli"]
 LARGE = 10_000
 
 
-class Shape(TypedDict, total=False):
+class _Shape(TypedDict, total=False):
     """The shape of the noise, beside its size: see `TableSimulator`."""
 
     family: Family
@@ -184,7 +184,7 @@ class LinearSimulator(TableSimulator):
         theta: ArrayLike,
         noise: ArrayLike = 1.0,
         seed: int | np.random.SeedSequence | None = None,
-        **shape: Unpack[Shape],
+        **shape: Unpack[_Shape],
     ) -> None:
         super().__init__(problem.pair_means(theta), noise, seed, **shape)
 

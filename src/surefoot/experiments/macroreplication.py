@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
+class _Truth:
     """The arm that should have been found, and how good each arm is.
 
     Attributes:
@@ -50,7 +50,7 @@ class Truth:
     kept: NDArray[np.bool_] | None = None
     nearly: NDArray[np.bool_] | None = None
 
-    def under(self, problem: RobustProblem, settings: Settings, others: Outputs) -> Truth:
+    def under(self, problem: RobustProblem, settings: Settings, others: Outputs) -> _Truth:
         """Return the best arm of those that keep the limits, by the means of outputs that have
         some.
         """
@@ -86,7 +86,7 @@ class Truth:
         floor = self.values[problem.arm_names.index(settings.baseline)] + settings.gain
         return np.asarray(self.values >= floor)
 
-    def told(self, problem: RobustProblem, name: str) -> Truth:
+    def told(self, problem: RobustProblem, name: str) -> _Truth:
         """Return these values, with the best arm that the user names."""
         if name not in problem.arm_names:
             arms = ", ".join(map(repr, problem.arm_names))
@@ -98,15 +98,15 @@ class Truth:
 Outputs = Mapping[str, Array]  # (n_pairs,) the means of each output
 
 
-def true_means(problem: RobustProblem, settings: Settings, means: Array) -> Truth:
+def true_means(problem: RobustProblem, settings: Settings, means: Array) -> _Truth:
     """Return the truth where every pair's mean is known."""
     values = settings.measure.points(problem).values_of(means)
-    return Truth(int(values.argmax()), values, "known: the rewards are simulated")
+    return _Truth(int(values.argmax()), values, "known: the rewards are simulated")
 
 
 def pooled(
     problem: RobustProblem, settings: Settings, counts: Sequence[IntArray], sums: Sequence[Array]
-) -> Truth:
+) -> _Truth:
     """Return the truth by the rewards of all runs together.
 
     Sums and counts are pooled before they are divided: that has no bias in the limit, however each
@@ -123,7 +123,7 @@ def pooled(
     unpulled = int((pulls == 0).sum())
     left_out = f", without {unpulled} pairs that no run pulled" if unpulled else ""
     source = f"by the {int(pulls.sum()):,} rewards of all runs together{left_out}"
-    return Truth(int(values.argmax()), values, source)
+    return _Truth(int(values.argmax()), values, source)
 
 
 OF_ESTIMATE = 3  # the second number of a key: neither a pull's own stream nor a block's
@@ -238,7 +238,7 @@ class Macroreplications:
 
     problem: RobustProblem
     settings: Settings
-    truth: Truth
+    truth: _Truth
     arms: IntArray
     certified: NDArray[np.bool_]
     pulls: IntArray
@@ -427,7 +427,7 @@ def _truth(
     simulator: Callable[[Pull], Simulated],
     found: list[dict[str, Any]],
     best: str | None,
-) -> Truth:
+) -> _Truth:
     problem, settings, sign = description.problem, description.settings, description.sign
     if isinstance(simulator, EstimatedSimulator):
         truth = true_means(problem, settings, sign * simulator.means)
@@ -446,7 +446,7 @@ def _truth(
 
 
 def _summary(
-    description: Description, found: list[dict[str, Any]], truth: Truth
+    description: Description, found: list[dict[str, Any]], truth: _Truth
 ) -> Macroreplications:
     return Macroreplications(
         problem=description.problem,

@@ -195,7 +195,7 @@ class Processes:
         self._pool.stop()
 
 
-class Here:
+class _Here:
     """This process, one job after the other: what a notebook defines need not travel."""
 
     def __init__(self) -> None:
@@ -208,7 +208,7 @@ class Here:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-class Cluster:
+class _Cluster:
     """A Dask cluster; it gives the jobs of a dead worker to another by itself.
 
     Functions and jobs travel as bytes: the scheduler need not be able to import them.
@@ -366,9 +366,9 @@ class Session:
 
     def _started_workers(self) -> _JobWorkers:
         if self._workers is None and self.dask:
-            self._workers = Cluster(self.dask)
+            self._workers = _Cluster(self.dask)
         elif self._workers is None and self.processes == 0:
-            self._workers = Here()
+            self._workers = _Here()
         elif self._workers is None:
             self._workers = Processes(self.processes or cores())
         return self._workers

@@ -69,7 +69,7 @@ class Harness:
         self, instance: Instance, scale: float = 1.0, seed: int = 0, **changes: Any
     ) -> Result:
         run = self.begun(instance, **({"noise": self.noise(scale)} | changes))
-        return finished(run, self.simulator(instance, scale, seed))
+        return _finished(run, self.simulator(instance, scale, seed))
 
     def right(self, result: Result, instance: Instance) -> bool:
         """Return the best arm, with a certificate from every algorithm that gives any."""
@@ -81,14 +81,14 @@ class Harness:
 
     def refused(self, noise: Noise) -> bool:
         """Return whether the algorithm is not made for this kind of noise; then it must say so."""
-        if noise.kind in getattr(self.make(two_arms()), "noises", noise.kind):
+        if noise.kind in getattr(self.make(_two_arms()), "noises", noise.kind):
             return False
         with pytest.raises(InputError, match="is not made for"):
-            self.begun(two_arms(), noise=noise)
+            self.begun(_two_arms(), noise=noise)
         return True
 
 
-def finished(run: Algorithm, simulator: LinearSimulator) -> Result:
+def _finished(run: Algorithm, simulator: LinearSimulator) -> Result:
     """Return the result of a run to its end, every phase of which is in order."""
     while phase := run.next_phase():
         assert phase.counts.shape == (run.problem.n_pairs,)
@@ -99,7 +99,7 @@ def finished(run: Algorithm, simulator: LinearSimulator) -> Result:
     return run.result
 
 
-def two_arms() -> Instance:
+def _two_arms() -> Instance:
     """Return the smallest problem there is."""
     return RobustProblem.paper([[1.0, 0.0], [0.0, 1.0]], [np.zeros((1, 2))] * 2), np.array(
         [1.0, 0.2]
@@ -134,15 +134,15 @@ class Contract(Harness):
         assert again.result.pair_means.tobytes() == run.result.pair_means.tobytes()
 
     def test_starting_leaves_the_algorithm_as_it_was(self) -> None:
-        instance = two_arms()
+        instance = _two_arms()
         algorithm = self.make(instance)
         run = algorithm.start(instance[0], self.settings())
-        finished(run, self.simulator(instance, seed=0))
+        _finished(run, self.simulator(instance, seed=0))
         assert not hasattr(algorithm, "tally")
         assert algorithm.start(instance[0], self.settings()).samples == 0
 
     def test_next_phase_is_the_same_until_told(self) -> None:
-        run = self.begun(two_arms())
+        run = self.begun(_two_arms())
         assert run.next_phase() is run.next_phase()
 
     def test_a_result_at_any_time(self) -> None:
@@ -163,8 +163,8 @@ class Contract(Harness):
         assert run.samples > 0
 
     def test_the_result_says_what_produced_it(self) -> None:
-        result = self.solved(two_arms())
-        assert result.algorithm == self.make(two_arms()).name
+        result = self.solved(_two_arms())
+        assert result.algorithm == self.make(_two_arms()).name
         assert "the paper's rules" not in repr(result)
         assert result.reason.value in repr(result)
         assert result.samples == result.counts.sum() == result.to_frame()["total"].iloc[-1]
@@ -203,13 +203,13 @@ class Contract(Harness):
         assert _state(run)["pair_averages"] == before["pair_averages"]
 
     def test_an_update_before_any_phase_is_refused(self) -> None:
-        instance = two_arms()
+        instance = _two_arms()
         run = self.begun(instance)
         with pytest.raises(InputError, match="call next_phase"):
             run.update(Outcome(0, np.ones(2, dtype=np.int64), np.zeros(2), np.zeros(2)))
 
     def test_other_pulls_than_asked_for_are_refused(self) -> None:
-        run = self.begun(two_arms())
+        run = self.begun(_two_arms())
         phase = run.next_phase()
         assert phase is not None
         with pytest.raises(InputError, match="tell exactly the pulls"):
@@ -226,13 +226,13 @@ class Contract(Harness):
         assert 0 <= result.arm < instance[0].n_arms
 
     def test_options_rebuild_the_algorithm(self) -> None:
-        instance = two_arms()
+        instance = _two_arms()
         algorithm = self.make(instance)
         stored = json.loads(json.dumps(algorithm.options()))
         rebuilt = type(algorithm).from_options(stored)
         assert rebuilt.options() == stored
         outcome = [
-            finished(a.start(instance[0], self.settings()), self.simulator(instance, seed=2))
+            _finished(a.start(instance[0], self.settings()), self.simulator(instance, seed=2))
             for a in (algorithm, rebuilt)
         ]
         assert outcome[0].samples == outcome[1].samples
@@ -257,7 +257,7 @@ class Contract(Harness):
                 self.begun(instance, noise=Gaussian())
         else:
             run = self.begun(instance, noise=Gaussian())
-            assert self.right(finished(run, self.simulator(instance, seed=0)), instance)
+            assert self.right(_finished(run, self.simulator(instance, seed=0)), instance)
 
     def test_tolerance_is_used_or_refused_with_a_reason(self) -> None:
         instance = classic(3, 0.3)
@@ -279,7 +279,7 @@ class Variety(Harness):
     """Problems on which an algorithm must find the best arm."""
 
     def test_two_arms_one_perturbation_each(self) -> None:
-        assert self.right(self.solved(two_arms()), two_arms())
+        assert self.right(self.solved(_two_arms()), _two_arms())
 
     def test_one_arm_is_trivial(self) -> None:
         instance = RobustProblem.paper([[1.0, 2.0]], [[[0.0, 0.1], [0.1, 0.0]]]), np.ones(2)
@@ -326,7 +326,7 @@ class Variety(Harness):
 
     @pytest.mark.parametrize("size", [1e9, 1e-9])
     def test_rewards_of_any_size(self, size: float) -> None:
-        problem, theta = two_arms()
+        problem, theta = _two_arms()
         result = self.solved((problem, size * theta), scale=size)
         assert self.right(result, (problem, theta))
         assert np.isfinite(result.theta).all()
@@ -337,7 +337,7 @@ class Variety(Harness):
         assert self.right(self.solved(instance), instance)
 
     def test_features_in_very_different_units(self) -> None:
-        problem, theta = two_arms()
+        problem, theta = _two_arms()
         units = np.array([1e8, 1e-6])
         scaled = RobustProblem.paper(problem.features * units, [np.zeros((1, 2))] * 2)
         assert self.right(self.solved((scaled, theta / units)), (problem, theta))
@@ -348,7 +348,7 @@ class Variety(Harness):
         if self.refused(Gaussian(scales)):
             return
         run = self.begun(instance, noise=Gaussian(scales))
-        result = finished(run, self.simulator((problem, theta), scales))
+        result = _finished(run, self.simulator((problem, theta), scales))
         assert self.right(result, instance)
 
     def test_sub_gaussian_noise(self) -> None:
@@ -356,7 +356,7 @@ class Variety(Harness):
         if self.refused(SubGaussian(1.0)):
             return
         run = self.begun(instance, noise=SubGaussian(1.0))
-        assert self.right(finished(run, self.simulator(instance, family="rademacher")), instance)
+        assert self.right(_finished(run, self.simulator(instance, family="rademacher")), instance)
 
     def test_a_shared_pair_does_no_harm(self) -> None:
         arms = np.array([[1.0, 0.0], [1.0, 0.0]])

@@ -39,7 +39,7 @@ def require_columns(frame: pd.DataFrame, *names: str) -> None:
         )
 
 
-def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def _plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows as plain values; None where a number is not finite, so that its mark is left
     out.
     """
@@ -49,7 +49,7 @@ def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def inline(frame: pd.DataFrame) -> alt.InlineData:
     """Return the rows within the chart, however many."""
-    return alt.InlineData(values=plain_rows(frame))
+    return alt.InlineData(values=_plain_rows(frame))
 
 
 def _plain(values: np.ndarray[Any, Any]) -> list[Any]:
@@ -97,7 +97,7 @@ class _Offline:
     def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
         if alt.renderers.active != "default":
             return super()._repr_mimebundle_(*args, **options)  # type: ignore[misc]
-        return {"text/html": cell(self.to_dict())}  # type: ignore[attr-defined]
+        return {"text/html": _cell(self.to_dict())}  # type: ignore[attr-defined]
 
 
 class _OfflineLayers(_Offline, alt.LayerChart):
@@ -108,7 +108,7 @@ class _OfflineFacets(_Offline, alt.FacetChart):
     """The same chart for each group, shown without a network."""
 
 
-def cell(spec: dict[str, Any]) -> str:
+def _cell(spec: dict[str, Any]) -> str:
     """Return a chart as the output of a notebook's cell: all that it needs is in it."""
     return _drawn(spec, f"surefoot-{uuid.uuid4().hex}")
 
@@ -364,7 +364,7 @@ class Drawing:
         }
 
     def _datasets(self) -> dict[str, list[dict[str, Any]]]:
-        return {name: plain_rows(frame) for name, frame in self.tables.items()}
+        return {name: _plain_rows(frame) for name, frame in self.tables.items()}
 
 
 @lru_cache(maxsize=128)

@@ -57,7 +57,7 @@ def make_app(
         for study in shown:
             study.close()
 
-    pages = Pages(shown, token)
+    pages = _Pages(shown, token)
     routes = [
         Route("/", pages.studies),
         Route("/events", pages.all_events),
@@ -67,7 +67,7 @@ def make_app(
         Route("/study/{number:int}/bounds.json", pages.study_bounds),
         Route("/study/{number:int}/pulls.csv", pages.study_csv),
         Route(SIGN_IN, pages.sign_in, methods=["GET", "POST"]),
-        Route("/assets/{name}", asset),
+        Route("/assets/{name}", _asset),
     ]
     answers: dict[Any, Any] = {HTTPException: _error_page, TooSlow: _slow_page}
     app = Starlette(
@@ -89,7 +89,7 @@ def warm_up(app: Starlette) -> None:
         study.warm_up()
 
 
-class Pages:
+class _Pages:
     """Everything about the studies that are shown."""
 
     def __init__(self, shown: list[Readings], token: str | None) -> None:
@@ -178,7 +178,7 @@ async def _sent_token(request: Request) -> str:
     return parse_qs(body.decode(errors="replace")).get("token", [""])[0]
 
 
-async def asset(request: Request) -> Response:
+async def _asset(request: Request) -> Response:
     """Scripts and styles: a fixed list, not a folder."""
     known: dict[str, tuple[Callable[[], str], str]] = {
         "style.css": (style_sheet, "text/css"),
