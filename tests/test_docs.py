@@ -157,6 +157,15 @@ def test_every_local_link_of_the_readme_leads_somewhere() -> None:
     assert not [link for link in links if not (ROOT / link).exists()]
 
 
+def test_the_call_of_the_readme_is_short() -> None:
+    """At most ten lines besides imports and the simulator, and 25 with the simulator."""
+    code = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)[0]
+    imports, simulator, call = re.split(r"\n(?=def |answer =)", code)
+    assert imports.count("import") == 2
+    assert len(call.strip().splitlines()) <= 10
+    assert len(re.findall(r"^.*\S", simulator + call, re.M)) <= 25
+
+
 def test_every_command_is_described() -> None:
     text = (ROOT / "docs" / "commands.md").read_text()
     assert not [name for name in COMMANDS if f"surefoot {name}" not in text]
