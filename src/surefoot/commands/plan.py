@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,9 +71,16 @@ def command(
         int | None,
         typer.Option(min=1, help="Simulate exactly this many studies, however long it takes."),
     ] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes that simulate; default: all cores; changes no number."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Say how many pulls and hours to expect, for a range of gaps between the best two arms."""
+    from surefoot.system.processes import ONE_THREAD, cores
+
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))  # before NumPy is there, as in all processes
     from surefoot.errors import InputError
     from surefoot.study.before.intended import IntendedStudy
     from surefoot.study.before.plan import GAPS, Patience, expected_costs
@@ -90,7 +99,8 @@ def command(
     workers = workers or config.settings.parallel
     intended = IntendedStudy(problem, config.settings, algorithm, tried, workers, seconds, compare)
     shown = NoProgress() if quiet else progress_for(sys.stderr)
-    effort = Patience(limit, progress=shown) if runs is None else Patience(FOREVER, runs, shown)
+    effort = Patience(limit) if runs is None else Patience(FOREVER, runs)
+    effort = replace(effort, progress=shown, processes=processes or cores())
     costs = expected_costs(intended, gap or GAPS, effort)
     _print(intended, costs)
 

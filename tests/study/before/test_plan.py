@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import tracemalloc
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ import surefoot as sf
 from surefoot.algorithms import algorithm_from
 from surefoot.study.before.intended import IntendedStudy
 from surefoot.study.before.plan import Cost, Patience, Quantiles, expected_costs
+from surefoot.system.processes import ProcessPool
 from tests.study.before.test_intended import large_problem, pilot_of
 from tests.study.toys import toy_problem
 
@@ -120,6 +122,33 @@ def test_it_stops_before_its_time_is_up_and_says_how_far_it_came() -> None:
     (wide, narrow) = expected_costs(intended(), (1.0, 0.5), Patience(0.0, 1000, clock=clock))
     assert wide.pulls["prime"].runs == 1
     assert narrow.pulls["prime"].runs == 0
+
+
+def test_the_same_costs_come_from_any_number_of_processes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """This process makes the first round, and again the rounds of a process that dies."""
+    asked, made = intended(workers=4), list[int]()
+
+    class Seen(ProcessPool):
+        def submit(self, *given: Any) -> Any:
+            made.append(given[-1])
+            return super().submit(*given)
+
+    class Dying(ProcessPool):
+        def submit(self, *given: Any) -> Any:
+            return super().submit(os._exit, 1)
+
+    def found(processes: int, pool: type[ProcessPool] = Seen) -> str:
+        monkeypatch.setattr("surefoot.study.before.plan.WORTHWHILE", 0.0)
+        monkeypatch.setattr("surefoot.study.before.plan.ProcessPool", pool)
+        return repr(expected_costs(asked, (1.0, 0.5), Patience(1e9, 6, processes=processes)))
+
+    alone = found(1)
+    assert not made
+    assert found(3) == alone
+    assert {1, 2} <= set(made) <= set(range(1, 6))
+    assert found(2, Dying) == alone
 
 
 def test_studies_without_an_answer_are_counted_and_left_out_of_the_mean() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor, Future
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,11 +18,13 @@ from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import SeveralOutputs, Simulator, TableSimulator
 from surefoot.study.before.intended import IntendedStudy, unit_gap_theta
 from surefoot.study.before.timetable import timed
+from surefoot.system.processes import ProcessPool
 from surefoot.system.progress import JobProgress, JobsSnapshot, NoProgress
 
 GAPS = (2.0, 1.0, 0.5, 0.2, 0.1)
 KEEP = 0.5  # the share of arms that keep all limits, beside the best two
 MOST_OWN = 400  # pairs up to which their own hardness is worked out: each is a dimension
+WORTHWHILE = 5.0  # seconds of work left that are worth a process, which takes two to begin
 
 
 class Quantiles(NamedTuple):
@@ -78,12 +81,15 @@ class Patience:
         seconds: no simulated study begins later, but for the very first.
         most_runs: of each kind.
         clock: what time it is.
+        processes: that simulate at the same time, this one among them; what they find does not
+            depend on how many there are.
     """
 
     seconds: float = 6.0
     most_runs: int = 40
     progress: JobProgress = field(default_factory=NoProgress)
     clock: Callable[[], float] = time.monotonic
+    processes: int = 1
 
 
 def expected_costs(
@@ -97,17 +103,51 @@ def expected_costs(
     return _Simulation(intended, sorted(gaps, reverse=True), effort or Patience()).costs()
 
 
+class _Round(NamedTuple):
+    """Simulated studies of one θ: pulls and seconds, by gap and algorithm."""
+
+    hardness: Complexity | None
+    found: dict[tuple[float, str], tuple[float, float]]
+
+
+def _round(
+    intended: IntendedStudy,
+    gaps: Sequence[float],
+    number: int,
+    enough: Callable[[float], bool] = lambda gap: False,
+) -> _Round:
+    """Simulate a study for every gap and algorithm, from streams of this number alone.
+
+    Args:
+        enough: is asked before each study, with its gap: whether to end the round there.
+    """
+    source = np.random.SeedSequence(intended.seed, spawn_key=(number,))
+    contestants = intended.contestants()
+    of_theta, *of_contestants = source.spawn(1 + len(contestants))
+    generator = np.random.default_rng(of_theta)
+    theta = unit_gap_theta(intended.problem, generator, intended.settings.measure)
+    theta = theta * intended.typical
+    done = _Round(_hardness(intended, theta), {})
+    for gap in gaps:
+        for (name, contestant), child in zip(contestants.items(), of_contestants, strict=True):
+            if enough(gap):
+                return done
+            done.found[gap, name] = _simulated(intended, contestant, gap * theta, gap, child)
+    return done
+
+
 class _Simulation:
-    """Rounds of simulated studies: in each a new θ, for every gap and algorithm."""
+    """Rounds of simulated studies: in each a new θ, for every gap and algorithm.
+
+    The first round is made here, and ends when the time is up; all later ones are whole, so that
+    rows can be compared. While this process makes a round, others make the next ones.
+    """
 
     def __init__(self, intended: IntendedStudy, gaps: Sequence[float], effort: Patience) -> None:
         self.intended, self.gaps, self.effort = intended, gaps, effort
         self.contestants = intended.contestants()
-        self.pulls: dict[tuple[float, str], list[float]] = {
-            (gap, name): [] for gap in gaps for name in self.contestants
-        }
-        self.seconds = {key: list[float]() for key in self.pulls}
-        self.hardness: list[Complexity | None] = []
+        self.rounds: dict[int, _Round] = {}
+        self._took, self._studies = 0.0, 0
         self._compile()
         self.begun = effort.clock()
 
@@ -121,55 +161,91 @@ class _Simulation:
             _simulated(self.intended, contestant, theta, 8.0, source)
 
     def costs(self) -> list[Cost]:
+        pool = None
         try:
-            for number in range(self.effort.most_runs):
-                before = self._elapsed
-                self._round(np.random.SeedSequence(self.intended.seed, spawn_key=(number,)))
-                if 2 * self._elapsed - before > self.effort.seconds:
-                    break
+            self._here(0)
+            work = min(self.effort.seconds, (self.effort.most_runs - 1) * self._took)
+            beside = min(self.effort.processes, self.effort.most_runs) - 1
+            if beside > 0 and work - self._elapsed > WORTHWHILE:
+                pool = ProcessPool(beside)
+            self._others(pool, beside)
         finally:
+            if pool is not None:
+                pool.stop()
             self.effort.progress.close()
         return [self._cost(gap) for gap in self.gaps]
 
-    def _round(self, source: np.random.SeedSequence) -> None:
-        of_theta, *of_contestants = source.spawn(1 + len(self.contestants))
-        intended = self.intended
-        generator = np.random.default_rng(of_theta)
-        theta = unit_gap_theta(intended.problem, generator, intended.settings.measure)
-        theta = theta * intended.typical
-        self.hardness.append(_hardness(intended, theta))
-        for gap in self.gaps:
-            for name, child in zip(self.contestants, of_contestants, strict=True):
-                first = not self.pulls[gap, name]  # later rounds are whole: rows can be compared
-                if first and self._elapsed > self.effort.seconds and gap != self.gaps[0]:
-                    return
-                contestant = self.contestants[name]
-                pulls, took = _simulated(intended, contestant, gap * theta, gap, child)
-                self.pulls[gap, name].append(pulls)
-                self.seconds[gap, name].append(took)
-                self._show()
+    def _others(self, pool: ProcessPool | None, beside: int) -> None:
+        """Make rounds after the first, as many as there is time for."""
+        running: dict[int, Future[_Round]] = {}
+        numbers = iter(range(1, self.effort.most_runs))
+        while self._elapsed + self._took <= self.effort.seconds:
+            while pool is not None and len(running) < beside:
+                if (number := next(numbers, None)) is None:
+                    break
+                try:
+                    running[number] = pool.submit(_round, self.intended, self.gaps, number)
+                except BrokenExecutor:
+                    pool = None
+                    self._here(number)
+            if (number := next(numbers, None)) is None:
+                break
+            self._here(number)
+            for number in [number for number, future in running.items() if future.done()]:
+                self._there(number, running.pop(number))
+        for number, future in running.items():
+            self._there(number, future)
+
+    def _here(self, number: int) -> None:
+        """Make a round in this process."""
+        before = self._elapsed
+
+        def enough(gap: float) -> bool:
+            self._show()
+            self._studies += 1
+            return number == 0 and gap != self.gaps[0] and self._elapsed > self.effort.seconds
+
+        self.rounds[number] = _round(self.intended, self.gaps, number, enough)
+        self._took = self._elapsed - before
+        self._show()
+
+    def _there(self, number: int, future: Future[_Round]) -> None:
+        """Take a round of another process, or make it here, where it is seen what is wrong."""
+        try:
+            self.rounds[number] = future.result()
+        except Exception:  # the process has died, or what it needs does not travel
+            self._here(number)
+        else:
+            self._studies += len(self.rounds[number].found)
+            self._show()
 
     @property
     def _elapsed(self) -> float:
         return self.effort.clock() - self.begun
 
     def _show(self) -> None:
-        done = min(self._elapsed, self.effort.seconds)
-        left = self.effort.seconds - done
-        snapshot = JobsSnapshot("simulating studies", self.effort.seconds, done, left)
-        self.effort.progress.update(snapshot)
+        whole = self.effort.most_runs * len(self.gaps) * len(self.contestants)
+        elapsed = self._elapsed
+        share = min(1.0, max(elapsed / max(self.effort.seconds, 1e-9), self._studies / whole))
+        left = elapsed * (1 - share) / share if share else None
+        self.effort.progress.update(JobsSnapshot("simulating studies", 1.0, share, left))
 
     def _cost(self, gap: float) -> Cost:
-        known = [hardness for hardness in self.hardness if hardness is not None]
+        rounds = [self.rounds[number] for number in sorted(self.rounds)]
+        known = [each.hardness for each in rounds if each.hardness is not None]
         exact = np.mean([h.exact for h in known]) if known else math.nan
         delta, eased = self.intended.settings.delta, self.intended.settings.tolerance > 0
         bound = np.mean([h.lower_bound(delta) for h in known]) if known else math.nan
+        found = {
+            name: [each.found[gap, name] for each in rounds if (gap, name) in each.found]
+            for name in self.contestants
+        }
         return Cost(
             gap,
             float(exact) / gap**2,
             math.nan if eased else float(bound) / gap**2,
-            {name: Quantiles.of(self.pulls[gap, name]) for name in self.contestants},
-            {name: Quantiles.of(self.seconds[gap, name]) for name in self.contestants},
+            {name: Quantiles.of([pulls for pulls, _ in each]) for name, each in found.items()},
+            {name: Quantiles.of([took for _, took in each]) for name, each in found.items()},
         )
 
 
