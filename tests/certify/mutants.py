@@ -23,7 +23,12 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 KERNEL = Path("src/surefoot/certify")
 TESTS = ("refusals", "by_hand", "confidence", "second", "student", "batches", "wealth")
-TESTS += ("boundary", "properties", "limited")  # the saboteur is left out: it takes half a minute
+TESTS += (
+    "boundary",
+    "properties",
+    "limited",
+    "atomic",
+)  # the saboteur is left out: it takes half a minute
 SEED, SECONDS = 1, 300
 CHANGES = "Add Sub, Sub Add, Mult Div, Div Mult, Pow Mult, FloorDiv Div, Mod FloorDiv, BitOr BitAnd"
 CHANGES += ", BitAnd BitOr, And Or, Or And, Lt LtE, LtE Lt, Gt GtE, GtE Gt, Eq NotEq, NotEq Eq"

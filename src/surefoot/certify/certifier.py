@@ -126,15 +126,19 @@ class Certifier:
         """Fix what a phase will be used for, before its rewards are known.
 
         Raises:
-            InputError: a score of it would not have the law that the proof needs.
+            InputError: a score of it would not have the law that the proof needs. Nothing is fixed.
         """
+        if others:
+            raise InputError("claims on other outputs need limits, and there are none")
+        return self._begin(self._fixed(phase, claims, variances))
+
+    def _fixed(self, phase: Phase, claims: Sequence[Claims], variances: Array | None) -> Commitment:
+        """Copy what somebody would commit to, and refuse what is none."""
         rule, n_pairs, n_points = self.scores, self.question.n_pairs, self.question.offsets[-1]
         phase = replace(phase, counts=fixed_integers(phase.counts))
         claims = tuple(each.fixed(n_points) for each in claims)
         if phase.index != len(self._taken) + len(self._open):
             raise InputError(f"phase {phase.index} is not the next: phases are numbered from 0")
-        if others:
-            raise InputError("claims on other outputs need limits, and there are none")
         if phase.counts.shape != (n_pairs,) or not (phase.counts >= 0).all():
             raise InputError(f"a phase needs {n_pairs} counts, none below 0")
         for each in claims:
@@ -152,11 +156,15 @@ class Certifier:
             guess = fixed(0.0 if variances is None else variances)
             if guess.shape != (n_pairs,) or not 0 < guess.min() <= guess.max() < np.inf:
                 raise InputError(f"claims need a guess of {n_pairs} variances of pairs, above 0")
-        for each in claims:
+        return Commitment(phase, claims, guess)
+
+    def _begin(self, mine: Commitment, others: tuple[Commitment, ...] = ()) -> Commitment:
+        """Open a commitment, and return it as it is shown."""
+        shown = replace(deepcopy(mine), others=others)
+        for each in mine.claims:
             self._promised[each.arms], self.leader = each.clocks, each.challenger
-        mine = Commitment(phase, claims, guess)
-        self._open.append((deepcopy(mine), mine))
-        return self._open[-1][0]
+        self._open.append((shown, mine))
+        return shown
 
     def _check(self, claims: Claims) -> None:
         """Refuse clocks and stakes that are none."""
@@ -182,10 +190,15 @@ class Certifier:
         Returns:
             The limits, for each of the claims.
         """
+        return self._score(commitment, outcome, lower)()
+
+    def _score(
+        self, commitment: Commitment, outcome: Outcome, lower: Lower | None
+    ) -> Callable[[], list[Array | None]]:
+        """Score the oldest open commitment, and return a function that counts its scores."""
         mine = self._oldest(commitment)
-        outcome = self._own(mine, outcome)
+        outcome, centre = self._own(mine, outcome), self._centre()
         scored, limits = list[tuple[Claims, Array]](), list[Array | None]()
-        centre, less = self._centre(), list[Array]()
         for claims in mine.claims:
             said = self._contrasts(mine, claims, outcome, centre)
             scores = np.stack([self.scores.scores(said, shift) for shift in self._shifts])
@@ -195,15 +208,20 @@ class Certifier:
             if limit is not None and np.shape(limit) != scores.shape:
                 raise InputError(f"limits of shape {np.shape(limit)} for {scores.shape} sums")
             limits.append(None if limit is None else fixed(limit))
-        self._oldest(commitment)  # the rule may have had it counted meanwhile
-        for (claims, scores), limit in zip(scored, limits, strict=True):
-            less.append(self.walks.add(claims, scores, limit)[PLAIN])
-        if scored:
-            self.walks.look()
-        self._counts, self._sums = self._counts + outcome.counts, self._sums + outcome.sums
-        self._open.popleft()
-        self._taken.append((mine, outcome, centre, less))
-        return limits
+
+        def count() -> list[Array | None]:
+            """Add scores up, and eliminate arms."""
+            self._oldest(commitment)  # the rule may have had it counted meanwhile
+            both = zip(scored, limits, strict=True)
+            less = [self.walks.add(*each, limit)[PLAIN] for each, limit in both]
+            if less:
+                self.walks.look()
+            self._counts, self._sums = self._counts + outcome.counts, self._sums + outcome.sums
+            self._open.popleft()
+            self._taken.append((mine, outcome, centre, less))
+            return limits
+
+        return count
 
     def _oldest(self, commitment: Commitment) -> Commitment:
         """Return what counts of the oldest open commitment."""

@@ -174,10 +174,10 @@ class LimitedCertifier(Certifier):
         for constant, use in zip(constants, uses, strict=True):
             if any(each.challenger != constant for each in use.claims):
                 raise InputError("arms are held against limits by the constant alone")
-        beside = [part.commit(phase, *use) for part, use in zip(parts, uses, strict=True)]
-        shown = replace(super().commit(phase, claims, variances), others=tuple(beside))
-        self._open[-1] = shown, self._open[-1][1]
-        return shown
+        beside = [part._fixed(phase, *use) for part, use in zip(parts, uses, strict=True)]
+        mine = self._fixed(phase, claims, variances)  # all is checked before anything is fixed
+        begun = [part._begin(each) for part, each in zip(parts, beside, strict=True)]
+        return self._begin(mine, tuple(begun))
 
     def update(
         self, commitment: Commitment, outcome: Outcome, lower: Lower | None = None
@@ -187,19 +187,20 @@ class LimitedCertifier(Certifier):
         Returns:
             The limits of sums, for each of `Commitment.scored`.
         """
-        if not self._open or commitment is not self._open[0][0]:
-            raise InputError("phases are scored in the order in which they were committed")
-        lowered = list[Array | None]()
-        made = iter(commitment.others)
-        for each, unfit, fit in zip(self.limited, self.unfit_by, self.fit_by, strict=True):
+        outcome = replace(self._own(self._oldest(commitment), outcome), others=outcome.others)
+        seen = list[Outcome]()
+        for each in self.limited:
             if each.name not in outcome.others:
                 raise InputError(f"the outcome has no {each.name}, which has a limit")
-            lowered += unfit.update(next(made), each.margins(outcome), lower)
-            lowered += fit.update(next(made), each.shortfalls(outcome), lower)
+            seen += each.margins(outcome), each.shortfalls(outcome)
+        beside = zip(self.parts, commitment.others, seen, strict=True)
+        counts = [part._score(made, own, lower) for part, made, own in beside]
+        objective = self._score(commitment, outcome, lower)  # all is scored before anything counts
+        lowered = [limit for count in counts for limit in count()]
         self.shown |= self._fit() & self.survivors
         self.walks.count(self.shown)
         self.unfit |= self._missed() & ~self.shown
-        return [*lowered, *super().update(commitment, outcome, lower)]
+        return [*lowered, *objective()]
 
     def _fit(self) -> NDArray[np.bool_]:
         """(n_arms,) whether all points of all outputs have been eliminated."""
