@@ -345,8 +345,10 @@ class Prime(Planner):
         no wrong choice stays for ever.
         """
         view, counts = self.view, np.maximum(self.tally.counts, 1)
-        beaten = float(view.means[race.own].min())
-        spread = np.sqrt(view.alone + self.tuning.own_doubt**2 * view.noise / counts)
+        worst = race.own[[view.means[race.own].argmin()]]
+        beaten = float(view.means[worst[0]])
+        apart = view.apart(worst, np.arange(len(counts)))[0]
+        spread = np.sqrt(view.alone + apart + self.tuning.own_doubt**2 * view.noise / counts)
         z = (beaten - view.means) / spread
         density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
         worth = spread**2 * ((1 + z**2) * special.ndtr(z) + z * density)
