@@ -50,6 +50,11 @@ def identify(
     `algorithm` is a name or an instance; all that follows it is described in `Settings`. `misfit`
     must be given where pairs have features and the algorithm could do without a model.
     """
+    if not hasattr(simulator, "pull"):
+        raise InputError(
+            f"the simulator is {simulator!r:.80}, which has no pull(phase): sf.find(function, "
+            "problem) calls a function; identify wants an object like LinearSimulator"
+        )
     chosen = algorithm_from(algorithm)
     if "misfit" not in asked and problem.dimension < problem.n_pairs and chosen.supports_misfit:
         raise InputError(
@@ -59,11 +64,6 @@ def identify(
         )
     asked.setdefault("misfit", default_misfit(chosen))
     settings = Settings(delta=delta, noise=noise, baseline=baseline, **asked)
-    if not hasattr(simulator, "pull"):
-        raise InputError(
-            f"the simulator is {simulator!r:.80}, which has no pull(phase): sf.find(function, "
-            "problem) calls a function; identify wants an object like LinearSimulator"
-        )
     if baseline is not None:
         problem.arm_named(baseline)
     run = chosen.start(problem, settings)

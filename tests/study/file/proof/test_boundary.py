@@ -40,7 +40,7 @@ def test_anything_else_is_no_boundary(stored: dict[str, object]) -> None:
 
 def test_a_boundary_needs_a_height_for_each_of_its_points() -> None:
     stored = boundary_to_dict(GaussianBoundary(TIMES, np.zeros(3), np.full(3, 7.1)))
-    with pytest.raises(ValueError, match="broadcast"):
+    with pytest.raises(ValueError, match="of different lengths"):
         boundary_from_dict(stored | {"a": [7.1, 7.1]})
 
 
