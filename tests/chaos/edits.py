@@ -15,7 +15,7 @@ import numpy as np
 
 import surefoot as sf
 from surefoot import cli
-from surefoot.study.file.proof.encoding import packed, unpacked
+from surefoot.study.file.encoding import packed, unpacked
 from tests.chaos.trial import Trial
 from tests.study.file.test_follower import create, linear
 

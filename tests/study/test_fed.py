@@ -14,7 +14,7 @@ import surefoot as sf
 from surefoot import cli
 from surefoot.study import StudyReader
 from surefoot.study.file import follower
-from surefoot.study.file.proof.check import Check
+from surefoot.study.file.chain import Check
 from surefoot.view.report import study_page
 from tests.study.file.test_follower import create, linear
 from tests.study.toys import same_result

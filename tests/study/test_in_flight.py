@@ -14,7 +14,7 @@ from surefoot.algorithms import Settings, algorithm_from
 from surefoot.algorithms.planner import Past, Planner, Proposal
 from surefoot.statistics import Outcome, Phase
 from surefoot.study import Pull, Study, StudyReader, verify
-from surefoot.study.file.proof.encoding import commitment_bytes, layout_bytes
+from surefoot.study.file.encoding import commitment_bytes, layout_bytes
 
 N_ARMS, N_PAIRS = 3, 6
 MEANS = np.array([1.4, 1.6, 0.4, 1.0, 0.0, 0.8])

@@ -15,8 +15,8 @@ import pytest
 import surefoot as sf
 from surefoot.errors import InputError
 from surefoot.study import Pull, Study, StudyPaused, StudyReader, verify
+from surefoot.study.file.chain import head_of
 from surefoot.study.file.description import ASKED
-from surefoot.study.file.proof.chain import head_of
 from surefoot.study.outputs import Outputs, Reading, as_text, from_text, outputs_of
 from surefoot.study.sheet import read_sheet, write_sheet
 from surefoot.study.toml.config import StudyConfig

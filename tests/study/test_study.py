@@ -12,7 +12,7 @@ import pytest
 import surefoot as sf
 from surefoot.errors import InputError
 from surefoot.study import Study, StudyFileError
-from surefoot.study.file.proof.chain import phase_seed
+from surefoot.study.file.chain import phase_seed
 from surefoot.study.file.storage import ReadStorage
 from surefoot.study.pull import PullFactory
 from tests.study.toys import (

@@ -74,7 +74,7 @@ def _arms_csv(reader: StudyReader, output: Path) -> None:
 def _write_certificate(study: Path, output: Path) -> None:
     from surefoot.errors import InputError
     from surefoot.study import StudyReader
-    from surefoot.study.file.certificate import certificate_of
+    from surefoot.study.file.verified import certificate_of
     from surefoot.system.drafts import replaced_file
     from surefoot.system.progress import printable
 

@@ -19,7 +19,7 @@ from surefoot.algorithms.planner import Past, Planner, Proposal
 from surefoot.certify import Claims, Rows
 from surefoot.plan import Prime
 from surefoot.study import Pull, Study, StudyReader
-from surefoot.study.file.proof.encoding import packed, unpacked
+from surefoot.study.file.encoding import packed, unpacked
 from tests.study.file.test_follower import create, linear
 from tests.study.test_fed import edit
 from tests.study.toys import THETA, Rounds, open_ledger, toy_problem, toy_study

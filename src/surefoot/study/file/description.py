@@ -20,9 +20,8 @@ from surefoot.limits import limits_to_plain
 from surefoot.noise import Noise, noise_from_dict
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Outcome, charged
-from surefoot.study.file.proof.boundary import boundary_from_dict, boundary_to_dict
-from surefoot.study.file.proof.chain import head_of, order_of, rewards_of
-from surefoot.study.file.proof.check import Sealed
+from surefoot.study.file.chain import Sealed, head_of, order_of, rewards_of
+from surefoot.study.file.encoding import boundary_from_dict, boundary_to_dict
 from surefoot.study.file.storage import StoredPhase
 from surefoot.study.input import finite_reward, looked_up, whole_seed
 from surefoot.study.outputs import Outputs, Reading, Simulated, column

@@ -25,10 +25,9 @@ from surefoot.certify import Certifier
 from surefoot.errors import InputError, StudyFileError
 from surefoot.statistics import Outcome
 from surefoot.study.before.replicates import Replicates
+from surefoot.study.file.chain import ChainBroken, Check, digest
 from surefoot.study.file.description import Description
 from surefoot.study.file.notes import Note
-from surefoot.study.file.proof.chain import ChainBroken, digest
-from surefoot.study.file.proof.check import Check
 from surefoot.study.file.storage import ReadStorage, StoredPhase
 from surefoot.study.run.run import Run
 

@@ -13,12 +13,11 @@ from surefoot.algorithms import Algorithm, Result, Settings, StopReason
 from surefoot.errors import StudyFileError
 from surefoot.problem.problem import RobustProblem
 from surefoot.study.before.forecast import NEAR_TIE, is_near_tie, left_now
+from surefoot.study.file.chain import Chain, ChainBroken, Sealed, follow_plan, order_of
 from surefoot.study.file.description import Description
 from surefoot.study.file.follower import Feeder, Follower
 from surefoot.study.file.lock import writer_of
 from surefoot.study.file.notes import Note, Standing, State
-from surefoot.study.file.proof.chain import Chain, ChainBroken, order_of
-from surefoot.study.file.proof.check import Sealed, follow_plan
 from surefoot.study.file.provenance import Simulators
 from surefoot.study.file.storage import ReadStorage, Running
 from surefoot.study.file.storage.reading import (

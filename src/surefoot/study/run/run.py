@@ -17,18 +17,21 @@ from surefoot.algorithms.verdict import PhaseRecord
 from surefoot.errors import InputError, StudyFileError
 from surefoot.statistics import Phase
 from surefoot.study.before.replicates import Replicates
-from surefoot.study.file.description import Description
-from surefoot.study.file.proof.chain import (
+from surefoot.study.file.chain import (
     Chain,
     Closing,
+    close,
+    follow_plan,
+    limits_for,
     order_of,
     phase_seed,
     plan_of,
+    proving,
     rewards_of,
     sums_of,
 )
-from surefoot.study.file.proof.check import close, follow_plan, limits_for, proving
-from surefoot.study.file.proof.encoding import (
+from surefoot.study.file.description import Description
+from surefoot.study.file.encoding import (
     commitment_bytes,
     commitment_from,
     layout_bytes,

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import StudyFileError, SurefootWarning
+from surefoot.study.file.encoding import packed
 from surefoot.study.file.lock import WriterLock, wal_of
-from surefoot.study.file.proof.encoding import packed
 from surefoot.study.file.provenance import Source
 from surefoot.study.file.storage import connection
 from surefoot.study.file.storage.reading import ReadStorage

@@ -10,9 +10,9 @@ import pytest
 
 from surefoot.certify import Certifier, Claims, GaussianBoundary, Question, Rows, ScaleScores
 from surefoot.statistics import Outcome, Phase
-from surefoot.study.file.proof import chain
-from surefoot.study.file.proof.check import Check, Sealed
-from surefoot.study.file.proof.encoding import commitment_bytes, layout_bytes, limits_bytes
+from surefoot.study.file import chain
+from surefoot.study.file.chain import Check, Sealed
+from surefoot.study.file.encoding import commitment_bytes, layout_bytes, limits_bytes
 
 OFFSETS, ARMS, PHASES = np.array([0, 2, 4, 6]), 3, 4
 MEANS = np.array([2.0, 2.1, 0.0, 0.5, -1.0, 1.0])

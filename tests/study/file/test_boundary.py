@@ -9,7 +9,7 @@ import pytest
 
 from surefoot.certify import Boundary, GaussianBoundary, MixtureBoundary, WealthBoundary
 from surefoot.errors import InputError
-from surefoot.study.file.proof.boundary import boundary_from_dict, boundary_to_dict
+from surefoot.study.file.encoding import boundary_from_dict, boundary_to_dict
 
 TIMES = np.array([0.1, 0.7, 1.3])
 

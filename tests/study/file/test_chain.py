@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from surefoot.statistics import Outcome, Phase
-from surefoot.study.file.proof import chain
-from surefoot.study.file.proof.encoding import layout_bytes
+from surefoot.study.file import chain
+from surefoot.study.file.encoding import layout_bytes
 
 HEAD = chain.head_of({"delta": 0.05, "seed": "3"})
 PAIRS, REWARDS = np.array([0, 1, 0, 1]), np.array([1.0, 2.0, 3.0, 4.0])

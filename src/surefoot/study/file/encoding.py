@@ -1,4 +1,7 @@
-"""Canonical bytes of commitments and limits: the same numbers are the same bytes everywhere.
+"""Canonical bytes of commitments and limits, and boundaries as numbers.
+
+The same numbers are the same bytes everywhere. A boundary is stored when a study is made, and never
+computed again.
 
 All is little-endian. Whole numbers are stored as differences in the smallest signed type that
 holds them all. Other numbers are a table of the distinct ones with small indices, entries among
@@ -8,15 +11,28 @@ The choice follows from the numbers alone, and numbers come back to the bit.
 
 from __future__ import annotations
 
+import inspect
 import math
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.certify import Claims, Rows, Stakes, Uses
+from surefoot.certify import (
+    Boundary,
+    Claims,
+    GaussianBoundary,
+    LimitedBoundary,
+    MixtureBoundary,
+    Rows,
+    Stakes,
+    Uses,
+    WealthBoundary,
+)
+from surefoot.errors import InputError
 from surefoot.statistics import Phase
 
 VERSION = 1
@@ -279,3 +295,47 @@ def unpacked(content: bytes) -> bytes:
     if not inflate.eof or inflate.unused_data:
         raise ValueError("it is cut off, or too long")
     return found
+
+
+KINDS: dict[str, type[Boundary]] = {
+    "gaussian": GaussianBoundary,
+    "mixture": MixtureBoundary,
+    "wealth": WealthBoundary,
+}
+LIMITED = "limited"
+
+
+def boundary_to_dict(boundary: Boundary) -> dict[str, Any]:
+    """Return a boundary as plain values that JSON knows."""
+    if isinstance(boundary, LimitedBoundary):
+        parts = [None if each is None else boundary_to_dict(each) for each in boundary.parts]
+        return {"kind": LIMITED, "parts": parts, "deltas": list(boundary.deltas)}
+    for kind, cls in KINDS.items():
+        if type(boundary) is cls:
+            names = inspect.signature(cls).parameters
+            return {"kind": kind} | {n: np.asarray(getattr(boundary, n)).tolist() for n in names}
+    raise InputError(
+        f"a boundary of type {type(boundary).__name__} cannot be kept in a study file: give one of "
+        f"{', '.join(cls.__name__ for cls in KINDS.values())}"
+    )
+
+
+def boundary_from_dict(stored: Mapping[str, Any]) -> Boundary:
+    """Return the boundary that `boundary_to_dict` described; ValueError if it is none."""
+    given = dict(stored)
+    if given.get("kind") == LIMITED:
+        parts = [None if each is None else boundary_from_dict(each) for each in given["parts"]]
+        return LimitedBoundary(parts, given["deltas"])
+    cls = KINDS.get(given.pop("kind", ""))
+    if cls is None or set(given) != set(inspect.signature(cls).parameters):
+        raise ValueError("it is no boundary")
+    values = {
+        name: np.array(value, dtype=np.float64) if isinstance(value, list) else float(value)
+        for name, value in given.items()
+    }
+    lists = [value for name, value in values.items() if np.ndim(value) and name != "times"]
+    if cls is GaussianBoundary:
+        lists.append(np.asarray(values["times"]))
+    if len({np.shape(each) for each in lists}) > 1:
+        raise ValueError("the lists of its boundary are of different lengths")
+    return cls(**values)

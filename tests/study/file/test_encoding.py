@@ -7,7 +7,7 @@ import pytest
 
 from surefoot.arrays import Array
 from surefoot.certify import Claims, Rows, Stakes
-from surefoot.study.file.proof.encoding import (
+from surefoot.study.file.encoding import (
     ByteReader,
     Writer,
     commitment_bytes,

@@ -1,1 +1,0 @@
-"""The proof that a study file holds: commitments and limits as bytes, and the chain over them."""
