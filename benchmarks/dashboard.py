@@ -19,9 +19,10 @@ import numpy as np
 from benchmarks.table import Row, seconds
 from surefoot import Gaussian, RobustProblem, Study
 from surefoot.study import Pull
-from surefoot.view.dashboard import make_app, words
+from surefoot.view.dashboard import make_app
 from surefoot.view.dashboard import watch as watching
 from surefoot.view.dashboard.app import warm_up
+from surefoot.view.dashboard.shown import details, fields
 from surefoot.view.dashboard.watch import FileWatch
 
 ARMS, PERTURBATIONS, DIMENSION, PULLS = 300, 6, 8, 10_000
@@ -48,7 +49,7 @@ def update(watch: FileWatch) -> str:
     fetches.
     """
     snapshot = watch.snapshot()
-    return json.dumps(words.fields(snapshot)) + json.dumps(words.details(watch, snapshot))
+    return json.dumps(fields(snapshot)) + json.dumps(details(watch, snapshot))
 
 
 def update_row(study: Study, theta: np.ndarray) -> Row:
@@ -72,7 +73,7 @@ def idle_row(path: Path) -> Row:
     watch.snapshot()
 
     def look_again() -> None:
-        json.dumps(words.fields(watch.snapshot()))
+        json.dumps(fields(watch.snapshot()))
 
     with mock.patch.object(watching, "FRESH", -1.0):  # as if readers came a quarter second apart
         cost = seconds(look_again)

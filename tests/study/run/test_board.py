@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from surefoot.study.file.reader import Status
-from surefoot.study.run.board import Board, begins, ends
+from surefoot.study.run.worker import Board, begins, ends
 from surefoot.system.progress import Snapshot
 from tests.study import toys
 from tests.study.toys import MARK, read_toy, toy_study
@@ -28,8 +28,8 @@ def test_a_hung_pull_is_named_with_its_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(MARK, str(tmp_path / "mark"))
-    monkeypatch.setattr("surefoot.study.run.watch.NOTED_AFTER", 0.0)
-    monkeypatch.setattr("surefoot.study.run.watch.SHOWN_AFTER", 0.0)
+    monkeypatch.setattr("surefoot.study.run.runner.NOTED_AFTER", 0.0)
+    monkeypatch.setattr("surefoot.study.run.runner.SHOWN_AFTER", 0.0)
     heard: list[str] = []
 
     class Listener:

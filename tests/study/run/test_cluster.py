@@ -149,8 +149,8 @@ def test_a_wrong_address_is_said(address: str, monkeypatch: pytest.MonkeyPatch) 
 def test_what_runs_on_which_worker_is_known(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefoot.study.run.watch.SHOWN_AFTER", 0.0)
-    monkeypatch.setattr("surefoot.study.run.watch.NOTED_AFTER", 0.0)
+    monkeypatch.setattr("surefoot.study.run.runner.SHOWN_AFTER", 0.0)
+    monkeypatch.setattr("surefoot.study.run.runner.NOTED_AFTER", 0.0)
     cluster.add_worker()
     listener = Listener()
     go = tmp_path / "go"
@@ -180,7 +180,7 @@ def test_a_pull_whose_worker_is_killed_is_counted_and_pulled_elsewhere(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("surefoot.study.run.cluster.REFRESH", 0.05)
-    monkeypatch.setattr("surefoot.study.run.watch.NOTED_AFTER", 0.0)
+    monkeypatch.setattr("surefoot.study.run.runner.NOTED_AFTER", 0.0)
     cluster.add_worker("--name", "first", "--resources", "licence=1")
     listener, go, path = Listener(), tmp_path / "go", tmp_path / "toy.db"
 

@@ -18,7 +18,7 @@ from typing import Any
 from surefoot.errors import InputError
 from surefoot.study.file.storage import Running
 from surefoot.study.pull import Pull, Simulate
-from surefoot.study.run.board import Board
+from surefoot.study.run.worker import Board
 from surefoot.system.processes import ProcessPool, cores
 
 DASK_PATIENCE = "10s"  # with a scheduler that does not answer

@@ -4,33 +4,51 @@ from __future__ import annotations
 
 import contextlib
 import pickle
+import signal
+import statistics
+import threading
 import time
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
+from types import FrameType
 from typing import Any, Self
 
 from surefoot.algorithms import Result
-from surefoot.errors import InputError, StudyInterrupted, StudyPaused, SurefootWarning
+from surefoot.errors import (
+    InputError,
+    StudyFileError,
+    StudyInterrupted,
+    StudyPaused,
+    SurefootWarning,
+)
 from surefoot.problem.coding import written
+from surefoot.study.file.storage import Running
 from surefoot.study.ledger import Ledger
 from surefoot.study.outputs import Simulated
 from surefoot.study.programs.named import Named
 from surefoot.study.programs.source import Watched
 from surefoot.study.pull import Pull, Report
 from surefoot.study.run.executors import deaths_in, is_loss, workers_from
-from surefoot.study.run.pace import CHUNK_LIMIT, Pace
-from surefoot.study.run.stopping import Stopping
-from surefoot.study.run.watch import REFRESH, Watch
 from surefoot.study.run.worker import run_chunk
-from surefoot.system.progress import NoProgress, Progress
+from surefoot.system.progress import NoProgress, Progress, duration
 
 # a pull that lost its worker more often waits until nothing else can be hurt by it
 LOSSES_IN_COMPANY = 2
 LOSSES_ALONE = 3  # then it is clear who kills them
 LONGEST_REST = 5.0
+CHUNK_SECONDS = 0.1  # long against the cost of a chunk, short against a user's patience
+CHUNK_LIMIT = 1000
+LONG_PULL = 0.5  # seconds: above it a worker need not have the next pull at hand
+SLOW = 1.5  # times the median pair: such pairs go first
+LEFT = "stopped without waiting; what was running will be pulled again"
+REFRESH = 0.2  # seconds between reports on progress
+NOTED_EVERY = 1.0  # seconds between notes in the file of what is running
+NOTED_AFTER = 1.0  # seconds: what is quicker is not worth a note
+SHOWN_AFTER = 10.0  # seconds: what is quicker is not worth a word
+MOST_NOTES = 64  # notes; those that run longest
 
 Chunk = list[Pull]
 
@@ -83,8 +101,8 @@ class Runner:
         self._losses_alone: Counter[int] = Counter()
         self._rest = 0.0
         self._pause: StudyPaused | None = None
-        self._pace, self._stopping = Pace(), Stopping()
-        self._watch = Watch(ledger, progress or NoProgress())
+        self._pace, self._stopping = _Pace(), _Stopping()
+        self._watch = _Watch(ledger, progress or NoProgress())
         ledger.forecasts.wanted = type(progress) is not NoProgress
 
     def run(self) -> Result:
@@ -337,3 +355,151 @@ def _not_sent(chunk: Chunk, error: BaseException) -> list[Report]:
             "or run with executor='threads' or 'serial'"
         )
     return [Report(pull.id, None, text, None, time.time()) for pull in chunk]
+
+
+class _Pace:
+    """The times of earlier pulls, of all and of each pair."""
+
+    def __init__(self) -> None:
+        self._seconds: float | None = None
+        self._of_pair: dict[int, tuple[float, int]] = {}
+
+    def learn(self, reports: list[Report], pulls: Mapping[int, Pull]) -> None:
+        """Take note of how long some pulls took."""
+        took = [report.finished - (report.started or report.finished) for report in reports]
+        for report, seconds in zip(reports, took, strict=True):
+            total, number = self._of_pair.get(pulls[report.id].pair, (0.0, 0))
+            self._of_pair[pulls[report.id].pair] = (total + seconds, number + 1)
+        spent = sum(took) / len(took)
+        self._seconds = spent if self._seconds is None else 0.8 * self._seconds + 0.2 * spent
+
+    def chunk_size(self, waiting: int, workers: int) -> int:
+        """Enough pulls to be worth sending, few enough to keep all workers busy to the end."""
+        if self._seconds is None:
+            return 1
+        wanted = int(CHUNK_SECONDS / max(self._seconds, CHUNK_SECONDS / CHUNK_LIMIT))
+        return max(1, min(wanted, waiting // (2 * workers)))
+
+    @property
+    def slow_pairs(self) -> set[int]:
+        """Pairs whose pulls take far longer than others'; none where all are short.
+
+        A phase that ends with a slow pull keeps all other workers waiting for it.
+        """
+        if self._seconds is None or self._seconds < CHUNK_SECONDS:
+            return set()
+        means = {pair: total / number for pair, (total, number) in self._of_pair.items()}
+        usual = statistics.median(means.values())
+        return {pair for pair, mean in means.items() if mean > SLOW * usual}
+
+    @property
+    def is_short(self) -> bool:
+        """True if a worker would wait for us, unless it has its next chunk at hand."""
+        return self._seconds is not None and self._seconds < LONG_PULL
+
+
+class _Stopping:
+    """First SIGINT: finish what is running. Second: do not.
+
+    Attributes:
+        asked: whether one has come.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._leaving, self._idle = False, False
+
+    @property
+    def words(self) -> str | None:
+        """The sentence that is said about it."""
+        if not self.asked:
+            return None
+        return "stopping: waiting for what is running, interrupt again to leave at once"
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take interrupts in this block. Elsewhere than in the main thread, none arrives."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGINT, self._on_interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    @contextlib.contextmanager
+    def leavable(self) -> Iterator[None]:
+        """Let a second SIGINT strike at once: not between a write and what follows from it.
+
+        If it is swallowed there, by a compiled callback for example, it strikes the next time.
+        """
+        if self._leaving:
+            raise StudyInterrupted(LEFT)
+        self._idle = True
+        try:
+            yield
+        finally:
+            self._idle = False
+
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            self._leaving = True
+            if self._idle:
+                raise StudyInterrupted(LEFT)
+        self.asked = True
+
+
+class _Watch:
+    """Tells how far a run is, at most every now and then.
+
+    Attributes:
+        trouble: the last loss or failure.
+    """
+
+    def __init__(self, ledger: Ledger, progress: Progress) -> None:
+        self._ledger, self._progress = ledger, progress
+        self._began, self._told_before = time.monotonic(), ledger.told
+        self._shown, self._noted = -REFRESH, time.monotonic()
+        self._notes: list[Running] = []
+        self.trouble: str | None = None
+
+    def look(self, in_flight: int, running: Callable[[], list[Running]], hint: str | None) -> None:
+        """Show and note what is going on, if it is time for that.
+
+        Args:
+            running: gives what is being simulated.
+            hint: more urgent than trouble.
+        """
+        now = time.monotonic()
+        if now - self._shown < REFRESH:
+            return
+        self._shown = now
+        if now - self._noted >= NOTED_EVERY:
+            self._noted = now
+            self._note(running())
+        words = [word for word in (hint or self.trouble, self._longest()) if word]
+        pace = (self._ledger.told - self._told_before) / max(now - self._began, 1e-9)
+        self._progress.update(
+            self._ledger.snapshot(in_flight, pace or None, ", ".join(words) or None)
+        )
+
+    def close(self) -> None:
+        self._progress.close()
+        with contextlib.suppress(StudyFileError):  # then the run has ended for that reason
+            self._note([])
+
+    def _note(self, running: list[Running]) -> None:
+        old = time.time() - NOTED_AFTER
+        notes = sorted((one for one in running if one.since < old), key=lambda one: one.since)
+        if notes[:MOST_NOTES] != self._notes:
+            self._notes = notes[:MOST_NOTES]
+            self._ledger.set_running(self._notes)
+
+    def _longest(self) -> str | None:
+        if not self._notes:
+            return None
+        longest, seconds = self._notes[0], time.time() - self._notes[0].since
+        where = f" on {longest.worker}" if longest.worker else ""
+        words = f"pull {longest.pull} runs for {duration(seconds)}{where}"
+        return words if seconds >= SHOWN_AFTER else None

@@ -1,4 +1,8 @@
-"""What runs where the simulator runs: a chunk of pulls in, a report on each out."""
+"""Everything that runs where the simulator runs: a chunk of pulls in, a report on each out.
+
+Each process of a pool says what it is simulating, in memory that it shares with the driver. Writing
+there costs a worker less than a microsecond, and needs nobody to listen.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,9 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping, Sequence
+from multiprocessing import Value
+from multiprocessing.sharedctypes import RawArray
+from os import getpid
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -20,11 +27,11 @@ import numpy as np
 
 import surefoot
 from surefoot.errors import InputError
+from surefoot.study.file.storage import Running
 from surefoot.study.input import LARGEST_REWARD
 from surefoot.study.outputs import Simulated, outputs_of
 from surefoot.study.programs.program import programs_end_with_their_task
 from surefoot.study.pull import Pull, Report, Simulate
-from surefoot.study.run import board
 
 OWN_FOLDER = str(Path(__file__).parents[2]) + os.sep  # what happens here is no user's business
 ERROR_LENGTH = 2000
@@ -86,14 +93,14 @@ def versions() -> dict[str, str]:
 
 def _run_one(simulator: Simulate, pull: Pull) -> Report:
     started = time.time()
-    board.begins(pull.id)
+    begins(pull.id)
     reward: Simulated | None
     try:
         reward, error = as_given(simulator(pull)), None
     except (Exception, SystemExit) as problem:  # argparse ends a program that it is called in
         reward, error = None, _describe(problem)
     finally:
-        board.ends()
+        ends()
     return Report(pull.id, reward, error, started, time.time(), pull.charged)
 
 
@@ -143,3 +150,49 @@ def _leave_interrupts_to_the_driver() -> None:
             ValueError
         ):  # not the main thread: interrupts do not come here anyway
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+COLUMNS = 3  # the process, the pull and when it began
+
+
+class Board:
+    """A row for each process of a pool; a process number of 0 means that nobody is busy there."""
+
+    def __init__(self, size: int) -> None:
+        self._rows: Any = RawArray("d", COLUMNS * size)
+        self._taken: Any = Value("i", 0)
+
+    def join(self) -> None:
+        """Give this process a row; `begins` and `ends` write there from now on."""
+        global _mine
+        with self._taken:
+            first = COLUMNS * self._taken.value
+            self._taken.value += 1
+        if first < len(self._rows):
+            _mine = (self._rows, first)
+
+    def running(self) -> list[Running]:
+        rows = list(self._rows)
+        return [
+            Running(int(pull), since, f"process {int(process)}")
+            for process, pull, since in zip(rows[::3], rows[1::3], rows[2::3], strict=True)
+            if process
+        ]
+
+
+_mine: tuple[Any, int] | None = None  # the row of this process
+
+
+def begins(pull: int) -> None:
+    """Say that this process begins to simulate a pull."""
+    if _mine is not None:
+        rows, first = _mine
+        rows[first + 1], rows[first + 2] = pull, time.time()
+        rows[first] = getpid()
+
+
+def ends() -> None:
+    """Say that it is done."""
+    if _mine is not None:
+        rows, first = _mine
+        rows[first] = 0

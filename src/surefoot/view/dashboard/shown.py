@@ -1,19 +1,147 @@
-"""A study as the dashboard shows it: what its pages ask for, each answer within a time limit."""
+"""A study as the dashboard shows it: the texts of its pages, each answer within a time limit."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from surefoot.study import StudyReader
-from surefoot.system.progress import Forward, printable, spreadsheet_safe
-from surefoot.view.charts.pulls import bounds_drawing
-from surefoot.view.dashboard import words
+from surefoot.study.file.reader import Status
+from surefoot.study.file.storage import Running
+from surefoot.system.progress import Forward, duration, printable, share_done, spreadsheet_safe
+from surefoot.view.charts import arms_frame
+from surefoot.view.charts.pulls import bounds_drawing, pace_drawing
 from surefoot.view.dashboard.connections import Lane, TooSlow
 from surefoot.view.dashboard.watch import FileWatch, Moment
-from surefoot.view.report.facts import said_of_arms
-from surefoot.view.report.page import DESCRIPTIONS, safe_json
+from surefoot.view.report.facts import arm_rows, certificate, number, said_of_arms
+from surefoot.view.report.page import DESCRIPTIONS, configurations, drawings, safe_json
+
+LONGEST = 3  # pulls that are named
+HINTS = {
+    "running": "",
+    "interrupted": "It was interrupted, and nothing is lost: run the study again to go on.",
+    "waiting": "No reward has come yet. This page shows more as soon as one does.",
+    "paused": "",
+    "finished": "",
+    "missing": "When the file comes back, this page goes on by itself.",
+    "broken": "",
+}
+
+
+def fields(snapshot: Moment) -> dict[str, Any]:
+    """Return the texts of a page that change while a study runs; `done` is a share, `version` tells
+    when to redraw.
+    """
+    said: dict[str, Any] = {
+        "state": snapshot.state,
+        "name": snapshot.name,
+        "version": snapshot.version,
+    }
+    said |= {"badge": snapshot.state, "look": snapshot.state}
+    said |= {"told": "–", "left": "–", "seen": snapshot.status is not None}
+    said |= {
+        "hint": HINTS[snapshot.state],
+        "message": snapshot.trouble or "",
+        "sentence": "",
+        "mind": "",
+        "beside": "",
+        "longest": "",
+        "certified": False,
+        "done": None,
+    }
+    return said if snapshot.status is None else said | _numbers(snapshot)
+
+
+def _numbers(snapshot: Moment) -> dict[str, Any]:
+    status = snapshot.status
+    assert status is not None
+    finished = snapshot.state == "finished"
+    proved = "certified" if status.certified else "not certified"
+    left = None if status.state == "finished" else status.expected_left
+    paused = status.message if status.state == "paused" else None
+    return {
+        "badge": f"{snapshot.state}, {proved}" if finished else snapshot.state,
+        "look": f"{snapshot.state} {proved}" if finished else snapshot.state,
+        "message": paused or snapshot.trouble or "",
+        "sentence": status.sentence or "There is no answer before the first phase is complete.",
+        "mind": "; ".join(status.changes) or status.near_tie or "",
+        "beside": "\n".join(status.beside),
+        "certified": status.certified,
+        "leader": status.leader or "–",
+        "survivors": f"{number(status.survivors)} of {number(snapshot.n_arms)}",
+        "told": number(status.told),
+        "phase": number(status.phase),
+        "phase_progress": f"{number(status.phase_told)} of {number(status.phase_pulls)} pulls",
+        "rate": number(status.pulls_per_minute, 3) if snapshot.state == "running" else "–",
+        "left": _left(status, left),
+        "time_left": _time_left(snapshot, left),
+        "failed": number(status.failed),
+        "lost": number(status.lost),
+        "writer": status.writer or "nobody",
+        "running": number(len(status.running)),
+        "longest": _longest(status.running),
+        "done": _share(status.told, left, status.state),
+    }
+
+
+def _left(status: Status, left: float | None) -> str:
+    if status.state == "finished":
+        return "none"
+    if left is not None:
+        return number(round(left), 3)
+    return "not forecast" if status.quiet else "too early to say"
+
+
+def _time_left(snapshot: Moment, left: float | None) -> str:
+    rate = snapshot.status.pulls_per_minute if snapshot.status else None
+    if snapshot.state != "running" or not rate or left is None:
+        return ""
+    return f"about {duration(60 * left / rate)} at this pace"
+
+
+def _longest(running: Sequence[Running]) -> str:
+    """Return the pulls that began first, since when and where: a hung one stands out."""
+    named = "; ".join(
+        f"pull {now.pull} since {_clock(now.since)} on {now.worker or 'a worker that is not known'}"
+        for now in running[:LONGEST]
+    )
+    return f"Running longest: {named}." if named else ""
+
+
+def _clock(seconds: float) -> str:
+    """Return a time of day; a damaged file may hold one that no clock ever shows."""
+    try:
+        return time.strftime("%d %b %H:%M:%S", time.localtime(seconds))
+    except (OverflowError, ValueError, OSError):
+        return "a time that is not known"
+
+
+def _share(told: int, left: float | None, state: str) -> float | None:
+    if state == "finished":
+        return 1.0
+    return None if left is None else share_done(told, left)
+
+
+def details(watch: FileWatch, snapshot: Moment) -> dict[str, Any]:
+    """Return the drawings and lists below the numbers."""
+    failures, pace = watch.failures(), watch.pace()
+    charts = drawings(snapshot.result) if snapshot.result else {}
+    if pace is not None and not pace.empty:
+        charts["pace"] = pace_drawing(pace)
+    return {
+        "version": snapshot.version,
+        "configs": configurations(),
+        "charts": {name: drawing.spec() for name, drawing in charts.items()},
+        "arms": [] if snapshot.result is None else arm_rows(arms_frame(snapshot.result)),
+        "certificate": []
+        if snapshot.result is None
+        else [asdict(fact) for fact in certificate(snapshot.result)],
+        "failures": [] if failures is None else failures.astype(object).to_dict("records"),
+    }
+
 
 CSV_BLOCK = 20_000
 HARDNESS_LIMIT = 120.0  # seconds: it is worked out once
@@ -48,7 +176,7 @@ class Readings:
         try:
             return await self._reads.run(self._fields)
         except TooSlow:
-            return words.fields(Moment(self.path.stem, "broken", trouble=SLOW))
+            return fields(Moment(self.path.stem, "broken", trouble=SLOW))
 
     async def summary(self) -> dict[str, Any]:
         """Return its entry in the list of studies."""
@@ -56,7 +184,7 @@ class Readings:
 
     async def details(self) -> dict[str, Any]:
         """Return the drawings and lists below the numbers."""
-        return await self._reads.run(lambda: words.details(self._watch, self._watch.snapshot()))
+        return await self._reads.run(lambda: details(self._watch, self._watch.snapshot()))
 
     async def page(self) -> dict[str, Any]:
         """Everything that its page is made of."""
@@ -81,22 +209,22 @@ class Readings:
 
     def _fields(self) -> dict[str, Any]:
         snapshot = self._watch.snapshot()
-        return self._forward.held(snapshot, words.fields(snapshot))
+        return self._forward.held(snapshot, fields(snapshot))
 
     def _page(self) -> dict[str, Any]:
         snapshot = self._watch.snapshot()
-        details = words.details(self._watch, snapshot)
+        below = details(self._watch, snapshot)
         return {
             "number": self.number,
             **self._where(),
-            "fields": self._forward.held(snapshot, words.fields(snapshot)),
-            "certificate": details.pop("certificate"),
+            "fields": self._forward.held(snapshot, fields(snapshot)),
+            "certificate": below.pop("certificate"),
             "settings": self._watch.settings(snapshot.result) if snapshot.result else [],
-            "arms": details.pop("arms"),
+            "arms": below.pop("arms"),
             "said_of_arms": said_of_arms(snapshot.n_arms),
-            "failures": details.pop("failures"),
+            "failures": below.pop("failures"),
             "figures": DESCRIPTIONS,
-            "payload": safe_json(details),
+            "payload": safe_json(below),
         }
 
     def _where(self) -> dict[str, str]:
