@@ -11,8 +11,8 @@ from scipy import stats
 
 import surefoot as sf
 from surefoot.algorithms.fitting import misfit_p_value
-from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.tally import Tally
+from surefoot.algorithms.verdict import StopReason
 from surefoot.testing import LEVEL
 
 PROBLEM = sf.RobustProblem.from_pairs(np.eye(6), np.repeat(np.arange(3), 2))

@@ -7,9 +7,8 @@ import pytest
 
 import surefoot as sf
 from surefoot.algorithms import Tally
-from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
-from surefoot.algorithms.verdict import Verdict
+from surefoot.algorithms.verdict import StopReason, Verdict
 from surefoot.statistics import Outcome, Phase
 
 LIMITS = {

@@ -9,11 +9,10 @@ from typing import Any
 
 from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.options import built
-from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.result import Result
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
-from surefoot.algorithms.verdict import ModelCheck, PhaseRecord, Verdict
+from surefoot.algorithms.verdict import ModelCheck, PhaseRecord, StopReason, Verdict
 from surefoot.errors import InputError
 
 __all__ = [

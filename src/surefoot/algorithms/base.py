@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.algorithms import options
-from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.result import Result
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
-from surefoot.algorithms.verdict import Later, Leads, PhaseRecord, Qualifying, Verdict
+from surefoot.algorithms.verdict import Later, Leads, PhaseRecord, Qualifying, StopReason, Verdict
 from surefoot.arrays import Array
 from surefoot.certify import Boundary, Claims, Commitment, Uses
 from surefoot.errors import InputError

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surefoot.algorithms.planner import Past, Proposal
-from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Claims, Question, Rows
 from surefoot.problem.grouping import places_of_smallest, smallest_of

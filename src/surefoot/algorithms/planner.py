@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.algorithms.base import Algorithm
-from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.unseen import pulls_beyond, pulls_for
-from surefoot.algorithms.verdict import Later, Leads, Qualifying, Verdict
+from surefoot.algorithms.verdict import Later, Leads, Qualifying, StopReason, Verdict
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import (
     Boundary,

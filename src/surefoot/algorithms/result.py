@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
-from surefoot.algorithms.outputs import AgainstLimit, OutputEstimate
-from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.unseen import Unseen, unseen_by
 from surefoot.algorithms.verdict import (
     SYMMETRIC,
+    AgainstLimit,
     Later,
     Leads,
     ModelCheck,
+    OutputEstimate,
     PhaseRecord,
     Qualifying,
+    StopReason,
     said_of_skewness,
 )
 from surefoot.arrays import Array, IntArray

@@ -16,7 +16,7 @@ from surefoot.algorithms.confidence import (
     valid_spending,
 )
 from surefoot.algorithms.estimates import Frame
-from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array
 from surefoot.design.designs import g_weights, noise_key, on_all_pairs, remembered, robust_xy
 from surefoot.design.frank_wolfe import Solver, require_solver, robust_xy_by_frank_wolfe

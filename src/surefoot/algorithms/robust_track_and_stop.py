@@ -23,7 +23,7 @@ import numpy as np
 
 from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.fitting import information
-from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array
 from surefoot.design.designs import g_weights
 from surefoot.design.rounding import by_remainders, round_design

@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.estimates import Estimates, Frame, decided
-from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array
 from surefoot.design.designs import g_weights
 from surefoot.design.rounding import round_design

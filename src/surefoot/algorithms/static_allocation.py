@@ -10,7 +10,7 @@ import numpy as np
 from surefoot.algorithms.base import MOST_PULLS, Algorithm
 from surefoot.algorithms.confidence import one_sided_events, paper_threshold, valid_spending
 from surefoot.algorithms.estimates import Estimates, Frame
-from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array
 from surefoot.design.rounding import round_design
 from surefoot.statistics import Counts, Outcome

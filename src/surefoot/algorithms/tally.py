@@ -29,11 +29,9 @@ from surefoot.algorithms.fitting import (
     stray_test,
 )
 from surefoot.algorithms.independence import Independence
-from surefoot.algorithms.outputs import OutputEstimate
-from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.result import Result
 from surefoot.algorithms.settings import Settings
-from surefoot.algorithms.verdict import ModelCheck, Verdict
+from surefoot.algorithms.verdict import ModelCheck, OutputEstimate, StopReason, Verdict
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import student_widths
 from surefoot.design.whitening import cholesky_whitener, unit_free_root, whiten

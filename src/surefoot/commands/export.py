@@ -173,7 +173,7 @@ def _lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 def _result(reader: StudyReader) -> dict[str, Any]:
     """Return the answer as plain values, in the unit in which pulls are measured."""
-    from surefoot.study.file.notes import Note
+    from surefoot.study.file.storage.records import Note
 
     result = reader.result
     return Note.of(result).to_dict() | {

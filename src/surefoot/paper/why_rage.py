@@ -15,10 +15,10 @@ import numpy as np
 from surefoot.algorithms import Algorithm, Settings
 from surefoot.algorithms.confidence import paper_threshold
 from surefoot.algorithms.estimates import Frame
-from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.robust_rage import RobustRage
 from surefoot.algorithms.robust_static import RobustStatic
 from surefoot.algorithms.static_allocation import grown
+from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array
 from surefoot.design.designs import g_weights
 from surefoot.design.hardness import complexity

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.algorithms.planner import Past, Proposal
-from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.verdict import StopReason
 from surefoot.plan.limited import (
     FIRST,
     GROWTH,

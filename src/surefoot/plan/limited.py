@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surefoot.algorithms.planner import Past, Proposal
-from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Certifier, Claims, LimitedCertifier, Question, Rows, Stakes, Uses
 from surefoot.certify.walk import EASED, PLAIN

@@ -13,9 +13,9 @@ from scipy import special
 from surefoot.algorithms import measured
 from surefoot.algorithms.fitting import spares_one, witness
 from surefoot.algorithms.planner import Past, Planner, Proposal, clock_boundary
-from surefoot.algorithms.reasons import StopReason
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
+from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Boundary, Claims, Commitment
 from surefoot.design.whitening import measured_root

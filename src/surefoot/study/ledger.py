@@ -13,9 +13,9 @@ from surefoot.algorithms import Algorithm, Result
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.study.before.forecast import Forecaster, is_near_tie, left_now
 from surefoot.study.file.description import Description, versions_here
-from surefoot.study.file.notes import Note, Standing, State
 from surefoot.study.file.provenance import Source
 from surefoot.study.file.storage import Running, StoredPhase, WriteStorage
+from surefoot.study.file.storage.records import Note, Standing, State
 from surefoot.study.outputs import Reading
 from surefoot.study.phase import OpenPhase
 from surefoot.study.pull import Pull, PullFactory, Report

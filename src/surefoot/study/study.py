@@ -17,8 +17,8 @@ from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Noise
 from surefoot.problem.problem import RobustProblem
 from surefoot.study.file.description import Description, Direction, OnFailure, OnIdentical
-from surefoot.study.file.notes import Standing, State
 from surefoot.study.file.storage import WriteStorage, schema
+from surefoot.study.file.storage.records import Standing, State
 from surefoot.study.input import finite_reward, pull_count, pull_number
 from surefoot.study.ledger import Ledger
 from surefoot.study.outputs import Reading, Simulated, outputs_of

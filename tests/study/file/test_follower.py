@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot import Gaussian, RobustProblem, Study, StudyReader
-from surefoot.study.file import notes
+from surefoot.study.file.storage import records
 from tests.study.toys import THETA, Rounds, open_toy, same_result, toy_problem, toy_study
 
 
@@ -98,7 +98,7 @@ def test_infinite_evidence_survives_the_file(tmp_path):
 
 
 def test_where_the_notes_do_not_tell_all_the_algorithm_is_fed(tmp_path, monkeypatch):
-    monkeypatch.setattr(notes, "MOST_EVIDENCE", 3)
+    monkeypatch.setattr(records, "MOST_EVIDENCE", 3)
     path = tmp_path / "study.db"
     with create(path) as study:
         study.run(linear, "serial")

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from surefoot.study import StudyFileError, StudyLocked
-from surefoot.study.file import lock
-from surefoot.study.file.lock import WriterLock, writer_of
+from surefoot.study.file.storage import connection
+from surefoot.study.file.storage.connection import WriterLock, writer_of
 from tests.study.toys import linear, open_toy, read_toy, toy_study
 
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(lock, "PATIENCE", 0.1)
+    monkeypatch.setattr(connection, "LOCK_PATIENCE", 0.1)
     return tmp_path / "toy.db"
 
 
@@ -55,7 +55,7 @@ def test_readers_read_while_a_writer_writes(path: Path) -> None:
 HOLDER = """
 import os, sys, time
 from pathlib import Path
-from surefoot.study.file.lock import WriterLock
+from surefoot.study.file.storage.connection import WriterLock
 held = WriterLock(Path(sys.argv[1]))
 log = Path(sys.argv[1] + "-wal")
 log.touch()

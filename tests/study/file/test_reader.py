@@ -16,7 +16,7 @@ import pytest
 import surefoot as sf
 from surefoot.errors import InputError
 from surefoot.study import Pull, Study, StudyReader, verify
-from surefoot.study.file.notes import Note
+from surefoot.study.file.storage.records import Note
 from tests.study import toys
 from tests.study.toys import linear, open_toy, read_toy, same_result, toy_problem, toy_study
 

@@ -10,7 +10,7 @@ import vl_convert
 
 import surefoot as sf
 from surefoot.view.charts import arms_frame, limit_chart, limits_frame
-from surefoot.view.charts.limits import STATES, limit_drawings
+from surefoot.view.charts.evidence import STATES, limit_drawings
 from surefoot.view.report.facts import certificate, settings_facts
 from surefoot.view.report.page import drawings
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from surefoot.algorithms.peers.base import positive
 from surefoot.algorithms.peers.kn_rsb import KnRsb, reach_of
 from surefoot.algorithms.planner import question_of
-from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Question
 from surefoot.errors import InputError

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from surefoot.algorithms.peers.base import Peer, whole
-from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.statistics import Counts, Outcome

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from surefoot.algorithms.peers.base import Peer, positive, whole
 from surefoot.algorithms.planner import question_of
-from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.problem.grouping import members_of, smallest_of
 from surefoot.statistics import Counts, Outcome

@@ -15,7 +15,7 @@ from surefoot.algorithms.peers.bernoulli import (
     proved_levels,
     threshold,
 )
-from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array
 from surefoot.noise import Bounded
 from surefoot.statistics import Counts, Outcome

@@ -17,7 +17,7 @@ from surefoot.algorithms.peers.bernoulli import (
     kl,
     threshold,
 )
-from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array
 from surefoot.noise import Bounded
 from surefoot.statistics import Counts, Outcome

@@ -10,7 +10,7 @@ from scipy import special
 
 from surefoot.algorithms.peers.base import Peer, positive, whole
 from surefoot.algorithms.peers.rinott import rinott_constant
-from surefoot.algorithms.reasons import StopReason
+from surefoot.algorithms.verdict import StopReason
 from surefoot.errors import InputError
 from surefoot.statistics import Counts, Outcome
 

@@ -260,7 +260,7 @@ def write_page(advice: TargetAdvice, stage: Path, command: str) -> str:
     from surefoot.paper.bolus.advice import STYLE
     from surefoot.paper.bolus.charts import axis_top, profile_drawing
     from surefoot.view.charts.arms import arms_drawing
-    from surefoot.view.charts.limits import limit_drawing
+    from surefoot.view.charts.evidence import limit_drawing
     from surefoot.view.report.page import environment, standalone
 
     frames = _profiles(advice)

@@ -27,8 +27,8 @@ from surefoot.statistics import Outcome
 from surefoot.study.before.replicates import Replicates
 from surefoot.study.file.chain import ChainBroken, Check, digest
 from surefoot.study.file.description import Description
-from surefoot.study.file.notes import Note
 from surefoot.study.file.storage import ReadStorage, StoredPhase
+from surefoot.study.file.storage.records import Note
 from surefoot.study.run.run import Run
 
 

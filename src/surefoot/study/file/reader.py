@@ -16,10 +16,9 @@ from surefoot.study.before.forecast import NEAR_TIE, is_near_tie, left_now
 from surefoot.study.file.chain import Chain, ChainBroken, Sealed, follow_plan, order_of
 from surefoot.study.file.description import Description
 from surefoot.study.file.follower import Feeder, Follower
-from surefoot.study.file.lock import writer_of
-from surefoot.study.file.notes import Note, Standing, State
 from surefoot.study.file.provenance import Simulators
 from surefoot.study.file.storage import ReadStorage, Running
+from surefoot.study.file.storage.connection import writer_of
 from surefoot.study.file.storage.reading import (
     CORRECTION_COLUMNS,
     FAILURE_COLUMNS,
@@ -27,6 +26,7 @@ from surefoot.study.file.storage.reading import (
     PHASE_COLUMNS,
     PULL_COLUMNS,
 )
+from surefoot.study.file.storage.records import Note, Standing, State
 from surefoot.study.outputs import from_text
 
 if TYPE_CHECKING:

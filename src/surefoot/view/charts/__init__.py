@@ -4,8 +4,7 @@ use the same.
 
 from surefoot.view.charts.arms import arms_chart, arms_frame
 from surefoot.view.charts.drawing import save
-from surefoot.view.charts.evidence import evidence_chart, evidence_frame
-from surefoot.view.charts.limits import limit_chart, limits_frame
+from surefoot.view.charts.evidence import evidence_chart, evidence_frame, limit_chart, limits_frame
 from surefoot.view.charts.pulls import (
     allocation_chart,
     allocation_frame,

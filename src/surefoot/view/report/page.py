@@ -16,8 +16,7 @@ from surefoot.system.progress import printable
 from surefoot.view.charts import arms_frame
 from surefoot.view.charts.arms import arms_drawing
 from surefoot.view.charts.drawing import DARK, LIGHT, config, vega_script
-from surefoot.view.charts.evidence import evidence_drawing
-from surefoot.view.charts.limits import limit_drawings
+from surefoot.view.charts.evidence import evidence_drawing, limit_drawings
 from surefoot.view.charts.pulls import allocation_drawing, bounds_drawing, residuals_drawing
 from surefoot.view.report.facts import (
     arm_rows,

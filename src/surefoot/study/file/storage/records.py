@@ -1,12 +1,19 @@
-"""What a study file holds, as objects: phases, what runs, how many pulls are in which state."""
+"""Objects that a study file holds: phases, what runs, counts, and the writer's notes.
+
+Notes are made after each phase and of the study as a whole; they prove nothing.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+import json
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError
 
+from surefoot.algorithms import Result, StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import StudyFileError
 from surefoot.statistics import Phase
@@ -121,3 +128,162 @@ class PullCounts:
     failed: int
     lost: int
     spent: float
+
+
+MOST_EVIDENCE = 5_000  # arms: more is not worth keeping after every phase
+
+
+class Note(BaseModel):
+    """The knowledge after a phase.
+
+    Attributes:
+        samples: pulls so far.
+        arm, certified, reason, sentence, candidates: of the result at that moment.
+        leader, survivors: the arm ahead, and how many arms were not eliminated.
+        evidence, boundary: the statistic of each arm and what it was compared with.
+        expected_left: a forecast of the pulls to come; None if it was too early to say. It is not
+            in the note of a quiet run.
+        attained_confidence: how sure the rewards made one of the arm; None where nobody said.
+        skewness: of the differences that decide, where they are taken for normal.
+        unseen: how rare an event was seen, and what an unseen one would have to cost.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    samples: int
+    arm: str
+    certified: StrictBool
+    reason: str
+    sentence: str
+    candidates: list[str]
+    leader: str | None
+    survivors: int
+    boundary: float | None = None
+    evidence: list[float] | None = None
+    expected_left: float | None = None
+    attained_confidence: float | None = None
+    skewness: float | None = None
+    unseen: dict[str, float | None] | None = None
+
+    @classmethod
+    def of(cls, result: Result) -> Self:
+        """Return the note of a result."""
+        last = result.history[-1] if result.history else None
+        return cls(
+            samples=result.samples,
+            arm=result.arm_name,
+            certified=result.certified,
+            reason=result.reason.name,
+            sentence=result.sentence,
+            candidates=[result.problem.arm_names[a] for a in result.candidates],
+            leader=result.problem.arm_names[last.leader] if last else None,
+            survivors=int(last.survivors.sum()) if last else result.problem.n_arms,
+            boundary=last.boundary if last else None,
+            evidence=_worth_keeping(last.evidence) if last else None,
+            attained_confidence=result.attained_confidence,
+            skewness=result.skewness,
+            unseen=None if result.unseen is None else asdict(result.unseen),
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read a note from a study file."""
+        try:
+            note = cls.model_validate(json.loads(text))
+            StopReason[note.reason]
+        except (ValidationError, ValueError, KeyError, TypeError, RecursionError) as error:
+            raise StudyFileError(
+                f"the study file is damaged: a note in it cannot be read ({_told(error)}); "
+                "restore it from a copy"
+            ) from None
+        return note
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values that JSON knows: ±∞ as text."""
+        values = self.model_dump(exclude_unset=True)
+        if self.evidence is not None:
+            values["evidence"] = [v if isfinite(v) else str(v) for v in self.evidence]
+        return values
+
+    def with_forecast(self, expected_left: float | None) -> Self:
+        return self.model_copy(update={"expected_left": expected_left})
+
+    @property
+    def quiet(self) -> bool:
+        """True if nothing was forecast, since nobody looked."""
+        return "expected_left" not in self.model_fields_set
+
+    @property
+    def guess(self) -> str:
+        """The answer so far, put anew: a stored sentence could claim anything."""
+        left = "1 arm is" if len(self.candidates) == 1 else f"{len(self.candidates)} arms are"
+        return (
+            f"{self.arm} is the best guess after {self.samples} pulls, not certified; {left} still "
+            "possible."
+        )
+
+    @property
+    def tells_all(self) -> bool:
+        """True if the evidence stands in it, or there was none: very many arms leave it out."""
+        return self.boundary is None or self.evidence is not None
+
+
+def _worth_keeping(evidence: Array | None) -> list[float] | None:
+    return None if evidence is None or len(evidence) > MOST_EVIDENCE else evidence.tolist()
+
+
+def _told(error: Exception) -> str:
+    """Say in one line what is wrong."""
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return f"{error!s:.200}"
+
+
+State = Literal["running", "paused", "finished"]
+
+
+class Standing(BaseModel):
+    """The state of the study as a whole, as its file tells it.
+
+    Attributes:
+        created: when, in seconds since 1970.
+        configuration: what `surefoot run` was given: the name and the text of its file.
+        state: "running", "paused" or "finished".
+        message: why it is paused or finished.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    created: float
+    configuration: dict[str, Any] | None
+    state: State
+    message: str | None
+
+    @classmethod
+    def from_entries(cls, entries: dict[str, Any]) -> Self:
+        """Read it from the table `study`."""
+        try:
+            return cls.model_validate(entries)
+        except ValidationError as error:
+            raise StudyFileError(
+                f"the study file is damaged: how it stands cannot be read ({_told(error)}); "
+                "restore it from a copy"
+            ) from None
+
+    @property
+    def file(self) -> str | None:
+        """The configuration file that it was made from."""
+        found = (self.configuration or {}).get("file")
+        return found if isinstance(found, str) else None
+
+    @property
+    def how_to_go_on(self) -> str:
+        """The command with which a user goes on with the study."""
+        if self.file:
+            return f"`surefoot run {self.file}`"
+        call = (self.configuration or {}).get("call")
+        return call if isinstance(call, str) else "study.run(simulator)"

@@ -35,8 +35,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from surefoot.errors import StudyFileError
-from surefoot.study.file.lock import wal_of
-from surefoot.study.file.storage.connection import Connection
+from surefoot.study.file.storage.connection import Connection, wal_of
 from surefoot.system.drafts import new_file
 
 APPLICATION = 0x53464F54  # "SFOT": stands in the header of every study file

@@ -22,9 +22,9 @@ from typing import Any
 
 from surefoot.errors import StudyFileError, SurefootWarning
 from surefoot.study.file.encoding import packed
-from surefoot.study.file.lock import WriterLock, wal_of
 from surefoot.study.file.provenance import Source
 from surefoot.study.file.storage import connection
+from surefoot.study.file.storage.connection import WriterLock, wal_of
 from surefoot.study.file.storage.reading import ReadStorage
 from surefoot.study.file.storage.records import Ending, Running, StoredPhase
 from surefoot.study.outputs import Reading
