@@ -23,8 +23,8 @@ from surefoot.problem.given import is_pair_table
 from surefoot.problem.problem import RobustProblem
 from surefoot.study import StudyInterrupted, StudyPaused
 from surefoot.study.file.description import Description, OnFailure, OnIdentical
-from surefoot.study.outputs import Simulated
-from surefoot.study.programs.named import Named
+from surefoot.study.input import Simulated
+from surefoot.study.programs.functions import Named
 from surefoot.study.pull import refuse_reserved
 from surefoot.study.run.executors import dask_client
 from surefoot.study.study import Study

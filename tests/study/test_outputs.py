@@ -17,7 +17,7 @@ from surefoot.errors import InputError
 from surefoot.study import Pull, Study, StudyPaused, StudyReader, verify
 from surefoot.study.file.chain import head_of
 from surefoot.study.file.description import ASKED
-from surefoot.study.outputs import Outputs, Reading, as_text, from_text, outputs_of
+from surefoot.study.input import Outputs, Reading, as_text, from_text, outputs_of
 from surefoot.study.sheet import read_sheet, write_sheet
 from surefoot.study.toml.config import StudyConfig
 

@@ -11,7 +11,7 @@ from surefoot.commands.terminal import StudyOption, open_study
 
 if TYPE_CHECKING:
     from surefoot.study import Study
-    from surefoot.study.outputs import Simulated
+    from surefoot.study.input import Simulated
 
 FIRST = "Which arm leads is not known before the first phase is complete."
 

@@ -21,8 +21,7 @@ from surefoot.design.solver.families import (
     equal_gaps,
     squared_lengths,
 )
-from surefoot.design.solver.sparsity import descend, sparse
-from surefoot.design.solver.working_set import extreme_rows, solve_certified
+from surefoot.design.solver.working_set import descend, extreme_rows, solve_certified, sparse
 from surefoot.design.whitening import cholesky_whitener, whiten
 from surefoot.errors import InputError
 from surefoot.problem.problem import RobustProblem

@@ -18,8 +18,7 @@ from surefoot.design.solver.families import (
     chosen_arms,
 )
 from surefoot.design.solver.interior_point import Blocks, SmallProblem
-from surefoot.design.solver.sparsity import descend, sparse
-from surefoot.design.solver.working_set import solve_certified
+from surefoot.design.solver.working_set import descend, solve_certified, sparse
 from surefoot.design.whitening import cholesky_whitener, whiten
 from surefoot.errors import InputError
 from surefoot.problem.grouping import smallest_of

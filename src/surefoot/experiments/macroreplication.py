@@ -25,7 +25,7 @@ from surefoot.problem.problem import RobustProblem
 from surefoot.proportions import Proportion
 from surefoot.study.before.rehearsal import rehearse
 from surefoot.study.file.description import Description
-from surefoot.study.outputs import Simulated
+from surefoot.study.input import Simulated
 from surefoot.study.pull import Pull
 
 if TYPE_CHECKING:

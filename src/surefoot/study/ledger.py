@@ -16,10 +16,9 @@ from surefoot.study.file.description import Description, versions_here
 from surefoot.study.file.provenance import Source
 from surefoot.study.file.storage import Running, StoredPhase, WriteStorage
 from surefoot.study.file.storage.records import Note, Standing, State
-from surefoot.study.outputs import Reading
-from surefoot.study.phase import OpenPhase
+from surefoot.study.input import Reading
 from surefoot.study.pull import Pull, PullFactory, Report
-from surefoot.study.run.run import Run, refuse_another_plan
+from surefoot.study.run.run import OpenPhase, Run, refuse_another_plan
 from surefoot.system.progress import Snapshot
 
 CHANGEABLE = {"budget", "guide", "parallel", "in_flight", "unseen", "cost"}

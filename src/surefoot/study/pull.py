@@ -14,7 +14,7 @@ from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.problem.coding import Value, exact_number
 from surefoot.problem.problem import RobustProblem
-from surefoot.study.outputs import Simulated
+from surefoot.study.input import Simulated
 
 # the second number of a key: (number,) alone is a pull's own stream, (phase, 1) the order of pulls
 OF_PULL, OF_BLOCK = 0, 2

@@ -16,7 +16,7 @@ from typing import TextIO
 from surefoot.errors import InputError
 from surefoot.problem.coding import Value, number_from_text, written
 from surefoot.problem.tables import read_fields
-from surefoot.study.outputs import Simulated
+from surefoot.study.input import Simulated
 from surefoot.study.pull import RESERVED, Pull
 from surefoot.study.study import Study
 from surefoot.system.progress import cell

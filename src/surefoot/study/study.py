@@ -19,9 +19,15 @@ from surefoot.problem.problem import RobustProblem
 from surefoot.study.file.description import Description, Direction, OnFailure, OnIdentical
 from surefoot.study.file.storage import WriteStorage, schema
 from surefoot.study.file.storage.records import Standing, State
-from surefoot.study.input import finite_reward, pull_count, pull_number
+from surefoot.study.input import (
+    Reading,
+    Simulated,
+    finite_reward,
+    outputs_of,
+    pull_count,
+    pull_number,
+)
 from surefoot.study.ledger import Ledger
-from surefoot.study.outputs import Reading, Simulated, outputs_of
 from surefoot.study.pull import Pull, Report, refuse_reserved
 from surefoot.system.progress import Progress
 

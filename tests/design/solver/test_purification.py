@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.design.solver.sparsity import purified
+from surefoot.design.solver.working_set import purified
 
 
 def whitened(rows, weights):
@@ -34,6 +34,6 @@ def test_independent_rows_are_left_alone():
 
 
 def test_many_rows_are_left_alone(monkeypatch):
-    monkeypatch.setattr("surefoot.design.solver.sparsity.MOST_ROWS", 3)
+    monkeypatch.setattr("surefoot.design.solver.working_set.MOST_ROWS", 3)
     weights = np.full(4, 0.25)
     assert purified(np.ones((4, 1)), weights) is weights

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from surefoot.design.solver.families import Directions
-from surefoot.design.solver.sparsity import sparse, value_at
-from surefoot.design.solver.working_set import Certified, solve_certified
+from surefoot.design.solver.working_set import Certified, solve_certified, sparse, value_at
 
 
 def test_zeros_cost_no_more_than_the_tolerance():

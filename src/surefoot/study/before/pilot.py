@@ -20,7 +20,7 @@ from surefoot.limits import Limit
 from surefoot.problem.problem import RobustProblem
 from surefoot.study.before.rehearsal import given_by
 from surefoot.study.before.timetable import Lengths
-from surefoot.study.outputs import Outputs, Reading, from_text
+from surefoot.study.input import Outputs, Reading, from_text
 from surefoot.study.pull import Pull, PullFactory, Simulate
 
 SILENT = 1e-9  # a share of the variance below this is rounding: differences never varied

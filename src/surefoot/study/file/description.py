@@ -23,8 +23,15 @@ from surefoot.statistics import Outcome, charged
 from surefoot.study.file.chain import Sealed, head_of, order_of, rewards_of
 from surefoot.study.file.encoding import boundary_from_dict, boundary_to_dict
 from surefoot.study.file.storage import StoredPhase
-from surefoot.study.input import finite_reward, looked_up, whole_seed
-from surefoot.study.outputs import Outputs, Reading, Simulated, column
+from surefoot.study.input import (
+    Outputs,
+    Reading,
+    Simulated,
+    column,
+    finite_reward,
+    looked_up,
+    whole_seed,
+)
 
 Direction = Literal["maximize", "minimize"]
 OnIdentical = Literal["refuse", "accept"]

@@ -27,7 +27,7 @@ from surefoot.study.file.storage.reading import (
     PULL_COLUMNS,
 )
 from surefoot.study.file.storage.records import Note, Standing, State
-from surefoot.study.outputs import from_text
+from surefoot.study.input import from_text
 
 if TYPE_CHECKING:
     import pandas as pd

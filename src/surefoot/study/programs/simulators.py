@@ -22,8 +22,7 @@ from typing import Any
 from surefoot.errors import InputError
 from surefoot.problem.coding import number_from_text, written
 from surefoot.problem.problem import RobustProblem
-from surefoot.study.input import imported
-from surefoot.study.outputs import Simulated
+from surefoot.study.input import Simulated, imported
 from surefoot.study.programs.program import run_program
 from surefoot.study.pull import Pull, Simulate, refuse_reserved
 

@@ -26,10 +26,9 @@ from surefoot.errors import (
 )
 from surefoot.problem.coding import written
 from surefoot.study.file.storage import Running
+from surefoot.study.input import Simulated
 from surefoot.study.ledger import Ledger
-from surefoot.study.outputs import Simulated
-from surefoot.study.programs.named import Named
-from surefoot.study.programs.source import Watched
+from surefoot.study.programs.functions import Named, Watched
 from surefoot.study.pull import Pull, Report
 from surefoot.study.run.executors import deaths_in, is_loss, workers_from
 from surefoot.study.run.worker import run_chunk

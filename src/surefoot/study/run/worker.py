@@ -28,8 +28,7 @@ import numpy as np
 import surefoot
 from surefoot.errors import InputError
 from surefoot.study.file.storage import Running
-from surefoot.study.input import LARGEST_REWARD
-from surefoot.study.outputs import Simulated, outputs_of
+from surefoot.study.input import LARGEST_REWARD, Simulated, outputs_of
 from surefoot.study.programs.program import programs_end_with_their_task
 from surefoot.study.pull import Pull, Report, Simulate
 

@@ -16,9 +16,8 @@ from surefoot.problem.features import Function
 from surefoot.problem.problem import RobustProblem
 from surefoot.problem.tables import numbers_from_csv, pair_numbers
 from surefoot.study.file.description import Description, outputs_needed
-from surefoot.study.input import imported
-from surefoot.study.outputs import Outputs
-from surefoot.study.programs.named import Named
+from surefoot.study.input import Outputs, imported
+from surefoot.study.programs.functions import Named
 from surefoot.study.programs.simulators import CommandSimulator, TimeLimited, simulator_from
 from surefoot.study.pull import Simulate, refuse_reserved
 from surefoot.study.study import Study

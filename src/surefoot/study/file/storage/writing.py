@@ -27,7 +27,7 @@ from surefoot.study.file.storage import connection
 from surefoot.study.file.storage.connection import WriterLock, wal_of
 from surefoot.study.file.storage.reading import ReadStorage
 from surefoot.study.file.storage.records import Ending, Running, StoredPhase
-from surefoot.study.outputs import Reading
+from surefoot.study.input import Reading
 from surefoot.study.pull import Report
 from surefoot.system.drafts import new_file
 
