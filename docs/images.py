@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ GALLERY = (
     *("inventory.toml", "pendulum.toml", "queue.toml", "circuit.toml"),
     *("clinic/study.toml", "cartpole/study.toml", "models/study.toml"),
     *("simopt_inventory/study.toml", "water/study.toml"),
+    *("machine_shop.py", "epidemic.py"),
 )
 
 
@@ -35,6 +37,17 @@ def evidence() -> None:
     (IMAGES / "evidence.png").write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=1.5))
 
 
+def found(example: Path) -> sf.Result:
+    """What a script that calls `find`, or the study of a configuration, comes to."""
+    if example.suffix == ".py":
+        answer: sf.Answer = runpy.run_path(str(example))["answer"]
+        return answer.result
+    command = [sys.executable, "-m", "surefoot", "run", "--quiet", example.name]
+    subprocess.run(command, cwd=example.parent, check=True)
+    with sf.StudyReader(example.with_suffix(".db")) as reader:
+        return reader.result
+
+
 def gallery() -> None:
     """The worst case of each arm in every example that runs by itself: `python docs/images.py
     gallery`.
@@ -43,10 +56,8 @@ def gallery() -> None:
         examples = shutil.copytree(EXAMPLES, Path(folder) / "examples")
         for path in map(Path, sys.argv[2:] or GALLERY):
             name = path.stem if path.parent == Path() else path.parent.name
-            command = [sys.executable, "-m", "surefoot", "run", "--quiet", path.name]
-            subprocess.run(command, cwd=examples / path.parent, check=True)
-            with sf.StudyReader((examples / path).with_suffix(".db")) as reader:
-                chart = arms_chart(reader.result, title=reader.result.sentence)
+            result = found(examples / path)
+            chart = arms_chart(result, title=result.sentence)
             svg = vl_convert.vegalite_to_svg(chart.properties(width=420).to_dict())
             (IMAGES / f"gallery-{name}.svg").write_text(svg)
 

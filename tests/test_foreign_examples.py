@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import json
+import re
+import runpy
 import shutil
 import tomllib
 from pathlib import Path
@@ -18,7 +20,8 @@ from tests.documents import ROOT
 from tests.truths import TRUTHS
 
 NAMES = ["cartpole", "clinic", "models", "simopt_inventory", "water"]
-MOST_LINES = 25
+SCRIPTS = ["epidemic", "machine_shop"]
+MOST_LINES, MOST_OF_A_SCRIPT = 25, 30
 CLEARLY = 2.0  # standard errors
 
 
@@ -70,3 +73,23 @@ def good_arms(name: str) -> set[str]:
         for called, arm in arms.items()
         if best - sign * arm["worst"] <= said["tolerance"] + CLEARLY * arm["error"]
     }
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_is_a_function_and_a_call(name: str) -> None:
+    code = (ROOT / "examples" / f"{name}.py").read_text()
+    parts = re.findall(r"^(?:def |answer =).*?(?=\n\n\n|\Z)", code, re.MULTILINE | re.DOTALL)
+    assert len(parts) == 2
+    assert len(re.findall(r"\S.*$", "\n".join(parts), re.MULTILINE)) <= MOST_OF_A_SCRIPT
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_finds_what_is_right(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = runpy.run_path(str(ROOT / "examples" / f"{name}.py"))["answer"]
+    assert answer.certified
+    assert answer.verify().certified
+    assert answer.sentence in capsys.readouterr().out
+    arms = json.loads((TRUTHS / f"{name}.json").read_text())["arms"]
+    assert list(arms) == answer.problem.arm_names
+    own, sign = arms.pop(answer.arm), 1 if answer.result.minimize else -1
+    assert min(sign * (arm["worst"] - own["worst"]) - 4 * arm["error"] for arm in arms.values()) > 0
