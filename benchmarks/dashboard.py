@@ -20,10 +20,9 @@ from benchmarks.table import Row, seconds
 from surefoot import Gaussian, RobustProblem, Study
 from surefoot.study import Pull
 from surefoot.view.dashboard import make_app
-from surefoot.view.dashboard import watch as watching
+from surefoot.view.dashboard import shown as watching
 from surefoot.view.dashboard.app import warm_up
-from surefoot.view.dashboard.shown import details, fields
-from surefoot.view.dashboard.watch import FileWatch
+from surefoot.view.dashboard.shown import FileWatch, details, fields
 
 ARMS, PERTURBATIONS, DIMENSION, PULLS = 300, 6, 8, 10_000
 DRAWN = "document.querySelectorAll('figure[data-drawn]').length"

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from surefoot.algorithms import Algorithm, Settings, algorithm_from
-from surefoot.algorithms.options import default_misfit
-from surefoot.algorithms.settings import Asked
+from surefoot.algorithms.settings import Asked, default_misfit
 from surefoot.answer import Answer
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian, Noise

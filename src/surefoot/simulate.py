@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surefoot.algorithms import Algorithm, Result, Settings, algorithm_from
-from surefoot.algorithms.options import default_misfit
-from surefoot.algorithms.settings import Asked
+from surefoot.algorithms.settings import Asked, default_misfit
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian, Noise

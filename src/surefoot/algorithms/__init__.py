@@ -8,9 +8,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from surefoot.algorithms.base import Algorithm
-from surefoot.algorithms.options import built
 from surefoot.algorithms.result import Result
-from surefoot.algorithms.settings import Settings
+from surefoot.algorithms.settings import Settings, built
 from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.verdict import ModelCheck, PhaseRecord, StopReason, Verdict
 from surefoot.errors import InputError

@@ -11,9 +11,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.algorithms import options
 from surefoot.algorithms.result import Result
-from surefoot.algorithms.settings import Settings
+from surefoot.algorithms.settings import (
+    Settings,
+    as_plain,
+    built,
+    refuse_transductive,
+    refuse_unsupported,
+)
 from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.verdict import Later, Leads, PhaseRecord, Qualifying, StopReason, Verdict
 from surefoot.arrays import Array
@@ -162,8 +167,8 @@ class Algorithm(ABC):
         self, problem: RobustProblem, settings: Settings, boundary: Boundary | None = None
     ) -> Self:
         """Return a fresh run of this algorithm; a study that goes on has its boundary already."""
-        options.refuse_unsupported(self, settings)
-        options.refuse_transductive(self, problem, settings)
+        refuse_unsupported(self, settings)
+        refuse_transductive(self, problem, settings)
         run = copy.copy(self)
         run.problem, run.settings, run.tally = problem, settings, Tally.empty(problem, settings)
         run.survivors = np.ones(problem.n_arms, dtype=bool)
@@ -351,12 +356,12 @@ class Algorithm(ABC):
 
     def options(self) -> dict[str, Any]:
         """Return the algorithm's own options as plain values: what study files hold."""
-        return options.as_plain(self)
+        return as_plain(self)
 
     @classmethod
     def from_options(cls, stored: Mapping[str, Any]) -> Self:
         """Rebuild what `options` described, in this version or an earlier one."""
-        return options.built(cls, stored)
+        return built(cls, stored)
 
     def _record(self, phase: Phase) -> PhaseRecord:
         return PhaseRecord(

@@ -23,7 +23,6 @@ SILENT = (  # modules that decide no figure
     "surefoot.system",
     "surefoot.errors",
     "surefoot.problem.tables",
-    "surefoot.algorithms.options",
     "surefoot.algorithms.result",
     "surefoot.algorithms.settings",  # the code that asks for a row says what it asks for
     "surefoot.algorithms.verdict",

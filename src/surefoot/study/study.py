@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Self, Unpack
 
 from surefoot.algorithms import Algorithm, Result, Settings, algorithm_from
-from surefoot.algorithms.options import default_misfit
-from surefoot.algorithms.settings import Asked
+from surefoot.algorithms.settings import Asked, default_misfit
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Noise
 from surefoot.problem.problem import RobustProblem

@@ -9,8 +9,8 @@ import threading
 import pytest
 import uvicorn
 
-from surefoot.view.dashboard import connections
-from surefoot.view.dashboard.connections import AtMost, Lane, LimitedConnection, TooSlow
+from surefoot.view.dashboard import guard
+from surefoot.view.dashboard.guard import AtMost, Lane, LimitedConnection, TooSlow
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
 BODY = b"\r\nabcde"
@@ -51,7 +51,7 @@ def talk(conversation):
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HT", HEAD, HEAD + BODY[:4]])
 def test_a_request_that_does_not_arrive_ends_its_connection(monkeypatch, sent):
-    monkeypatch.setattr(connections, "ARRIVAL", 0.2)
+    monkeypatch.setattr(guard, "ARRIVAL", 0.2)
 
     async def conversation(connect):
         reader, writer = await connect()
@@ -62,7 +62,7 @@ def test_a_request_that_does_not_arrive_ends_its_connection(monkeypatch, sent):
 
 
 def test_a_request_in_time_is_answered_and_another_may_follow(monkeypatch):
-    monkeypatch.setattr(connections, "ARRIVAL", 5.0)
+    monkeypatch.setattr(guard, "ARRIVAL", 5.0)
 
     async def conversation(connect):
         reader, writer = await connect()
@@ -79,7 +79,7 @@ def test_a_request_in_time_is_answered_and_another_may_follow(monkeypatch):
 
 
 def test_when_there_are_too_many_the_longest_waiting_gives_way(monkeypatch):
-    monkeypatch.setattr(connections, "MOST", 8)
+    monkeypatch.setattr(guard, "MOST", 8)
 
     async def conversation(connect):
         waiting = [await connect() for _ in range(8)]
@@ -98,7 +98,7 @@ def test_when_there_are_too_many_the_longest_waiting_gives_way(monkeypatch):
 
 def test_messages_are_limited():
     limit, record = AtMost(), logging.LogRecord("x", logging.ERROR, "", 0, "trouble", (), None)
-    assert sum(limit.filter(record) for _ in range(1000)) == connections.MESSAGES
+    assert sum(limit.filter(record) for _ in range(1000)) == guard.MESSAGES
     assert "left out" in record.getMessage()
 
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from surefoot.view.dashboard import make_app, shown
-from surefoot.view.dashboard.connections import Lane
+from surefoot.view.dashboard.guard import Lane
 from tests.view.dashboard.studies import create
 from tests.waiting import PATIENCE
 

@@ -8,9 +8,8 @@ import pytest
 
 from surefoot import StudyReader
 from surefoot.study.pull import Report
-from surefoot.view.dashboard import watch as module
-from surefoot.view.dashboard.shown import fields
-from surefoot.view.dashboard.watch import FileWatch
+from surefoot.view.dashboard import shown as module
+from surefoot.view.dashboard.shown import FileWatch, fields
 from tests.study.toys import open_ledger, same_result
 from tests.view.dashboard.studies import create, finished_study, linear, paused_study
 

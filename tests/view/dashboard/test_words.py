@@ -2,8 +2,7 @@ import time
 from dataclasses import replace
 
 from surefoot.study.file.storage import Running
-from surefoot.view.dashboard.shown import details, fields
-from surefoot.view.dashboard.watch import FileWatch
+from surefoot.view.dashboard.shown import FileWatch, details, fields
 from tests.study.toys import open_ledger
 from tests.view.dashboard.studies import create, finished_study, grid_study, linear
 

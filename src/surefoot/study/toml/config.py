@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.algorithms import Settings
-from surefoot.algorithms.options import default_misfit
-from surefoot.algorithms.settings import Asked
+from surefoot.algorithms.settings import Asked, default_misfit
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.limits import limits_to_plain
 from surefoot.noise import Noise

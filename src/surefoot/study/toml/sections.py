@@ -23,8 +23,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from surefoot.algorithms import ALGORITHMS, Algorithm, algorithm_from
-from surefoot.algorithms.options import built
-from surefoot.algorithms.settings import usable_delta
+from surefoot.algorithms.settings import built, usable_delta
 from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.limits import limits_from

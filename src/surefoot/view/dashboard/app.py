@@ -28,8 +28,7 @@ from starlette.responses import (
 from starlette.routing import Route
 
 from surefoot.view.charts.drawing import vega_script
-from surefoot.view.dashboard.connections import TooSlow
-from surefoot.view.dashboard.guard import SIGN_IN, Door, Guard, same, signed_in
+from surefoot.view.dashboard.guard import SIGN_IN, Door, Guard, TooSlow, same, signed_in
 from surefoot.view.dashboard.shown import SLOW, Readings
 from surefoot.view.report.page import charts_script, environment, style_sheet
 
@@ -231,7 +230,7 @@ def serve(
     """
     import uvicorn
 
-    from surefoot.view.dashboard.connections import BACKLOG, LimitedConnection, few_messages
+    from surefoot.view.dashboard.guard import BACKLOG, LimitedConnection, few_messages
 
     door = door or Door()
     with door.opened() as listening, few_messages():

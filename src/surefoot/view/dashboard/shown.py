@@ -1,23 +1,198 @@
-"""A study as the dashboard shows it: the texts of its pages, each answer within a time limit."""
+"""A study as the dashboard shows it: its file watched, the texts of its pages, answers in time.
+
+The file is opened read-only, and looked at when somebody looks, whatever happens to it meanwhile.
+"""
 
 from __future__ import annotations
 
+import sqlite3
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from surefoot.algorithms import Result
+from surefoot.errors import InputError
 from surefoot.study import StudyReader
 from surefoot.study.file.reader import Status
 from surefoot.study.file.storage import Running
 from surefoot.system.progress import Forward, duration, printable, share_done, spreadsheet_safe
 from surefoot.view.charts import arms_frame
 from surefoot.view.charts.pulls import bounds_drawing, pace_drawing
-from surefoot.view.dashboard.connections import Lane, TooSlow
-from surefoot.view.dashboard.watch import FileWatch, Moment
-from surefoot.view.report.facts import arm_rows, certificate, number, said_of_arms
+from surefoot.view.dashboard.guard import Lane, TooSlow
+from surefoot.view.report.facts import (
+    Fact,
+    arm_rows,
+    certificate,
+    estimated_hardness,
+    number,
+    said_of_arms,
+    settings_facts,
+)
 from surefoot.view.report.page import DESCRIPTIONS, configurations, drawings, safe_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from surefoot.design.hardness import Complexity
+    from surefoot.study.file.reader import Status
+
+FRESH = 0.25  # seconds: several readers within it share a snapshot
+
+State = Literal["running", "interrupted", "waiting", "paused", "finished", "missing", "broken"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Moment:
+    """A study at one moment, or why it cannot be seen.
+
+    Attributes:
+        state: "interrupted" is running in name, but nobody runs it; "waiting" has no reward yet;
+            "missing" and "broken" files have no status.
+        trouble: why there is no status or no result.
+        result: after the last complete phase; None if it cannot be told.
+    """
+
+    name: str
+    state: State
+    status: Status | None = None
+    result: Result | None = None
+    n_arms: int = 0
+    trouble: str | None = None
+
+    @property
+    def version(self) -> str:
+        """Changes whenever there is something new to draw."""
+        if self.status is None:
+            return self.state
+        status = self.status
+        minute = int((status.last_reward or 0) // 60)
+        return f"{status.phase}.{status.state}.{status.failed}.{status.lost}.{minute}"
+
+
+class FileWatch:
+    """One study file. Every method may be called from any thread."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._reader: StudyReader | None = None
+        self._file: tuple[int, int] | None = None
+        self._name = path.stem
+        self._last: _Moment | None = None
+        self._taken = 0.0
+        self._hardness: dict[str, Complexity | None] = {}
+
+    def snapshot(self) -> _Moment:
+        """Return how the study is now."""
+        with self._lock:
+            if self._last is None or time.monotonic() - self._taken > FRESH:
+                self._last = self._take()
+                self._taken = time.monotonic()
+            return self._last
+
+    def failures(self) -> pd.DataFrame | None:
+        """Return the pulls that failed, the latest first."""
+        with self._lock:
+            return self._reader.failures(limit=50) if self._reader else None
+
+    def pace(self) -> pd.DataFrame | None:
+        """Rewards in each of the last minutes."""
+        with self._lock:
+            return self._reader.pulls_per_minute() if self._reader else None
+
+    def hardness(self) -> Complexity | None:
+        """Return the hardness of a finished study, worked out once."""
+        snapshot = self.snapshot()
+        if snapshot.result is None or snapshot.state != "finished":
+            return None
+        key = f"{self._file}.{snapshot.version}"
+        if key not in self._hardness:
+            self._hardness = {key: estimated_hardness(snapshot.result)}
+        return self._hardness[key]
+
+    def settings(self, result: Result) -> list[Fact]:
+        """Return the question of the study as facts."""
+        with self._lock:
+            return settings_facts(result, self._reader)
+
+    def close(self) -> None:
+        """Let go of the file, unless somebody still reads it."""
+        if self._lock.acquire(timeout=1.0):
+            self._forget()
+            self._lock.release()
+
+    def _take(self) -> _Moment:
+        try:
+            reader = self._opened()
+            if reader is None:
+                return _Moment(
+                    self._name,
+                    "missing",
+                    trouble=f"There is no file {self.path.name} any more, or not yet.",
+                )
+            status = reader.status()
+            return self._read(reader, status)
+        except (InputError, sqlite3.Error, OSError) as error:
+            self._forget()
+            return _Moment(self._name, "broken", trouble=str(error))
+
+    def _read(self, reader: StudyReader, status: Status) -> _Moment:
+        before = self._last
+        if before and before.status and before.result and _same_knowledge(before.status, status):
+            known: tuple[Result | None, str | None] = before.result, None
+        else:
+            known = _recorded(reader)
+        return _Moment(
+            self._name,
+            _state(status),
+            status,
+            known[0],
+            reader.problem.n_arms,
+            known[1],
+        )
+
+    def _opened(self) -> StudyReader | None:
+        """Return the reader of the file that is there now; a file in the place of another is opened
+        anew.
+        """
+        try:
+            found = self.path.stat()
+        except OSError:
+            self._forget()
+            return None
+        if self._reader is None or self._file != (found.st_dev, found.st_ino):
+            self._forget()
+            self._reader = StudyReader(self.path)
+            self._file, self._name = (found.st_dev, found.st_ino), self._reader.name
+        return self._reader
+
+    def _forget(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+        self._reader, self._last = None, None
+
+
+def _state(status: Status) -> State:
+    if status.state != "running":
+        return status.state
+    if status.writer:
+        return "running"
+    return "interrupted" if status.told else "waiting"
+
+
+def _recorded(reader: StudyReader) -> tuple[Result | None, str | None]:
+    try:
+        return reader.recorded, None
+    except InputError as error:
+        return None, str(error)
+
+
+def _same_knowledge(one: Status, other: Status) -> bool:
+    return (one.phase, one.state, one.sentence) == (other.phase, other.state, other.sentence)
+
 
 LONGEST = 3  # pulls that are named
 HINTS = {
@@ -31,7 +206,7 @@ HINTS = {
 }
 
 
-def fields(snapshot: Moment) -> dict[str, Any]:
+def fields(snapshot: _Moment) -> dict[str, Any]:
     """Return the texts of a page that change while a study runs; `done` is a share, `version` tells
     when to redraw.
     """
@@ -55,7 +230,7 @@ def fields(snapshot: Moment) -> dict[str, Any]:
     return said if snapshot.status is None else said | _numbers(snapshot)
 
 
-def _numbers(snapshot: Moment) -> dict[str, Any]:
+def _numbers(snapshot: _Moment) -> dict[str, Any]:
     status = snapshot.status
     assert status is not None
     finished = snapshot.state == "finished"
@@ -95,7 +270,7 @@ def _left(status: Status, left: float | None) -> str:
     return "not forecast" if status.quiet else "too early to say"
 
 
-def _time_left(snapshot: Moment, left: float | None) -> str:
+def _time_left(snapshot: _Moment, left: float | None) -> str:
     rate = snapshot.status.pulls_per_minute if snapshot.status else None
     if snapshot.state != "running" or not rate or left is None:
         return ""
@@ -125,7 +300,7 @@ def _share(told: int, left: float | None, state: str) -> float | None:
     return None if left is None else share_done(told, left)
 
 
-def details(watch: FileWatch, snapshot: Moment) -> dict[str, Any]:
+def details(watch: FileWatch, snapshot: _Moment) -> dict[str, Any]:
     """Return the drawings and lists below the numbers."""
     failures, pace = watch.failures(), watch.pace()
     charts = drawings(snapshot.result) if snapshot.result else {}
@@ -176,7 +351,7 @@ class Readings:
         try:
             return await self._reads.run(self._fields)
         except TooSlow:
-            return fields(Moment(self.path.stem, "broken", trouble=SLOW))
+            return fields(_Moment(self.path.stem, "broken", trouble=SLOW))
 
     async def summary(self) -> dict[str, Any]:
         """Return its entry in the list of studies."""
@@ -247,7 +422,7 @@ class Onward:
     def __init__(self) -> None:
         self._forward, self._told, self._finished = Forward(), 0, False
 
-    def held(self, snapshot: Moment, fields: dict[str, Any]) -> dict[str, Any]:
+    def held(self, snapshot: _Moment, fields: dict[str, Any]) -> dict[str, Any]:
         told = snapshot.status.told if snapshot.status else 0
         finished = snapshot.state == "finished"
         if told < self._told or (self._finished and not finished):
