@@ -48,7 +48,7 @@ class Suspicion(NamedTuple):
     shared: bool = False
 
 
-class Cells(NamedTuple):
+class _Cells(NamedTuple):
     """Places of contrasts among all: a challenger's points, and columns: rival pairs, or arms."""
 
     challenger: int
@@ -57,7 +57,7 @@ class Cells(NamedTuple):
     arms: IntArray
 
 
-class Sums(NamedTuple):
+class _Sums(NamedTuple):
     """Sums over phases of a challenger's contrasts, (n_own, n_columns) each.
 
     Moments are those of single pulls: the mean of q pulls has a variance of 1/q and a third
@@ -88,8 +88,8 @@ class Sums(NamedTuple):
     leans: Array
     falls: Array
 
-    def at(self, cells: tuple[Any, ...]) -> Sums:
-        return Sums(*(each[cells] for each in self))
+    def at(self, cells: tuple[Any, ...]) -> _Sums:
+        return _Sums(*(each[cells] for each in self))
 
     @property
     def spread(self) -> Array:
@@ -105,7 +105,7 @@ class Sums(NamedTuple):
         return np.asarray(np.sign(raw) * np.maximum(np.abs(raw) - chance, 0.0))
 
 
-class Sample(NamedTuple):
+class _Sample(NamedTuple):
     """All batches of some comparisons.
 
     Attributes:
@@ -115,7 +115,7 @@ class Sample(NamedTuple):
         tolerance: added to contrasts where they are eased.
     """
 
-    sums: Sums
+    sums: _Sums
     times: Array
     starts: IntArray
     tolerance: float
@@ -178,7 +178,7 @@ class Doubt:
         self._offsets = offsets if paired else np.arange(len(offsets))
         self._paired, self._tolerance, self._suspicion = paired, tolerance, suspicion
         self.levels = Levels.unknown(int(offsets[-1]) if n_pairs is None else n_pairs)
-        self._sums: dict[int, tuple[Sums, Array]] = {}  # and times that clocks went on
+        self._sums: dict[int, tuple[_Sums, Array]] = {}  # and times that clocks went on
         self._unit = 0.0  # of contrasts: their cubes shall be finite
         self._guesses_are_blind = False
 
@@ -226,13 +226,13 @@ class Doubt:
             return np.zeros((self._sizes[challenger], self._offsets[-1]))
         return self._sums[challenger][0].skewness()
 
-    def _of(self, challenger: int) -> tuple[Sums, Array]:
+    def _of(self, challenger: int) -> tuple[_Sums, Array]:
         if challenger not in self._sums:
-            shape = (len(Sums._fields), self._sizes[challenger], self._offsets[-1])
-            self._sums[challenger] = Sums(*np.zeros(shape)), np.zeros(len(self._sizes))
+            shape = (len(_Sums._fields), self._sizes[challenger], self._offsets[-1])
+            self._sums[challenger] = _Sums(*np.zeros(shape)), np.zeros(len(self._sizes))
         return self._sums[challenger]
 
-    def _cells(self, claims: Claims) -> Cells:
+    def _cells(self, claims: Claims) -> _Cells:
         """Tell contrasts apart by the pair that each arm is mainly compared by, or by arms."""
         places = claims.points - self._pairs[claims.challenger]
         columns = claims.arms
@@ -242,9 +242,9 @@ class Doubt:
             order = np.argsort(shares.values, kind="stable")
             columns = self._pairs[claims.arms].copy()
             columns[row[order]] = shares.columns[order]
-        return Cells(claims.challenger, places, columns, claims.arms)
+        return _Cells(claims.challenger, places, columns, claims.arms)
 
-    def _leans(self, claims: Claims, where: Cells, counts: Counts) -> Array | float:
+    def _leans(self, claims: Claims, where: _Cells, counts: Counts) -> Array | float:
         """Return by how much the own pair's variance enters a contrast's: 1 for equal pulls, the
         rest of 2 is the rival's.
         """
@@ -262,7 +262,7 @@ class Doubt:
 
     def _count(
         self,
-        where: Cells,
+        where: _Cells,
         values: Array,
         layout: Array,
         units: Array,
@@ -283,7 +283,7 @@ class Doubt:
         centred = np.where(varies, values - mean, 0.0)
         squares, cubes = (centred**2).sum(axis=0), (centred**3).sum(axis=0)
         # cumulants of phases are weighed by how well each is known
-        new = Sums(
+        new = _Sums(
             freedom=np.where(measured, m - 1, 0),
             squares=squares / layout,
             known=np.where(measured, m * layout, 0.0),
@@ -299,12 +299,12 @@ class Doubt:
             row[cells] += gain
         times[where.arms] += steps
 
-    def _limits(self, where: Cells) -> Array:
+    def _limits(self, where: _Cells) -> Array:
         """(2, n_own, n_tested) the walks if all batches so far had been one phase."""
         columns, starts = members_of(where.arms, self._offsets)
         sums, times = self._sums[where.challenger]
         cells = np.ix_(where.places, columns)
-        sample = Sample(sums.at(cells), times[where.arms], starts[:-1], self._tolerance)
+        sample = _Sample(sums.at(cells), times[where.arms], starts[:-1], self._tolerance)
         spread, own = sample.sums.spread, self._offsets[where.challenger] + where.places
         t = sample.statistics(spread)
         if self._paired and not self._suspicion.shared:
@@ -318,7 +318,7 @@ class Doubt:
             limits = np.minimum(limits, sample.fallen(t, spread, feared))
         return sample.walks(np.minimum(t, limits))
 
-    def _by_pairs(self, sums: Sums, own: IntArray, columns: IntArray) -> Array:
+    def _by_pairs(self, sums: _Sums, own: IntArray, columns: IntArray) -> Array:
         """(n_own, n_columns) deviations of contrasts by all pulls of their pairs: what is rare may
         have been seen elsewhere, in a pilot or against another arm.
         """
@@ -327,7 +327,7 @@ class Doubt:
         of_rivals = np.sqrt(2 - lean) * deviations[columns]
         return np.hypot(np.sqrt(lean) * deviations[own][:, None], of_rivals) * (sums.freedom > 0)
 
-    def _unseen(self, challenger: int, own: IntArray, columns: IntArray, sums: Sums) -> Array:
+    def _unseen(self, challenger: int, own: IntArray, columns: IntArray, sums: _Sums) -> Array:
         """(n_own, n_columns) a fall that may still come where one of the pairs was quiet in a few
         pulls, or their difference never varied: as large as the noise of these arms makes likely.
         0 elsewhere.
@@ -343,7 +343,7 @@ class Doubt:
         still &= np.minimum(levels.counts[own][:, None], levels.counts[columns]) < pulls
         return np.where(feared[own][:, None] | feared[columns] | still, fall * largest, 0.0)
 
-    def _feared(self, sums: Sums) -> Array:
+    def _feared(self, sums: _Sums) -> Array:
         """Return the skewness that there may be: a few batches hide what is rare."""
         hidden = self._suspicion.hidden / np.sqrt(sums.known + 1)
         return np.asarray(sums.skewness() * (1 + hidden))

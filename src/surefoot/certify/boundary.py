@@ -115,7 +115,7 @@ class GaussianBoundary(Boundary):
         return worst_crossing(self.times[start:], np.maximum(a + self.shape[start:], 1e-12))
 
 
-class VilleBoundary(Boundary):
+class _VilleBoundary(Boundary):
     """A non-negative supermartingale that begins at 1, held against 1/δ.
 
     By Ville's inequality it ever reaches 1/δ with probability at most δ.
@@ -132,7 +132,7 @@ class VilleBoundary(Boundary):
         return min(1.0, math.exp(-strength))
 
 
-class MixtureBoundary(VilleBoundary):
+class MixtureBoundary(_VilleBoundary):
     """The level at which the martingale Σ_k π_k exp(η_k W − η_k² t / 2) reaches 1/δ.
 
     It is a supermartingale for sub-Gaussian steps of variance w or less.
@@ -164,7 +164,7 @@ class MixtureBoundary(VilleBoundary):
         return np.asarray(special.logsumexp(exponents, b=self.shares, axis=1))
 
 
-class WealthBoundary(VilleBoundary):
+class WealthBoundary(_VilleBoundary):
     """The logarithm of a wealth that reaches 1/δ; wealth has no clock."""
 
     def __init__(self, delta: float) -> None:

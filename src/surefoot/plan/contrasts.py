@@ -21,7 +21,7 @@ OUTSIDE = 1e-9  # a direction with this share of its length outside the range is
 HOPELESS = 0.5  # deviations that a gap may seem below zero and be worth a try
 
 
-class Offer(NamedTuple):
+class _Offer(NamedTuple):
     """Predictors of all pairs' means from a phase, with one share of own residuals.
 
     Attributes:
@@ -45,7 +45,7 @@ class Offer(NamedTuple):
     misfit: float
 
 
-class Best(NamedTuple):
+class _Best(NamedTuple):
     """The clearest contrasts so far, (n_own, n_tested) each.
 
     Attributes:
@@ -65,7 +65,7 @@ class Best(NamedTuple):
     lengths: Array
 
 
-class Room(NamedTuple):
+class _Room(NamedTuple):
     """Room to work in: one entry for each pair of the largest arm.
 
     Attributes:
@@ -83,23 +83,23 @@ class Room(NamedTuple):
     mixed: Array
 
 
-def no_contrasts(n_own: int, n_tested: int, most: int) -> Best:
+def _no_contrasts(n_own: int, n_tested: int, most: int) -> _Best:
     """Return room for the clearest contrasts of this many pairs, with none found yet."""
     shape = n_own, n_tested
-    return Best(
+    return _Best(
         np.full(shape, -np.inf), np.zeros((*shape, most)), np.full(shape, -1),
         np.zeros(shape), np.zeros(shape), np.zeros(shape),
     )  # fmt: skip
 
 
 @kernel
-def take_clearest(
-    offer: Offer,
+def _take_clearest(
+    offer: _Offer,
     offsets: IntArray,
     own: IntArray,
     arms: IntArray,
     how: tuple[int, bool],
-    best: Best,
+    best: _Best,
 ) -> None:
     """Take this offer wherever it is clearer than the best so far.
 
@@ -111,7 +111,7 @@ def take_clearest(
     number, cautious = how
     width = offer.ahead.shape[1] + (offer.behind.shape[1] if cautious else 0)
     most = best.shares.shape[2]
-    room = Room(
+    room = _Room(
         np.empty((most, width)), np.empty(most), np.empty(most),
         np.empty(most, dtype=np.int64), np.empty(most), np.empty(most),
     )  # fmt: skip
@@ -136,7 +136,7 @@ def take_clearest(
 
 @kernel
 def _single(
-    offer: Offer, pair: int, first: int, last: int, cautious: bool, room: Room
+    offer: _Offer, pair: int, first: int, last: int, cautious: bool, room: _Room
 ) -> tuple[int, float]:
     """Compare with the arm's single pairs: how many can be, and the clearest one's score."""
     count, top, clear = 0, 0, -np.inf
@@ -167,7 +167,7 @@ def _single(
             doubt = 0.0
             for c in range(offer.behind.shape[1]):
                 doubt += (offer.behind[pair, c] - offer.behind[other, c]) ** 2
-            worth = hoped(worth, math.sqrt(doubt))
+            worth = _hoped(worth, math.sqrt(doubt))
             if worth == 0.0:
                 continue
         room.members[count], room.worths[count] = other - first, worth
@@ -182,7 +182,7 @@ def _single(
 
 
 @kernel
-def _mixture(room: Room, count: int, clear: float) -> float:
+def _mixture(room: _Room, count: int, clear: float) -> float:
     """Take the mixture in place of the clearest single pair if it is clearer; its score."""
     total, length, worth = room.mixed[:count].sum(), 0.0, 0.0
     for j in range(count):
@@ -202,7 +202,7 @@ def _mixture(room: Room, count: int, clear: float) -> float:
 
 @kernel
 def _describe(
-    offer: Offer, pair: int, first: int, shares: Array, best: Best, k: int, a: int
+    offer: _Offer, pair: int, first: int, shares: Array, best: _Best, k: int, a: int
 ) -> None:
     """Write gap, doubt and length of the pair against these shares of an arm's pairs."""
     gap, doubt, length = offer.expected[pair], 0.0, 0.0
@@ -228,7 +228,7 @@ def _describe(
 
 
 @kernel
-def hoped(gap: float, doubt: float) -> float:
+def _hoped(gap: float, doubt: float) -> float:
     """Return the root mean square of what a normal gap is above zero; 0 where that is hopeless."""
     if gap <= -HOPELESS * doubt:
         return 0.0
@@ -241,7 +241,7 @@ def hoped(gap: float, doubt: float) -> float:
 
 
 @kernel
-def _bias(offer: Offer, pair: int, first: int, shares: Array) -> float:
+def _bias(offer: _Offer, pair: int, first: int, shares: Array) -> float:
     """Return ‖a − e_z' + p‖₁ for the contrast of z' with these shares of an arm's pairs."""
     place, weights = offer.place, offer.weights
     total = 0.0 if place[pair] >= 0 else 1.0
@@ -357,24 +357,26 @@ def by_model(space: Space, view: View, race: Race, pulled: Measured, cautious: b
     rivals, offsets = members_of(race.arms, space.offsets)
     chosen = np.concatenate([rivals, race.own])
     own, arms = len(rivals) + np.arange(len(race.own)), np.arange(len(race.arms))
-    best = no_contrasts(len(own), len(arms), int(np.diff(offsets).max(initial=1)))
-    tried = [deviation_of(pulled.variances, share) for share in space.tried if len(pulled.pairs)]
+    best = _no_contrasts(len(own), len(arms), int(np.diff(offsets).max(initial=1)))
+    tried = [_deviation_of(pulled.variances, share) for share in space.tried if len(pulled.pairs)]
     for number, deviation in enumerate(tried):
         offer = _offer(space, view, pulled, deviation, chosen)
-        take_clearest(offer, offsets, own, arms, (number, cautious), best)
+        _take_clearest(offer, offsets, own, arms, (number, cautious), best)
     deviations = np.zeros(()) if space.exact else np.array([*tried, 0.0])[best.offer]
     shares = _rows(best, space.offsets[race.arms])
     return Compared(race, shares, deviations, best.gaps, best.doubts, best.lengths)
 
 
-def deviation_of(variances: Array, share: float) -> float:
+def _deviation_of(variances: Array, share: float) -> float:
     """Return the τ² at which a pair of typical variance keeps this share of its own residual."""
     if share >= 1:
         return np.inf
     return len(variances) / float((1 / variances).sum()) * share / (1 - share)
 
 
-def _offer(space: Space, view: View, pulled: Measured, deviation: float, chosen: IntArray) -> Offer:
+def _offer(
+    space: Space, view: View, pulled: Measured, deviation: float, chosen: IntArray
+) -> _Offer:
     """Predict the means of chosen pairs with variances s + τ²; pulled ones keep their shares."""
     rows, pairs, used = space.features[chosen], pulled.pairs, space.features[pulled.pairs]
     bounded = np.isfinite(deviation)
@@ -390,7 +392,7 @@ def _offer(space: Space, view: View, pulled: Measured, deviation: float, chosen:
             view.means[chosen],
             np.zeros((len(chosen), 0)),
         )
-        return Offer(rows @ root, located, hidden, sizes, expected, weights, place, 0.0)
+        return _Offer(rows @ root, located, hidden, sizes, expected, weights, place, 0.0)
     kept, own = deviation / total if bounded else total, np.flatnonzero(place >= 0)
     weights = (rows @ root) @ (used @ root / total[:, None]).T
     weights[own] *= (1 - kept[place[own]])[:, None]
@@ -398,10 +400,10 @@ def _offer(space: Space, view: View, pulled: Measured, deviation: float, chosen:
     hidden[own] = 0.0
     behind = np.hstack([weights @ view.located[pairs], weights * np.sqrt(view.alone[pairs])])
     ahead, expected = weights * np.sqrt(pulled.variances), weights @ view.means[pairs]
-    return Offer(ahead, behind, hidden, sizes, expected, weights, place, space.misfit)
+    return _Offer(ahead, behind, hidden, sizes, expected, weights, place, space.misfit)
 
 
-def _rows(best: Best, first: IntArray) -> Rows:
+def _rows(best: _Best, first: IntArray) -> Rows:
     """Return sparse shares, in the numbers of all pairs; nothing where there is no contrast."""
     n_own, n_tested, most = best.shares.shape
     flat = np.where((best.offer >= 0)[:, :, None], best.shares, 0.0).reshape(-1, most)

@@ -116,8 +116,8 @@ def propose(past: Past) -> Proposal | StopReason | None:
             return None
         first = np.where(counts == 0, FIRST, 0)
         return Proposal(first) if first.sum() <= past.remaining else StopReason.BUDGET
-    outputs = outputs_of(past, kernel)
-    leader = leader_of(past, kernel, outputs)
+    outputs = _outputs_of(past, kernel)
+    leader = _leader_of(past, kernel, outputs)
     groups = list(_groups(past, kernel, outputs, leader))
     if not groups:
         return None if kernel.open else StopReason.LOOKS_SPENT
@@ -130,7 +130,7 @@ def propose(past: Past) -> Proposal | StopReason | None:
     return Proposal(phase, batches, shared, *uses[0], others=uses[1:])
 
 
-def outputs_of(past: Past, kernel: LimitedCertifier) -> list[Output]:
+def _outputs_of(past: Past, kernel: LimitedCertifier) -> list[Output]:
     """Return what data say of the objective and, for each limit, of margins and of shortfalls."""
     tally = past.tally
     found = [Output(kernel, tally.averages, positive(past.variances), tally.counts)]
@@ -148,7 +148,7 @@ def positive(variances: Array) -> Array:
     return np.where((variances > 0) & np.isfinite(variances), variances, 1.0)
 
 
-def leader_of(past: Past, kernel: LimitedCertifier, outputs: list[Output]) -> int | None:
+def _leader_of(past: Past, kernel: LimitedCertifier, outputs: list[Output]) -> int | None:
     """Return the best of the arms that seem to qualify; None if none does."""
     seems = kernel.survivors.copy()
     for k, limit in enumerate(past.settings.limits):
@@ -334,7 +334,7 @@ def uses_of(
     points = np.array([next(t.point for t in asked if t.arm == arm) for arm in arms])
     claims = _claims(output, asked[0].challenger, own, arms, points, counts, batches)
     gaps = np.array([min(t.gap for t in asked if t.arm == arm) for arm in arms])
-    clocks = clocks_of(output, arms, own, points, counts, gaps)
+    clocks = _clocks_of(output, arms, own, points, counts, gaps)
     guess = output.variances if output.certifier.scores.guesses else None
     return Uses([claims._replace(clocks=clocks)], guess)
 
@@ -365,7 +365,7 @@ def _claims(
     return Claims(challenger, own, arms, arms, shares, np.array(np.inf), stakes)
 
 
-def clocks_of(
+def _clocks_of(
     output: Output, arms: IntArray, own: IntArray, points: IntArray, counts: Counts, gaps: Array
 ) -> IntArray:
     """Return where clocks go on to, as variances fall: a new one so that it is in the middle when

@@ -102,7 +102,7 @@ def climb(aims: Aims, needs: Needs, shares: Array, lengths: Array, steps: int) -
                 missing = needs.evidence[k] + needs.wealth[k] / signal
                 score = (needs.slope * signal - missing) / needs.spreads[k]
                 slope = (needs.slope + needs.wealth[k] / signal**2) / needs.spreads[k]
-                worth = -(score**2) / 2 - log_normal(score) + math.log(slope * signal / square)
+                worth = -(score**2) / 2 - _log_normal(score) + math.log(slope * signal / square)
                 if worth > top:  # all are kept relative to the largest
                     shrunk = math.exp(top - worth)
                     for i in range(n):
@@ -192,7 +192,7 @@ def _invert_information(columns: Array, precision: Array, inverse: Array) -> Non
 
 
 @kernel
-def log_normal(t: float) -> float:
+def _log_normal(t: float) -> float:
     """Return log Φ(t), by its asymptotic series far in the lower tail."""
     if t > -30.0:
         return math.log(0.5 * math.erfc(-t / math.sqrt(2.0)))
