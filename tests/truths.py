@@ -19,7 +19,7 @@ import numpy as np
 
 import surefoot as sf
 from surefoot.problem.problem import RobustProblem
-from surefoot.study.programs.named import Named
+from surefoot.study.programs.functions import Named
 from surefoot.study.pull import PullFactory, Simulate
 from surefoot.study.toml.config import StudyConfig
 from tests.documents import ROOT
