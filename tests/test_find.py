@@ -14,6 +14,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.study import StudyPaused
+from tests.study.cluster import Cluster
 
 ARMS = [{"nurses": n, "doctors": 12 - n} for n in range(3, 8)]
 TROUBLE: dict[str, Any] = {"as planned": {}, "flu": {"demand": "+20%"}, "ill": {"nurses": -1}}
@@ -196,6 +197,18 @@ def test_processes_need_random_streams_and_give_the_same_answer() -> None:
     assert (there.table() == here.table()).all().sum() >= 4
     with pytest.raises(sf.InputError, match="takes neither rng nor seed"):
         sf.find(lambda nurses, doctors: nurses, ARMS, workers=2)
+
+
+def test_a_cluster_gives_the_same_answer(tmp_path: Path) -> None:
+    """By the address of its scheduler, or by a client, which stays open."""
+    here = sf.find(clinic, ARMS, TROUBLE, **ASKED)
+    with Cluster(tmp_path, workers=2) as cluster, cluster.client() as client:
+        there = sf.find(clinic, ARMS, TROUBLE, dask=cluster.address, **ASKED)
+        again = sf.find(clinic, ARMS, TROUBLE, dask=client, **ASKED)
+        assert client.status == "running"
+    assert there.sentence == again.sentence == here.sentence
+    assert there.table().equals(here.table())
+    assert there.verify().certified
 
 
 def test_ctrl_c_gives_the_answer_so_far() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -16,6 +18,7 @@ from surefoot.system.progress import (
     Snapshot,
     duration,
     progress_for,
+    progress_if_seen,
 )
 
 START = Snapshot(0, 0, 20, 0, 4, 5, None, None, None)
@@ -128,6 +131,36 @@ def test_a_log_gets_lines_and_a_terminal_a_bar() -> None:
 
     assert isinstance(progress_for(io.StringIO()), LineProgress)
     assert isinstance(progress_for(Terminal()), BarProgress)
+
+
+def test_a_notebook_gets_one_bar_that_is_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often it is updated, a cell holds one output, and at the end an empty one."""
+    cells: list[list[dict[str, str]]] = []
+
+    class Shown:
+        def update(self, data: dict[str, str], raw: bool) -> None:
+            cells[-1].append(data)
+
+    def display(data: dict[str, str], raw: bool, display_id: bool) -> Shown:
+        cells.append([data])
+        return Shown()
+
+    shell = SimpleNamespace(kernel=None)
+    ours = SimpleNamespace(get_ipython=lambda: shell, display=SimpleNamespace(display=display))
+    monkeypatch.setitem(sys.modules, "IPython", ours)
+    monkeypatch.setitem(sys.modules, "IPython.display", ours.display)
+    bar = progress_if_seen(io.StringIO())
+    for left in (600.0, 100.0, 300.0):
+        bar.update(replace(LATER, expected_left=left, leader="<brisk>"))
+    bar.close()
+    (outputs,) = cells
+    values = [data["text/html"][:23] for data in outputs[:3]]
+    assert values == [f'<progress value="{share:.3f}"' for share in (70 / 670, 70 / 170, 70 / 170)]
+    assert "&lt;brisk&gt;" in outputs[0]["text/html"]
+    assert outputs[0]["text/plain"].startswith("70 pulls, phase 3")
+    assert outputs[3] == {"text/html": "", "text/plain": ""}
+    bar.update(LATER)
+    assert len(cells) == 2
 
 
 def test_durations() -> None:

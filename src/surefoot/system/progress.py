@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import sys
 import time
 import unicodedata
@@ -299,24 +300,30 @@ def progress_for(stream: TextIO) -> BarProgress | LineProgress:
 
 
 class _NotebookProgress:
-    """A line in a notebook's cell, which is written anew."""
+    """A bar in a notebook's cell, which is drawn anew in its place, and goes at the end."""
 
     def __init__(self) -> None:
         self._shown: Any = None
+        self._forward = Forward()
 
     def update(self, snapshot: _Shown) -> None:
-        from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
-
-        text = {"text/plain": str(snapshot)}
-        if self._shown is None:
-            self._shown = display(text, raw=True, display_id=True)
-        else:
-            self._shown.update(text, raw=True)
+        share = self._forward.at(snapshot.share)
+        text = html.escape(f"{snapshot.title}, {snapshot.count}, {snapshot.words}")
+        bar = f'<progress value="{share:.3f}"></progress> {text}'
+        self._show({"text/html": bar, "text/plain": str(snapshot)})
 
     def close(self) -> None:
         if self._shown is not None:
-            self._shown.update({"text/plain": ""}, raw=True)
-            self._shown = None
+            self._show({"text/html": "", "text/plain": ""})
+            self._shown, self._forward = None, Forward()
+
+    def _show(self, data: dict[str, str]) -> None:
+        from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
+
+        if self._shown is None:
+            self._shown = display(data, raw=True, display_id=True)
+        else:
+            self._shown.update(data, raw=True)
 
 
 def progress_if_seen(
