@@ -17,6 +17,7 @@ import re
 import shutil
 import sys
 import sysconfig
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -145,6 +146,7 @@ def _takes_a_pull(taken: Any, needed: list[str], known: list[str]) -> bool:
 
 
 BLOCK = 2**20
+_parsing = threading.Lock()  # Python 3.11 counts the depth of trees for all threads in one place
 MOST_LAYERS = 100  # of decorators; more are a circle
 PLAIN = str | bytes | bool | int | float | None
 # they run what a later argument names, and are no part of it, as libraries are none
@@ -310,7 +312,7 @@ def _beside(path: Path, root: Path) -> Files:
 def _imports(file: Path, root: Path) -> Iterator[str]:
     """Yield the dotted names of all that a file of Python imports, wherever in it."""
     try:
-        tree = ast.parse(file.read_bytes())
+        tree = _tree_of(file)
     except (SyntaxError, ValueError, RecursionError, OSError):
         return  # whoever runs it will be told
     package = Path(os.path.relpath(file, root)).parent.parts
@@ -335,6 +337,11 @@ def _modules(name: str, root: Path) -> Iterator[Path]:
                 yield file
 
 
+def _tree_of(path: Path) -> ast.Module:
+    with _parsing:
+        return ast.parse(path.read_bytes())
+
+
 def _digests(path: Path, imported: bool) -> list[str]:
     """Return the digest of a file as it is and, for Python, of its code without remarks.
 
@@ -348,7 +355,7 @@ def _digests(path: Path, imported: bool) -> list[str]:
                 whole.update(block)
         found = [whole.hexdigest()[:32]]
         if path.suffix == ".py":
-            tree = ast.parse(path.read_bytes())
+            tree = _tree_of(path)
             if imported:
                 tree.body = [one for one in tree.body if not _is_for_the_program(one)]
             found.append(digest_of_text(ast.unparse(tree).encode()))
