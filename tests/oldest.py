@@ -17,7 +17,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-TOOLS = ["httpx", "hypothesis", "psutil", "pytest", "pytest-timeout", "pytest-xdist"]
+TOOLS = ["clarabel", "cvxpy", "daqp", "httpx", "hypothesis", "psutil", "pytest", "pytest-timeout"]
+TOOLS += ["pytest-xdist"]
 # what touches other packages: all rooms but those that reproduce the paper or need a browser
 CORE = ["problem", "certify", "design", "guides", "noise", "plan", "algorithms", "study", "system"]
 CORE += ["view", "test_cli.py", "test_extras.py", "test_run.py", "test_noise.py", "test_doubt.py"]
