@@ -14,6 +14,7 @@ import numpy as np
 
 from surefoot.certify import Boundary, Certifier
 from surefoot.certify.certifier import Scored
+from surefoot.certify.contrast import lowest
 from surefoot.certify.score import BOLDEST
 
 HALVINGS = 10  # a bound is exact to 1/1 000 of the last doubling
@@ -73,6 +74,7 @@ def _behind(
     group = int(boundary.groups(kernel.walks.starts[[other]])[0])
     needed = _strength_for(boundary, kernel.delta / 2 ** (1 + order.index(leader)), group)
     first, last = kernel.walks.offsets[leader : leader + 2]
+    most = None if kernel.question.most is None else kernel.question.most[first:last]
 
     def excludes(ahead: float) -> bool:
         place = -1
@@ -89,7 +91,10 @@ def _behind(
                 own = claims.points - first
                 exact[own] += root * scores(said, -ahead)[:, k]
                 lowered[own] = exact[own] - less[:, k]
-                np.maximum(best, boundary.strength(np.full(len(best), place), lowered), out=best)
+                seen = lowered
+                if most is not None:  # no mixture of the points is less
+                    seen = np.full_like(lowered, (lowest(lowered, most) * lowered).sum())
+                np.maximum(best, boundary.strength(np.full(len(best), place), seen), out=best)
         return bool((best >= needed).all())
 
     return excludes

@@ -49,6 +49,8 @@ class Setting:
 
     Attributes:
         levels: for each point where a clock may have begun, and each point where it may be.
+        most: of each point, in the mixtures that arms are the least of; none: arms are the least
+            of their points.
     """
 
     offsets: list[int]
@@ -60,6 +62,7 @@ class Setting:
     times: list[float]
     levels: list[list[float]]
     tolerance: float
+    most: list[float]
 
 
 @dataclass
@@ -165,6 +168,7 @@ class Maker:
             self.boundary.times.tolist(),
             levels(self.boundary),
             float(rng.choice([0.0, 0.3])),
+            self._most(offsets, points, misfit),
         )
         self.promised = [-1] * (len(offsets) - 1)
         self.capped, self.late = rng.random() < 0.25, rng.random() < 0.5
@@ -189,6 +193,18 @@ class Maker:
                 points += [{i: 1.0} for i in pairs]
             offsets, n_pairs = [*offsets, len(points)], n_pairs + k
         return offsets, points, n_pairs
+
+    def _most(
+        self, offsets: list[int], points: list[dict[int, float]], misfit: float
+    ) -> list[float]:
+        """Draw the most of each pair in mixtures, where scores add up; mostly nothing."""
+        adds_up = self.noise in ("scale", "mixture") and np.isinf(misfit)
+        alone = points == [{i: 1.0} for i in range(len(self.arm_of))]
+        if not adds_up or not alone or self.rng.random() < 0.3:
+            return []
+        sizes = np.diff(offsets)
+        room = self.rng.uniform(1.0, 2.5, len(sizes)) / sizes  # by arm, at least 1 in all
+        return np.minimum(np.repeat(room, sizes), 1.0).tolist()
 
     def _features(self, n_pairs: int, misfit: float) -> np.ndarray:
         """Draw small whole numbers, of a rank below the number of pairs where they are trusted."""
@@ -233,10 +249,12 @@ class Maker:
         rng, offsets = self.rng, self.setting.offsets
         every = range(offsets[ell], offsets[ell + 1])
         own = [z for z in every if rng.random() < 0.95] or list(every)
+        if self.setting.most:
+            own = list(every)
         clocks = [int(rng.choice(self._next(x))) for x in arms]
         for x, clock in zip(arms, clocks, strict=True):
             self.promised[x] = clock
-        one, mean = [self._shares(x) for x in arms], rng.random() < 0.3
+        one, mean = [self._shares(x) for x in arms], rng.random() < 0.3 or self.setting.most
         shape = (len(own), len(arms))
         shares = [one if mean else [self._shares(x) for x in arms] for _ in own]
         deviation = rng.choice([0.0, 0.05, 1.0, math.inf], shape)
@@ -268,6 +286,13 @@ class Maker:
         kind = self.rng.random()
         if kind < 0.06:
             return {}
+        if self.setting.most:  # the first ones have as much as they may
+            found, left = dict[int, float](), 1.0
+            for point in self.rng.permutation(points).tolist():
+                if left > 1e-12:
+                    found[point] = min(self.setting.most[point], left)
+                    left -= found[point]
+            return found
         chosen = self.rng.choice(points, 1 if kind < 0.5 else len(points), replace=False)
         shares = self.rng.dirichlet(np.ones(len(chosen)))
         return dict(zip(chosen.tolist(), shares.tolist(), strict=True))
@@ -291,7 +316,11 @@ def certifier(maker: Maker) -> Certifier:
     """Return the kernel's certifier for a run."""
     setting = maker.setting
     question = Question(
-        np.array(setting.offsets), _rows(setting.points), np.array(setting.features), setting.misfit
+        np.array(setting.offsets),
+        _rows(setting.points),
+        np.array(setting.features),
+        setting.misfit,
+        np.array(setting.most) if setting.most else None,
     )
     scores = SCORES[maker.noise](np.array(setting.scales))
     return Certifier(

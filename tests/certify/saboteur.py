@@ -1,9 +1,10 @@
 """An adversarial planner at exact ties, and how often the best arm is eliminated.
 
 Arm 0 is the designated best. Each arm has two points, pairs or ("mixtures") weighted means of two
-pairs whose own means are far apart; both of arm 0 and the worst of each other arm have one and the
-same mean, so no score against arm 0 has a drift that would help or hurt. Under a tolerance arm 1 is
-worse by exactly the tolerance: to find arm 0 near it is an error as well.
+pairs whose own means are far apart, or ("sorted") all those with at most `MOST` of each pair; both
+of arm 0 and the worst of each other arm have one and the same mean, so no score against arm 0 has a
+drift that would help or hurt. Under a tolerance arm 1 is worse by exactly the tolerance: to find
+arm 0 near it is an error as well.
 
 The saboteur only ever tests arm 0. It leads with the arm that was luckiest so far, compares by the
 unluckiest points of arm 0, begins its clock at any quarter of the grid, goes through the rest point
@@ -20,6 +21,7 @@ import argparse
 import time
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -57,6 +59,7 @@ SCORES: dict[str, type[Scores]] = {
     "shared": BatchScores,
     "mixtures": BatchScores,
     "wealth": WealthScores,
+    "sorted": ScaleScores,
 }
 QUARTERS = (0, 1, 2, 3)
 OFFSETS = np.array([0, 2, 4, 6])
@@ -64,6 +67,7 @@ BEST, BELOW = 0, 1  # arms: the best, and the one that is worse by the tolerance
 ARM_OF = np.array([0, 0, 1, 1, 2, 2])
 DECISIVE = np.array([True, True, True, False, True, False])  # pairs of the tied means
 HIGH = 40.0  # means of all other pairs
+MOST = 0.7  # of each pair, in the mixtures that arms are the least of
 MIXED = Rows(
     np.arange(0, 13, 2),
     np.array([0, 1, 0, 1, 2, 3, 2, 3, 4, 5, 4, 5]),
@@ -98,7 +102,7 @@ class Row(NamedTuple):
     @property
     def exact(self) -> bool:
         """Whether every score has exactly the law that the boundary was solved for."""
-        return self.noise not in ("coins", "wealth") and self.misfit != 0.1
+        return self.noise not in ("coins", "wealth", "sorted") and self.misfit != 0.1
 
     @property
     def batched(self) -> bool:
@@ -110,7 +114,7 @@ def rows() -> list[Row]:
     return [
         Row(noise, misfit, tolerance, delta)
         for noise in SCORES
-        for misfit in (MISFITS if noise != "wealth" else (np.inf,))
+        for misfit in (MISFITS if noise not in ("wealth", "sorted") else (np.inf,))
         for tolerance in (0.0, 0.1 if noise == "wealth" else 0.5)
         for delta in DELTAS
     ]
@@ -148,7 +152,10 @@ class World:
         mixed = row.noise == "mixtures"
         if mixed:
             self.means[2:] = np.tile([-HIGH, HIGH], 2)
-        self.means[OFFSETS[BELOW]] -= row.tolerance * (2 if mixed else 1)
+        sorts = row.noise == "sorted"
+        if sorts:
+            self.means[2:] = np.tile([(MOST - 1) * HIGH, MOST * HIGH], 2)
+        self.means[OFFSETS[BELOW]] -= row.tolerance / (0.5 if mixed else MOST if sorts else 1.0)
         misfit = row.misfit * rng.choice([-1.0, 1.0], 6) if row.misfit == 0.1 else 0.0
         features = np.column_stack([self.means - misfit, rng.normal(size=(6, 2))])
         if np.isinf(row.misfit):
@@ -156,6 +163,8 @@ class World:
         self.question = Question.worst_case(OFFSETS, features, row.misfit)
         if mixed:
             self.question = Question(OFFSETS, MIXED, features, row.misfit)
+        if sorts:
+            self.question = replace(self.question, most=np.full(6, MOST))
         self.scales = {"wealth": np.full(6, 0.5), "coins": np.ones(6)}.get(row.noise, SCALES)
 
     def pull(self, phase: Phase) -> Outcome:
@@ -213,6 +222,10 @@ class Saboteur:
         lead = [means[OFFSETS[ell]] for ell in (1, 2)]
         ell = 1 + int(np.argmax(lead) if rng.random() < 0.7 else rng.integers(2))
         shares = _shares(means, rng, empty=idle and bool(counts.all()))
+        if self.row.noise == "sorted" and len(shares.values):
+            worse = MOST if means[0] < means[1] else 1 - MOST
+            share = worse if rng.random() < 0.7 else rng.uniform(1 - MOST, MOST)
+            shares = Rows(np.array([0, 2]), np.array([0, 1]), np.array([share, 1 - share]))
         clock = 0 if self.row.noise == "wealth" else self.start + index
         claims = Claims(
             ell,

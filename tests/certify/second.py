@@ -43,6 +43,14 @@ def near(values: list[float]) -> float:
     return 1e-12 * max(map(abs, values))
 
 
+def least(values: list[float], most: list[float]) -> float:
+    """Return the least Σ q v with q at most `most` and Σ q = 1."""
+    total, left = 0.0, 1.0
+    for value, room in sorted(zip(values, most, strict=True)):
+        total, left = total + value * min(room, left), left - min(room, left)
+    return total
+
+
 class Seen:
     """Rewards of a step in order: the pairs in use, their means, and those of their batches."""
 
@@ -139,7 +147,19 @@ def score(seen: Seen, claim: Claim, k: int, j: int, shift: float) -> float:
         freedom = m - 1
     else:
         squares, freedom = seen.spread
-        noise = [(v * setting.scales[i]) ** 2 / seen.counts[i] for i, v in a.items()]
+        each = {i: setting.scales[i] ** 2 / n for i, n in enumerate(seen.counts) if n}
+        noise = [v * v * each[i] for i, v in a.items()]
+        if setting.most:  # as noisy as any mixture of the challenger's points with the rival's
+            own = range(*setting.offsets[claim.challenger : claim.challenger + 2])
+            pairs, most = (
+                [next(iter(setting.points[z])) for z in own],
+                [setting.most[z] for z in own],
+            )
+            if not all(i in each for i in pairs):
+                return 0.0
+            noise = [v * v * each[i] for i, v in a.items() if i not in pairs]
+            parts = [-c * each[i] for c, i in zip(most, pairs, strict=True)]
+            noise.append(-least(parts, most))
         error = math.sqrt(sum(noise) * (squares / max(freedom, 1)))
     if not error:
         return NormalDist().inv_cdf(1e-300) if value < 0 else 0.0
@@ -182,7 +202,14 @@ class Evidence:
     def walk(self, arm: int, eased: int = -1, without: int = -1) -> float:
         """Return W(x), eased in favour of one challenger, or without another."""
         ells = [ell for ell in self.near if ell != without]
-        return sum(min(self.open(int(ell == eased), ell, arm).values()) for ell in ells)
+        return sum(self.part(int(ell == eased), ell, arm) for ell in ells)
+
+    def part(self, kind: int, ell: int, arm: int) -> float:
+        """Return what a challenger adds to a walk."""
+        sums, own = self.open(kind, ell, arm), slice(*self.setting.offsets[ell : ell + 2])
+        if not self.setting.most:
+            return min(sums.values())
+        return least([sums[cell] for cell in sorted(sums)], self.setting.most[own])
 
     def crossed(self, x: int, walk: float) -> bool:
         return x in self.start and walk >= self.setting.levels[self.start[x]][self.clock[x]]
@@ -192,7 +219,8 @@ class Evidence:
         self.survivors -= {x for x in self.arms if self.crossed(x, self.walk(x))}
         for ell, near in self.near.items() if len(self.shifts) > 1 else ():
             near |= {x for x in self.arms if self.crossed(x, self.walk(x, eased=ell))}
-        for kind, ell in [(kind, ell) for kind in range(len(self.shifts)) for ell in self.near]:
+        every = [] if self.setting.most else self.near
+        for kind, ell in [(kind, ell) for kind in range(len(self.shifts)) for ell in every]:
             for x in self.arms:
                 cells, others = self.open(kind, ell, x), self.walk(x, without=ell)
                 reached = {cell for cell, v in cells.items() if self.crossed(x, others + v)}

@@ -47,7 +47,7 @@ def state(kernel: Certifier) -> list[object]:
         kernel._sums.tolist(),
         [each.tolist() for each in (walks.places, walks.starts, walks.survivors, walks.counted)],
         {ell: near.tolist() for ell, near in walks.near.items()},
-        {ell: [part.tolist() for part in each] for ell, each in walks._challenges.items()},
+        {ell: [part.tolist() for part in each[:3]] for ell, each in walks._challenges.items()},
         {ell: each.tolist() for ell, each in walks._strength.items()},
     ]
     if isinstance(kernel, LimitedCertifier):

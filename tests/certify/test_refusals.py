@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,12 @@ def weighed(last: float) -> Question:
 def columns(*pairs: float) -> Question:
     """Return three points, each a pair."""
     return Question(OFFSETS, Rows(np.arange(4), np.array(pairs), np.ones(3)), np.eye(3), np.inf)
+
+
+def mixtures(share: float, misfit: float = np.inf, points: Rows | None = None) -> Question:
+    """Return arms that are the least of mixtures, with this share of each pair of arm 1."""
+    most = np.array([1.0, share, share])
+    return Question(OFFSETS, points or question().points, np.eye(3), misfit, most)
 
 
 def certifier(
@@ -180,6 +187,16 @@ BEGINNINGS: dict[str, Callable[[], object]] = {
     "sub-Gaussian walks without a grid": lambda: certifier(
         SubGaussianScores, WealthBoundary(DELTA)
     ),
+    "mixtures with a model": lambda: mixtures(0.7, misfit=0.0),
+    "mixtures of means": lambda: mixtures(0.7, points=weighed(1.5).points),
+    "mixtures of a pair that two arms have": lambda: mixtures(0.7, points=columns(0, 1, 1).points),
+    "mixtures with none of a pair": lambda: mixtures(0.0),
+    "mixtures with more than all of a pair": lambda: mixtures(1.1),
+    "mixtures with NaN of a pair": lambda: mixtures(math.nan),
+    "mixtures that do not add up to 1": lambda: mixtures(0.4),
+    "mixtures of two pairs": lambda: replace(mixtures(0.7), most=np.ones(2)),
+    "mixtures that t statistics compare": lambda: certifier(EqualScores, question=mixtures(0.7)),
+    "mixtures that bets compare": lambda: wealth(question=mixtures(0.7)),
     "bets against a mixture": lambda: certifier(WealthScores, mixture(np.ones(1))),
 }
 
@@ -245,6 +262,32 @@ CLAIMS: dict[str, dict[str, Any]] = {
 def test_claims_that_cannot_be_held_are_refused(name: str) -> None:
     with pytest.raises(InputError):
         certifier().commit(Phase(0, ONCE), [claims(**CLAIMS[name])])
+
+
+MIXED: dict[str, dict[str, Any]] = {
+    "a point with more than it may have": {"shares": shares(0.2, 0.8)},
+    "a point alone": {"shares": shares(1.0)},
+    "some points of the challenger": {
+        "challenger": 1,
+        "points": np.array([1]),
+        "arms": np.array([0]),
+        "shares": Rows(np.array([0, 1]), np.array([0]), np.ones(1)),
+    },
+    "a mixture for each of its points": {
+        "challenger": 1,
+        "points": np.array([1, 2]),
+        "arms": np.array([0]),
+        "shares": Rows(np.arange(3), np.zeros(2, np.int64), np.ones(2)),
+    },
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_claims_that_the_least_mixture_may_not_keep_are_refused(name: str) -> None:
+    one = certifier(question=mixtures(0.7))
+    with pytest.raises(InputError, match="mixtures take claims of all points"):
+        one.commit(Phase(0, ONCE), [claims(**MIXED[name])])
+    one.commit(Phase(0, ONCE), [claims(shares=shares(0.3, 0.7))])
 
 
 STAKES = {

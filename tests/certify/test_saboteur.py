@@ -49,5 +49,7 @@ def test_every_row_is_a_tie(row: saboteur.Row) -> None:
     world = saboteur.World(row, np.random.default_rng(np.random.SeedSequence(1)))
     means = world.question.points.dot(world.means[:, None])[:, 0]
     values = np.minimum.reduceat(means, saboteur.OFFSETS[:-1])
+    if row.noise == "sorted":
+        values = np.array([sorted(each) @ np.array([0.7, 0.3]) for each in means.reshape(3, 2)])
     expected = values[saboteur.BEST] - np.array([0.0, row.tolerance, 0.0])
     assert values == pytest.approx(expected)

@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 
 import surefoot as sf
-from surefoot.algorithms import Settings
+from surefoot.algorithms import Settings, algorithm_from
 from surefoot.arrays import Array
-from surefoot.problem.measures import Measure, Points, Worst, measure_from
+from surefoot.problem.measures import Measure, Points, Worst, measure_from, values_of
 from surefoot.study.toml.config import StudyConfig
 
 NAMES = ["as planned", "flu", "frost"]
@@ -100,6 +100,106 @@ def test_weights_of_other_perturbations_are_refused() -> None:
 def test_too_many_points_are_refused_by_number() -> None:
     with pytest.raises(sf.InputError, match=r"CVaR\(0.5\) of 20 perturbations has more than 2,000"):
         sf.CVaR(0.5).extreme_points((0.05,) * 20)
+
+
+def many(n_arms: int = 4, n: int = 20) -> sf.RobustProblem:
+    """Return arms with so many perturbations that half of them are 184,756 points."""
+    parts = [np.arange(float(n))[:, None]] * n_arms
+    return sf.RobustProblem.paper(np.arange(float(n_arms))[:, None], parts, features="tabular")
+
+
+def half(means: Array) -> Array:
+    """Return the mean of the lower half of each row."""
+    return np.asarray(np.sort(means, axis=1)[:, : means.shape[1] // 2].mean(axis=1))
+
+
+def test_the_least_of_too_many_points_is_found_by_a_sort() -> None:
+    rng = np.random.default_rng(np.random.SeedSequence(3))
+    for _ in range(40):
+        sizes, share = rng.integers(1, 10, 3), float(rng.uniform(0.05, 1.0))
+        offsets, means = np.append(0, np.cumsum(sizes)), rng.normal(size=sizes.sum())
+        weights = [rng.dirichlet(np.ones(n)) for n in sizes]
+        most = np.minimum(np.concatenate(weights) / share, 1.0)
+        each = zip(weights, np.split(means, offsets[1:-1]), strict=True)
+        listed = [(sf.CVaR(share).extreme_points(tuple(w)) @ m).min() for w, m in each]
+        assert values_of(means, offsets, most) == pytest.approx(listed)
+
+
+@pytest.mark.parametrize("noise", [sf.Gaussian(1.0), sf.SubGaussian(1.5)])
+@pytest.mark.parametrize("tolerance", [0.0, 0.3])
+def test_half_of_twenty_perturbations_are_compared_as_brute_force_does(
+    noise: sf.Gaussian, tolerance: float
+) -> None:
+    for seed in range(4):
+        rng = np.random.default_rng(np.random.SeedSequence(4, spawn_key=(seed,)))
+        means = rng.normal(size=(4, 20)) + rng.choice([0.0, 0.4, 0.8, 1.2], (4, 1), replace=False)
+        simulator = sf.TableSimulator(means.ravel(), 1.0, seed=seed)
+        result = sf.identify(
+            many(), simulator, delta=0.05, noise=noise, measure=sf.CVaR(0.5), misfit=math.inf,
+            tolerance=tolerance, baseline="arm 0", budget=400_000,
+        )  # fmt: skip
+        truth = half(means)
+        assert result.certified
+        assert truth[result.arm] >= truth.max() - tolerance
+        over_all, over_baseline = result.leads.over_all, result.leads.over_baseline
+        assert over_all <= truth[result.arm] - np.delete(truth, result.arm).max()
+        assert over_baseline is None or over_baseline <= truth[result.arm] - truth[0]
+        assert result.values == pytest.approx(truth, abs=1.5)
+
+
+@pytest.mark.statistical
+def test_a_tie_of_too_many_points_is_broken_with_probability_delta_at_most() -> None:
+    """The planner's own runs, cut at a budget; the arms differ in all else."""
+    rng = np.random.default_rng(np.random.SeedSequence(6))
+    means = rng.normal(size=(2, 20)) * np.array([[0.2], [2.0]])
+    means -= half(means)[:, None]
+    runs, delta, wrong = 40, 0.2, 0
+    for run in range(runs):
+        seed = np.random.SeedSequence(7, spawn_key=(run,))
+        result = sf.identify(
+            many(2), sf.TableSimulator(means.ravel(), 1.0, seed=seed), delta=delta,
+            noise=sf.Gaussian(1.0), measure=sf.CVaR(0.5), budget=1000, misfit=math.inf,
+        )  # fmt: skip
+        wrong += 0 not in result.candidates
+    assert stats.binom.sf(wrong - 1, runs, delta) > 1e-3
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"noise": sf.Gaussian()},
+        {"noise": sf.Gaussian(equal=True)},
+        {"noise": sf.Bounded(0.0, 1.0)},
+        {"misfit": 0.0},
+        {"algorithm": algorithm_from("kn-rsb", zone=0.5)},
+        {"aim": "beat baseline", "baseline": "arm 0"},
+    ],
+)
+def test_too_many_points_that_no_sort_compares_are_refused(changes: dict[str, Any]) -> None:
+    asked = {"noise": sf.Gaussian(1.0), "misfit": math.inf, "delta": 0.05, "budget": 100} | changes
+    simulator = sf.TableSimulator(np.zeros(80), 1.0, seed=1)
+    with pytest.raises(sf.InputError, match=r"CVaR\(0.5\) has more than 2,000 .* by a sort"):
+        sf.identify(many(), simulator, measure=sf.CVaR(0.5), **asked)
+
+
+def test_a_study_of_too_many_points_is_gone_on_with_and_verified(tmp_path: Path) -> None:
+    rng = np.random.default_rng(np.random.SeedSequence(8))
+    means = rng.normal(size=(3, 20)) + np.array([[0.0], [1.0], [-1.0]])
+
+    def pulled(pull: sf.Pull) -> float:
+        return float(means.ravel()[pull.pair] + pull.rng().normal())
+
+    path, noise = tmp_path / "study.db", sf.Gaussian(1.0)
+    asked: dict[str, Any] = {"delta": 0.05, "misfit": math.inf, "seed": 1, "budget": 500}
+    with sf.Study.create(path, many(3), measure=sf.CVaR(0.5), noise=noise, **asked) as study:
+        study.run(pulled, "serial")
+        assert not study.result.certified
+    with sf.Study.open(path) as study:
+        study.change(budget=100_000)
+        study.run(pulled, "serial")
+    assert sf.verify(path).certified
+    with sf.StudyReader(path) as reader:
+        assert reader.recorded.arm == half(means).argmax()
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surefoot.algorithms.planner import Past, Proposal
+from surefoot.algorithms.planner import Past, Proposal, lowest_shares
 from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Claims, Question, Rows
-from surefoot.problem.grouping import places_of_smallest, smallest_of
+from surefoot.problem.measures import values_of
 from surefoot.statistics import Counts
 
 FIRST, LEAST_BATCHES, MOST_BATCHES = 6, 6, 20
@@ -33,17 +33,21 @@ class _Lead(NamedTuple):
     """A leader against its rivals.
 
     Attributes:
-        own: (n_own,) points of the leader, the lowest first.
+        own: points of the leader, the lowest first.
         arms: (n_tested,) rivals, the most pressing first.
-        points: (n_tested,) the lowest point of each.
+        shares: (n_tested) rows: the lowest point of each, or its lowest mixture of points.
+        mine: (n_own, n_pairs) these points; one row that stands for all mixtures of them.
         gaps: (n_own, n_tested) leads as data say, the tolerance added.
+        theirs: (n_tested, n_pairs) what each rival is compared by.
         held: (n_own, n_tested) evidence so far, as a share of what is enough.
     """
 
     leader: int
     own: IntArray
     arms: IntArray
-    points: IntArray
+    shares: Rows
+    mine: Array
+    theirs: Array
     gaps: Array
     held: Array
 
@@ -79,27 +83,29 @@ def _means(past: Past) -> Array:
 
 
 def _lead(past: Past) -> _Lead:
-    certifier, offsets = past.certifier, past.certifier.question.offsets
+    certifier, question = past.certifier, past.certifier.question
+    offsets, most, n_pairs = question.offsets, question.most, question.n_pairs
     walks, means, last = certifier.walks, _means(past), len(certifier.walks.boundary.times) - 1
-    values = np.where(certifier.survivors, smallest_of(means, offsets), -np.inf)
+    values = np.where(certifier.survivors, values_of(means, offsets, most), -np.inf)
     leader = int(values.argmax())
     arms = np.flatnonzero(certifier.rivals(leader) & ((past.places < last) | (last == 0)))
-    points = places_of_smallest(means, offsets)[arms]
     held, levels = walks.held(leader)[arms], walks.levels[arms]
+    urgent = np.argsort(-values_of(means, offsets, most)[arms])
+    shares = lowest_shares(question, means).take(arms[urgent])
+    theirs = shares.through(question.points).on(np.arange(n_pairs), n_pairs)[:, :-1]
     own = np.arange(offsets[leader], offsets[leader + 1])
     own = own[np.isfinite(held).any(axis=0)] if len(arms) else own
-    order, urgent = np.argsort(means[own]), np.argsort(-means[points])
-    own, arms, points = own[order], arms[urgent], points[urgent]
-    gaps = means[own][:, None] - means[points] + past.settings.tolerance
-    share = held[urgent][:, own - offsets[leader]].T / levels[urgent]
-    return _Lead(leader, own, arms, points, gaps, np.where(np.isnan(share), 0.0, share))
-
-
-def _differences(question: Question, lead: _Lead, own: IntArray, arms: IntArray) -> Array:
-    """(n, n_pairs) own points less points of arms, as weights on pairs."""
-    rows = (question.points.take(which) for which in (lead.own[own], lead.points[arms]))
-    mine, theirs = (each.on(np.arange(question.n_pairs), question.n_pairs)[:, :-1] for each in rows)
-    return np.asarray(mine - theirs)
+    own, arms = own[np.argsort(means[own])], arms[urgent]
+    mine = question.points.take(own).on(np.arange(n_pairs), n_pairs)[:, :-1]
+    low, rivals = means[own], shares.totals(shares.values * means[shares.columns])
+    seen_by = own - offsets[leader]
+    if most is not None:  # all points alike, as noisy as the mixtures are
+        mine = most[own] @ mine / np.sqrt(most[own].sum())
+        mine, low, seen_by = mine[None], values[[leader]], seen_by[:1]
+    gaps = low[:, None] - rivals + past.settings.tolerance
+    share = held[urgent][:, seen_by].T / levels[urgent]
+    held = np.where(np.isnan(share), 0.0, share)
+    return _Lead(leader, own, arms, shares, mine, theirs, gaps, held)
 
 
 def _shares(past: Past, lead: _Lead, unit: Array) -> Array:
@@ -111,7 +117,7 @@ def _shares(past: Past, lead: _Lead, unit: Array) -> Array:
     question = past.certifier.question
     n_own, n_tested = np.minimum(lead.gaps.shape, (MOST_OWN, MOST_RIVALS))
     own, arms = np.divmod(np.arange(n_own * n_tested), n_tested)
-    c = _differences(question, lead, own, arms)
+    c = lead.mine[own] - lead.theirs[arms]
     errors = np.sqrt(_variances(question, c, past.tally.counts / unit)[0])
     gaps = np.maximum(lead.gaps[own, arms], SHAKEN * errors)
     lacking = np.maximum(1 - lead.held[own, arms] ** 2, LEAST_LACKING) / gaps**2
@@ -163,21 +169,17 @@ def _layout(past: Past, shares: Array, wanted: float) -> tuple[Counts, int, bool
 
 def _claims(past: Past, lead: _Lead, unit: Array, counts: Counts, batches: int) -> list[Claims]:
     """Claim that the leader's points win; clocks go on as variances fall."""
-    question, pulls, tested = (
-        past.certifier.question,
-        past.tally.counts,
-        np.arange(len(lead.arms)),
-    )
+    question, pulls = past.certifier.question, past.tally.counts
+    tested = np.arange(len(lead.arms))
     hardest = np.where(np.isfinite(lead.held), lead.gaps, np.inf).argmin(axis=0)
-    c = _differences(question, lead, hardest, tested)
+    c = lead.mine[hardest] - lead.theirs
     before, after = (_variances(question, c, n / unit)[0] for n in (pulls, pulls + counts))
     gaps = np.maximum(lead.gaps[hardest, tested], SHAKEN * np.sqrt(before))
     phases = ENOUGH / gaps**2 / np.maximum(1 / after - 1 / before, 1e-300)
     clocks = _clocks(past, lead.arms, np.clip(phases, 1.0, LONGEST), before / after)
-    shares = Rows(np.arange(len(tested) + 1), lead.points, np.ones(len(tested)))
     deviation = np.array(np.inf if question.misfit else 0.0)
-    stakes = past.stakes(lead.own, lead.points, counts // max(batches, 1))
-    return [Claims(lead.leader, lead.own, lead.arms, clocks, shares, deviation, stakes)]
+    stakes = past.stakes(lead.own, lead.shares.columns, counts // max(batches, 1))
+    return [Claims(lead.leader, lead.own, lead.arms, clocks, lead.shares, deviation, stakes)]
 
 
 def _clocks(past: Past, arms: IntArray, phases: Array, growth: Array) -> IntArray:

@@ -38,14 +38,15 @@ from surefoot.doubt import Doubt, Suspicion
 from surefoot.errors import InputError
 from surefoot.lead import beats
 from surefoot.noise.boundaries import boundary_by_starts
-from surefoot.problem.grouping import places_of_smallest, smallest_of
-from surefoot.problem.measures import Measure
+from surefoot.problem.grouping import least_mixtures_of, places_of_smallest, smallest_of
+from surefoot.problem.measures import MOST_POINTS, Measure, values_of
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Counts, Outcome, Phase
 
 STEP = 2.0**-10  # of shares
 BITS = 7  # of guesses
 LIMIT_BITS = 14
+TINY = 1e-12  # share of a mixture that is rounding
 
 
 def _coarse(values: Array) -> Array:
@@ -60,13 +61,14 @@ def _coarse_limits(limits: Array) -> Array:
     return np.asarray(np.ldexp(np.floor(np.ldexp(mantissa, LIMIT_BITS)), exponent - LIMIT_BITS))
 
 
-def _coarse_claims(claims: Claims) -> Claims:
-    """Return the same claims with coarse shares and guesses."""
+def _coarse_claims(claims: Claims, mixed: bool) -> Claims:
+    """Return the same claims with coarse guesses, and coarse shares unless they have limits."""
     stakes = claims.stakes
     if stakes is not None:
         guesses = _coarse(stakes.means), _coarse(stakes.doubts), _coarse(stakes.variances)
         stakes = Stakes(*guesses, stakes.aim)
-    return claims._replace(shares=_coarse_shares(claims.shares), stakes=stakes)
+    shares = claims.shares if mixed else _coarse_shares(claims.shares)
+    return claims._replace(shares=shares, stakes=stakes)
 
 
 def _coarse_shares(shares: Rows) -> Rows:
@@ -85,10 +87,10 @@ def _coarse_shares(shares: Rows) -> Rows:
     return Rows(starts, shares.columns[kept], rounded[kept])
 
 
-def _coarse_uses(uses: Uses) -> Uses:
+def _coarse_uses(uses: Uses, mixed: bool = False) -> Uses:
     """Return the same uses of a phase by coarse numbers."""
     guessed = None if uses.variances is None else _coarse(uses.variances)
-    return Uses([_coarse_claims(each) for each in uses.claims], guessed)
+    return Uses([_coarse_claims(each, mixed) for each in uses.claims], guessed)
 
 
 # the grid on which clocks that go on by themselves may stop, and its lowest boundary
@@ -193,18 +195,18 @@ class Past(NamedTuple):
         question, places = self.certifier.question, self.places
         unpulled = question.points.dot((counts == 0)[:, None].astype(np.float64))[:, 0]
         low = np.where(unpulled > 0, np.inf, self.point_means)
-        rivals = places_of_smallest(low, question.offsets)
+        by = lowest_shares(question, low)
+        seen = by.totals(by.values * unpulled[by.columns]) == 0
         last = len(self.certifier.walks.boundary.times) - 1
         can_go_on = (places < last) | (last == 0)
-        tested = self.certifier.rivals(challenger) & can_go_on & (unpulled[rivals] == 0)
+        tested = self.certifier.rivals(challenger) & can_go_on & seen
         arms = np.flatnonzero(tested)
         if not len(arms):
             return []
         own = np.arange(question.offsets[challenger], question.offsets[challenger + 1])
-        chosen = rivals[arms]
+        shares = by.take(arms)
         deviation = np.array(0.0 if question.misfit == 0 else np.inf)
-        stakes = self.stakes(own, chosen, counts // max(batches, 1))
-        shares = Rows(np.arange(len(arms) + 1), chosen, np.ones(len(arms)))
+        stakes = self.stakes(own, shares.columns, counts // max(batches, 1))
         clocks = np.minimum(places[arms] + steps, last)
         return [Claims(challenger, own, arms, clocks, shares, deviation, stakes)]
 
@@ -239,6 +241,18 @@ class Past(NamedTuple):
         return Stakes(gaps, doubts, batch, 0.7 * self.settings.tolerance)
 
 
+def lowest_shares(question: Question, point_means: Array) -> Rows:
+    """Return (n_arms) rows of shares of each arm's points: its lowest point, or lowest mixture."""
+    offsets, most = question.offsets, question.most
+    if most is None:
+        lowest = places_of_smallest(point_means, offsets)
+        return Rows(np.arange(len(lowest) + 1), lowest, np.ones(len(lowest)))
+    shares = least_mixtures_of(point_means, offsets, most)
+    kept = shares > TINY
+    sizes = np.add.reduceat(kept.astype(np.int64), offsets[:-1])
+    return Rows(np.append(0, np.cumsum(sizes)), np.flatnonzero(kept), shares[kept])
+
+
 def clock_boundary(settings: Settings, middle: int = MIDDLE, rise: float = RISE) -> Boundary:
     """Return the boundary of a new run in which every arm's clock goes on by itself, on a grid.
 
@@ -267,8 +281,10 @@ def _times() -> tuple[float, ...]:
 def certifier_for(problem: RobustProblem, settings: Settings, boundary: Boundary) -> Certifier:
     """Return the kernel for a question, with nothing seen yet."""
     n_pairs, delta, tolerance = problem.n_pairs, settings.delta, settings.tolerance
-    question = question_of(problem, settings.measure, settings.misfit)
     scores = settings.noise.scores(n_pairs, not settings.modelled)
+    sorts = scores.adds_up and math.isinf(settings.misfit) and not settings.limits
+    sorts &= settings.aim != "beat baseline"
+    question = question_of(problem, settings.measure, settings.misfit, mixed=sorts)
     if not settings.limits:
         return Certifier(question, scores, boundary, delta=delta, tolerance=tolerance)
     if not isinstance(boundary, LimitedBoundary):
@@ -288,11 +304,25 @@ def certifier_for(problem: RobustProblem, settings: Settings, boundary: Boundary
     return LimitedCertifier(question, scores, boundary, limited, delta=delta, tolerance=tolerance)
 
 
-def question_of(problem: RobustProblem, measure: Measure, misfit: float) -> Question:
-    """Return which arms are compared, by a measure."""
+def question_of(
+    problem: RobustProblem, measure: Measure, misfit: float, mixed: bool = False
+) -> Question:
+    """Return which arms are compared, by a measure.
+
+    Args:
+        mixed: whether the least of too many points may be sought among mixtures of pairs.
+    """
     measured = measure.points(problem)
+    if measured.most is not None and not mixed:
+        raise InputError(
+            f"{measure!r} has more than {MOST_POINTS:,} extreme points for an arm. PRIME finds the "
+            "least of them by a sort if it knows the scale of the noise, noise=Gaussian(0.5) or "
+            "SubGaussian(0.5), an upper bound of its standard deviation, without a model, limits "
+            'or aim="beat baseline". Else give fewer perturbations, another share, or '
+            'measure="mean" or "worst"'
+        )
     points = Rows(measured.starts, measured.columns, measured.values)
-    return Question(measured.offsets, points, problem.pairs, misfit)
+    return Question(measured.offsets, points, problem.pairs, misfit, measured.most)
 
 
 def _limited_boundary(settings: Settings, n_arms: int) -> LimitedBoundary:
@@ -468,9 +498,8 @@ class Planner(Algorithm):
     def asked(self, phase: Phase) -> None:
         assert self._proposal is not None
         own = Uses(self._proposal.claims, self._proposal.variances)
-        self._commit(
-            phase, _coarse_uses(own), [_coarse_uses(each) for each in self._proposal.others]
-        )
+        own = _coarse_uses(own, self.certifier.question.most is not None)
+        self._commit(phase, own, [_coarse_uses(each) for each in self._proposal.others])
 
     def recall(
         self,
@@ -557,7 +586,8 @@ class Planner(Algorithm):
         """Return the survivor of best estimated value, among those that seem to keep all limits if
         any does.
         """
-        values = smallest_of(self.past.point_means, self.certifier.question.offsets)
+        question = self.certifier.question
+        values = values_of(self.past.point_means, question.offsets, question.most)
         alive = self.survivors if self.survivors.any() else np.ones_like(self.survivors)
         fit = alive & (self._margins >= 0)
         return int(np.where(fit if fit.any() else alive, values, -np.inf).argmax())

@@ -106,10 +106,13 @@ class Certifier:
             raise InputError(f"{type(scores).__name__} need a boundary of another kind: {kinds}")
         if scores.bets and not question.averages:
             raise InputError("a wealth compares means of pairs, without a model: weights of sum 1")
+        if question.most is not None and not scores.adds_up:
+            raise InputError("mixtures of points need scores that add up: noise of known scales")
         boundary.check(delta)
         self.question, self.scores, self.delta, self.tolerance = question, scores, delta, tolerance
         self._shifts = (0.0, tolerance) if tolerance > 0 else (0.0,)
-        self.walks = Walks(question.offsets, boundary, len(self._shifts), strict)
+        n_kinds = len(self._shifts)
+        self.walks = Walks(question.offsets, boundary, n_kinds, strict, question.most)
         self._promised = self.walks.places.copy()
         self._open: deque[tuple[Commitment, Commitment]] = deque()  # as shown, and as it counts
         self._counts, self._sums = np.zeros((2, question.n_pairs))

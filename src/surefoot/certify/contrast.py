@@ -9,6 +9,11 @@ arm x" is held against shares p of x's points. With c = z' − Σ p_j q_j, the v
 What is trusted is μ = Zθ + η with |η_i| ≤ ε. A contrast a on pulled pairs is admissible if
 Zᵀ(a − c) = 0, or a = c where ε = ∞: then a·μ − ε‖a − c‖₁ ≤ c·μ. Weights a are derived here, from
 shares, a deviation τ² and guessed variances; nobody hands them in.
+
+Where an arm is the least of too many mixtures to list them, its points are its pairs, and q runs
+over all Σ q_j z_j with 0 ≤ q ≤ most, Σ q = 1. Shares p must be such a mixture. All contrasts of an
+arm's points with p are divided by one deviation, at least that of q − p for any q: so they add up
+to a score of q, and the least one is found by a sort.
 """
 
 from __future__ import annotations
@@ -26,6 +31,7 @@ from surefoot.errors import InputError
 
 RANK = 1e-11  # singular values below this share of the largest are zero
 UNMEASURED = 1e-9  # share of a claim that pulled pairs may leave unexplained: rounding
+ROUNDING = 1e-9  # by which a mixture may hold more of a point than it may
 SAME = 1e-12  # share of a claim's size below which its two sides are one point, up to rounding
 ROUGHLY = 1e-5  # by which shares may miss 1 before they are scaled to it
 BLOCK = 2_000_000  # numbers that are formed at a time
@@ -92,6 +98,15 @@ class Rows(NamedTuple):
         sizes = np.where(column == width, np.abs(self.values), self.values)
         np.add.at(out, (self.row, column), sizes)
         return out
+
+
+def lowest(values: Array, most: Array) -> Array:
+    """Return (…, n) the mixture q ≤ most, Σ q = 1, at which Σ q v is least, for (…, n) values."""
+    order, mixture = np.argsort(values, axis=-1, kind="stable"), np.zeros_like(values)
+    room = most[order]
+    taken = np.clip(1.0 - (np.cumsum(room, axis=-1) - room), 0.0, room)
+    np.put_along_axis(mixture, order, taken, axis=-1)
+    return mixture
 
 
 class Stakes(NamedTuple):
@@ -161,12 +176,14 @@ class Question:
         points: (n_points) rows of weights on pairs.
         features: (n_pairs, dimension) Z; of no account where ε = ∞.
         misfit: ε.
+        most: (n_points,) if arms are the least of mixtures of their points: what each may have.
     """
 
     offsets: IntArray
     points: Rows
     features: Array
     misfit: float
+    most: Array | None = None
 
     @classmethod
     def worst_case(cls, offsets: IntArray, features: Array, misfit: float) -> Question:
@@ -224,6 +241,15 @@ class Question:
             raise InputError("a point must name a pair once, with a finite weight")
         if not self.features.any() if model else (points.values < 0).any():
             raise InputError("a model needs features that are not all 0, no model weights above 0")
+        if self.most is not None:
+            most, pairs = fixed(self.most), points.columns
+            object.__setattr__(self, "most", most)
+            alone = (points.sizes == 1).all() and (points.values == 1).all()
+            if model or not alone or len(np.unique(pairs)) != len(pairs):
+                raise InputError("mixtures of points are of pairs themselves, without a model")
+            fit = most.shape == pairs.shape and ((most > 0) & (most <= 1)).all()
+            if not fit or (np.add.reduceat(most, self.offsets[:-1]) < 1 - ROUNDING).any():
+                raise InputError("mixtures need the most of each point, up to 1, and 1 in all")
 
     def check(self, claims: Claims) -> None:
         """Refuse what is no claim."""
@@ -251,6 +277,10 @@ class Question:
         total = shares.totals(shares.values)[shares.row]
         if not (shares.values >= 0).all() or not (np.abs(total - 1) <= ROUGHLY).all():
             raise InputError("shares of an arm's points must be 0 or more, and add up to 1")
+        if self.most is not None:
+            whole = len(own) == self.offsets[ell + 1] - self.offsets[ell] and rows == len(x)
+            if not whole or (shares.values / total > self.most[rival] + ROUNDING).any():
+                raise InputError("mixtures take claims of all points, by one allowed for each arm")
 
     def sides(self, claims: Claims) -> tuple[Rows, Rows]:
         """Return weights on pairs: of the challenger's points, and of what arms are compared by."""
@@ -325,6 +355,11 @@ def _direct(
 
     (mine, theirs), outside, noises = each(said), each(unseen), each(noise, 2)
     usable = (outside[0] + outside[1])[0] + (shares.sizes == 0).reshape(-1, len(claims.arms)) == 0
+    if question.most is not None:  # one deviation for all mixtures of the challenger's points
+        most = question.most[claims.points]
+        parts = most * noises[0][..., 0]  # Σ q² s ≤ Σ q · most · s
+        largest = (lowest(-parts, most) * parts).sum(axis=-1)[:, None, None]
+        noises, usable = (largest, noises[1]), np.broadcast_to(usable.all(axis=0), usable.shape)
     variances = np.where(usable, noises[0] + noises[1], 0.0)
     return Contrasts(np.where(usable, mine - theirs, 0.0), variances)
 

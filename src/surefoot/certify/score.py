@@ -37,6 +37,7 @@ class Scores(ABC):
             different pairs depend on each other.
         guesses: whether variances are guessed before each phase; else `scales` says them.
         bets: whether claims come with stakes.
+        adds_up: whether scores of points by one deviation add up to that of their mixture.
         boundaries: the kinds that hold for walks of such scores.
         scales: (n_pairs,) of the noise: known, or known up to a factor.
     """
@@ -44,6 +45,7 @@ class Scores(ABC):
     least_batches: ClassVar[int] = 0
     guesses: ClassVar[bool] = False
     bets: ClassVar[bool] = False
+    adds_up: ClassVar[bool] = False
     boundaries: ClassVar[tuple[type[Boundary], ...]] = (GaussianBoundary, MixtureBoundary)
     loss: float | None = None
 
@@ -67,6 +69,8 @@ class Scores(ABC):
 
 class ScaleScores(Scores):
     """Normal noise of known scales: contrasts in standard deviations."""
+
+    adds_up = True
 
     def scores(self, said: Contrasts, shift: float) -> Array:
         return _ratio(said.values[0] + shift, np.sqrt(said.variances[0]))

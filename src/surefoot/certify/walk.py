@@ -2,7 +2,10 @@
 
 W(x) = Σ_ℓ min over points z' of ℓ of Σ √w T(z', x), over the phases in which ℓ challenged x. A
 point z' is settled against x once the sum would cross with z' as the worst point of ℓ, whatever
-those of the other challengers are; settled points leave the minimum. With a tolerance the same is
+those of the other challengers are; settled points leave the minimum. Where arms are the least of
+mixtures of points, the minimum is over the mixtures, and nothing is settled.
+
+With a tolerance the same is
 kept with each score eased by it, in favour of one challenger at a time.
 
 Where only some arms may challenge, as with limits only those shown to qualify, the others' minima
@@ -18,7 +21,7 @@ from numpy.typing import NDArray
 
 from surefoot.arrays import Array, IntArray
 from surefoot.certify.boundary import Boundary
-from surefoot.certify.contrast import Claims
+from surefoot.certify.contrast import Claims, lowest
 
 PLAIN, EASED = 0, -1  # kinds of sums; one and the same without a tolerance
 
@@ -30,14 +33,18 @@ class Challenge(NamedTuple):
         exact: sums of √w T.
         sums: the same, lowered.
         unsettled: points that are not settled.
+        most: (n_points,) what mixtures may have of each; None: points are alone.
     """
 
     exact: Array
     sums: Array
     unsettled: NDArray[np.bool_]
+    most: Array | None = None
 
     def least(self, kind: int, settling: bool) -> Array:
         """Return (n_arms,) the least sum, over the unsettled points if points are settled."""
+        if self.most is not None:
+            return np.asarray((lowest(self.sums[kind], self.most) * self.sums[kind]).sum(axis=1))
         sums = np.where(self.unsettled[kind], self.sums[kind], np.inf)
         return np.asarray((sums if settling else self.sums[kind]).min(axis=1))
 
@@ -54,12 +61,17 @@ class Walks:
     """
 
     def __init__(
-        self, offsets: IntArray, boundary: Boundary, n_kinds: int, strict: Boundary | None = None
+        self,
+        offsets: IntArray,
+        boundary: Boundary,
+        n_kinds: int,
+        strict: Boundary | None = None,
+        most: Array | None = None,
     ) -> None:
         """Begin without evidence; counted arms are held against `strict`, on the same grid."""
         n_arms = len(offsets) - 1
         self.offsets, self.boundary, self.n_kinds = offsets, boundary, n_kinds
-        self.strict, self.counted = strict, np.ones(n_arms, dtype=bool)
+        self.strict, self.counted, self.most = strict, np.ones(n_arms, dtype=bool), most
         self.places, self.starts = np.full((2, n_arms), -1)
         self.survivors = np.ones(n_arms, dtype=bool)
         self.near: dict[int, NDArray[np.bool_]] = {}
@@ -94,7 +106,7 @@ class Walks:
 
     def fresh(self) -> Walks:
         """Return walks of the same arms by the same boundary, without any score."""
-        return Walks(self.offsets, self.boundary, 1)
+        return Walks(self.offsets, self.boundary, 1, most=self.most)
 
     def count(self, arms: NDArray[np.bool_]) -> None:
         """Count the scores of these challengers in full from now on.
@@ -119,7 +131,7 @@ class Walks:
                 self._raise(ell, self.walk(eased=ell, settling=False))
         for kind in range(self.n_kinds):
             for ell, challenge in self._challenges.items():
-                if not self.counted[ell]:
+                if not self.counted[ell] or challenge.most is not None:
                     continue
                 reached = self.held(ell, kind) >= self.levels[:, None]
                 challenge.unsettled[kind] &= ~reached | reached.all(axis=1, keepdims=True)
@@ -146,10 +158,15 @@ class Walks:
         return least if self.counted[ell] else np.minimum(least, 0.0)
 
     def held(self, ell: int, kind: int = PLAIN) -> Array:
-        """Return (n_arms, n_points) the walk as a challenger's points see it, ∞ if settled."""
+        """Return (n_arms, n_points) the walk as a challenger's points see it, ∞ if settled.
+
+        Mixtures of points see it as the least of them does.
+        """
         challenge = self._challenge(ell)
         others = self.walk() - (self._part(ell, PLAIN, True) if ell in self._challenges else 0.0)
         sums = others[:, None] + challenge.sums[kind]
+        if challenge.most is not None:
+            sums = (others + challenge.least(kind, True))[:, None] + 0.0 * sums
         return np.where(challenge.unsettled[kind], sums, np.inf)
 
     def weakest(self, leader: int, arms: NDArray[np.bool_]) -> list[tuple[float, int]]:
@@ -169,7 +186,8 @@ class Walks:
 
     def _challenge(self, ell: int) -> Challenge:
         shape = self.n_kinds, len(self.places), int(np.diff(self.offsets)[ell])
-        none_yet = Challenge(np.zeros(shape), np.zeros(shape), np.ones(shape, dtype=bool))
+        most = None if self.most is None else self.most[slice(*self.offsets[ell : ell + 2])]
+        none_yet = Challenge(np.zeros(shape), np.zeros(shape), np.ones(shape, dtype=bool), most)
         return self._challenges.get(ell, none_yet)
 
     def _raise(self, ell: int | None, walk: Array) -> None:

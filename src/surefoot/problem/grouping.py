@@ -27,6 +27,20 @@ def smallest_of(values: Array, offsets: IntArray, axis: int = -1) -> Array:
     return np.asarray(np.minimum.reduceat(values, offsets[:-1], axis=axis))
 
 
+def least_mixtures_of(values: Array, offsets: IntArray, most: Array) -> Array:
+    """(n_entries,) shares q ≤ most of each group at which Σ q v is least and Σ q is 1: the smallest
+    values have as much as they may.
+    """
+    group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    order = np.lexsort((values, group))
+    room = most[order]
+    before = np.cumsum(room) - room
+    before -= np.repeat(before[offsets[:-1]], np.diff(offsets))
+    shares = np.empty_like(room)
+    shares[order] = np.clip(1.0 - before, 0.0, room)
+    return shares
+
+
 def largest_of(values: Array, offsets: IntArray, axis: int = -1) -> Array:
     """Return the largest value of each group, along one axis: n values become n_groups."""
     return np.asarray(np.maximum.reduceat(values, offsets[:-1], axis=axis))

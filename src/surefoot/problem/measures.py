@@ -19,7 +19,7 @@ import numpy as np
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 from surefoot.problem.coding import exact_number
-from surefoot.problem.grouping import Groups, places_of_smallest, smallest_of
+from surefoot.problem.grouping import Groups, least_mixtures_of, smallest_of
 
 ROUNDING = 1e-12  # entries that differ by less are the same
 TOTAL = 1e-6  # by which weights may miss 1 before they are scaled to it
@@ -31,17 +31,23 @@ QUANTILES = ("median", "quantile", "percentile", "var", "value at risk")
 Weights = tuple[float, ...]
 
 
+class TooManyPointsError(InputError):
+    """Raised for an arm that has too many extreme points to list them."""
+
+
 class Points(NamedTuple):
     """Mixtures of pairs: point r holds `values[starts[r]:starts[r + 1]]` of the pairs beside.
 
     Attributes:
         offsets: (n_arms + 1,) where the points of each arm begin.
+        most: (n_points,) if an arm is the least of mixtures of its points: what each may have.
     """
 
     offsets: IntArray
     starts: IntArray
     columns: IntArray
     values: Array
+    most: Array | None = None
 
     def means(self, pair_means: Array) -> Array:
         """Return (n_points,) the points' means."""
@@ -49,12 +55,17 @@ class Points(NamedTuple):
         return np.asarray(np.add.reduceat(weighed, self.starts[:-1]))
 
     def values_of(self, pair_means: Array) -> Array:
-        """Return (n_arms,) the least mean of each arm's points."""
-        return smallest_of(self.means(pair_means), self.offsets)
+        """Return (n_arms,) the least mean of each arm's points, or of their mixtures."""
+        return values_of(self.means(pair_means), self.offsets, self.most)
 
-    def lowest(self, pair_means: Array) -> IntArray:
-        """Return (n_arms,) the point of the least mean of each arm."""
-        return places_of_smallest(self.means(pair_means), self.offsets)
+
+def values_of(point_means: Array, offsets: IntArray, most: Array | None) -> Array:
+    """Return (n_arms,) the least mean of each arm's points, or of mixtures with so much of each."""
+    if most is None:
+        return smallest_of(point_means, offsets)
+    shares = least_mixtures_of(point_means, offsets, most)
+    weighed = np.where(shares > 0, shares * point_means, 0.0)
+    return np.asarray(np.add.reduceat(weighed, offsets[:-1]))
 
 
 class Measure(ABC):
@@ -84,7 +95,7 @@ class Measure(ABC):
         each = [self.extreme_points(self._weights_of(problem, arm, p)) for arm, p in enumerate(own)]
         entries = sum(int(np.count_nonzero(points)) for points in each)
         if entries > MOST_ENTRIES:
-            raise InputError(
+            raise TooManyPointsError(
                 f"the {self.words} of {len(own)} arms takes {entries:,} weights of pairs: give "
                 'fewer arms or perturbations, or measure="mean" or "worst"'
             )
@@ -191,7 +202,21 @@ class CVaR(Measure):
         return {"cvar": self.share} | weights
 
     def extreme_points(self, weights: Weights) -> Array:
-        return _extreme_points(tuple(min(w / self.share, 1.0) for w in weights), repr(self))
+        return _extreme_points(self._most(weights), repr(self))
+
+    def _most(self, weights: Weights) -> Weights:
+        return tuple(min(w / self.share, 1.0) for w in weights)
+
+    def points(self, problem: Groups) -> Points:
+        """List the extreme points; if they are too many take all mixtures of the pairs."""
+        try:
+            return super().points(problem)
+        except TooManyPointsError:
+            pairs, offsets = problem.compared_pairs, problem.compared_offsets
+            own = np.split(pairs, offsets[1:-1])
+            each = [self._most(self._weights_of(problem, arm, p)) for arm, p in enumerate(own)]
+            n, most = len(pairs), np.array([share for arm in each for share in arm])
+            return Points(offsets, np.arange(n + 1), pairs, np.ones(n), most)
 
 
 @lru_cache(maxsize=256)
@@ -214,7 +239,7 @@ def _extreme_points(most: Weights, named: str) -> Array:
             point[partial] = max(left, 0.0)
             found.setdefault((np.rint(point / ROUNDING)).tobytes(), point)
             if len(found) > MOST_POINTS:
-                raise InputError(
+                raise TooManyPointsError(
                     f"{named} of {len(most)} perturbations has more than {MOST_POINTS:,} extreme "
                     "points, each of which would be compared: give fewer perturbations, another "
                     'share, or measure="mean" or "worst"'
