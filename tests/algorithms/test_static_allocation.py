@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot.algorithms.static_allocation import grown
-from surefoot.design.rounding import round_design
+from surefoot.design.designs import round_design
 
 
 @st.composite

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from surefoot.design import round_design, rounding_minimum
-from surefoot.design.rounding import by_remainders
+from surefoot.design.designs import by_remainders
 from surefoot.errors import InputError
 
 weights_lists = arrays(

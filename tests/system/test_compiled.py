@@ -205,7 +205,7 @@ def test_the_sources_of_a_kernel_are_all_that_its_module_imports():
     assert {
         "paper/glucose/lanes.py",
         "paper/glucose/model.py",
-        "paper/glucose/patients.py",
+        "paper/glucose/day.py",
         "system/compiled.py",
     } <= names
     assert not any(name.startswith(("study/", "algorithms/")) for name in names)

@@ -17,8 +17,7 @@ from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.estimates import Estimates, Frame, decided
 from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array
-from surefoot.design.designs import g_weights
-from surefoot.design.rounding import round_design
+from surefoot.design.designs import g_weights, round_design
 from surefoot.statistics import Counts, Outcome
 
 

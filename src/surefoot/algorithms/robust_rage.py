@@ -18,9 +18,16 @@ from surefoot.algorithms.confidence import (
 from surefoot.algorithms.estimates import Frame
 from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array
-from surefoot.design.designs import g_weights, noise_key, on_all_pairs, remembered, robust_xy
+from surefoot.design.designs import (
+    g_weights,
+    noise_key,
+    on_all_pairs,
+    remembered,
+    robust_xy,
+    round_design,
+    rounding_minimum,
+)
 from surefoot.design.frank_wolfe import Solver, require_solver, robust_xy_by_frank_wolfe
-from surefoot.design.rounding import round_design, rounding_minimum
 from surefoot.statistics import Counts, Outcome
 
 

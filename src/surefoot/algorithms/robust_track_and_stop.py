@@ -25,8 +25,7 @@ from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.fitting import information
 from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array
-from surefoot.design.designs import g_weights
-from surefoot.design.rounding import by_remainders, round_design
+from surefoot.design.designs import by_remainders, g_weights, round_design
 from surefoot.design.separation import exact_separation, squared_distances
 from surefoot.design.whitening import whiten
 from surefoot.errors import InputError

@@ -12,7 +12,7 @@ from surefoot.algorithms.confidence import one_sided_events, paper_threshold, va
 from surefoot.algorithms.estimates import Estimates, Frame
 from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array
-from surefoot.design.rounding import round_design
+from surefoot.design.designs import round_design
 from surefoot.statistics import Counts, Outcome
 
 

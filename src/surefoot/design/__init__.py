@@ -6,9 +6,10 @@ from surefoot.design.designs import (
     g_optimal,
     robust_xy,
     robust_xy_design,
+    round_design,
+    rounding_minimum,
     xy_optimal,
 )
-from surefoot.design.rounding import round_design, rounding_minimum
 from surefoot.design.separation import exact_separation, paper_separation, squared_distances
 
 __all__ = [

@@ -20,9 +20,8 @@ from surefoot.algorithms.robust_static import RobustStatic
 from surefoot.algorithms.static_allocation import grown
 from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array
-from surefoot.design.designs import g_weights
+from surefoot.design.designs import g_weights, round_design, rounding_minimum
 from surefoot.design.hardness import complexity
-from surefoot.design.rounding import round_design, rounding_minimum
 from surefoot.experiments.instances import Instance
 from surefoot.experiments.publication import (
     PrintedTable,

@@ -1,9 +1,13 @@
-"""How PRIME chooses where arms must keep limits: what is pulled, and what each certifier is told.
+"""How PRIME chooses where arms must keep limits, and against a baseline alone.
 
 The leader is the best of the arms that seem to qualify. Three kinds of claims settle the rest: its
 own points keep every limit; an arm misses a limit; the leader beats an arm. An arm is excluded by
 the limit that it misses or by the leader, whichever takes fewer pulls, and pulls are shared so that
 the claim that lacks most of them is settled soonest. One phase serves all certifiers.
+
+Where all that is asked is an arm that is as good as the baseline, one arm challenges it: the one
+that is expected to need the fewest pulls. Another takes its place only where it would need half as
+many, for every challenger begins anew.
 """
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ GOLDEN = 0.6180339887  # turns by it are spread evenly
 BOLD = 0.8  # of what can be lost, that a bet stakes at most
 
 
-class Output(NamedTuple):
+class _Output(NamedTuple):
     """One certifier, and what data say of the rewards that it sees.
 
     Attributes:
@@ -86,7 +90,7 @@ class Output(NamedTuple):
         return self.enough / (2 * stake * gap - stake**2 * square)
 
 
-class Task(NamedTuple):
+class _Task(NamedTuple):
     """A claim that would settle something.
 
     Attributes:
@@ -123,32 +127,32 @@ def propose(past: Past) -> Proposal | StopReason | None:
         return None if kernel.open else StopReason.LOOKS_SPENT
     chosen, shares = _shared_out(groups)
     wanted = max(GROWTH * past.tally.samples, float(past.settings.least_pulls), 1.0)
-    phase, batches, shared = counts_by(past, outputs, shares, min(wanted, past.remaining))
+    phase, batches, shared = _counts_by(past, outputs, shares, min(wanted, past.remaining))
     if phase.sum() > past.remaining:
         return StopReason.BUDGET
-    uses = [uses_of(outputs, place, chosen, phase, batches) for place in range(len(outputs))]
+    uses = [_uses_of(outputs, place, chosen, phase, batches) for place in range(len(outputs))]
     return Proposal(phase, batches, shared, *uses[0], others=uses[1:])
 
 
-def _outputs_of(past: Past, kernel: LimitedCertifier) -> list[Output]:
+def _outputs_of(past: Past, kernel: LimitedCertifier) -> list[_Output]:
     """Return what data say of the objective and, for each limit, of margins and of shortfalls."""
     tally = past.tally
-    found = [Output(kernel, tally.averages, positive(past.variances), tally.counts)]
+    found = [_Output(kernel, tally.averages, _positive(past.variances), tally.counts)]
     for k, limit in enumerate(past.settings.limits):
         other = tally.others[limit.output]
         margins = limit.sign * (other.averages - limit.value)
-        variances = positive(limit.noise.variances(other.scatter, other.freedom))
+        variances = _positive(limit.noise.variances(other.scatter, other.freedom))
         unfit, fit = kernel.unfit_by[k], kernel.fit_by[k]
-        found.append(Output(unfit, margins, variances, tally.counts))
-        found.append(Output(fit, -margins - limit.slack, variances, tally.counts))
+        found.append(_Output(unfit, margins, variances, tally.counts))
+        found.append(_Output(fit, -margins - limit.slack, variances, tally.counts))
     return found
 
 
-def positive(variances: Array) -> Array:
+def _positive(variances: Array) -> Array:
     return np.where((variances > 0) & np.isfinite(variances), variances, 1.0)
 
 
-def _leader_of(past: Past, kernel: LimitedCertifier, outputs: list[Output]) -> int | None:
+def _leader_of(past: Past, kernel: LimitedCertifier, outputs: list[_Output]) -> int | None:
     """Return the best of the arms that seem to qualify; None if none does."""
     seems = kernel.survivors.copy()
     for k, limit in enumerate(past.settings.limits):
@@ -167,8 +171,8 @@ def _leader_of(past: Past, kernel: LimitedCertifier, outputs: list[Output]) -> i
 
 
 def _groups(
-    past: Past, kernel: LimitedCertifier, outputs: list[Output], leader: int | None
-) -> Iterator[list[list[Task]]]:
+    past: Past, kernel: LimitedCertifier, outputs: list[_Output], leader: int | None
+) -> Iterator[list[list[_Task]]]:
     """Yield what must be settled: for each, ways to do it, each a list of claims."""
     if leader is not None and not kernel.shown[leader]:
         own = [task for place in _places(past, 2) for task in _fits(outputs, place, leader)]
@@ -187,16 +191,16 @@ def _places(past: Past, first: int) -> range:
     return range(first, 2 * len(past.settings.limits) + 1, 2)
 
 
-def _fits(outputs: list[Output], place: int, leader: int) -> Iterator[Task]:
+def _fits(outputs: list[_Output], place: int, leader: int) -> Iterator[_Task]:
     """Yield the claims that an arm's points keep a limit, those that are not settled."""
     output, offsets = outputs[place], outputs[place - 1].question.offsets
     constant, zero = output.question.n_arms - 1, len(output.question.points.sizes) - 1
     for point in range(offsets[leader], offsets[leader + 1]):
         if output.certifier.survivors[point] and output.can_go_on[point]:
-            yield task_of(output, place, (constant, zero), (point, point), 0.0)
+            yield _task_of(output, place, (constant, zero), (point, point), 0.0)
 
 
-def _misses(outputs: list[Output], place: int, arm: int) -> list[Task]:
+def _misses(outputs: list[_Output], place: int, arm: int) -> list[_Task]:
     """Return the claim that an arm misses a limit, if it seems to."""
     output = outputs[place]
     constant, zero = output.question.n_arms - 1, len(output.question.points.sizes) - 1
@@ -204,10 +208,10 @@ def _misses(outputs: list[Output], place: int, arm: int) -> list[Task]:
     point = int(first + output.point_means[first:last].argmin())
     if output.point_means[point] >= 0 or not output.can_go_on[arm]:
         return []
-    return [task_of(output, place, (constant, zero), (arm, point), 0.0)]
+    return [_task_of(output, place, (constant, zero), (arm, point), 0.0)]
 
 
-def _beats(past: Past, output: Output, leader: int, arm: int) -> list[Task]:
+def _beats(past: Past, output: _Output, leader: int, arm: int) -> list[_Task]:
     """Return the claims that all points of the leader beat an arm, if they seem to."""
     offsets, means, tolerance = output.question.offsets, output.point_means, past.settings.tolerance
     first, last = offsets[arm : arm + 2]
@@ -217,17 +221,17 @@ def _beats(past: Past, output: Output, leader: int, arm: int) -> list[Task]:
     lead = means[own] - means[point] + tolerance
     if not output.can_go_on[arm] or not len(own) or lead.min() <= 0:
         return []
-    return [task_of(output, 0, (leader, int(each)), (arm, point), tolerance) for each in own]
+    return [_task_of(output, 0, (leader, int(each)), (arm, point), tolerance) for each in own]
 
 
-def task_of(
-    output: Output,
+def _task_of(
+    output: _Output,
     place: int,
     mine: tuple[int, int],
     theirs: tuple[int, int],
     eased: float,
     held: bool = True,
-) -> Task:
+) -> _Task:
     """Return a claim and what it lacks.
 
     Args:
@@ -245,10 +249,10 @@ def task_of(
     lacking = _lacking(output, mine, arm, eased > 0) if held else 1.0
     rounds = lacking * output.rounds(gap, variance)
     weights = rounds * squares * output.variances / variance
-    return Task(place, challenger, own, arm, point, gap, weights)
+    return _Task(place, challenger, own, arm, point, gap, weights)
 
 
-def _lacking(output: Output, mine: tuple[int, int], arm: int, eased: bool) -> float:
+def _lacking(output: _Output, mine: tuple[int, int], arm: int, eased: bool) -> float:
     """Return the share of the evidence that a claim lacks."""
     walks, (challenger, own) = output.certifier.walks, mine
     kind = EASED if eased else PLAIN
@@ -265,12 +269,12 @@ def _squares(points: Rows, own: int, point: int, n_pairs: int) -> Array:
     return found
 
 
-def _shared_out(groups: list[list[list[Task]]]) -> tuple[list[Task], Array]:
+def _shared_out(groups: list[list[list[_Task]]]) -> tuple[list[_Task], Array]:
     """Return the claims of the cheapest ways, and (n_pairs,) the shares that serve them best."""
     weights = [np.array([np.max([t.weights for t in way], axis=0) for way in g]) for g in groups]
     n_pairs = weights[0].shape[1]
     shares = np.full(n_pairs, 1 / n_pairs)
-    chosen = list[Task]()
+    chosen = list[_Task]()
     for turn in range(TURNS):
         mixed = shares if not turn else (shares + 1 / n_pairs) / 2
         picked = [int((each / mixed).sum(axis=1).argmin()) for each in weights]
@@ -295,8 +299,8 @@ def best_shares(weights: Array) -> Array:
     return shares
 
 
-def counts_by(
-    past: Past, outputs: list[Output], shares: Array, wanted: float
+def _counts_by(
+    past: Past, outputs: list[_Output], shares: Array, wanted: float
 ) -> tuple[Counts, int, bool]:
     """Return pulls of pairs, batches, and whether streams are shared.
 
@@ -320,8 +324,8 @@ def counts_by(
     return np.where(needed, np.maximum(counts, batches), 0), batches, False
 
 
-def uses_of(
-    outputs: list[Output], place: int, chosen: list[Task], counts: Counts, batches: int
+def _uses_of(
+    outputs: list[_Output], place: int, chosen: list[_Task], counts: Counts, batches: int
 ) -> Uses:
     """Return what a certifier will use a phase for: its claims, as far as their pairs are in it."""
     output, least = outputs[place], max(batches, 1)
@@ -340,7 +344,7 @@ def uses_of(
 
 
 def _claims(
-    output: Output,
+    output: _Output,
     challenger: int,
     own: IntArray,
     arms: IntArray,
@@ -366,7 +370,7 @@ def _claims(
 
 
 def _clocks_of(
-    output: Output, arms: IntArray, own: IntArray, points: IntArray, counts: Counts, gaps: Array
+    output: _Output, arms: IntArray, own: IntArray, points: IntArray, counts: Counts, gaps: Array
 ) -> IntArray:
     """Return where clocks go on to, as variances fall: a new one so that it is in the middle when
     the evidence may be enough.
@@ -383,3 +387,51 @@ def _clocks_of(
     begun = np.searchsorted(times, times[middle] / np.clip(phases, 1.0, LONGEST))
     later = np.searchsorted(times, times[np.maximum(now, 0)] * before / after)
     return np.asarray(np.where(now < 0, begun, np.clip(later, now + 1, last)))
+
+
+LOYAL = 0.5  # of its pulls, that a challenger must need at most to take another's place
+
+
+def propose_against_baseline(past: Past) -> Proposal | StopReason | None:
+    """Return the next phase: first some pulls of every pair, then claims; None: to wait."""
+    kernel, counts, settings = past.certifier, past.tally.counts, past.settings
+    if (counts == 0).any():
+        if kernel.open:
+            return None
+        first = np.where(counts == 0, FIRST, 0)
+        return Proposal(first) if first.sum() <= past.remaining else StopReason.BUDGET
+    assert settings.baseline is not None
+    baseline = past.problem.arm_names.index(settings.baseline)
+    output = _Output(kernel, past.tally.averages, _positive(past.variances), counts)
+    if not output.can_go_on[baseline]:
+        return None if kernel.open else StopReason.LOOKS_SPENT
+    claims = _challenge(past, output, baseline)
+    shares = best_shares(np.array([task.weights for task in claims]))
+    wanted = max(GROWTH * past.tally.samples, float(settings.least_pulls), 1.0)
+    phase, batches, shared = _counts_by(past, [output], shares, min(wanted, past.remaining))
+    if phase.sum() > past.remaining:
+        return StopReason.BUDGET
+    return Proposal(phase, batches, shared, *_uses_of([output], 0, claims, phase, batches))
+
+
+def _challenge(past: Past, output: _Output, baseline: int) -> list[_Task]:
+    """Return the claims of the arm that is expected to beat the baseline by the fewest pulls."""
+    best, fewest = list[_Task](), np.inf
+    for arm in range(past.problem.n_arms):
+        if arm == baseline:
+            continue
+        claims = _challenger_claims(past, output, arm, baseline)
+        shares = best_shares(np.array([task.weights for task in claims]))
+        needed = max(float((task.weights / shares).sum()) for task in claims)
+        needed *= LOYAL if arm == past.led else 1.0
+        if needed < fewest:
+            best, fewest = claims, needed
+    return best
+
+
+def _challenger_claims(past: Past, output: _Output, arm: int, baseline: int) -> list[_Task]:
+    offsets, means = output.question.offsets, output.point_means
+    first, last = offsets[baseline : baseline + 2]
+    point, gain = int(first + means[first:last].argmin()), past.settings.gain
+    own = range(offsets[arm], offsets[arm + 1])
+    return [_task_of(output, 0, (arm, each), (baseline, point), -gain, held=False) for each in own]

@@ -22,7 +22,7 @@ from surefoot.design.whitening import measured_root
 from surefoot.doubt import Suspicion
 from surefoot.errors import InputError
 from surefoot.guides import Seen, checked, first_pairs_of, guide_from
-from surefoot.plan import beating, limited
+from surefoot.plan import limited
 from surefoot.plan.clocks import Clocks, CommonClocks, NoClocks, OwnClocks
 from surefoot.plan.contrasts import Compared, Measured, Race, by_model, directly, pulls_of
 from surefoot.plan.evidence import evidence_for
@@ -550,7 +550,7 @@ class Prime(Planner):
 
 
 class LimitedPrime(Prime):
-    """PRIME with limits, or against a baseline: `plan.limited` or `plan.beating` chooses."""
+    """PRIME with limits, or against a baseline alone: `plan.limited` chooses."""
 
     start = Planner.start
     begin = Planner.begin
@@ -566,4 +566,8 @@ class LimitedPrime(Prime):
         return Planner.best_guess(self) if led is None else led
 
     def propose(self, past: Past) -> Proposal | StopReason | None:
-        return limited.propose(past) if past.settings.limits else beating.propose(past)
+        return (
+            limited.propose(past)
+            if past.settings.limits
+            else limited.propose_against_baseline(past)
+        )

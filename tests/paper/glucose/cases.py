@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surefoot.paper.glucose.day import Scenario, diet
-from surefoot.paper.glucose.patients import all_patients, find_patient
+from surefoot.paper.glucose.day import Scenario, all_patients, diet, find_patient
 
 # off the 3-minute grid, two in one window, one while still eating, one in the last window
 ODD_MEALS = Scenario(

@@ -21,8 +21,7 @@ from simglucose.simulation.env import T1DSimEnv
 from simglucose.simulation.scenario import CustomScenario
 from simglucose.simulation.sim_engine import SimObj
 
-from surefoot.paper.glucose.day import Scenario
-from surefoot.paper.glucose.patients import find_patient
+from surefoot.paper.glucose.day import Scenario, find_patient
 
 logging.getLogger("simglucose").setLevel(logging.ERROR)
 

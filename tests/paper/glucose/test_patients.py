@@ -9,7 +9,7 @@ from simglucose.patient.t1dpatient import PATIENT_PARA_FILE
 
 from surefoot.errors import InputError
 from surefoot.paper.glucose import all_patients, find_patient
-from surefoot.paper.glucose.patients import figures, patient_array
+from surefoot.paper.glucose.day import figures, patient_array
 
 
 def test_every_figure_is_the_package_s_own():

@@ -16,9 +16,17 @@ metrics:
     statistics=STATISTICS) evaluation["time_in_range"].mean(), evaluation.risk_index.mean()
 """
 
-from surefoot.paper.glucose.day import Calculator, Diet, Scenario, diet, patient_table
+from surefoot.paper.glucose.day import (
+    Calculator,
+    Diet,
+    Patient,
+    Scenario,
+    all_patients,
+    diet,
+    find_patient,
+    patient_table,
+)
 from surefoot.paper.glucose.metrics import STATISTICS, Histories, Statistics, magni_risk, score
-from surefoot.paper.glucose.patients import Patient, all_patients, find_patient
 from surefoot.paper.glucose.sensor import Sensor, all_sensors, find_sensor
 from surefoot.paper.glucose.simulate import (
     Action,

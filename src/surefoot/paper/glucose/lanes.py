@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import expm
 
 from surefoot.arrays import Array, IntArray
-from surefoot.paper.glucose.day import Scenario, pump_rate
+from surefoot.paper.glucose.day import UNITS_TO_PMOL, Patient, Physiology, Scenario, pump_rate
 from surefoot.paper.glucose.model import (
     FROZEN,
     LAST_STOMACH,
@@ -33,7 +33,6 @@ from surefoot.paper.glucose.model import (
     eat,
     emptying_rate,
 )
-from surefoot.paper.glucose.patients import UNITS_TO_PMOL, Patient, Physiology
 from surefoot.system.compiled import kernel
 
 POINTS = 4  # a minute

@@ -9,8 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.paper.glucose.day import EATING_RATE, bolus_units, pump_rate
-from surefoot.paper.glucose.patients import UNITS_TO_PMOL, Physiology
+from surefoot.paper.glucose.day import (
+    EATING_RATE,
+    UNITS_TO_PMOL,
+    Physiology,
+    bolus_units,
+    pump_rate,
+)
 from surefoot.system.compiled import kernel
 
 N_STATES = 13

@@ -16,7 +16,7 @@ from scipy.interpolate import CubicSpline
 
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
-from surefoot.paper.glucose.patients import figures
+from surefoot.paper.glucose.day import figures
 from surefoot.system.compiled import kernel
 
 KNOT_MINUTES = 15

@@ -12,7 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
-from surefoot.paper.glucose.day import MINUTES_A_DAY, Calculator, Diet, Scenario, pump_rate
+from surefoot.paper.glucose.day import (
+    MINUTES_A_DAY,
+    Calculator,
+    Diet,
+    Patient,
+    Patients,
+    Scenario,
+    find_patient,
+    object_array,
+    patient_array,
+    pump_rate,
+)
 from surefoot.paper.glucose.lanes import WIDTH, boluses, responses, run_lanes
 from surefoot.paper.glucose.metrics import (
     STATISTICS,
@@ -28,13 +39,6 @@ from surefoot.paper.glucose.model import (
     advance_window,
     fresh_patient,
     run_states,
-)
-from surefoot.paper.glucose.patients import (
-    Patient,
-    Patients,
-    find_patient,
-    object_array,
-    patient_array,
 )
 from surefoot.paper.glucose.sensor import Sensor, fill_normals, find_sensor, sensor_errors
 
