@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 import surefoot as sf
+from surefoot.plan import prime
 from tests.plan import phases
 from tests.plan.phases import asked, learnt, pairs_of
 
@@ -114,3 +116,27 @@ def test_a_budget_is_spent_to_the_last_pull() -> None:
         assert result.reason is sf.StopReason.BUDGET
         later = result.counts - result.counts.min()
         assert np.average(means, weights=later) > 2.5
+
+
+def pulls_of_a_lucky_pair() -> int:
+    """Return how often a rival's worst pair is pulled in 4 000 pulls, if it was lucky at first.
+
+    The rival's other pair is hardly worse than the leader's: with that one alone a run is long.
+    """
+    problem = sf.RobustProblem.paper([[0.0], [1.0]], [[[-0.1], [0.1]]] * 2, features="tabular")
+    generator, means = np.random.default_rng(3), np.array([0.0, 0.5, -0.1, -1.0])
+    run = phases.begun(problem, noise=sf.Gaussian(), misfit=math.inf, guide="tabular")
+    first = np.array([0.0, 0.5, -0.6, 0.8])[pairs_of(asked(run))]
+    learnt(run, first + np.tile([-0.5, 0.0, 0.5], 4))
+    while run.next_phase() and run.result.samples < 4000:
+        pairs = pairs_of(asked(run))
+        learnt(run, means[pairs] + generator.normal(0, 0.5, len(pairs)))
+    return int(run.result.counts[3])
+
+
+def test_a_rivals_pair_that_was_lucky_at_first_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert pulls_of_a_lucky_pair() > 20
+    monkeypatch.setattr(prime, "SUSPICION", 0.0)
+    assert pulls_of_a_lucky_pair() == 3

@@ -57,6 +57,8 @@ MARGIN = 2.0  # by which the evidence that a tolerance asks for at most exceeds 
 EXPLORED = 30.0  # units of data after which the share that explores falls
 TURNS = 2  # of choosing contrasts for shares, and shares for contrasts
 AFRESH = 0.05  # share of the pulls that begin on all candidates: none is ruled out
+NEGLECTED = 60.0  # times as many pulls as a pair's has another of its arm: it is then doubted by
+SUSPICION = 1.5  # so many standard errors more, at each factor e beyond (squares add up)
 MANY = 1000  # pairs beyond which only some are candidates
 
 
@@ -341,14 +343,18 @@ class Prime(Planner):
         """(n_tested,) the pair of each arm that is worth most to compare with directly.
 
         That is the one with the largest expected square of what it lies below the leader, in units
-        of its noise, for its price. A pair that may be much worse than it seems is worth a try, so
-        no wrong choice stays for ever.
+        of its noise, for its price. A pair that may be much worse than it seems is worth a try, and
+        the more so once another of its arm was pulled far more often: no wrong choice stays for
+        ever.
         """
-        view, counts = self.view, np.maximum(self.tally.counts, 1)
+        view, counts, offsets = self.view, np.maximum(self.tally.counts, 1), self.problem.offsets
         worst = race.own[[view.means[race.own].argmin()]]
         beaten = float(view.means[worst[0]])
         apart = view.apart(worst, np.arange(len(counts)))[0]
-        spread = np.sqrt(view.alone + apart + self.tuning.own_doubt**2 * view.noise / counts)
+        most = np.repeat(np.maximum.reduceat(counts, offsets[:-1]), np.diff(offsets))
+        neglect = np.maximum(np.log(most / (NEGLECTED * counts)), 0.0)
+        doubt = self.tuning.own_doubt**2 + SUSPICION**2 * neglect
+        spread = np.sqrt(view.alone + apart + doubt * view.noise / counts)
         z = (beaten - view.means) / spread
         density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
         worth = spread**2 * ((1 + z**2) * special.ndtr(z) + z * density)
