@@ -10,7 +10,11 @@ import pytest
 from scipy import stats
 
 import surefoot as sf
+from surefoot.algorithms import measured
 from surefoot.algorithms.settings import Settings
+from surefoot.certify import LimitedCertifier
+from surefoot.certify.walk import Walks
+from surefoot.plan import beating, limited
 from surefoot.plan.limited import best_shares
 
 DELTA, RUNS, FALSE_ALARM = 0.2, 12, 1e-4
@@ -122,6 +126,49 @@ def test_answers_are_wrong_with_probability_delta_at_most_on_a_limit_and_at_a_ti
         wrong += result.certified and result.arm not in (1, 2)
     assert unfinished == 0
     assert wrong <= stats.binom.isf(FALSE_ALARM, RUNS, DELTA)
+
+
+PLAIN: dict[str, dict[str, Any]] = {
+    "pairs": {"noise": sf.Gaussian()},
+    "pairs, tolerance": {"noise": sf.Gaussian(1.0), "tolerance": 0.2},
+    "shared streams": {"noise": sf.Gaussian(), "common_random_numbers": True},
+    "a model": {"noise": sf.Gaussian(), "misfit": 0.0},
+    "bets": {"noise": sf.Bounded(0.0, 1.0)},
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_the_worst_case_without_limits_is_planned_without_their_room(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It costs no pull that other questions can be asked: they are planned elsewhere."""
+    asked: dict[str, Any] = {"misfit": math.inf, "delta": DELTA, "budget": 4000} | PLAIN[name]
+    table, family = (FAILS, "bernoulli") if name == "bets" else (OBJECTIVE, "gaussian")
+
+    def run() -> tuple[int, list[int], list[float]]:
+        source = sf.TableSimulator(np.ravel(table), 1.0, seed=2, family=family)
+        result = sf.identify(problem(), source, measure="worst", **asked)
+        return result.arm, result.counts.tolist(), result.values.tolist()
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("a plain problem was planned as another question")
+
+    before = run()
+    for room in (limited, beating, measured):
+        for name_of in vars(room):
+            if callable(getattr(room, name_of)) and not name_of.startswith("__"):
+                monkeypatch.setattr(room, name_of, never)
+    monkeypatch.setattr(LimitedCertifier, "__init__", never)
+    monkeypatch.setattr(Walks, "count", never)
+    assert run() == before
+
+
+def test_outputs_without_a_limit_cost_no_pulls() -> None:
+    asked: dict[str, Any] = {"noise": sf.Gaussian(), "misfit": math.inf, "delta": DELTA}
+    beside = sf.identify(problem(), simulator(3), **asked)
+    one, _ = np.random.SeedSequence(3).spawn(2)
+    alone = sf.identify(problem(), sf.TableSimulator(np.ravel(OBJECTIVE), 1.0, one), **asked)
+    assert beside.counts.tolist() == alone.counts.tolist()
 
 
 def test_shares_make_the_claim_that_lacks_most_as_small_as_can_be() -> None:
