@@ -348,7 +348,7 @@ def _from(
 ) -> Certified:
     working = _WorkingSet(rows, family, tolerance, start)
     slow = 0
-    for _ in range(MAX_ROUNDS):
+    for _ in range(MAX_DESCENTS):
         before = working.best.value
         working.round(0.3 * tolerance)
         slow = slow + 1 if working.best.value > before * (1.0 - 0.3 * tolerance) else 0
