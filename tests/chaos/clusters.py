@@ -35,6 +35,7 @@ KINDS = {
     "categories": 'arms.list = [{ dose = 1.0, kind = "fancy" }, { dose = 1.01, kind = "odd" }]\n'
     'perturbations.list = [{ name = "none" }, { name = "worn", kind = "plain" }]',
 }
+ENDS = ("BUDGET", "IDENTIFIED")
 WAIT = 300.0  # seconds for anything, on a machine that is busy
 
 
@@ -97,7 +98,7 @@ def _worker_killed(folder: Path, told: int) -> str | None:
         return "the study did not go on"
     if code:
         return f"exit code {code}: {driver.said}"
-    return None if "BUDGET" in driver.said else f"another end: {driver.said}"
+    return None if any(end in driver.said for end in ENDS) else f"another end: {driver.said}"
 
 
 def _scheduler_killed(folder: Path, told: int) -> str | None:
