@@ -14,7 +14,7 @@ from surefoot.algorithms import measured
 from surefoot.algorithms.settings import Settings
 from surefoot.certify import LimitedCertifier
 from surefoot.certify.walk import Walks
-from surefoot.plan import beating, limited
+from surefoot.plan import limited
 from surefoot.plan.limited import best_shares
 
 DELTA, RUNS, FALSE_ALARM = 0.2, 12, 1e-4
@@ -154,7 +154,7 @@ def test_the_worst_case_without_limits_is_planned_without_their_room(
         raise AssertionError("a plain problem was planned as another question")
 
     before = run()
-    for room in (limited, beating, measured):
+    for room in (limited, measured):
         for name_of in vars(room):
             if callable(getattr(room, name_of)) and not name_of.startswith("__"):
                 monkeypatch.setattr(room, name_of, never)
