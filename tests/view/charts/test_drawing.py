@@ -99,6 +99,11 @@ def test_long_names_are_cut_where_they_do_not_differ():
     assert len(set(labels)) == len(names)
     assert all(label.endswith(("April", "May")) for label in labels)
     assert max(map(len, labels)) < 60
+    wings = [f"sweep={sweep}, span={span}" for sweep in (15, 20) for span in (7, 9, 11)]
+    storms = ("icing", "icing and a storm", "a storm from the north-west")
+    cut = short([(wing, storm) for wing in wings for storm in storms])
+    assert "sweep=20, span=11 · icing and a s…" in cut
+    assert {label.split(" · ")[0][-2:] for label in cut} == {"=7", "=9", "11"}
     shared = [(f"{winter} April, with {n} nurses, day and night",) for n in range(3)]
     assert short(shared) == ["with 0 nurses", "with 1 nurses", "with 2 nurses"]
     assert short([("brief", "calm"), ("brief", "flu")]) == telling(

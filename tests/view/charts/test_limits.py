@@ -9,7 +9,7 @@ import pytest
 import vl_convert
 
 import surefoot as sf
-from surefoot.view.charts import arms_frame, limit_chart, limits_frame
+from surefoot.view.charts import arms_frame, evidence_frame, limit_chart, limits_frame
 from surefoot.view.charts.evidence import STATES, limit_drawings
 from surefoot.view.report.facts import certificate, settings_facts
 from surefoot.view.report.page import drawings
@@ -43,6 +43,16 @@ def test_rows_hold_what_limits_are_held_against_and_who_qualifies() -> None:
     kinds = arms_frame(result).set_index("arm")["kind"]
     assert kinds["size=0"] == "does not qualify"
     assert kinds[result.arm_name] == "leader"
+
+
+def test_an_arm_that_does_not_qualify_is_no_runner_up() -> None:
+    """Limits decide about it, so no evidence has to reach the boundary."""
+    result = limited()
+    frame = evidence_frame(result)
+    assert set(frame["arm"]) == {"size=2", "size=3"}
+    facts = {fact.name: fact for fact in certificate(result)}
+    assert facts["evidence"].note.startswith("against size=2, the runner-up")
+    assert facts["evidence"].note.endswith("the boundary is reached")
 
 
 @pytest.mark.parametrize("which", [0, 1])

@@ -14,6 +14,8 @@ pytestmark = pytest.mark.browser
 # how far to the right the entries of legends reach, and what the rows of the pairs are called
 RIGHT_ENDS = """Math.max(...[...document.querySelectorAll(".role-legend-label text")]
   .map((entry) => entry.getBoundingClientRect().right))"""
+CUT = """[...document.querySelectorAll('.scroll')]
+  .filter((table) => table.scrollWidth > table.clientWidth).length"""
 ROWS = """[...document.querySelectorAll('[data-chart=allocation] .role-axis-label text')]
   .map((row) => row.textContent).filter((name) => name.length > 4)"""
 
@@ -55,5 +57,6 @@ def test_a_report_opens_offline_and_draws_its_charts(tmp_path):
                     "evidence"
                 ].tolist()
                 assert not watched.overflows()
+                assert not watched.page.evaluate(CUT)
                 watched.screenshot(f"report-{scheme}-{size}")
                 assert watched.trouble == []

@@ -131,6 +131,7 @@ PART = ", "
 PARAMETER = r", (?=[^,=]+=)"
 LONGEST_LABEL = 34  # characters beside an axis
 SHORTEST = 8  # characters of a part of a label
+WHOLE_PIECE = 17  # characters of a part that is not cut
 
 
 def telling(names: Sequence[Sequence[str]]) -> list[str]:
@@ -167,8 +168,10 @@ def short(names: Sequence[Sequence[str]], longest: int = LONGEST_LABEL) -> list[
 
 
 def _enough(column: list[str]) -> int:
-    """Return the fewest characters in which the pieces can be told apart."""
+    """Return the fewest characters in which the pieces can be told apart; short ones stay whole."""
     apart, longest = len(set(column)), max(map(len, column))
+    if longest <= WHOLE_PIECE:
+        return longest
     caps = range(SHORTEST, longest)
     return next((cap for cap in caps if len(set(_cut(column, cap))) == apart), longest)
 

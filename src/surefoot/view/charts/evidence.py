@@ -101,11 +101,14 @@ def _closest(
     result: Result, evidence: np.ndarray[Any, Any], last: np.ndarray[Any, Any]
 ) -> list[int]:
     """Arms other than the chosen one: the runner-up first, which has the second-best estimate; then
-    those that were eliminated last, or not at all, and with least evidence.
+    those that were eliminated last, or not at all, and with least evidence. Arms that are shown not
+    to qualify are no rivals: limits have decided about them.
     """
     at_last = evidence[last, np.arange(len(last))]
     order = np.lexsort((at_last, -last))
+    known = result.qualifying
     rivals = order[order != result.arm]
+    rivals = rivals if known is None else rivals[~known.unfit[rivals]]
     if not len(rivals):
         return []
     values = np.nan_to_num(result.sign * result.values[rivals], nan=-np.inf)

@@ -92,7 +92,7 @@ def _allocation_template() -> alt.LayerChart:
         "share:Q",
         title="share of the phase's pulls",
         scale=alt.Scale(domainMin=0),
-        legend=alt.Legend(format=".0%", orient="bottom", gradientLength=200),
+        legend=alt.Legend(format=".0%", orient="bottom", gradientLength=200, tickCount=3),
     )
     tooltip: list[Any] = ["phase:O", "pair:N", "pulls:Q", alt.Tooltip("share:Q", format=".1%")]
     axis = alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=6)

@@ -201,7 +201,7 @@ def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fa
         Fact("measure", settings.measure.words),
         Fact("aim", settings.aim),
         *_asked(settings),
-        Fact("common_random_numbers", str(settings.common_random_numbers).lower()),
+        Fact("common random numbers", str(settings.common_random_numbers).lower()),
         Fact("tolerance", f"{settings.tolerance:g}"),
         Fact("budget", "none" if settings.budget is None else number(settings.budget)),
         Fact("on_misfit", settings.on_misfit),
@@ -281,7 +281,7 @@ def simulator_facts(reader: StudyReader) -> list[Fact]:
     return [
         Fact(
             "the simulator" if one is used.first else f"changed after {one.since} rewards",
-            json.dumps(one.source.asked),
+            ", ".join(f"{key} {value}" for key, value in one.source.asked.items()),
             f"gave {one.pulls} rewards; {', '.join(one.source.files) or 'no file of its own'}"
             + (f"; accepted: {one.accepted}" if one.accepted else "")
             + ("; not accepted" if one in used.pending else ""),

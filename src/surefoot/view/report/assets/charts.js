@@ -36,7 +36,9 @@
     const copy = {};
     for (const [key, value] of Object.entries(part)) {
       copy[key] = narrowed(value, width, wordy);
-      if (key === "legend" && value) Object.assign(copy[key], { columns: 1, labelLimit: width - 60 });
+      if (key !== "legend" || !value) continue;
+      Object.assign(copy[key], { columns: 1, labelLimit: width - 60 });
+      if (value.gradientLength) copy[key].gradientLength = Math.min(value.gradientLength, 0.35 * width);
     }
     if (wordy && part.type === "text" && part.fontSize === 10) copy.opacity = 0;
     return copy;
