@@ -94,7 +94,8 @@ def _behind(
                 seen = lowered
                 if most is not None:  # no mixture of the points is less
                     seen = np.full_like(lowered, (lowest(lowered, most) * lowered).sum())
-                np.maximum(best, boundary.strength(np.full(len(best), place), seen), out=best)
+                now = boundary.strength(np.full(len(best), place), seen)
+                best = now if root == 0 else np.maximum(best, now)
         return bool((best >= needed).all())
 
     return excludes

@@ -245,13 +245,18 @@ class Maker:
         anywhere = self.promised[arm] < 0 and self.late
         return [0] if self.noise == "wealth" else ahead[: None if anywhere else 6]
 
+    def _clock(self, arm: int) -> int:
+        """Draw where a clock goes on to; rarely it stands still, and the arm is asked again."""
+        still = self.promised[arm] >= 0 and self.rng.random() < 0.15
+        return self.promised[arm] if still else int(self.rng.choice(self._next(arm)))
+
     def _claim(self, ell: int, arms: list[int]) -> Claim:
         rng, offsets = self.rng, self.setting.offsets
         every = range(offsets[ell], offsets[ell + 1])
         own = [z for z in every if rng.random() < 0.95] or list(every)
         if self.setting.most:
             own = list(every)
-        clocks = [int(rng.choice(self._next(x))) for x in arms]
+        clocks = [self._clock(x) for x in arms]
         for x, clock in zip(arms, clocks, strict=True):
             self.promised[x] = clock
         one, mean = [self._shares(x) for x in arms], rng.random() < 0.3 or self.setting.most

@@ -45,6 +45,7 @@ from surefoot.certify import (
     WealthBoundary,
     WealthScores,
 )
+from surefoot.certify.certifier import Lower
 from surefoot.noise.boundaries import boundary_by_starts, mixture_boundary
 from surefoot.statistics import Outcome, Phase
 
@@ -81,6 +82,7 @@ UNKNOWN = 2.7  # the factor of all scales, where one is unknown
 MARGIN = 1 - 1e-3  # of δ, that boundaries spend: the kernel refuses more than δ by a millionth
 IDLE = 0.04  # of phases, in which clocks go on and nothing is compared
 AHEAD = 0.15  # of phases, that are committed before the last is scored
+STILL = 0.05  # of phases, in which a clock stands still, and what was concluded is asked again
 ROOM = 0.05  # of phases, in which limits above all scores are handed in
 
 
@@ -226,7 +228,8 @@ class Saboteur:
             worse = MOST if means[0] < means[1] else 1 - MOST
             share = worse if rng.random() < 0.7 else rng.uniform(1 - MOST, MOST)
             shares = Rows(np.array([0, 2]), np.array([0, 1]), np.array([share, 1 - share]))
-        clock = 0 if self.row.noise == "wealth" else self.start + index
+        still = index > 0 and rng.random() < STILL
+        clock = 0 if self.row.noise == "wealth" else self.start + index - still
         claims = Claims(
             ell,
             np.arange(OFFSETS[ell], OFFSETS[ell + 1]),
@@ -287,7 +290,8 @@ def fails(
                 continue
         commitment = waiting.popleft()
         outcome = world.pull(commitment.phase)
-        certifier.update(commitment, outcome, _room if rng.random() < ROOM else None)
+        lower = _lower(rng) if rng.random() < ROOM else None
+        certifier.update(commitment, outcome, lower)
         saboteur.learn(outcome)
         near = certifier.walks.near.get(BELOW)
         if not certifier.survivors[BEST] or (near is not None and near[BEST]):
@@ -295,9 +299,10 @@ def fails(
     return False
 
 
-def _room(claims: Claims, scores: Array, said: object, root: Array) -> Array:
-    """Return limits far above all sums: they must not raise any."""
-    return np.full(scores.shape, 1e6)
+def _lower(rng: np.random.Generator) -> Lower:
+    """Draw limits: some far above all sums, which must not raise any; others lower for a while."""
+    limit = float(rng.choice([1e6, 1e6, 0.0]))
+    return lambda claims, scores, said, root: np.full(scores.shape, limit)
 
 
 def errors(

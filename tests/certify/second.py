@@ -186,12 +186,19 @@ class Evidence:
             now = self.clock[arm] = claim.clocks[j]
             w = 1.0 if self.setting.noise == "wealth" else times[now] - begun
             self.start.setdefault(arm, now)
+            if not w:  # in question again
+                self.survivors.add(arm)
+                for near in self.near.values():
+                    near.discard(arm)
             for k, point in enumerate(claim.points):
                 for kind, shift in enumerate(self.shifts):
                     cell, new = (kind, ell, point, arm), score(seen, claim, k, j, shift)
                     exact = self.exact[cell] = self.exact.get(cell, 0.0) + math.sqrt(w) * new
                     cap = claim.caps[kind][k][j] if claim.caps else math.nan
+                    before = self.sums.get(cell, 0.0)
                     self.sums[cell] = cap if cap < exact else exact
+                    if not w and self.sums[cell] < before:
+                        self.settled.discard(cell)
 
     def open(self, kind: int, ell: int, arm: int) -> dict[Cell, float]:
         """Return the sums of a challenger's points that are not settled."""

@@ -26,6 +26,7 @@ from surefoot.statistics import Outcome, Phase
 from tests.certify import random_runs
 
 SEED = 23
+EVERY = np.array(np.inf)
 ALARM = 1e-4  # probability of a false alarm, of each test by chance
 
 
@@ -133,6 +134,27 @@ def test_lower_limits_never_lead_to_more(noise: str) -> None:
                 certifier.update(certifier.commit(phase, claims, guess), outcome, rule)
             for lower, upper in ((tight, loose), (loose, free)):
                 _assert_no_more(lower, upper)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.5])
+def test_an_arm_that_is_out_comes_back_where_its_sums_are_lowered(tolerance: float) -> None:
+    """Asked again, with its clock standing still, it is out or not by what is known now."""
+    question = Question.worst_case(np.array([0, 2, 3]), np.eye(3), np.inf)
+    certifier = Certifier(
+        question, ScaleScores(np.ones(3)), _boundary(3), delta=0.05, tolerance=tolerance
+    )
+    shares, sure, found = Rows(np.array([0, 1]), np.array([2]), np.ones(1)), [], []
+    for index, (pulls, limit) in enumerate([(9, 99.0), (0, 99.0), (0, 1.0), (0, 99.0), (9, 1.0)]):
+        phase, pairs = Phase(index, np.full(3, pulls)), np.repeat(np.arange(3), pulls)
+        claims = Claims(0, np.arange(2), np.array([1]), np.array([index // 4]), shares, EVERY)
+        outcome = Outcome.from_rewards(phase, 3, pairs, 5.0 * (pairs < 2))
+        capped = np.full((1 + (tolerance > 0), 2, 1), limit)
+        certifier.update(certifier.commit(phase, [claims]), outcome, lambda *_, to=capped: to)
+        found.append(certifier.answer())
+        sure.append(certifier.confidence(0)() >= 0.95)
+    # a clock that went on takes nothing back, whatever limits say
+    assert found == [0, 0, None, 0, 0]
+    assert sure == [True, True, False, True, True]
 
 
 def _limits(claims: Claims, rng: np.random.Generator, n_kinds: int) -> Array:

@@ -171,13 +171,12 @@ class Certifier:
 
     def _check(self, claims: Claims) -> None:
         """Refuse clocks and stakes that are none."""
-        n, clocks, bets = len(self.walks.boundary.times), claims.clocks, self.scores.bets
-        before = -1 if bets else self._promised[claims.arms]
-        if clocks.shape != claims.arms.shape or not ((before < clocks) & (clocks < n)).all():
-            raise InputError(f"clocks must go on: give each arm a later one of {n} points")
+        n, clocks, old = len(self.walks.boundary.times), claims.clocks, self._promised[claims.arms]
+        if clocks.shape != old.shape or not ((np.maximum(old, 0) <= clocks) & (clocks < n)).all():
+            raise InputError(f"clocks never go back: give each arm a later one of {n} points")
         if self.scores.loss is not None and self.question.points.sizes[claims.points].any():
             raise InputError("these bets are of a constant alone: no other arm can challenge")
-        if bets and claims.stakes is None:
+        if self.scores.bets and claims.stakes is None:
             raise InputError("claims need guesses that stakes follow from: give them")
 
     def update(

@@ -83,6 +83,9 @@ class Walks:
     ) -> Array:
         """Let clocks go on, and count (n_kinds, n_own, n_tested) scores.
 
+        An arm whose clock stands still is in question again: no score is added, but its sums may
+        be lowered more than they were, and the next look concludes anew.
+
         Args:
             caps: limits of the sums so far, of the same shape; NaN for none. They only lower.
             less: by how much the sums so far are lowered beside, of the same shape.
@@ -95,10 +98,13 @@ class Walks:
         cells = np.ix_(np.arange(self.n_kinds), arms, claims.points - self.offsets[ell])
         root = self.boundary.root(self.places[arms], claims.clocks)
         exact = held.exact[cells] + (root * scores).transpose(0, 2, 1)
-        limits = np.array(np.nan) if caps is None else caps.transpose(0, 2, 1)
-        lowered = np.where(limits < exact, limits, exact)
-        if less is not None:
-            lowered = lowered - less.transpose(0, 2, 1)
+        lowered = exact if caps is None else np.fmin(exact, caps.transpose(0, 2, 1))
+        lowered = lowered - (0.0 if less is None else less.transpose(0, 2, 1))
+        self.survivors[arms[root == 0]] = True  # the next look concludes anew
+        for concluded, nothing in ((self.near, False), (self._strength, -np.inf)):
+            for each in concluded.values():
+                each[arms[root == 0]] = nothing
+        held.unsettled[cells] |= (root == 0)[:, None] & (lowered < held.sums[cells])
         held.exact[cells], held.sums[cells] = exact, lowered
         self.starts[arms] = np.where(self.places[arms] < 0, claims.clocks, self.starts[arms])
         self.places[arms] = claims.clocks

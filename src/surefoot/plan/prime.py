@@ -17,7 +17,7 @@ from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array, IntArray
-from surefoot.certify import Boundary, Claims, Commitment
+from surefoot.certify import Boundary, Claims, Commitment, Rows
 from surefoot.design.whitening import measured_root
 from surefoot.doubt import Suspicion
 from surefoot.errors import InputError
@@ -114,6 +114,7 @@ class Prime(Planner):
         self.guide = None if self.modelled else guide_from(settings.guide, problem)
         self.streams, self.common = Streams(n_pairs, self.tuning), CommonShifts()
         self.order: IntArray = np.arange(problem.n_arms)
+        self.beaten_by = np.full(problem.n_arms, -1)
         self.shares, self.first_pulls = self.space.spread, 0
         super().begin()
 
@@ -146,7 +147,8 @@ class Prime(Planner):
             return
         if commitment.claims and self.modelled:
             self.shares = counts / counts.sum()
-        for claims in () if self.modelled else commitment.claims:
+        for claims in () if self.modelled else commitment.claims[:1]:
+            self.beaten_by[claims.arms] = claims.challenger
             race, rivals = self._raced(past, claims)
             pairs = np.concatenate([race.own, rivals])
             compared = directly(self.view, race, rivals, self.view.noise / np.maximum(counts, 1))
@@ -476,7 +478,24 @@ class Prime(Planner):
         tolerance = self.settings.tolerance
         stakes = self.rule.stakes(compared.gaps, compared.doubts, batch, tolerance)
         claims = compared.claims(self.clocks.steps(past, compared), stakes)
-        return Proposal(counts, batches, shared, [claims], noise)
+        return Proposal(counts, batches, shared, [claims, *self._in_question_again(past)], noise)
+
+    def _in_question_again(self, past: Past) -> list[Claims]:
+        """Claim once more that arms are beaten which by now seem better than what beat them: a
+        fall may have been seen since. Their clocks stand still, so doubt may only take back.
+        """
+        if past.doubt is None:
+            return []
+        found, means, beaten_by = list[Claims](), self.view.means, self.beaten_by
+        values, lowest = self.problem.worst_of(means), self.problem.worst_pairs_of(means)
+        for ell in np.unique(beaten_by[beaten_by >= 0]).tolist():
+            better = values > values[ell] + self.settings.tolerance
+            arms = np.flatnonzero((beaten_by == ell) & better & ~past.certifier.rivals(ell))
+            if len(arms):
+                own = np.arange(*self.problem.offsets[ell : ell + 2])
+                shares = Rows(np.arange(len(arms) + 1), lowest[arms], np.ones(len(arms)))
+                found.append(Claims(ell, own, arms, past.places[arms], shares, np.array(np.inf)))
+        return found
 
     # -- phases that a model is fitted to --------------------------------------------------------
 
