@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -180,6 +181,29 @@ def test_a_plan_with_a_pilot_knows_the_tolerance(
         assert "best to within 0.1" in capsys.readouterr().out
     surefoot("plan", "--pilot", "nowhere.json", code=2)
     assert "nowhere.json cannot be read" in capsys.readouterr().err
+
+
+def test_a_plan_knows_how_long_pulls_of_the_study_took(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    surefoot("init")
+    text = Path("study.toml").read_text().replace("\ndelta = ", "\nbudget = 150\ndelta = ")
+    Path("study.toml").write_text(text)
+    surefoot("pilot", "-o", "pilot.json")
+    surefoot("run", "-q", "--processes", "1")
+    connection = sqlite3.connect("study.db")
+    with connection:
+        connection.execute("UPDATE pulls SET started = finished - 7200 - 60 * pair")
+        (n,) = connection.execute("SELECT count(*) FROM pulls WHERE reward IS NOT NULL").fetchone()
+    connection.close()
+    capsys.readouterr()
+    for options in ([], ["--pilot", "pilot.json"]):
+        surefoot("plan", "--gap", "1", "--runs", "1", "-q", *options)
+        said = " ".join(capsys.readouterr().out.split())
+        assert f"pulls of 2.3 h, which vary as {n} pulls of the study did, 1 at a time" in said
+    surefoot("plan", "--gap", "1", "--runs", "1", "-q", "--seconds-per-pull", "20")
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"pulls of 20 s, which vary as {n} pulls of the study did" in said
 
 
 def reward(row: dict[str, str]) -> float:

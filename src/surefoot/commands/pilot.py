@@ -89,7 +89,7 @@ def _words(found: Pilot) -> list[str]:
     from surefoot.study.before.pilot import SILENT
 
     shortest, longest = found.times.min(), found.times.max()
-    said = [f"{found.seconds:.3g} s for a pull, from {shortest:.3g} to {longest:.3g} s"]
+    said = [f"{found.durations.mean:.3g} s for a pull, from {shortest:.3g} to {longest:.3g} s"]
     if not math.isnan(found.ratio):
         said.append(
             f"noise: the noisiest pair has {found.ratio:.3g} times the standard deviation of the "

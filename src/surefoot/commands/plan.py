@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from surefoot.study.before.intended import IntendedStudy
     from surefoot.study.before.pilot import Pilot
     from surefoot.study.before.plan import Cost, Quantiles
+    from surefoot.study.before.timetable import Durations
     from surefoot.study.toml.config import StudyConfig
 
 FOREVER = 1e9  # seconds
@@ -42,7 +43,7 @@ def command(
         typer.Option(
             "--seconds-per-pull",
             min=0.0,
-            help="How long one pull takes on one worker; default: as the pilot says, or 1.",
+            help="How long one pull takes; default: as pulls of the study or the pilot, or 1.",
             show_default=False,
         ),
     ] = None,
@@ -97,7 +98,9 @@ def command(
     tried = _pilot(config, pilot, try_out)
     algorithm = config.values.algorithm.build()
     workers = workers or config.settings.parallel
-    intended = IntendedStudy(problem, config.settings, algorithm, tried, workers, seconds, compare)
+    intended = IntendedStudy(
+        problem, config.settings, algorithm, tried, workers, seconds, _earlier(config), compare
+    )
     shown = NoProgress() if quiet else progress_for(sys.stderr)
     effort = Patience(limit) if runs is None else Patience(FOREVER, runs)
     effort = replace(effort, progress=shown, processes=processes or cores())
@@ -127,6 +130,16 @@ def _pilot(config: StudyConfig, file: Path | None, try_out: bool) -> Pilot | Non
         simulator = config.simulator(problem)
         return run_pilot(problem, simulator, OWN_PAIRS, OWN_PULLS, seed=0, outputs=config.outputs)
     return None
+
+
+def _earlier(config: StudyConfig) -> Durations | None:
+    """Return how long pulls of the study took, if there are any."""
+    from surefoot.study.file.reader import StudyReader
+
+    if not config.file.exists():
+        return None
+    with StudyReader(config.file) as reader:
+        return reader.durations(config.problem())
 
 
 def _print(intended: IntendedStudy, costs: list[Cost]) -> None:
@@ -237,13 +250,15 @@ def _times(intended: IntendedStudy) -> str:
     """Say what the times rest on."""
     from surefoot.system.progress import duration
 
-    tried, seconds, workers = intended.pilot, intended.seconds, intended.workers
-    usual = tried.seconds if tried is not None and seconds is None else seconds
+    known, seconds, workers = intended.durations, intended.seconds, intended.workers
+    usual = known.mean if known is not None and seconds is None else seconds
     if usual is None:
         pulls = "pulls of one second, since nobody said how long they take (--seconds-per-pull)"
     else:
         pulls = f"pulls of {usual:.3g} s" if usual < 60 else f"pulls of {duration(usual)}"
-    if tried is not None:
+    if intended.earlier is not None:
+        pulls += f", which vary as {len(intended.earlier.pairs):,} pulls of the study did"
+    elif known is not None:
         pulls += ", which vary as those of the pilot"
     waits = "" if workers == 1 else " Workers wait where no pull can be chosen yet."
     return f"Times are for {pulls}, {workers} at a time.{waits}"

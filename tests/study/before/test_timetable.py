@@ -9,7 +9,7 @@ import surefoot as sf
 from surefoot.algorithms import Settings, algorithm_from
 from surefoot.simulate import TableSimulator
 from surefoot.statistics import Phase
-from surefoot.study.before.timetable import Timetable, Took, timed
+from surefoot.study.before.timetable import Durations, Timetable, Took, timed
 
 MEANS = np.array([1.0, 1.2, 0.2, 0.4])
 
@@ -60,3 +60,11 @@ def test_pulls_that_begin_after_the_answer_are_not_counted() -> None:
     took = study(workers=2, in_flight=2)
     assert took.result.samples <= took.pulls
     assert took.busy <= 1 + 1e-9
+
+
+def test_lengths_are_drawn_from_those_of_the_pair_or_of_all_where_it_was_not_tried() -> None:
+    known = Durations(np.array([2, 0, 2, 0]), np.array([5.0, 1.0, 6.0, 2.0]))
+    drawn = known.lengths(4, np.random.default_rng(0))
+    found = {pair: set(drawn(np.full(100, pair)).tolist()) for pair in range(4)}
+    assert found == {0: {1.0, 2.0}, 1: {1.0, 2.0, 5.0, 6.0}, 2: {5.0, 6.0}, 3: {1.0, 2.0, 5.0, 6.0}}
+    assert known.mean == 3.5

@@ -208,3 +208,36 @@ def test_reading_leaves_a_log_that_holds_something(path: Path, tmp_path: Path) -
     with read_toy(copy) as reader:
         assert reader.status().told == 1
     assert (copy.read_bytes(), copy.with_name("toy.db-wal").read_bytes()) == before
+
+
+def test_durations_are_of_closed_phases_and_of_pulls_simulated_here(path: Path) -> None:
+    with toy_study(path, rounds=3) as study:
+        study.tell_many([(pull, linear(pull)) for pull in study.ask()])  # by hand: phase 0
+        with pytest.raises(KeyboardInterrupt):
+            study.run(_Interrupted(30), "serial")
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE pulls SET started = finished - pair WHERE started IS NOT NULL")
+    connection.close()
+    with StudyReader(path) as reader:
+        table = reader.pulls()
+        counted = table[(table["phase"] == 1) & table["reward"].notna()]
+        found = reader.durations(reader.problem)
+        assert found is not None
+        assert sorted(found.pairs) == sorted(counted["pair"])
+        np.testing.assert_allclose(found.seconds, found.pairs, atol=1e-3)
+        assert reader.durations(toy_problem(3)) is None  # other arms
+        few = sf.RobustProblem.from_lists([{"x": 1.0}], [{"name": "none"}])
+        assert reader.durations(few) is None
+
+
+class _Interrupted:
+    """A simulator that is interrupted after so many pulls."""
+
+    def __init__(self, pulls: int) -> None:
+        self._left = pulls
+
+    def __call__(self, pull: Pull) -> float:
+        self._left -= 1
+        if self._left < 0:
+            raise KeyboardInterrupt
+        return linear(pull)

@@ -14,7 +14,7 @@ from surefoot.noise import Gaussian
 from surefoot.problem.measures import Measure, Worst
 from surefoot.problem.problem import RobustProblem
 from surefoot.study.before.pilot import Pilot, deviations_of
-from surefoot.study.before.timetable import Lengths
+from surefoot.study.before.timetable import Durations, Lengths
 
 ALTERNATIVES = ("robust-rage", "robust-static")
 WORST = Worst()
@@ -30,7 +30,8 @@ class IntendedStudy:
     Attributes:
         pilot: what a few pulls said about the noise, if there are any.
         workers: how many pulls run at the same time.
-        seconds: a pull takes on average; None: as the pilot says, or 1.
+        seconds: a pull takes on average; None: as earlier pulls say, or 1.
+        earlier: the time that pulls of the study took, if it has any; else the pilot's count.
         compare: whether other algorithms that trust the same model are simulated too.
     """
 
@@ -40,6 +41,7 @@ class IntendedStudy:
     pilot: Pilot | None = None
     workers: int = 1
     seconds: float | None = None
+    earlier: Durations | None = None
     compare: bool = False
     seed: int = 0
 
@@ -115,13 +117,20 @@ class IntendedStudy:
         others = [name for name in ALTERNATIVES if name not in left_out(self.problem)]
         return own | {name: (algorithm_from(name), known) for name in others}
 
+    @property
+    def durations(self) -> Durations | None:
+        """The time that pulls took, of the study itself or of the pilot."""
+        if self.earlier is not None:
+            return self.earlier
+        return None if self.pilot is None else self.pilot.durations
+
     def lengths(self, generator: np.random.Generator) -> Lengths:
         """Return a function that draws how long pulls take."""
-        if self.pilot is None:
+        known = self.durations
+        if known is None:
             seconds = 1.0 if self.seconds is None else self.seconds
             return lambda pairs: np.full(len(pairs), seconds)
-        drawn = self.pilot.lengths(self.problem.n_pairs, generator)
-        usual = self.pilot.seconds
+        drawn, usual = known.lengths(self.problem.n_pairs, generator), known.mean
         scale = 1.0 if self.seconds is None or not usual else self.seconds / usual
         return lambda pairs: scale * drawn(pairs)
 
@@ -166,7 +175,7 @@ class IntendedStudy:
             limits=self._limits(),
             unseen=None,
             on_misfit="ignore",
-            cost="time" if settings.cost == "time" and self.pilot is not None else None,
+            cost="time" if settings.cost == "time" and self.durations else None,
         )
 
 

@@ -19,7 +19,7 @@ from surefoot.errors import InputError
 from surefoot.limits import Limit
 from surefoot.problem.problem import RobustProblem
 from surefoot.study.before.rehearsal import given_by
-from surefoot.study.before.timetable import Lengths
+from surefoot.study.before.timetable import Durations
 from surefoot.study.input import Outputs, Reading, from_text
 from surefoot.study.pull import Pull, PullFactory, Simulate
 
@@ -50,25 +50,9 @@ class Pilot:
     once: int = 0
 
     @property
-    def seconds(self) -> float:
-        """A pull takes on average."""
-        return float(self.times.mean())
-
-    def lengths(self, n_pairs: int, generator: np.random.Generator) -> Lengths:
-        """Return a function that draws how long pulls take: as those of the pair did, or as those
-        of any pair where it was not tried.
-        """
-        tried = np.full(n_pairs, -1)
-        tried[self.pairs] = np.arange(len(self.pairs))
-
-        def drawn(pairs: IntArray) -> Array:
-            any_ = generator.integers(len(self.pairs), size=len(pairs))
-            columns = np.where(tried[pairs] >= 0, tried[pairs], any_)
-            return np.asarray(
-                self.times[generator.integers(len(self.times), size=len(pairs)), columns]
-            )
-
-        return drawn
+    def durations(self) -> Durations:
+        """The time that each pull took."""
+        return Durations(np.tile(self.pairs, len(self.times)), self.times.ravel())
 
     @property
     def deviations(self) -> Array:

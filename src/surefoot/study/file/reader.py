@@ -9,10 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from surefoot.algorithms import Algorithm, Result, Settings, StopReason
 from surefoot.errors import StudyFileError
 from surefoot.problem.problem import RobustProblem
 from surefoot.study.before.forecast import NEAR_TIE, is_near_tie, left_now
+from surefoot.study.before.timetable import Durations
 from surefoot.study.file.chain import Chain, ChainBroken, Sealed, follow_plan, order_of
 from surefoot.study.file.description import Description
 from surefoot.study.file.follower import Feeder, Follower
@@ -31,6 +34,8 @@ from surefoot.study.input import from_text
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MOST_DURATIONS = 100_000  # pulls
 
 
 @dataclass(frozen=True)
@@ -291,12 +296,8 @@ class StudyReader:
         place, beside = (list(PULL_COLUMNS).index(name) for name in ("pair", "others"))
         names = self.output_names
         named: dict[int, list[Any]] = {}
-        for pair in {row[place] for row in rows}:
-            if not 0 <= pair < problem.n_pairs:
-                raise StudyFileError(
-                    f"{self.path} is damaged: it pulls pairs that it does not have; restore it "
-                    "from a copy"
-                )
+        self._refuse_other_pairs(pulled := {row[place] for row in rows})
+        for pair in pulled:
             arm = problem.arm_names[int(problem.arm_of_pair[pair])]
             own = problem.values_of(pair).values()
             named[pair] = [arm, problem.perturbation_names[pair], *own]
@@ -307,6 +308,13 @@ class StudyReader:
             values = [*came, *(outputs.get(name) for name in names)]
             records.append(dict(zip(columns, values, strict=True)))
         return records
+
+    def _refuse_other_pairs(self, pairs: set[int]) -> None:
+        if pairs and not 0 <= min(pairs) <= max(pairs) < self.problem.n_pairs:
+            raise StudyFileError(
+                f"{self.path} is damaged: it pulls pairs that it does not have; restore it from a "
+                "copy"
+            )
 
     def _outputs_in(self, text: str | None) -> dict[str, float]:
         try:
@@ -377,6 +385,23 @@ class StudyReader:
 
         return pd.DataFrame(self._storage.log_rows(), columns=list(LOG_COLUMNS))
 
+    def durations(self, problem: RobustProblem) -> Durations | None:
+        """Return how long the latest pulls took, of pairs that a problem has too; None if none did.
+
+        Args:
+            problem: as the study's own, or with other arms and perturbations beside some of its.
+        """
+        rows = self._storage.durations(MOST_DURATIONS)
+        self._refuse_other_pairs({row[0] for row in rows})
+        pairs, seconds = (np.array([row[k] for row in rows]) for k in range(2))
+        pairs = pairs.astype(np.int64)
+        if problem.to_dict() != self.problem.to_dict():
+            places = {_names(problem, pair): pair for pair in range(problem.n_pairs)}
+            own = [places.get(_names(self.problem, k), -1) for k in range(self.problem.n_pairs)]
+            pairs = np.array(own)[pairs]
+        known = pairs >= 0
+        return Durations(pairs[known], seconds[known]) if known.any() else None
+
     def pulls_per_minute(self, minutes: int = 60) -> pd.DataFrame:
         """Rewards per minute: columns `minute` (seconds since 1970) and `pulls`, none empty."""
         import pandas as pd
@@ -412,3 +437,7 @@ class StudyReader:
     def _last_note(self) -> Note | None:
         found = self._storage.last_note()
         return Note.from_json(found) if found else None
+
+
+def _names(problem: RobustProblem, pair: int) -> tuple[str, ...]:
+    return tuple(problem.describe_pair(pair).values())

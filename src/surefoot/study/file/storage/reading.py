@@ -224,6 +224,19 @@ class ReadStorage:
             gaps = gaps[: breaks[0]]
         return float(60 * len(gaps) / gaps.sum()) if gaps.sum() > 0 else None
 
+    def durations(self, most: int) -> list[Row]:
+        """Return pair and seconds of pulls that were simulated here, of closed phases alone: those
+        of open ones that are back are the short ones.
+        """
+        return self._table(
+            "SELECT pair, finished - started FROM pulls WHERE started <= finished "
+            "AND simulator IS NOT NULL AND phase < coalesce((SELECT min(phase) FROM phases "
+            "WHERE closing IS NULL), (SELECT count(*) FROM phases)) ORDER BY id DESC LIMIT ?",
+            (int, float),
+            most,
+            filled=2,
+        )
+
     def rewards_by_minute(self, since: float) -> list[Row]:
         """Return the beginning of each minute that had any rewards, and how many."""
         return self._rows(
