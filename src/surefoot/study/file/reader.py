@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -19,6 +20,7 @@ from surefoot.study.before.timetable import Durations
 from surefoot.study.file.chain import Chain, ChainBroken, Sealed, follow_plan, order_of
 from surefoot.study.file.description import Description
 from surefoot.study.file.follower import Feeder, Follower
+from surefoot.study.file.frame import pull_frame
 from surefoot.study.file.provenance import Simulators
 from surefoot.study.file.storage import ReadStorage, Running
 from surefoot.study.file.storage.connection import writer_of
@@ -327,12 +329,17 @@ class StudyReader:
 
     def pulls(self, since: int = 0, limit: int | None = None) -> pd.DataFrame:
         """One row per pull from the given number: pair, names, parameters, what came of it."""
-        import pandas as pd
+        columns, outputs = self.pull_columns, self.output_names
+        with contextlib.closing(self._pull_blocks(since, limit)) as blocks:
+            return pull_frame(blocks, self.problem, columns, outputs, self._outputs_in)
 
-        frame = pd.DataFrame(self.pull_records(since, limit), columns=self.pull_columns)
-        outputs = self.pull_columns[len(self.pull_columns) - len(self.output_names) :]
-        numbers = ("reward", "started", "finished", *outputs)
-        return frame.astype(dict.fromkeys(numbers, "float64"))
+    def _pull_blocks(
+        self, since: int, limit: int | None
+    ) -> Generator[list[tuple[Any, ...]], None, None]:
+        place = list(PULL_COLUMNS).index("pair")
+        for rows in self._storage.pull_blocks(since, limit):
+            self._refuse_other_pairs({row[place] for row in rows})
+            yield rows
 
     @property
     def _parameter_columns(self) -> list[str]:

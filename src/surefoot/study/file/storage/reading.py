@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from operator import itemgetter
+from operator import itemgetter, lt
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -25,6 +26,7 @@ from surefoot.study.file.storage.records import Ending, PullCounts, Running, Sto
 from surefoot.system.drafts import new_file
 
 Row = tuple[Any, ...]
+AT_A_TIME = 50_000  # pulls
 BREAK = 600.0  # seconds without a reward, where rewards come quickly: nobody pulled meanwhile
 
 PULL_COLUMNS = {
@@ -247,12 +249,39 @@ class ReadStorage:
 
     def pull_rows(self, since: int = 0, limit: int | None = None) -> list[Row]:
         """Return the pulls from the given number, as PULL_COLUMNS."""
-        return self._table(
+        rows = self._table(
             f"SELECT {', '.join(PULL_COLUMNS)} FROM pulls WHERE id >= ? ORDER BY id LIMIT ?",
             tuple(PULL_COLUMNS.values()),
             since,
             -1 if limit is None else limit,
+            filled=4,
         )
+        numbers = [since - 1, *(row[0] for row in rows)]
+        if not all(map(lt, numbers, numbers[1:])):  # or reading it in parts might never end
+            raise StudyFileError(
+                f"{self.path} is damaged: its pulls are not in the order of their numbers; restore "
+                "it from a copy"
+            )
+        return rows
+
+    def pull_blocks(self, since: int = 0, limit: int | None = None) -> Iterator[list[Row]]:
+        """Yield the same rows some at a time, all as they are at one moment."""
+        left = math.inf if limit is None else limit
+        with self._one_moment():
+            while left > 0 and (rows := self.pull_rows(since, int(min(left, AT_A_TIME)))):
+                yield rows
+                since, left = rows[-1][0] + 1, left - len(rows)
+
+    @contextmanager
+    def _one_moment(self) -> Iterator[None]:
+        """Let all that is read in this block be of one moment, whatever is written meanwhile."""
+        with self._explained():
+            self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            with self._explained():
+                self._connection.execute("COMMIT")
 
     def output_names(self) -> list[str]:
         """Return the names of all further outputs that any pull had, in the order of letters."""
