@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -113,7 +114,11 @@ class StudyReader:
         self.created, self.configuration = standing.created, standing.configuration
         self.how_to_go_on = standing.how_to_go_on
         self._feeder = Feeder(self.description, self._storage, algorithm)
-        self._follower = Follower(self.description, self._storage)
+
+    @cached_property
+    def _follower(self) -> Follower:
+        """What draws the kernel's conclusions; to check its boundary may take half a second."""
+        return Follower(self.description, self._storage)
 
     @property
     def path(self) -> Path:
