@@ -325,19 +325,21 @@ class Ledger:
 
     _open: list[OpenPhase]  # the oldest first; called off once the study is over
     _over: bool
+    _unnoted: tuple[int, Result] | None  # a phase that was closed with a brief note
 
     def _load(self, description: Description) -> None:
         """Feed what is stored, and go on with the phase that is open or plan the next one."""
         self.description, self._run = description, Run(description, self._own_algorithm)
         self._factory = PullFactory(description.problem, description.id, description.seed)
         self._factories: dict[int, PullFactory] = {}
-        self._next_number, self._over = 0, False
+        self._next_number, self._over, self._unnoted = 0, False, None
         unfinished = self._run.feed(self._counted(self.storage.phases()))
         if self._run.history and (known := self._noted()):
             self.forecasts.latest = known.expected_left
         self._open = [self._opened(OpenPhase(stored)) for stored in unfinished]
         self._plan()
         self._advance()
+        self.note_last()
 
     def _counted(self, phases: Iterable[StoredPhase]) -> Iterator[StoredPhase]:
         for phase in phases:
@@ -351,15 +353,29 @@ class Ledger:
         while not self._over and self._open and not self._open[0].missing:
             stored = self._open[0].stored
             if len(self._run.history) == stored.index:
+                self.note_last()
                 self._run.take(stored)
             assert self._run.ending is not None
-            note = Note.of(self._run.result)
-            if self.forecasts.wanted:
-                left = self.forecasts.after_phase(self._run.algorithm)
-                note = note.with_forecast(left)
-            self.storage.finish_phase(stored.index, note.to_json(), self._run.ending)
+            result = self._run.result
+            brief = Note.of(replace(result, attained_confidence=None))
+            self.storage.finish_phase(stored.index, brief.to_json(), self._run.ending)
+            self._unnoted = stored.index, result
             self._open.pop(0)
             self._plan()
+
+    def note_last(self) -> None:
+        """Store what is known after the last closed phase and takes time to work out: no pull of
+        the next phase should wait for it.
+        """
+        with self.mutex:
+            if self._unnoted is None:
+                return
+            index, result = self._unnoted
+            note = Note.of(result)
+            if self.forecasts.wanted:
+                note = note.with_forecast(self.forecasts.after_phase(self._run.algorithm))
+            self.storage.change_note(index, note.to_json())
+            self._unnoted = None
 
     def _plan(self) -> None:
         """Store the next phases, or that there is none."""
@@ -378,6 +394,7 @@ class Ledger:
         return phase
 
     def _finish(self) -> None:
+        self._unnoted = None
         if self.state != "finished":
             self.forecasts.latest = 0.0
             note = Note.of(self._run.result)

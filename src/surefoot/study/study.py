@@ -236,6 +236,7 @@ class Study:
             ledger.record(new)
             if new:
                 ledger.resume()
+            ledger.note_last()
         return len(new)
 
     def correct(self, pull: int | Pull, reward: Simulated) -> None:

@@ -113,6 +113,7 @@ class Runner:
                     self._hand_out()
                 else:
                     self._call_back()
+                self._ledger.note_last()
                 self._show()
                 self._count_moved()
                 self._store(self._wait())
@@ -130,6 +131,8 @@ class Runner:
 
     def __exit__(self, *_: object) -> None:
         self._watch.close()
+        with contextlib.suppress(StudyFileError):  # then the run has ended for that reason
+            self._ledger.note_last()
         self._workers.stop(wait=not self._flying)
         self._ledger.give_back(pull.id for chunk in self._unfinished() for pull in chunk)
 
@@ -331,7 +334,7 @@ class Runner:
 
     def _show(self) -> None:
         hint = self._stopping.words or self._workers.trouble
-        self._watch.look(self._in_flight(), lambda: self._workers.running(self._flying), hint)
+        self._watch.look(self._in_flight, lambda: self._workers.running(self._flying), hint)
 
 
 def _error_of(future: Any) -> BaseException | None:
@@ -463,10 +466,16 @@ class _Watch:
         self._notes: list[Running] = []
         self.trouble: str | None = None
 
-    def look(self, in_flight: int, running: Callable[[], list[Running]], hint: str | None) -> None:
+    def look(
+        self,
+        in_flight: Callable[[], int],
+        running: Callable[[], list[Running]],
+        hint: str | None,
+    ) -> None:
         """Show and note what is going on, if it is time for that.
 
         Args:
+            in_flight: counts the pulls that are handed out.
             running: gives what is being simulated.
             hint: more urgent than trouble.
         """
@@ -480,7 +489,7 @@ class _Watch:
         words = [word for word in (hint or self.trouble, self._longest()) if word]
         pace = (self._ledger.told - self._told_before) / max(now - self._began, 1e-9)
         self._progress.update(
-            self._ledger.snapshot(in_flight, pace or None, ", ".join(words) or None)
+            self._ledger.snapshot(in_flight(), pace or None, ", ".join(words) or None)
         )
 
     def close(self) -> None:
