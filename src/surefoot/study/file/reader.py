@@ -117,7 +117,7 @@ class StudyReader:
 
     @cached_property
     def _follower(self) -> Follower:
-        """What draws the kernel's conclusions; to check its boundary may take half a second."""
+        """The kernel's conclusions. The check of its boundary may take half a second."""
         return Follower(self.description, self._storage)
 
     @property
