@@ -11,7 +11,6 @@ from surefoot import InputError
 from surefoot.paper.bolus.charts import (
     QUANTILES,
     axis_top,
-    glucose_profile,
     profile_drawing,
     side_by_side,
 )
@@ -25,7 +24,7 @@ def profile(level: float = 120.0) -> pd.DataFrame:
 
 
 def test_two_bands_a_median_and_the_target_over_a_day():
-    spec = glucose_profile(profile(), "somebody").to_dict()
+    spec = profile_drawing(profile(), "somebody").chart().to_dict()
     target, wide, narrow, median = spec["layer"]
     assert spec["datasets"]["target"][0]["low"] == 70
     assert spec["datasets"]["target"][0]["high"] == 180
@@ -53,6 +52,6 @@ def test_profiles_side_by_side_keep_their_own_rows(tmp_path):
 
 def test_what_is_no_profile_is_refused():
     with pytest.raises(InputError, match="needs p95"):
-        glucose_profile(profile().drop(columns="p95"))
+        profile_drawing(profile().drop(columns="p95"), "")
     with pytest.raises(InputError, match="no rows"):
-        glucose_profile(profile().head(0))
+        profile_drawing(profile().head(0), "")

@@ -16,18 +16,14 @@ from surefoot.paper.bolus.problem import DISCLAIMER
 from surefoot.paper.glucose.metrics import HIGH, LOW
 from surefoot.view.charts.drawing import (
     BLUE,
-    DASHES,
     GREEN,
     GREY,
     ORANGE,
-    SERIES,
-    WIDTH,
     Drawing,
     config,
     inline,
     layered,
     require_columns,
-    styled,
     table,
 )
 
@@ -123,91 +119,19 @@ def regret_chart(choices: pd.DataFrame) -> Any:
     return chart.properties(config=alt.Config(**config()))
 
 
-def glucose_curves(frame: pd.DataFrame, title: str = "Blood glucose") -> alt.LayerChart:
-    """Return one line per curve, over the target band.
-
-    Args:
-        frame: columns `minute`, `bg` (mg/dL) and `curve` (its name). Up to eight curves are told
-            apart by colour and dashes; more are drawn as one thin bundle with its median.
-    """
-    require_columns(frame, "minute", "bg", "curve")
-    names = list(dict.fromkeys(frame["curve"].astype(str)))
-    named = frame[["minute", "bg"]].assign(curve=frame["curve"].astype(str))
-    lines = _bundle(named) if len(names) > len(SERIES) else [_named_lines(named, names)]
-    return styled(alt.layer(_band(named), *lines).properties(width=WIDTH, height=300, title=title))
-
-
-def _band(frame: pd.DataFrame) -> Any:
-    low, high = int(LOW), int(HIGH)
-    top = max(float(frame["bg"].max(skipna=True)) if len(frame) else 0.0, 250.0)
-    band = alt.InlineData(
-        values=[{"low": low, "high": high, "label": f"target {low}–{high} mg/dL"}]
-    )
-    scale = alt.Scale(domain=[0, 50 * -(-top // 50)], nice=False)
-    axis = alt.Axis(values=[0, 40, low, 100, 140, high, *range(220, int(top) + 50, 40)])
-    area = alt.Chart(band).mark_rect(color=GREEN, opacity=0.16)
-    area = area.encode(
-        y=alt.Y("low:Q", title="blood glucose (mg/dL)", scale=scale, axis=axis), y2="high:Q"
-    )
-    label = alt.Chart(band).mark_text(align="right", dx=-4, dy=9, x="width", baseline="middle")
-    return alt.layer(area, label.encode(y="high:Q", text="label:N"))
-
-
-def _named_lines(frame: pd.DataFrame, names: list[str]) -> Any:
-    legend = alt.Legend(title=None, orient="bottom", columns=3, labelLimit=260, symbolSize=300)
-    return _lines(frame, strokeWidth=2).encode(
-        color=alt.Color(
-            "curve:N", scale=alt.Scale(domain=names, range=SERIES[: len(names)]), legend=legend
-        ),
-        strokeDash=alt.StrokeDash(
-            "curve:N", scale=alt.Scale(domain=names, range=DASHES[: len(names)])
-        ),
-        tooltip=["curve:N", "minute:Q", alt.Tooltip("bg:Q", format=".0f", title="mg/dL")],
-    )
-
-
-def _bundle(frame: pd.DataFrame) -> list[Any]:
-    count = frame["curve"].nunique()
-    middle = (
-        frame.groupby("minute", as_index=False)["bg"]
-        .median()
-        .assign(curve=f"median of {count} curves")
-    )
-    thin = _lines(frame, strokeWidth=1, opacity=max(0.08, min(0.5, 8 / count)), color=SERIES[0])
-    return [
-        thin.encode(detail="curve:N"),
-        _lines(middle, strokeWidth=3, color=SERIES[1]).encode(tooltip="curve:N"),
-    ]
-
-
-def _lines(frame: pd.DataFrame, **mark: Any) -> Any:
-    lines = alt.Chart(inline(frame)).mark_line(clip=True, **mark)
-    return lines.encode(
-        x=alt.X("minute:Q", title="time (minutes)", scale=alt.Scale(nice=False)), y=alt.Y("bg:Q")
-    )
-
-
 PANEL_WIDTH = 330
 QUANTILES = ("p5", "p25", "p50", "p75", "p95")
 LEAST_TOP = 250  # mg/dL: the axis goes at least that far, so that charts are easily compared
 MARKED = (54, 70, 140, 180, 250)  # mg/dL: what clinicians look for
 
 
-def glucose_profile(
-    frame: pd.DataFrame, title: str = "Glucose profile", top: float | None = None
-) -> alt.LayerChart:
-    """Median, 25–75 % and 5–95 % bands of blood glucose over the hours of the day, and the target
-    range.
+def profile_drawing(frame: pd.DataFrame, title: str, top: float | None = None) -> Drawing:
+    """Draw median, 25–75 % and 5–95 % bands of glucose over the day, and the target range.
 
     Args:
         frame: columns `hour` (0 to 24) and `p5`, `p25`, `p50`, `p75`, `p95` (mg/dL).
         top: where the axis ends, in mg/dL; give all charts that are compared the same.
     """
-    return profile_drawing(frame, title, top).chart()
-
-
-def profile_drawing(frame: pd.DataFrame, title: str, top: float | None = None) -> Drawing:
-    """`glucose_profile` before it is drawn."""
     require_columns(frame, "hour", *QUANTILES)
     if frame.empty:
         raise InputError("the profile has no rows: give one for each time of the day")
