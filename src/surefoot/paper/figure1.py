@@ -233,7 +233,7 @@ def unit_sphere(session: Session, variation: Variation = PAPER) -> None:
     _reproduce(session, SPHERE, variation)
 
 
-def run_table(session: Session, panel: Panel, variation: Variation = PAPER) -> pd.DataFrame:
+def _run_table(session: Session, panel: Panel, variation: Variation = PAPER) -> pd.DataFrame:
     """Return every run of every entrant, as a row; the same to the bit for the same seed, but for
     the seconds.
     """
@@ -304,7 +304,7 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
     return table.fillna({"error": 0.0}).reset_index()
 
 
-def bounds(runs: pd.DataFrame) -> pd.DataFrame:
+def _bounds(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the mean lower bound of each size's instances, in the columns that a chart wants."""
     means = runs.groupby("size", sort=False)["lower_bound"].mean().reset_index(name="mean")
     return means.assign(algorithm=BOUND, policy="bound", low=means["mean"], high=means["mean"])
@@ -557,12 +557,12 @@ def _bound_of_all_runs(d: int, delta: float) -> float:
 
 
 def _reproduce(session: Session, panel: Panel, variation: Variation) -> None:
-    _publish_runs(session, panel, variation, run_table(session, panel, variation))
+    _publish_runs(session, panel, variation, _run_table(session, panel, variation))
 
 
 def _publish_runs(session: Session, panel: Panel, variation: Variation, runs: pd.DataFrame) -> None:
     """Write and show what the runs of a panel say."""
-    table, limit = summary(runs), bounds(runs)
+    table, limit = summary(runs), _bounds(runs)
     found = list(claims(panel, runs, variation.delta))
     seconds = runs[["size", "run", "label", "policy", "seconds"]]
     by_the_paper = tuple(dict.fromkeys(root for e in BY_THE_PAPER for root in e.roots))

@@ -224,11 +224,11 @@ def _run_table(session: Session) -> pd.DataFrame:
         for size in SIZES
         for run in range(session.runs)
     ]
-    rows = [row for rows in session.map(NAME, run_once, jobs) for row in rows]
+    rows = [row for rows in session.map(NAME, _run_once, jobs) for row in rows]
     return pd.DataFrame(rows)
 
 
-def run_once(kind: Kind, size: int, run: int, session_seed: int) -> list[dict[str, Any]]:
+def _run_once(kind: Kind, size: int, run: int, session_seed: int) -> list[dict[str, Any]]:
     """Return all contenders on one configuration, each with the noise of the same seed."""
     contest, problem = _same_for_all_runs(kind, size)
     where = {"configuration": kind, "arms": size, "run": run}
@@ -257,7 +257,7 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
         label=BOUND,
         runs=0,
         mean=[
-            lower_bound(contest_of(kind, int(size)), TOLERANCE)
+            lower_bound(_contest_of(kind, int(size)), TOLERANCE)
             for kind, size in cells.itertuples(index=False)
         ],
         error=0.0,
@@ -311,7 +311,7 @@ def _ratio(cells: Mapping[Any, Mapping[Any, Any]]) -> float:
     return float(cells[PRIME]["mean"] / min(peers))
 
 
-def contest_of(kind: Kind, size: int) -> PeerContest:
+def _contest_of(kind: Kind, size: int) -> PeerContest:
     """Return one cell: a configuration with this many arms."""
     means, scales = mean_rewards(kind, size, N_OWN), equal_scales(size, N_OWN)
     return PeerContest(f"{kind}, {size} × {N_OWN}", means, scales, delta=DELTA)
@@ -320,7 +320,7 @@ def contest_of(kind: Kind, size: int) -> PeerContest:
 @functools.cache
 def _same_for_all_runs(kind: Kind, size: int) -> tuple[PeerContest, RobustProblem]:
     """Return one problem per process, so that its designs are remembered from run to run."""
-    contest = contest_of(kind, size)
+    contest = _contest_of(kind, size)
     return contest, contest.problem()
 
 

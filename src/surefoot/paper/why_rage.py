@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Recording(RobustRage):
+class _Recording(RobustRage):
     """Robust RAGE that notes for each phase what line 6 and r(ε) ask for."""
 
     def begin(self) -> None:
@@ -61,7 +61,7 @@ class Recording(RobustRage):
 
 
 @dataclass(eq=False)
-class _WithoutRounding(Recording):
+class _WithoutRounding(_Recording):
     """Without r(ε), the only place where the size of a design's support matters."""
 
     def next_counts(self) -> Counts | StopReason:
@@ -72,7 +72,7 @@ class _WithoutRounding(Recording):
 
 
 @dataclass(eq=False)
-class Looking(Recording):
+class _Looking(_Recording):
     """Looks as often as Robust Static does: each phase grows by 1.3 and ends early if one arm is
     left.
     """
@@ -116,7 +116,7 @@ class Looking(Recording):
 
 
 @dataclass(eq=False)
-class Keeping(Looking):
+class _Keeping(_Looking):
     """Looks as often, and judges by the pulls of all phases instead of forgetting those of the
     phases before.
     """
@@ -200,7 +200,7 @@ class Diagnosis:
 def diagnose(name: str, size: int, seed: int) -> Diagnosis:
     """Run all variants on one instance of the experiment of that name."""
     instance = (IRRELEVANT if name == IRRELEVANT.name else SPHERE).instance(size, seed)
-    algorithms = (Recording(), _WithoutRounding(), Looking(), Keeping(), RobustStatic())
+    algorithms = (_Recording(), _WithoutRounding(), _Looking(), _Keeping(), RobustStatic())
     printed, without, looking, keeping, static = (
         _finished(algorithm, instance, seed) for algorithm in algorithms
     )
@@ -234,7 +234,7 @@ def _finished(algorithm: Algorithm, instance: Instance, seed: int) -> Any:
     return run
 
 
-def _what_designs_need(instance: Instance, rage: Recording) -> dict[str, Any]:
+def _what_designs_need(instance: Instance, rage: _Recording) -> dict[str, Any]:
     """Pulls after which the true gaps exceed the paper's widths: with λ^G, RAGE's first design, and
     the best (H_R).
     """

@@ -16,7 +16,7 @@ import pytest
 
 from surefoot import cli
 from surefoot.experiments import session as runner
-from surefoot.experiments.session import Journal, Session
+from surefoot.experiments.session import Session, _Journal
 from surefoot.paper import glucose
 from surefoot.paper.bolus import tables
 from surefoot.paper.bolus.problem import DISCLAIMER
@@ -133,18 +133,18 @@ def test_an_interrupted_cohort_goes_on_to_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     people = tuple(glucose.find_patient(name) for name in ("child#004", "adult#007"))
-    workers, record = Workers(), Journal.record
+    workers, record = Workers(), _Journal.record
     monkeypatch.setattr(tables, "all_patients", lambda: people)
-    monkeypatch.setattr(runner, "Processes", lambda count: workers)
+    monkeypatch.setattr(runner, "_Processes", lambda count: workers)
     monkeypatch.setattr(os, "_exit", sys.exit)  # which would end the tests too
 
-    def interrupted(self: Journal, key: str, result: Any) -> None:
+    def interrupted(self: _Journal, key: str, result: Any) -> None:
         record(self, key, result)
         raise KeyboardInterrupt
 
     broken, whole = tmp_path / "broken", tmp_path / "whole"
     with monkeypatch.context() as patch:
-        patch.setattr(Journal, "record", interrupted)
+        patch.setattr(_Journal, "record", interrupted)
         surefoot("--all", *SMALL, "--out", str(broken), "--quiet", code=130)
     assert "1 jobs are finished and kept, 1 are left" in capsys.readouterr().err
     assert not (broken / "bolus-cohort.html").exists()

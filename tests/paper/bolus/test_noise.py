@@ -5,27 +5,27 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from surefoot.paper.bolus.methods import ERROR, LEAST_SCALE, run_pilot, scales_from
+from surefoot.paper.bolus.methods import ERROR, LEAST_SCALE, _scales_from, run_pilot
 from surefoot.paper.bolus.problem import day_rewards, make_dosing
 
 
 def test_an_upper_limit_fails_as_often_as_it_says() -> None:
     draws = np.random.default_rng(0).normal(size=(4000, 20))
-    limits = [scales_from(np.array([row.std(ddof=1)]), 20)[0] for row in draws]
+    limits = [_scales_from(np.array([row.std(ddof=1)]), 20)[0] for row in draws]
     failures = int((np.array(limits) < 1).sum())
     assert stats.binomtest(failures, 4000, ERROR).pvalue > 0.001
 
 
 def test_quiet_pairs_are_raised_to_the_floor() -> None:
     deviations = np.linspace(0.1, 2.0, 20)
-    scales = scales_from(deviations, 40)
+    scales = _scales_from(deviations, 40)
     assert scales.min() >= deviations[17]
     assert (scales >= deviations).all()
     assert scales[19] > scales[0]
 
 
 def test_nothing_that_varied_is_still_a_scale() -> None:
-    assert (scales_from(np.zeros(5), 40) == LEAST_SCALE).all()
+    assert (_scales_from(np.zeros(5), 40) == LEAST_SCALE).all()
 
 
 def test_the_pilot_covers_most_of_what_many_replicates_show() -> None:

@@ -26,7 +26,7 @@ from surefoot.paper.bolus.patient import (
     PatientRecord,
     Plan,
     TrueValues,
-    linear_choice,
+    _linear_choice,
     study_patient,
 )
 from surefoot.paper.bolus.problem import make_dosing, stream
@@ -112,11 +112,11 @@ def test_the_linear_choice_is_that_of_the_best_fit() -> None:
     values = dosing.linear.worst_of(means)
     zeros = np.zeros(75)
     truth = TrueValues(means, zeros, zeros.astype(int), values, zeros.astype(int), 0, np.array([0]))
-    assert linear_choice(dosing, truth) == 0
+    assert _linear_choice(dosing, truth) == 0
     flipped = TrueValues(
         -means, zeros, zeros.astype(int), values, zeros.astype(int), 0, np.array([0])
     )
-    assert linear_choice(dosing, flipped) == 14
+    assert _linear_choice(dosing, flipped) == 14
 
 
 def test_pulls_of_the_pilot_are_counted_where_scales_were_needed(record: PatientRecord) -> None:

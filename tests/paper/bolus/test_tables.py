@@ -13,13 +13,13 @@ from surefoot.paper.bolus.patient import CASES, FiveDays, PatientRecord
 from surefoot.paper.bolus.tables import (
     PAPER,
     Tables,
-    groups_table,
-    method_summary,
-    methods_table,
-    outcome_summary,
-    outcomes_table,
+    _groups_table,
+    _method_summary,
+    _methods_table,
+    _outcome_summary,
+    _outcomes_table,
+    _patient_summary,
     paper_claims,
-    patient_summary,
 )
 from tests.paper.bolus.test_report import ARM, CHOICE, PATIENT, PILOT
 
@@ -65,7 +65,7 @@ def test_the_papers_rows_add_up() -> None:
 
 
 def test_outcomes_are_means_and_deviations_beside_the_papers() -> None:
-    table = outcome_summary(outcomes({}))
+    table = _outcome_summary(outcomes({}))
     row = table[(table["method"] == CALCULATOR) & (table["case"] == CASES[1])].iloc[0]
     assert (row["within"], row["within_sd"]) == pytest.approx((80.0, 2**0.5))
     assert (row["paper_within"], row["paper_below_sd"]) == (69.52, 21.35)
@@ -75,7 +75,7 @@ def test_outcomes_are_means_and_deviations_beside_the_papers() -> None:
 
 
 def test_methods_are_counted_against_the_truth() -> None:
-    table = method_summary(choices()).set_index("method")
+    table = _method_summary(choices()).set_index("method")
     row = table.loc["PRIME, linear"]
     assert (row["samples"], row["certified"], row["found"]) == (20, 1.0, 0.5)
     assert (row["certified_wrong"], row["regret"], row["regret_most"]) == (0.5, 1.5, 3.0)
@@ -86,7 +86,7 @@ def test_methods_are_counted_against_the_truth() -> None:
 
 
 def test_printed_tables_have_the_figures_and_know_what_decides_them() -> None:
-    methods = methods_table(method_summary(choices()))
+    methods = _methods_table(_method_summary(choices()))
     rows = {row[0]: row for row in methods.rows}
     assert rows["PRIME, linear"] == (
         "PRIME, linear", "valid", "20", "4", "20",
@@ -97,7 +97,7 @@ def test_printed_tables_have_the_figures_and_know_what_decides_them() -> None:
         for row, root in zip(methods.rows, methods.roots, strict=True)
     }
     assert {name for name, rests in prime.items() if rests} == {n for n in LABELS if "PRIME" in n}
-    shown = outcomes_table(outcome_summary(outcomes({})))
+    shown = _outcomes_table(_outcome_summary(outcomes({})))
     assert shown.rows[1] == (
         "Calculator", "paper", "4.07 ± 3.49", "–", "3.48 ± 7.33", "11.23 ± 13.95", "85.29 ± 14.30",
     )  # fmt: skip
@@ -106,7 +106,7 @@ def test_printed_tables_have_the_figures_and_know_what_decides_them() -> None:
 
 def test_one_row_per_patient() -> None:
     patients = pd.DataFrame({"patient": ["a", "b"], "tied": ["0", "0 1"]})
-    table = patient_summary(Tables(outcomes({}), choices(), patients, pd.DataFrame()))
+    table = _patient_summary(Tables(outcomes({}), choices(), patients, pd.DataFrame()))
     assert table["StableOPT: regret"].tolist() == [0.0, 3.0]
     assert table["PRIME, tabular: arms"].tolist() == ["0", "3"]
 
@@ -150,7 +150,7 @@ def test_every_claim_about_the_tables_can_hold() -> None:
     assert set(verdicts.values()) == {"holds"}
     assert len(verdicts) == 16
     assert "adult" in next(c.numbers for c in paper_claims(tables) if "age ranges" in c.text)
-    assert [row[0] for row in groups_table(tables).rows[::3]] == ["adult", "adolescent", "child"]
+    assert [row[0] for row in _groups_table(tables).rows[::3]] == ["adult", "adolescent", "child"]
 
 
 def test_the_main_sentence_fails_where_stableopt_finds_it_more_often() -> None:

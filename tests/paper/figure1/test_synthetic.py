@@ -17,11 +17,11 @@ from surefoot.paper.figure1 import (
     VALID,
     Panel,
     Variation,
-    bounds,
+    _bounds,
+    _run_table,
     figure,
     printed,
     run_once,
-    run_table,
     summary,
 )
 
@@ -34,7 +34,7 @@ SMALL = {
 
 def runs_of(experiment: Panel, out: Path, processes: int, runs: int = 2) -> pd.DataFrame:
     with Session(runs=runs, seed=3, out=out, processes=processes) as session:
-        return run_table(session, experiment, Variation(prime=0))
+        return _run_table(session, experiment, Variation(prime=0))
 
 
 def test_the_table_is_the_same_to_the_bit_on_any_number_of_workers(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_the_summary_compares_with_the_papers_oracle() -> None:
     assert table["errors"].tolist() == [0, 1, 2]
     assert table["deviation"][0] == pytest.approx(np.sqrt(200))
     assert table["error"][0] == pytest.approx(10)
-    limit = bounds(pd.DataFrame(rows).assign(lower_bound=[2.0, 2.0, 2.0, 4.0, 4.0, 4.0]))
+    limit = _bounds(pd.DataFrame(rows).assign(lower_bound=[2.0, 2.0, 2.0, 4.0, 4.0, 4.0]))
     shown = printed(SPHERE, table, limit)
     assert "| Oracle, valid | 5 ± 0 (0.25) | 1 of 2 |" in shown.markdown()
     assert "| lower bound | 3 | – |" in shown.markdown()

@@ -14,11 +14,11 @@ from surefoot.paper import why_rage
 from surefoot.paper.figure1 import SPHERE
 from surefoot.paper.why_rage import (
     Diagnosis,
-    Keeping,
-    Looking,
-    Recording,
     _finished,
     _hardness,
+    _Keeping,
+    _Looking,
+    _Recording,
     diagnose,
 )
 
@@ -45,7 +45,7 @@ def test_a_phase_that_is_looked_at_is_never_longer() -> None:
     seed = SPHERE.seed(0, 20, 3)
     instance = SPHERE.instance(20, seed)
     looking, printed = (
-        _finished(algorithm, instance, seed) for algorithm in (Looking(), Recording())
+        _finished(algorithm, instance, seed) for algorithm in (_Looking(), _Recording())
     )
     first = int(printed.history[0].counts.sum())
     parts = np.cumsum([record.counts.sum() for record in looking.history])
@@ -56,7 +56,7 @@ def test_a_phase_that_is_looked_at_is_never_longer() -> None:
 
 def test_what_is_kept_counts() -> None:
     seed = SPHERE.seed(0, 20, 3)
-    keeping = _finished(Keeping(), SPHERE.instance(20, seed), seed)
+    keeping = _finished(_Keeping(), SPHERE.instance(20, seed), seed)
     again = keeping.frame.estimate(keeping.tally.counts, keeping.tally.sums).clearance(
         np.array([keeping.leader])
     )[0]

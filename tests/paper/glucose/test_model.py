@@ -11,11 +11,11 @@ from surefoot.paper.glucose.model import (
     LAST_STOMACH,
     PLANNED,
     TAKEN,
-    Intake,
-    advance_minute,
+    _advance_minute,
+    _Intake,
+    _slope,
     eat,
     fresh_patient,
-    slope,
 )
 
 
@@ -30,8 +30,8 @@ def test_the_slope_is_the_reference_s(name):
         x = scale * rng.normal(1.0, 1.0, 13)  # negative states, high states, empty stomachs
         eaten, insulin, last, taken = rng.uniform([0, 0, 0, 0], [5, 1, 3e4, 80]) * (draw % 4 > 0)
         ours = np.empty(13)
-        intake = Intake(1000 * eaten, insulin * 6000 / patient.weight, last + 1000 * taken)
-        slope(x, intake, patient.physiology, ours)
+        intake = _Intake(1000 * eaten, insulin * 6000 / patient.weight, last + 1000 * taken)
+        _slope(x, intake, patient.physiology, ours)
         theirs = T1DPatient.model(
             0, x, Action(CHO=eaten, insulin=insulin), reference._params, last, taken
         )
@@ -53,7 +53,7 @@ def test_a_fasting_patient_on_basal_insulin_stays_level():
     patient = find_patient("adult#001")
     body = fresh_patient(patient.initial_state)
     for _ in range(600):
-        advance_minute(body, 0.0, patient.basal, patient.physiology)
+        _advance_minute(body, 0.0, patient.basal, patient.physiology)
     np.testing.assert_allclose(body.state, patient.initial_state, rtol=2e-3, atol=1e-2)
 
 
@@ -62,7 +62,7 @@ def test_glucose_collapses_to_zero_and_stays():
     body = fresh_patient(patient.initial_state)
     for minute in range(1440):
         announced, insulin = 60.0 * (minute == 1200), 2.0 * (minute < 60)
-        advance_minute(body, announced, insulin, patient.physiology)
+        _advance_minute(body, announced, insulin, patient.physiology)
     state = body.state
     assert np.isfinite(state).all()
     assert state[3] < 0

@@ -8,7 +8,7 @@ import pytest
 from surefoot.paper.glucose import Scenario, find_patient
 from surefoot.paper.glucose.day import pump_rate
 from surefoot.paper.glucose.lanes import POINTS, boluses, responses
-from surefoot.paper.glucose.model import advance_minute, fresh_patient
+from surefoot.paper.glucose.model import _advance_minute, fresh_patient
 from tests.paper.glucose.cases import ODD_MEALS
 
 
@@ -24,7 +24,7 @@ def test_meals_appear_as_in_the_full_model(name):
     state = body.state
     expected = np.zeros(ODD_MEALS.horizon + 1)
     for minute in range(ODD_MEALS.horizon):
-        advance_minute(body, announced[minute], patient.basal, p)
+        _advance_minute(body, announced[minute], patient.basal, p)
         expected[minute + 1] = p.f * p.kabs * state[2] / p.BW
     np.testing.assert_allclose(tables.appearance[::POINTS], expected, atol=2e-4 * expected.max())
 
@@ -38,7 +38,7 @@ def test_insulin_is_a_superposition(window):
     state = body.state
     for minute in range(600):
         bolus = rates.get(minute // window, 0.0)
-        advance_minute(body, 0.0, basal + bolus, patient.physiology)
+        _advance_minute(body, 0.0, basal + bolus, patient.physiology)
         now = POINTS * (minute + 1)
         parts = [(rate, now - POINTS * window * start) for start, rate in rates.items()]
         use = tables.basal_use[now] + sum(

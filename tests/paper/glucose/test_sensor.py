@@ -8,7 +8,7 @@ from scipy.interpolate import interp1d
 
 from surefoot.errors import InputError
 from surefoot.paper.glucose import all_sensors, find_sensor
-from surefoot.paper.glucose.sensor import spline_weights
+from surefoot.paper.glucose.sensor import _spline_weights
 
 
 @pytest.mark.parametrize("minutes", [1, 3, 5])
@@ -17,7 +17,7 @@ def test_the_spline_is_scipy_s_not_a_knot_cubic(minutes):
     expected = interp1d(np.arange(11) * 15, knots, kind="cubic")(
         np.arange(1, 150 // minutes + 1) * minutes
     )
-    np.testing.assert_allclose(spline_weights(minutes) @ knots, expected, atol=1e-12)
+    np.testing.assert_allclose(_spline_weights(minutes) @ knots, expected, atol=1e-12)
 
 
 def test_enough_normals_and_no_block_too_many():

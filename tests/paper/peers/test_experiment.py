@@ -15,22 +15,22 @@ from surefoot.paper.peers import (
     CONTENDERS,
     NUMBER,
     PRIME,
+    _run_once,
     figure,
     peers,
     printed,
-    run_once,
     summary,
 )
 
 
 def test_a_row_is_replayed_from_its_seed() -> None:
-    rows = run_once("SC2", 3, 1, 7)
-    contest = experiment.contest_of("SC2", 3)
+    rows = _run_once("SC2", 3, 1, 7)
+    contest = experiment._contest_of("SC2", 3)
     assert [row["label"] for row in rows] == [contender.label for contender in CONTENDERS]
     for contender, row in zip(CONTENDERS, rows, strict=True):
         seed = np.random.SeedSequence(7, spawn_key=(NUMBER, 1, 3, 1))
         assert row.items() >= asdict(contender.run(contest, contest.problem(), seed)).items()
-    assert {row["samples"] for row in run_once("SC2", 3, 2, 7)} != {row["samples"] for row in rows}
+    assert {row["samples"] for row in _run_once("SC2", 3, 2, 7)} != {row["samples"] for row in rows}
 
 
 def test_the_summary_holds_errors_and_the_bound() -> None:

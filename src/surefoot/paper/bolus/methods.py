@@ -54,10 +54,10 @@ def run_pilot(
     pairs = np.repeat(np.arange(n_pairs), replicates)
     rewards = day_rewards(dosing, pairs, source).sum(axis=0).reshape(n_pairs, replicates)
     deviations = rewards.std(axis=1, ddof=1)
-    return MethodPilot(deviations, scales_from(deviations, replicates), len(pairs))
+    return MethodPilot(deviations, _scales_from(deviations, replicates), len(pairs))
 
 
-def scales_from(deviations: Array, replicates: int) -> Array:
+def _scales_from(deviations: Array, replicates: int) -> Array:
     """Upper confidence limits of the standard deviations (χ², as for Gaussian noise), then the
     floor.
     """

@@ -430,7 +430,7 @@ def _pilot_facts(pilot: MethodPilot | None, truth: TrueValues) -> PilotFacts | N
 
 
 def _patient_facts(dosing: Dosing, truth: TrueValues) -> PatientFacts:
-    linear = linear_choice(dosing, truth)
+    linear = _linear_choice(dosing, truth)
     return PatientFacts(
         patient=dosing.patient.name,
         tdi=dosing.patient.total_daily_insulin,
@@ -446,7 +446,7 @@ def _patient_facts(dosing: Dosing, truth: TrueValues) -> PatientFacts:
     )
 
 
-def linear_choice(dosing: Dosing, truth: TrueValues) -> int:
+def _linear_choice(dosing: Dosing, truth: TrueValues) -> int:
     """Return the arm that the linear model prefers however many pulls it gets: its least-squares
     fit to the true means.
     """

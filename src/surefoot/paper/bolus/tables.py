@@ -152,7 +152,7 @@ def _frame(rows: Iterable[ArmFacts | Choice | FiveDays]) -> pd.DataFrame:
     return pd.DataFrame([asdict(row) for row in rows])
 
 
-def outcome_summary(outcomes: pd.DataFrame) -> pd.DataFrame:
+def _outcome_summary(outcomes: pd.DataFrame) -> pd.DataFrame:
     """Mean and standard deviation over patients and runs, by case and method, with the paper's
     beside them.
 
@@ -175,7 +175,7 @@ def outcome_summary(outcomes: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def method_summary(choices: pd.DataFrame) -> pd.DataFrame:
+def _method_summary(choices: pd.DataFrame) -> pd.DataFrame:
     """Return the figures of each method against the truth.
 
     `found` counts an arm that is tied with the best as found; `certified_wrong` are choices that
@@ -217,7 +217,7 @@ def _if_trusted(method: Method, shares: pd.Series[bool]) -> float:
     return float(shares.mean()) if method.needs_scales else math.nan
 
 
-def patient_summary(tables: Tables) -> pd.DataFrame:
+def _patient_summary(tables: Tables) -> pd.DataFrame:
     """Return one row per patient: noise, truth, and for every method how often it found it and what
     it cost.
     """
@@ -425,7 +425,7 @@ def _distinct(arms: pd.Series[int]) -> str:
     return " ".join(map(str, sorted(set(arms))))
 
 
-def outcomes_table(outcomes: pd.DataFrame) -> PrintedTable:
+def _outcomes_table(outcomes: pd.DataFrame) -> PrintedTable:
     """Means and standard deviations over patients and runs, the paper's below ours."""
     rows, roots = [], []
     for row in outcomes.to_dict("records"):
@@ -442,7 +442,7 @@ def _cell(row: Mapping[Any, Any], prefix: str, metric: str) -> str:
     return "–" if mean is None or mean != mean else f"{mean:.2f} ± {deviation:.2f}"
 
 
-def groups_table(tables: Tables) -> PrintedTable:
+def _groups_table(tables: Tables) -> PrintedTable:
     """Outcomes by age group, under the worst error, with the share of choices that were best."""
     heads = ("patients", "method", *COLUMNS.values(), "found the best", "mean regret")
     rows, roots = [], []
@@ -461,7 +461,7 @@ def groups_table(tables: Tables) -> PrintedTable:
     return PrintedTable(heads, rows, roots)
 
 
-def methods_table(methods: pd.DataFrame) -> PrintedTable:
+def _methods_table(methods: pd.DataFrame) -> PrintedTable:
     """Return the figures of the methods against the truth."""
     heads = ("method", "rules", "mean pulls, all", "of these, pilot", "median, all")
     rows, roots = [], []
@@ -514,12 +514,12 @@ def bolus(session: Session, prime: bool = True) -> None:
     methods = METHODS if prime else (STABLEOPT, ROBUST_RAGE)
     labels = tuple(method.label for method in methods)
     plan = Plan(seed=session.seed, runs=session.runs, labels=labels)
-    _write_and_show(session, Tables.of(patient_records(session, plan)))
+    _write_and_show(session, Tables.of(_patient_records(session, plan)))
 
 
-def patient_records(session: Session, plan: Plan) -> list[PatientRecord]:
+def _patient_records(session: Session, plan: Plan) -> list[PatientRecord]:
     """Return one record per patient, in the order of the paper's table of patients."""
-    results = session.map(NAME, study_job, patient_jobs(plan), identity={"plan": asdict(plan)})
+    results = session.map(NAME, _study_job, patient_jobs(plan), identity={"plan": asdict(plan)})
     return [PatientRecord.from_json(result) for result in results]
 
 
@@ -533,7 +533,7 @@ def patient_jobs(plan: Plan, groups: Sequence[str] = GROUPS) -> list[Job]:
     ]
 
 
-def study_job(name: str, plan: Plan) -> PatientRecord:
+def _study_job(name: str, plan: Plan) -> PatientRecord:
     """Compute what is printed of one patient, in a worker."""
     return study_patient(name, plan)
 
@@ -542,18 +542,18 @@ def _write_and_show(session: Session, tables: Tables) -> None:
     """Tables as CSV and Parquet, figures, their origin; then the tables on the screen."""
     from surefoot.paper.bolus.charts import outcomes_chart, regret_chart
 
-    outcomes, methods = outcome_summary(tables.outcomes), method_summary(tables.choices)
+    outcomes, methods = _outcome_summary(tables.outcomes), _method_summary(tables.choices)
     claims = list(paper_claims(tables))
     truth = PrintedTable(("truth",), [(_truth_sentence(tables),)], [(*CHOSEN, *ROOTS)])
     cases = {f"table{k}": outcomes[outcomes["case"] == case] for k, case in enumerate(CASES, 1)}
-    printed = {name: outcomes_table(rows) for name, rows in cases.items()}
-    printed |= {"groups": groups_table(tables), "methods": methods_table(methods), "truth": truth}
+    printed = {name: _outcomes_table(rows) for name, rows in cases.items()}
+    printed |= {"groups": _groups_table(tables), "methods": _methods_table(methods), "truth": truth}
     publication = Publication(
         NAME,
         tables={
             "": outcomes,
             "-methods": methods,
-            "-patients": patient_summary(tables),
+            "-patients": _patient_summary(tables),
             "-choices": tables.choices,
             "-simulations": tables.outcomes,
             "-arms": tables.arms,

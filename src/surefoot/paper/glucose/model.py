@@ -54,7 +54,7 @@ def _gated(amount: float, rate: float) -> float:
     return rate if amount >= 0 else 0.0
 
 
-class Intake(NamedTuple):
+class _Intake(NamedTuple):
     """The intake of the body during a minute.
 
     Attributes:
@@ -69,7 +69,7 @@ class Intake(NamedTuple):
 
 
 @kernel
-def slope(x: Array, intake: Intake, p: Physiology, dx: Array) -> None:
+def _slope(x: Array, intake: _Intake, p: Physiology, dx: Array) -> None:
     """Write the time derivative of the state `x`, (13,), into `dx`, (13,)."""
     emptying = emptying_rate(x[0] + x[1], intake.meal_size, p)
     dx[0] = intake.eaten - p.kmax * x[0]
@@ -96,21 +96,21 @@ def slope(x: Array, intake: Intake, p: Physiology, dx: Array) -> None:
 
 
 @kernel
-def _runge_kutta(x: Array, intake: Intake, p: Physiology, steps: int, work: Array) -> None:
+def _runge_kutta(x: Array, intake: _Intake, p: Physiology, steps: int, work: Array) -> None:
     """Advance the state by one minute in classical fourth-order steps; `work` is (5, 13)."""
     h = 1.0 / steps
     trial = work[4]
     for _ in range(steps):
-        slope(x, intake, p, work[0])
+        _slope(x, intake, p, work[0])
         for i in range(N_STATES):
             trial[i] = x[i] + h / 2 * work[0, i]
-        slope(trial, intake, p, work[1])
+        _slope(trial, intake, p, work[1])
         for i in range(N_STATES):
             trial[i] = x[i] + h / 2 * work[1, i]
-        slope(trial, intake, p, work[2])
+        _slope(trial, intake, p, work[2])
         for i in range(N_STATES):
             trial[i] = x[i] + h * work[2, i]
-        slope(trial, intake, p, work[3])
+        _slope(trial, intake, p, work[3])
         for i in range(N_STATES):
             x[i] += h / 6 * (work[0, i] + 2 * work[1, i] + 2 * work[2, i] + work[3, i])
         for i in GATED:
@@ -151,7 +151,7 @@ class _Body(NamedTuple):
 
 
 @kernel
-def advance_minute(body: _Body, announced: float, insulin: float, p: Physiology) -> None:
+def _advance_minute(body: _Body, announced: float, insulin: float, p: Physiology) -> None:
     """Advance a body by one minute.
 
     Args:
@@ -163,7 +163,7 @@ def advance_minute(body: _Body, announced: float, insulin: float, p: Physiology)
     x, meal = body.state, body.meal
     eaten = eat(announced, x[0] + x[1], meal)
     meal_size = meal[LAST_STOMACH] + 1000 * meal[TAKEN]
-    intake = Intake(1000 * eaten, insulin * UNITS_TO_PMOL / p.BW, meal_size)
+    intake = _Intake(1000 * eaten, insulin * UNITS_TO_PMOL / p.BW, meal_size)
     _runge_kutta(x, intake, p, STEPS_EATING if eaten > 0 else STEPS, body.work)
 
 
@@ -265,7 +265,7 @@ def advance_window(body: _Body, announced: Array, insulin: float, p: Physiology)
     """
     mean = 0.0
     for grams in announced:
-        advance_minute(body, grams, insulin, p)
+        _advance_minute(body, grams, insulin, p)
         mean += body.state[12] / p.Vg / announced.size
     return mean
 

@@ -84,7 +84,7 @@ def find_sensor(name: str | Sensor) -> Sensor:
 
 
 @cache
-def spline_weights(sample_minutes: int) -> Array:
+def _spline_weights(sample_minutes: int) -> Array:
     """Return the weights with which the knots of a block make its errors, (samples a block,
     KNOTS_A_BLOCK + 1).
 
@@ -170,6 +170,6 @@ def sensor_errors(sensor: Sensor, normals: Array, wanted: IntArray) -> Array:
     overwritten.
     """
     errors = np.empty((len(normals), len(wanted)))
-    weights = spline_weights(sensor.sample_minutes)
+    weights = _spline_weights(sensor.sample_minutes)
     _errors_from_normals(normals, wanted, sensor, weights, sensor.samples_a_block, errors)
     return errors

@@ -83,7 +83,7 @@ class _Batch:
                 yield _Group(group.patient, group.scenario, group.lanes[start : start + size])
 
 
-def make_batch(
+def _make_batch(
     patients: Patients, calculators: Calculator, scenario: Scenarios, seeds: Seeds, sensor: Sensor
 ) -> _Batch:
     """Check and broadcast the inputs of `simulate`."""
@@ -94,7 +94,7 @@ def make_batch(
             f"calculators is a {type(calculators).__name__}: give one Calculator; its "
             f"fields may be arrays"
         )
-    words = None if _is_root(seeds) else seed_words(seeds)
+    words = None if _is_root(seeds) else _seed_words(seeds)
     arrays = [people, plans, *calculators.columns, *([] if words is None else [words])]
     shape = _common_shape(arrays)
     if words is None:
@@ -126,7 +126,7 @@ def lane_seeds(root: int | np.random.SeedSequence, shape: int | tuple[int, ...])
     return np.asarray(sequence.generate_state(count, np.uint64), dtype=np.uint64).reshape(shape)
 
 
-def seed_words(seeds: Any) -> Words:
+def _seed_words(seeds: Any) -> Words:
     """Return one 64-bit word for each given seed: integers as they are, sequences by their first
     state.
     """
@@ -327,7 +327,7 @@ def simulate(
         `Histories`, or `Statistics` if `statistics` names any.
     """
     chosen = find_sensor(sensor)
-    batch = make_batch(patients, calculators, scenario, seeds, chosen)
+    batch = _make_batch(patients, calculators, scenario, seeds, chosen)
     _check_choice("reading", reading, get_args(Reading))
     _check_choice("kernel", kernel, get_args(Kernel))
     if threads < 1:
