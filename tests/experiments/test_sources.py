@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.experiments import sources
-from surefoot.experiments.sources import definitions, digest
+from surefoot.experiments.sources import _definitions, digest
 from surefoot.paper import figure1
 from surefoot.paper.bolus import tables
 
@@ -78,7 +78,7 @@ def changed(house: Path, name: str, old: str, new: str) -> bool:
 
 def test_definitions_are_followed_through_modules(house: Path) -> None:
     places = [("a", "helper"), ("a", "root"), ("b", "LIMIT"), ("b", "deep")]
-    assert definitions("surefoot.a:root") == [(f"surefoot.{m}", n) for m, n in places]
+    assert _definitions("surefoot.a:root") == [(f"surefoot.{m}", n) for m, n in places]
 
 
 @pytest.mark.parametrize(
@@ -129,11 +129,11 @@ def test_a_definition_may_move_and_be_renamed(house: Path) -> None:
 
 
 def test_the_papers_algorithms_rest_on_their_designs_and_not_on_prime() -> None:
-    found = definitions(ROOT)
+    found = _definitions(ROOT)
     assert ("surefoot.design.designs", "robust_xy") in found
     assert ("surefoot.algorithms.confidence", "paper_threshold") in found
     assert not [place for place in found if "prime" in place[0]]
-    assert definitions("surefoot.plan.prime:Prime")
+    assert _definitions("surefoot.plan.prime:Prime")
 
 
 def test_an_unknown_root_is_refused() -> None:

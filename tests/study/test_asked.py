@@ -16,7 +16,7 @@ from surefoot.commands import export
 from surefoot.errors import InputError
 from surefoot.guides import Guess, Guide, Seen
 from surefoot.study import Pull, Study, StudyPaused, StudyReader
-from surefoot.study.file.description import Description, settings_from_dict, settings_to_dict
+from surefoot.study.file.description import Description, _settings_from_dict, _settings_to_dict
 from tests.study.toys import THETA, toy_problem
 
 
@@ -71,9 +71,9 @@ def make(path: Path, **changes: object) -> Study:
     ],
 )
 def test_settings_come_back_from_a_file(settings: sf.Settings) -> None:
-    stored = settings_to_dict(settings)
-    again = settings_from_dict(json.loads(json.dumps(stored, allow_nan=False)))
-    assert settings_to_dict(again) == stored
+    stored = _settings_to_dict(settings)
+    again = _settings_from_dict(json.loads(json.dumps(stored, allow_nan=False)))
+    assert _settings_to_dict(again) == stored
     assert (again.misfit, again.guide) == (settings.misfit, settings.guide)
     assert again.common_random_numbers == settings.common_random_numbers
     assert again.noise.evidence == settings.noise.evidence

@@ -17,7 +17,7 @@ from surefoot.errors import InputError
 from surefoot.study import Pull, Study, StudyPaused, StudyReader, verify
 from surefoot.study.file.chain import head_of
 from surefoot.study.file.description import ASKED
-from surefoot.study.input import Outputs, Reading, as_text, from_text, outputs_of
+from surefoot.study.input import Outputs, Reading, _as_text, from_text, outputs_of
 from surefoot.study.sheet import read_sheet, write_sheet
 from surefoot.study.toml.config import StudyConfig
 
@@ -132,9 +132,9 @@ def test_limits_need_an_objective_and_their_outputs(tmp_path: Path) -> None:
 
 def test_outputs_as_text_come_back_to_the_bit() -> None:
     outputs = {"b": 0.1 + 0.2, "a": -1e-300, "ü": 3.0}
-    text = as_text(outputs)
+    text = _as_text(outputs)
     assert from_text(text) == outputs
-    assert text == as_text(dict(reversed(outputs.items())))
+    assert text == _as_text(dict(reversed(outputs.items())))
     for damaged in ('{"a": 1.0}', "[1.0]", '{"a":NaN}', '{"a":1}', "{"):
         with pytest.raises(ValueError, match=r".*"):
             from_text(damaged)

@@ -192,15 +192,15 @@ def test_many_processes_may_start_at_once(package):
 
 def test_a_library_call_says_nothing_and_a_process_says_it_once(caplog, capfd):
     caplog.set_level(logging.INFO)
-    compiled.announce.cache_clear()
-    compiled.announce()
-    compiled.announce()
+    compiled._announce.cache_clear()
+    compiled._announce()
+    compiled._announce()
     assert [record.levelno for record in caplog.records] == [logging.INFO]
     assert capfd.readouterr() == ("", "")
 
 
 def test_the_sources_of_a_kernel_are_all_that_its_module_imports():
-    files = compiled.sources(PACKAGE / "paper" / "glucose" / "lanes.py")
+    files = compiled._sources(PACKAGE / "paper" / "glucose" / "lanes.py")
     names = {str(file.relative_to(PACKAGE)) for file in files}
     assert {
         "paper/glucose/lanes.py",
@@ -218,7 +218,7 @@ def test_every_kernel_is_made_by_the_decorator_and_knows_the_sources_of_all_it_c
             name = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts)
             kernels = [v for v in vars(importlib.import_module(name)).values() if _compiled(v)]
             called = {Path(kernel.py_func.__code__.co_filename) for kernel in kernels}
-            assert called <= compiled.sources(file), name
+            assert called <= compiled._sources(file), name
         assert file.name == "compiled.py" or not re.search(r"\b(n?jit|g?u?vectorize)\b", text), file
 
 

@@ -11,11 +11,11 @@ import pytest
 from rich.console import Console
 
 from surefoot.system.progress import (
-    BarProgress,
     Forward,
     JobsSnapshot,
-    LineProgress,
     Snapshot,
+    _BarProgress,
+    _LineProgress,
     duration,
     progress_for,
     progress_if_seen,
@@ -48,7 +48,7 @@ def test_a_snapshot_says_what_is_known() -> None:
 
 def test_lines_come_now_and_then_and_at_the_end() -> None:
     stream = io.StringIO()
-    lines = LineProgress(stream, every=1000)
+    lines = _LineProgress(stream, every=1000)
     lines.update(START)
     lines.update(LATER)
     assert stream.getvalue() == ""
@@ -59,7 +59,7 @@ def test_lines_come_now_and_then_and_at_the_end() -> None:
 
 def test_a_line_is_due_after_its_time() -> None:
     stream = io.StringIO()
-    lines = LineProgress(stream, every=0)
+    lines = _LineProgress(stream, every=0)
     lines.update(START)
     lines.update(LATER)
     assert stream.getvalue().splitlines() == [str(START), str(LATER)]
@@ -67,7 +67,7 @@ def test_a_line_is_due_after_its_time() -> None:
 
 def test_a_bar_shows_phase_and_leader() -> None:
     stream = io.StringIO()
-    bar = BarProgress(Console(file=stream, force_terminal=True, width=160))
+    bar = _BarProgress(Console(file=stream, force_terminal=True, width=160))
     bar.update(START)
     bar.update(LATER)
     bar.close()
@@ -78,7 +78,7 @@ def test_a_bar_shows_phase_and_leader() -> None:
 def test_the_bar_of_a_study_never_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     forward, shares = Forward(), (0.1, 0.4, 0.3, 0.35, 0.6)
     assert [forward.at(share) for share in shares] == [0.1, 0.4, 0.4, 0.4, 0.6]
-    bar = BarProgress(Console(file=io.StringIO(), force_terminal=True, width=160))
+    bar = _BarProgress(Console(file=io.StringIO(), force_terminal=True, width=160))
     seen: list[float] = []
     monkeypatch.setattr(
         "rich.progress.Progress.update", lambda *_, completed, **__: seen.append(completed)
@@ -103,7 +103,7 @@ def test_jobs_say_their_share_and_what_is_left() -> None:
 
 def test_one_bar_serves_an_experiment_after_another() -> None:
     stream = io.StringIO()
-    bar = BarProgress(Console(file=stream, force_terminal=True, width=160))
+    bar = _BarProgress(Console(file=stream, force_terminal=True, width=160))
     for title in ("first", "second"):
         before = len(stream.getvalue())
         bar.update(JobsSnapshot(title, 12.0, 3.0, 90.0))
@@ -115,7 +115,7 @@ def test_one_bar_serves_an_experiment_after_another() -> None:
 
 def test_a_narrow_terminal_keeps_the_bar_and_cuts_the_words() -> None:
     stream = io.StringIO()
-    bar = BarProgress(Console(file=stream, force_terminal=True, width=70))
+    bar = _BarProgress(Console(file=stream, force_terminal=True, width=70))
     bar.update(LATER)
     bar.close()
     assert "phase 3" in stream.getvalue()
@@ -129,8 +129,8 @@ def test_a_log_gets_lines_and_a_terminal_a_bar() -> None:
         def isatty(self) -> bool:
             return True
 
-    assert isinstance(progress_for(io.StringIO()), LineProgress)
-    assert isinstance(progress_for(Terminal()), BarProgress)
+    assert isinstance(progress_for(io.StringIO()), _LineProgress)
+    assert isinstance(progress_for(Terminal()), _BarProgress)
 
 
 def test_a_notebook_gets_one_bar_that_is_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:

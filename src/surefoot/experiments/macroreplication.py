@@ -98,13 +98,13 @@ class _Truth:
 Outputs = Mapping[str, Array]  # (n_pairs,) the means of each output
 
 
-def true_means(problem: RobustProblem, settings: Settings, means: Array) -> _Truth:
+def _true_means(problem: RobustProblem, settings: Settings, means: Array) -> _Truth:
     """Return the truth where every pair's mean is known."""
     values = settings.measure.points(problem).values_of(means)
     return _Truth(int(values.argmax()), values, "known: the rewards are simulated")
 
 
-def pooled(
+def _pooled(
     problem: RobustProblem, settings: Settings, counts: Sequence[IntArray], sums: Sequence[Array]
 ) -> _Truth:
     """Return the truth by the rewards of all runs together.
@@ -430,12 +430,12 @@ def _truth(
 ) -> _Truth:
     problem, settings, sign = description.problem, description.settings, description.sign
     if isinstance(simulator, EstimatedSimulator):
-        truth = true_means(problem, settings, sign * simulator.means)
+        truth = _true_means(problem, settings, sign * simulator.means)
         others = {name: each.means for name, each in simulator.others.items()}
     else:
         counts = [np.array(run["counts"], dtype=np.int64) for run in found]
         sums: list[Array] = [sign * np.array(run["sums"], dtype=np.float64) for run in found]
-        truth = pooled(problem, settings, counts, sums)
+        truth = _pooled(problem, settings, counts, sums)
         pulls = np.maximum(np.sum(counts, axis=0), 1)
         outputs = found[0]["others"]
         others = {

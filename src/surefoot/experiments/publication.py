@@ -84,7 +84,7 @@ class PrintedTable:
     roots: Sequence[tuple[str, ...]]
 
     def markdown(self) -> str:
-        return markdown_table([self.heads, *self.rows]) + "\n"
+        return _markdown_table([self.heads, *self.rows]) + "\n"
 
     def latex(self) -> str:
         """Return the table with the rules of booktabs."""
@@ -177,7 +177,7 @@ def console_for_output() -> Any:
     return Console() if sys.stdout.isatty() else Console(width=140)
 
 
-def markdown_table(lines: Sequence[Sequence[str]]) -> str:
+def _markdown_table(lines: Sequence[Sequence[str]]) -> str:
     """Rows of cells, the headings first, as Markdown without an end of line."""
     rule = ["---"] * len(lines[0])
     rows = (

@@ -31,7 +31,7 @@ FOLDER = ".unfinished"
 LIBRARIES = ("surefoot", "numpy", "scipy", "numba", "pandas")
 
 
-class Journal:
+class _Journal:
     """The results of one experiment as they come in.
 
     Its name holds a digest of everything that decides the results: other options, another seed or
@@ -107,7 +107,7 @@ def code_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-class Folder:
+class _Folder:
     """The folder of results. It is made, and tried, before any work is done."""
 
     def __init__(self, path: Path) -> None:
@@ -182,7 +182,7 @@ class _JobWorkers(Protocol):
     def stop(self) -> None: ...
 
 
-class Processes:
+class _Processes:
     """Processes of this machine."""
 
     def __init__(self, count: int) -> None:
@@ -285,7 +285,7 @@ class Session:
     processes: int | None = None
     dask: str | None = None
     progress: JobProgress = field(default_factory=NoProgress)
-    _journals: list[Journal] = field(default_factory=list, init=False)
+    _journals: list[_Journal] = field(default_factory=list, init=False)
     _workers: _JobWorkers | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -295,7 +295,7 @@ class Session:
                 raise InputError(
                     f"{name}={value} is not possible: give a whole number of at least {least}"
                 )
-        self.folder = Folder(self.out)
+        self.folder = _Folder(self.out)
 
     def __enter__(self) -> Self:
         return self
@@ -328,7 +328,7 @@ class Session:
             identity: what else decides the results, besides the seed and the code. Leave out the
                 number of runs if a session of more runs can use the jobs of one with fewer.
         """
-        journal = Journal(self.out, experiment, {"seed": self.seed} | (identity or {}))
+        journal = _Journal(self.out, experiment, {"seed": self.seed} | (identity or {}))
         self._journals.append(journal)
         left = sorted(
             (job for job in jobs if job.key not in journal.results), key=lambda job: -job.weight
@@ -338,7 +338,7 @@ class Session:
         return [journal.results[job.key] for job in jobs]
 
     def _work(
-        self, journal: Journal, function: Callable[..., Any], left: list[Job], total: float
+        self, journal: _Journal, function: Callable[..., Any], left: list[Job], total: float
     ) -> None:
         done = total - sum(job.weight for job in left)
         try:
@@ -370,7 +370,7 @@ class Session:
         elif self._workers is None and self.processes == 0:
             self._workers = _Here()
         elif self._workers is None:
-            self._workers = Processes(self.processes or cores())
+            self._workers = _Processes(self.processes or cores())
         return self._workers
 
 
@@ -388,11 +388,11 @@ def opened(session: Session | None, runs: int, processes: int | None = None) -> 
         yield passing
 
 
-def _interrupted(journal: Journal, left: list[Job]) -> str:
+def _interrupted(journal: _Journal, left: list[Job]) -> str:
     return f"interrupted. {_how_to_go_on(journal, left)}"
 
 
-def _how_to_go_on(journal: Journal, left: list[Job]) -> str:
+def _how_to_go_on(journal: _Journal, left: list[Job]) -> str:
     missing = sum(job.key not in journal.results for job in left)
     return (
         f"{len(journal.results)} jobs are finished and kept, {missing} are left: "

@@ -39,11 +39,11 @@ def digest(*roots: str) -> str:
     A root without a name stands for all of its module. Definitions may move and be renamed: they
     are told apart by what they say, not by how they are called.
     """
-    texts = sorted(_text_of(*place, deep=True) for place in definitions(*roots))
+    texts = sorted(_text_of(*place, deep=True) for place in _definitions(*roots))
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
 
 
-def definitions(*roots: str) -> list[Place]:
+def _definitions(*roots: str) -> list[Place]:
     """Return the places of all definitions that these rest on, in order."""
     found: set[Place] = set()
     left: list[Place] = []

@@ -193,7 +193,7 @@ class Outputs:
                 f"study needs {_names(self.needed)}"
             )
         others = {name: value for name, value in given.items() if name != self.objective}
-        return Reading(float(given[self.objective]), as_text(others))
+        return Reading(float(given[self.objective]), _as_text(others))
 
 
 def outputs_of(given: Mapping[Any, Any]) -> dict[str, float]:
@@ -201,7 +201,7 @@ def outputs_of(given: Mapping[Any, Any]) -> dict[str, float]:
     return {_name(name): _finite(name, value) for name, value in given.items()}
 
 
-def as_text(outputs: Mapping[str, float]) -> str:
+def _as_text(outputs: Mapping[str, float]) -> str:
     """Return outputs as canonical text: the same outputs are the same text."""
     if not outputs:
         return ""
@@ -213,7 +213,7 @@ def from_text(text: str) -> dict[str, float]:
     if not text:
         return {}
     found = json.loads(text)
-    if not isinstance(found, dict) or as_text(outputs_of(found)) != text:
+    if not isinstance(found, dict) or _as_text(outputs_of(found)) != text:
         raise ValueError("its outputs are not numbers by name")
     return found
 

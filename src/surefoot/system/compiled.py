@@ -63,7 +63,7 @@ def kernel(
 
 
 @cache
-def announce() -> None:
+def _announce() -> None:
     """Say once why the first result takes long; a command shows it, a library call does not."""
     log.info("compiling for this machine: up to a minute, this once")
 
@@ -140,7 +140,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         except Exception:  # a damaged file can make pickle raise anything
             self._start_afresh()
         if found is None or found.signature.args != normalize_signature(signature)[0]:
-            announce()  # two processes can have written to one file, for different signatures
+            _announce()  # two processes can have written to one file, for different signatures
             return None
         return found
 
@@ -164,12 +164,12 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 def _digest(module: Path) -> bytes:
     """Return the digest of a module's source and of all of this package that it imports."""
     total = hashlib.sha256()
-    for file in sorted(sources(module)):
+    for file in sorted(_sources(module)):
         total.update(hashlib.sha256(file.read_bytes()).digest())
     return total.digest()
 
 
-def sources(module: Path) -> set[Path]:
+def _sources(module: Path) -> set[Path]:
     """Return the files of this package whose text can enter a module's kernels, its own among
     them.
     """

@@ -223,7 +223,7 @@ class NoProgress:
         pass
 
 
-class LineProgress:
+class _LineProgress:
     """A line now and then, for logs.
 
     Args:
@@ -248,7 +248,7 @@ class LineProgress:
         self._written, self._next = self._last, time.monotonic() + self._every
 
 
-class BarProgress:
+class _BarProgress:
     """A bar for the study or the jobs, which never goes back, and what is known so far, in a
     terminal.
     """
@@ -290,13 +290,13 @@ class BarProgress:
             self._task, self._forward = None, Forward()
 
 
-def progress_for(stream: TextIO) -> BarProgress | LineProgress:
+def progress_for(stream: TextIO) -> _BarProgress | _LineProgress:
     """Return a bar if somebody is looking, lines if not."""
     if stream.isatty():
         from rich.console import Console
 
-        return BarProgress(Console(file=stream))
-    return LineProgress(stream)
+        return _BarProgress(Console(file=stream))
+    return _LineProgress(stream)
 
 
 class _NotebookProgress:
@@ -328,7 +328,7 @@ class _NotebookProgress:
 
 def progress_if_seen(
     stream: TextIO, always: bool = False
-) -> BarProgress | LineProgress | _NotebookProgress | None:
+) -> _BarProgress | _LineProgress | _NotebookProgress | None:
     """Return a bar in a terminal and a line in a notebook; elsewhere None, or lines of a log."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if hasattr(shell, "kernel"):

@@ -11,7 +11,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.algorithms import algorithm_from
-from surefoot.experiments.macroreplication import EstimatedSimulator, Macroreplications, true_means
+from surefoot.experiments.macroreplication import EstimatedSimulator, Macroreplications, _true_means
 from surefoot.experiments.macroreplication import macroreplicate as replicate
 from surefoot.study.file.description import Description
 from surefoot.study.pull import Pull
@@ -86,5 +86,5 @@ def test_estimates_are_of_all_outputs(tmp_path: Path) -> None:
 def test_arms_that_beat_the_baseline_are_good() -> None:
     asked = {"aim": "beat baseline", "baseline": "b", "gain": 0.5}
     settings = description(**asked).settings
-    truth = true_means(PROBLEM, settings, -PRICES)
+    truth = _true_means(PROBLEM, settings, -PRICES)
     assert truth.beating(PROBLEM, settings).tolist() == [True, False, False]

@@ -50,7 +50,7 @@ def test_the_same_seed_gives_the_same_runs_and_what_is_finished_is_not_run_again
         return once(*arguments)
 
     once = replicate.rehearse
-    monkeypatch.setattr(runner, "Processes", lambda count: Here())
+    monkeypatch.setattr(runner, "_Processes", lambda count: Here())
     monkeypatch.setattr(replicate, "rehearse", stopped_in_the_third)
     with pytest.raises(OSError, match="switched off"):
         macroreplicate(description(), simulator, session)

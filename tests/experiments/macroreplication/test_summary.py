@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot import Gaussian, Macroreplications, RobustProblem, Settings
-from surefoot.experiments.macroreplication import true_means
+from surefoot.experiments.macroreplication import _true_means
 
 PROBLEM = RobustProblem.from_pairs(np.eye(3), [0, 1, 2], arm_names=["a", "b", "c"])
 
@@ -18,7 +18,7 @@ def runs_of(arms: list[int], certified: list[bool], tolerance: float = 0.0) -> M
     return Macroreplications(
         problem=PROBLEM,
         settings=settings,
-        truth=true_means(PROBLEM, settings, np.array([1.0, 0.9, 0.0])),
+        truth=_true_means(PROBLEM, settings, np.array([1.0, 0.9, 0.0])),
         arms=np.array(arms),
         certified=np.array(certified),
         pulls=100 * np.arange(1, len(arms) + 1),

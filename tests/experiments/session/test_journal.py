@@ -6,16 +6,16 @@ import pytest
 
 from surefoot.errors import InputError
 from surefoot.experiments import session as journals
-from surefoot.experiments.session import Journal
+from surefoot.experiments.session import _Journal
 
 
-def reopened(journal: Journal, out: Path) -> Journal:
+def reopened(journal: _Journal, out: Path) -> _Journal:
     journal.close()
-    return Journal(out, "toy", {"seed": 1})
+    return _Journal(out, "toy", {"seed": 1})
 
 
 def test_what_was_recorded_is_read_back_to_the_bit(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, "toy", {"seed": 1})
+    journal = _Journal(tmp_path, "toy", {"seed": 1})
     journal.record("a", {"third": 1 / 3, "tuple": (1, 2)})
     at_once = dict(journal.results)
     assert (
@@ -24,7 +24,7 @@ def test_what_was_recorded_is_read_back_to_the_bit(tmp_path: Path) -> None:
 
 
 def test_a_line_cut_off_anywhere_costs_only_its_own_job(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, "toy", {"seed": 1})
+    journal = _Journal(tmp_path, "toy", {"seed": 1})
     journal.record("a", 1)
     first = journal.path.stat().st_size
     journal.record("b", "two")
@@ -41,7 +41,7 @@ def test_other_seeds_versions_and_code_have_other_journals(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def name(seed: int) -> str:
-        journal = Journal(tmp_path, "toy", {"seed": seed})
+        journal = _Journal(tmp_path, "toy", {"seed": seed})
         journal.close()
         return journal.path.name
 
@@ -67,14 +67,14 @@ def test_the_code_digest_sees_every_change_of_the_package(
 
 
 def test_two_at_once_are_refused(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, "toy", {"seed": 1})
+    journal = _Journal(tmp_path, "toy", {"seed": 1})
     with pytest.raises(InputError, match="already running"):
-        Journal(tmp_path, "toy", {"seed": 1})
+        _Journal(tmp_path, "toy", {"seed": 1})
     reopened(journal, tmp_path).remove()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_removing_one_leaves_the_others(tmp_path: Path) -> None:
-    one, two = Journal(tmp_path, "one", {}), Journal(tmp_path, "two", {})
+    one, two = _Journal(tmp_path, "one", {}), _Journal(tmp_path, "two", {})
     one.remove()
     assert two.path.exists()

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from surefoot.study.file.reader import Status
-from surefoot.study.run.worker import Board, begins, ends
+from surefoot.study.run.worker import Board, _begins, _ends
 from surefoot.system.progress import Snapshot
 from tests.study import toys
 from tests.study.toys import MARK, read_toy, toy_study
@@ -19,8 +19,8 @@ from tests.waiting import wait_for
 
 
 def test_a_process_without_a_board_says_nothing() -> None:
-    begins(3)
-    ends()
+    _begins(3)
+    _ends()
     assert Board(2).running() == []
 
 

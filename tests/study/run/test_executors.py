@@ -18,7 +18,7 @@ import pytest
 
 from surefoot.algorithms import Result
 from surefoot.study import StudyPaused
-from surefoot.study.run.executors import SerialExecutor, is_loss
+from surefoot.study.run.executors import _SerialExecutor, is_loss
 from tests.study import toys
 from tests.study.cluster import ROOT, SOURCES, Cluster
 from tests.study.toys import open_toy, read_toy, rewards_of, same_result, toy_study
@@ -52,7 +52,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, list[
 def executor(request: pytest.FixtureRequest) -> Iterator[Any]:
     made: dict[str, Any] = {
         "serial": lambda: nullcontext("serial"),
-        "SerialExecutor": SerialExecutor,
+        "SerialExecutor": _SerialExecutor,
         "threads": lambda: nullcontext("threads"),
         "ThreadPoolExecutor": lambda: ThreadPoolExecutor(3),
         "processes": lambda: nullcontext(2),

@@ -17,7 +17,7 @@ import pytest
 from surefoot.algorithms import Result
 from surefoot.errors import InputError
 from surefoot.study import Pull, StudyInterrupted, StudyPaused, StudyReader
-from surefoot.study.run.executors import SerialExecutor
+from surefoot.study.run.executors import _SerialExecutor
 from surefoot.system.progress import Snapshot
 from tests.study import toys
 from tests.study.toys import (
@@ -147,7 +147,7 @@ def test_a_pull_that_always_kills_its_worker_pauses_the_study_and_is_named(
     assert rewards_of(path) == undisturbed[1]
 
 
-class Flaky(SerialExecutor):
+class Flaky(_SerialExecutor):
     """Loses every third chunk, as a cluster does whose nodes are taken away."""
 
     def __init__(self) -> None:
@@ -238,7 +238,7 @@ def test_rewards_told_meanwhile_are_kept(path: Path) -> None:
 
 
 def test_tiny_pulls_are_sent_in_chunks(path: Path) -> None:
-    class Counting(SerialExecutor):
+    class Counting(_SerialExecutor):
         chunks = 0
 
         def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from surefoot.study import Pull
-from surefoot.study.run.worker import as_reward, run_chunk
+from surefoot.study.run.worker import _as_reward, run_chunk
 
 PULLS = [Pull(n, "abc", 0, 0, "arm", "none", {"a": 1.0}, np.zeros(1), 5) for n in range(3)]
 
 
 @pytest.mark.parametrize("value", [1, 1.5, np.float32(2), np.array(3.0)])
 def test_numbers_of_all_kinds_are_rewards(value: object) -> None:
-    assert isinstance(as_reward(value), float)
+    assert isinstance(_as_reward(value), float)
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_numbers_of_all_kinds_are_rewards(value: object) -> None:
 )
 def test_other_things_are_not(value: object) -> None:
     with pytest.raises((TypeError, ValueError)):
-        as_reward(value)
+        _as_reward(value)
 
 
 @pytest.mark.parametrize("value", [{"cost": "high"}, {1: 1.0}, [1.0], None])

@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 
 from surefoot.view.dashboard import guard
-from surefoot.view.dashboard.guard import AtMost, Lane, LimitedConnection, TooSlow
+from surefoot.view.dashboard.guard import Lane, LimitedConnection, TooSlow, _AtMost
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
 BODY = b"\r\nabcde"
@@ -97,7 +97,7 @@ def test_when_there_are_too_many_the_longest_waiting_gives_way(monkeypatch):
 
 
 def test_messages_are_limited():
-    limit, record = AtMost(), logging.LogRecord("x", logging.ERROR, "", 0, "trouble", (), None)
+    limit, record = _AtMost(), logging.LogRecord("x", logging.ERROR, "", 0, "trouble", (), None)
     assert sum(limit.filter(record) for _ in range(1000)) == guard.MESSAGES
     assert "left out" in record.getMessage()
 

@@ -84,7 +84,7 @@ def test_the_token_sets_a_cookie_that_scripts_and_other_sites_never_see():
     assert "samesite=lax" in cookie
     assert TOKEN not in cookie
     assert (
-        request(app, "/", headers={"cookie": f"{COOKIE}={guard.session_of(TOKEN)}"}).status_code
+        request(app, "/", headers={"cookie": f"{COOKIE}={guard._session_of(TOKEN)}"}).status_code
         == 200
     )
     assert request(app, "/", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
@@ -94,7 +94,7 @@ def test_a_link_that_carries_the_token_signs_in_and_loses_it():
     app = make_app([], TOKEN)
     answer = request(app, "/study/1", params={"token": TOKEN}, headers=HTML)
     assert (answer.status_code, answer.headers["location"]) == (303, "/study/1")
-    assert answer.headers["set-cookie"].startswith(f"{COOKIE}={guard.session_of(TOKEN)}")
+    assert answer.headers["set-cookie"].startswith(f"{COOKIE}={guard._session_of(TOKEN)}")
     wrong = request(app, "/", params={"token": TOKEN + "x"}, headers=HTML)
     assert wrong.headers["location"] == "/sign-in"
     assert "set-cookie" not in wrong.headers

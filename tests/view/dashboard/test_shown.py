@@ -49,7 +49,7 @@ def test_forty_five_requests_for_a_study_that_hangs(two_studies, monkeypatch):
 
 
 def test_the_bar_of_a_study_never_goes_back_but_for_another_study():
-    onward = shown.Onward()
+    onward = shown._Onward()
 
     def at(told, share, state="running"):
         status = SimpleNamespace(told=told)

@@ -166,7 +166,7 @@ class Description:
 
     def differences(self, other: Description) -> set[str]:
         """Return what another study would ask otherwise, by the names of its settings."""
-        asked = (settings_to_dict(self.settings), settings_to_dict(other.settings))
+        asked = (_settings_to_dict(self.settings), _settings_to_dict(other.settings))
         found = {name for name in (*ASKED, *NEWER) if asked[0][name] != asked[1][name]}
         problems = (self.problem.to_dict(), other.problem.to_dict())
         if problems[0] != problems[1]:
@@ -180,7 +180,7 @@ class Description:
             "id": self.id,
             "name": self.name,
             "problem": self.problem.to_dict(),
-            "settings": settings_to_dict(self.settings),
+            "settings": _settings_to_dict(self.settings),
             "algorithm": self.algorithm,
             "options": self.options,
             "direction": self.direction,
@@ -194,7 +194,7 @@ class Description:
     @cached_property
     def head(self) -> bytes:
         """The digest of the question, with which the chain of a study's phases begins."""
-        settings = settings_to_dict(self.settings)
+        settings = _settings_to_dict(self.settings)
         question = {
             "problem": self.problem.to_dict(),
             **{key: settings[key] for key in ASKED},
@@ -247,7 +247,7 @@ class Description:
             id=entries["id"],
             name=entries["name"],
             problem=RobustProblem.from_dict(entries["problem"]),
-            settings=settings_from_dict(entries["settings"]),
+            settings=_settings_from_dict(entries["settings"]),
             algorithm=entries["algorithm"],
             options=dict(entries["options"]),
             direction=entries["direction"],
@@ -376,7 +376,7 @@ def outputs_needed(settings: Settings) -> Outputs:
     return Outputs(settings.objective, tuple(limited))
 
 
-def settings_to_dict(settings: Settings) -> dict[str, Any]:
+def _settings_to_dict(settings: Settings) -> dict[str, Any]:
     """Return settings as plain values that JSON knows: ∞ as text."""
     plain = {field.name: getattr(settings, field.name) for field in fields(settings)}
     return plain | {
@@ -388,7 +388,7 @@ def settings_to_dict(settings: Settings) -> dict[str, Any]:
     }
 
 
-def settings_from_dict(stored: dict[str, Any]) -> Settings:
+def _settings_from_dict(stored: dict[str, Any]) -> Settings:
     """Rebuild what `settings_to_dict` wrote."""
     misfit = math.inf if stored["misfit"] == NO_MODEL else stored["misfit"]
     return Settings(

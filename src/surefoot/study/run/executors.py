@@ -45,7 +45,7 @@ def deaths_in(error: BaseException) -> int:
     return 1 + int(getattr(error, "allowed_failures", 0) or 0)
 
 
-class SerialExecutor(Executor):
+class _SerialExecutor(Executor):
     """Simulates at once, in the caller's own thread."""
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -147,7 +147,7 @@ class _SerialWorkers(Workers):
     depth = 1
 
     def __init__(self) -> None:
-        super().__init__(SerialExecutor())
+        super().__init__(_SerialExecutor())
 
     @property
     def size(self) -> int:
@@ -257,7 +257,7 @@ def workers_from(executor: Any, max_in_flight: int | None = None) -> Workers:
         return _OwnProcesses(executor)
     if isinstance(executor, ProcessPoolExecutor):
         return _ProcessWorkers(executor)
-    if isinstance(executor, SerialExecutor):
+    if isinstance(executor, _SerialExecutor):
         return _SerialWorkers()
     if hasattr(executor, "get_executor") and hasattr(executor, "nthreads"):
         from surefoot.study.run.cluster import DaskWorkers

@@ -92,28 +92,28 @@ def versions() -> dict[str, str]:
 
 def _run_one(simulator: Simulate, pull: Pull) -> Report:
     started = time.time()
-    begins(pull.id)
+    _begins(pull.id)
     reward: Simulated | None
     try:
         reward, error = as_given(simulator(pull)), None
     except (Exception, SystemExit) as problem:  # argparse ends a program that it is called in
         reward, error = None, _describe(problem)
     finally:
-        ends()
+        _ends()
     return Report(pull.id, reward, error, started, time.time(), pull.charged)
 
 
 def as_given(value: Any) -> Simulated:
     """Return a finite number, or several by name; an error says what came instead."""
     if not isinstance(value, Mapping):
-        return as_reward(value)
+        return _as_reward(value)
     try:
         return outputs_of(value)
     except InputError as error:
         raise ValueError(f"the simulator returned {value!r:.80}: {error}") from None
 
 
-def as_reward(value: Any) -> float:
+def _as_reward(value: Any) -> float:
     """Return a finite number, or an error that says what came instead."""
     try:
         if type(value) is not float and isinstance(value, NO_NUMBERS):
@@ -182,7 +182,7 @@ class Board:
 _mine: tuple[Any, int] | None = None  # the row of this process
 
 
-def begins(pull: int) -> None:
+def _begins(pull: int) -> None:
     """Say that this process begins to simulate a pull."""
     if _mine is not None:
         rows, first = _mine
@@ -190,7 +190,7 @@ def begins(pull: int) -> None:
         rows[first] = getpid()
 
 
-def ends() -> None:
+def _ends() -> None:
     """Say that it is done."""
     if _mine is not None:
         rows, first = _mine

@@ -113,7 +113,7 @@ def _cell(spec: dict[str, Any]) -> str:
     return _drawn(spec, f"surefoot-{uuid.uuid4().hex}")
 
 
-def page(spec: dict[str, Any]) -> str:
+def _page(spec: dict[str, Any]) -> str:
     """Return a chart as a page of its own, the same to the bit whenever it is written."""
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     body = _drawn(spec, "chart")
@@ -241,7 +241,6 @@ BLUE, ORANGE, GREY, GREEN, PURPLE, RED = (
     "#d1495b",
 )
 SERIES = [BLUE, ORANGE, GREEN, PURPLE, RED, "#a07a1a", "#2b93a3", GREY]
-DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [10, 4], [1, 3], [6, 2, 1, 2]]
 SHAPES = [
     "circle",
     "square",
@@ -421,7 +420,7 @@ def save(chart: Any, stem: str | os.PathLike[str], scale: float = 2.0) -> list[P
     contents = {
         ".png": vl_convert.vegalite_to_png(spec, scale=scale),
         ".svg": vl_convert.vegalite_to_svg(spec).encode(),
-        ".html": page(spec).encode(),
+        ".html": _page(spec).encode(),
     }
     return [
         write_whole(base.with_name(base.name + ending), content)

@@ -102,7 +102,7 @@ class Guard:
         if scheme.lower() == "bearer" and same(given.strip(), self._token):
             return True
         cookies = cookie_parser(headers.get("cookie", ""))
-        return same(cookies.get(_cookie_name(scope), ""), session_of(self._token))
+        return same(cookies.get(_cookie_name(scope), ""), _session_of(self._token))
 
 
 def _cookie_name(scope: Scope) -> str:
@@ -120,7 +120,7 @@ def signed_in(scope: Scope, token: str, path: str) -> Response:
     response = RedirectResponse("/" + quote(path.lstrip("/")), status_code=303)
     response.set_cookie(
         _cookie_name(scope),
-        session_of(token),
+        _session_of(token),
         httponly=True,
         samesite="lax",
         secure=scope["scheme"] == "https",
@@ -128,7 +128,7 @@ def signed_in(scope: Scope, token: str, path: str) -> Response:
     return response
 
 
-def session_of(token: str) -> str:
+def _session_of(token: str) -> str:
     """Return the content of the cookie: it proves knowledge of the token without being it."""
     return hmac.new(token.encode(), b"surefoot dashboard", hashlib.sha256).hexdigest()
 
@@ -284,7 +284,7 @@ class LimitedConnection(H11Protocol):
         return float("inf") if self._deadline is None else self._deadline.when()
 
 
-class AtMost(logging.Filter):
+class _AtMost(logging.Filter):
     """Lets a few messages through in each period, then says once that more were left out."""
 
     def __init__(self) -> None:
@@ -304,7 +304,7 @@ class AtMost(logging.Filter):
 @contextmanager
 def few_messages() -> Iterator[None]:
     """Limit what the server writes to its terminal or log file."""
-    limit = AtMost()
+    limit = _AtMost()
     for name in LOGGERS:
         logging.getLogger(name).addFilter(limit)
     try:

@@ -336,7 +336,7 @@ class Readings:
     def __init__(self, number: int, path: Path) -> None:
         self.number = number
         self._watch = FileWatch(path)
-        self._forward = Onward()
+        self._forward = _Onward()
         self._reads, self._downloads = Lane(), Lane()
         self._sums = Lane(HARDNESS_LIMIT)
 
@@ -414,7 +414,7 @@ class Readings:
         return {"bounds": bounds_drawing(snapshot.result, hardness).spec()}
 
 
-class Onward:
+class _Onward:
     """Holds a study's bar where it has been, until another study is in the file or more is asked
     of this one.
     """
