@@ -629,12 +629,12 @@ def test_no_scheduler_answers(
 
 
 def test_a_first_compilation_is_announced_while_a_command_runs(capsys, monkeypatch):
-    monkeypatch.setattr(cli, "app", lambda **_: compiled.announce())
-    compiled.announce.cache_clear()
+    monkeypatch.setattr(cli, "app", lambda **_: compiled._announce())
+    compiled._announce.cache_clear()
     cli.main([])
     assert capsys.readouterr().err.startswith("surefoot: compiling for this machine")
-    compiled.announce.cache_clear()
-    compiled.announce()
+    compiled._announce.cache_clear()
+    compiled._announce()
     assert capsys.readouterr() == ("", "")
 
 

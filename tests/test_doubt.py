@@ -15,7 +15,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.certify import Claims, Rows
 from surefoot.certify.contrast import Contrasts
 from surefoot.certify.score import student_scores
-from surefoot.doubt import Doubt, Suspicion, after_a_fall, corrected
+from surefoot.doubt import Doubt, Suspicion, _after_a_fall, _corrected
 from surefoot.statistics import Levels, Outcome, Phase
 
 OFFSETS = np.array([0, 2, 5])
@@ -401,7 +401,7 @@ def test_a_little_noise_on_large_rewards_is_none_the_less_noise() -> None:
 @pytest.mark.parametrize("m", [3, 8, 30])
 def test_the_correction_is_monotone_and_held_at_its_plateau(m: int, skewness: float) -> None:
     t, third = np.linspace(-40, 40, 2001), skewness / (3 * np.sqrt(m))
-    found = corrected(t, np.full(2001, third))
+    found = _corrected(t, np.full(2001, third))
     assert (np.diff(found) >= -1e-9).all()
     if skewness < 0:
         flat = found[t > 1 / -third]
@@ -414,7 +414,7 @@ def test_a_fall_is_one_more_value() -> None:
     centre, spread, fall = values.mean(), values.std(ddof=1), 4.0
     more = np.append(values, centre - fall)
     expected = np.sqrt(17) * more.mean() / more.std(ddof=1)
-    found = after_a_fall(4 * centre / spread, np.array(16.0), fall / spread)
+    found = _after_a_fall(4 * centre / spread, np.array(16.0), fall / spread)
     assert found == pytest.approx(expected)
 
 
@@ -422,8 +422,8 @@ def test_differences_beyond_any_fall_seen_are_believed() -> None:
     """A plateau alone would hold back what not even a second fall could turn round."""
     third = np.array([-4.0 / (3 * 4)])
     for t, believed in ((4.0, False), (400.0, True)):
-        assert corrected(np.array([t]), third) < 3
-        assert (after_a_fall(np.array([t]), np.array(16.0), np.array(2.0 / 0.3)) > 7) == believed
+        assert _corrected(np.array([t]), third) < 3
+        assert (_after_a_fall(np.array([t]), np.array(16.0), np.array(2.0 / 0.3)) > 7) == believed
 
 
 @pytest.mark.parametrize(

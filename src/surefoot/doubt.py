@@ -139,14 +139,14 @@ class _Sample(NamedTuple):
     def corrected(self, t: Array, skewness: Array) -> Array:
         """Return them corrected for a skewness of single pulls."""
         shape = self.of_arms(skewness * self.sums.lopsided)
-        return corrected(t, shape / self.roots**3 / 3)
+        return _corrected(t, shape / self.roots**3 / 3)
 
     def fallen(self, t: Array, spread: Array, fall: Array) -> Array:
         """Return them as they would be after one more value that far below."""
         sizes = np.maximum(self.of_arms(self.sums.pulls), 2.0)
         inverse = _inverse(spread, self.sums.gains)
         far = self.of_arms(fall * inverse * self.sums.pulls) / sizes
-        return np.where(far > 0, after_a_fall(t, sizes, far), t)
+        return np.where(far > 0, _after_a_fall(t, sizes, far), t)
 
     def walks(self, t: Array) -> Array:
         """Return the walks that t statistics of the whole sample make."""
@@ -355,7 +355,7 @@ def _inverse(spread: Array, gains: Array) -> Array:
     return np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
 
 
-def after_a_fall(t: Array, m: Array, far: Array) -> Array:
+def _after_a_fall(t: Array, m: Array, far: Array) -> Array:
     """Return t statistics of m values as they would be after one more, that many deviations below.
 
     Where differences are so large that even this would not matter, skewness does not matter.
@@ -365,7 +365,7 @@ def after_a_fall(t: Array, m: Array, far: Array) -> Array:
     return np.asarray(mean / np.sqrt((m - 1 + m / (m + 1) * known**2) / m / (m + 1)))
 
 
-def corrected(t: Array, a: Array) -> Array:
+def _corrected(t: Array, a: Array) -> Array:
     """Hall's (1992) monotone cubic for a t statistic of skewed values, held at its plateau.
 
     With a third of the skewness of their mean as a, it is t + a t² + a² t³ / 3 + a / 2. Its

@@ -21,7 +21,7 @@ from surefoot.certify import (
 )
 from surefoot.certify.boundary import crossing
 from surefoot.certify.contrast import Pulled, contrasts
-from surefoot.noise.boundaries import crossing_probability
+from surefoot.noise.boundaries import _crossing_probability
 from surefoot.statistics import Outcome, Phase
 from tests.certify import random_runs
 
@@ -185,7 +185,7 @@ def _grid(rng: np.random.Generator) -> tuple[Array, Array]:
 def test_the_worst_walk_crosses_at_least_as_often_as_the_plain_one() -> None:
     for run in range(40):
         times, levels = _grid(generator(4, run))
-        plain = crossing_probability(tuple(np.diff(times, prepend=0.0).tolist()), levels)
+        plain = _crossing_probability(tuple(np.diff(times, prepend=0.0).tolist()), levels)
         assert crossing(tuple(times.tolist()), tuple(levels.tolist())) >= plain - 1e-7
 
 

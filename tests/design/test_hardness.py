@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.design.hardness import binary_divergence, complexity, likelihood_ratio, tie_divergence
+from surefoot.design.hardness import (
+    _tie_divergence,
+    binary_divergence,
+    complexity,
+    likelihood_ratio,
+)
 from surefoot.errors import InputError
 from surefoot.experiments.instances import random_robust
 from surefoot.problem.problem import RobustProblem
@@ -168,10 +173,10 @@ def test_no_two_answers_with_these_probabilities_are_closer(delta, error, stays,
     """At θ right with 1 − δ or more; at the tie either answer with δ or less."""
     p, q = delta * error, (delta * stays, delta * goes)
     divergence = (1 - p) * math.log((1 - p) / q[0]) + (p * math.log(p / q[1]) if p else 0.0)
-    assert divergence >= tie_divergence(delta) * (1 - 1e-9)
+    assert divergence >= _tie_divergence(delta) * (1 - 1e-9)
     closest = (1 - delta) * math.log((1 - delta) / delta) + delta * math.log(delta / delta)
-    assert closest == pytest.approx(tie_divergence(delta))
-    assert tie_divergence(delta) > binary_divergence(delta)
+    assert closest == pytest.approx(_tie_divergence(delta))
+    assert _tie_divergence(delta) > binary_divergence(delta)
 
 
 def test_a_guess_needs_no_pulls():

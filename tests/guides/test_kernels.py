@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from surefoot.guides.mixed_kernel import OnCategories, mixed_kernel
+from surefoot.guides.mixed_kernel import _OnCategories, mixed_kernel
 
 ROWS = np.array([[0.1, 0.0, 1.0], [0.1, 1.0, 1.0], [-0.7, 2.0, 1.0], [0.1, 0.0, 0.0]])
 
 
 def test_values_of_a_category_are_equally_far_from_each_other() -> None:
-    alike = OnCategories(1, np.array([2.0, 4.0]))(ROWS)
+    alike = _OnCategories(1, np.array([2.0, 4.0]))(ROWS)
     assert np.diag(alike).tolist() == [1, 1, 1, 1]
     assert alike[0, 1] == alike[0, 2] == alike[1, 2] == pytest.approx(np.exp(-1 / 2))
     assert alike[0, 3] == pytest.approx(np.exp(-1 / 4))

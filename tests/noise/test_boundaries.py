@@ -27,7 +27,7 @@ def test_the_adversary_of_that_check_is_real() -> None:
     # a boundary that falls rewards waiting: the idle policy crosses for certain, the planned one
     # does not
     weights, falling = (1.0, 1.0), np.array([0.5, -1.0])
-    assert boundaries.crossing_probability(weights, falling) < 0.95
+    assert boundaries._crossing_probability(weights, falling) < 0.95
     assert crossing((1.0, 2.0), (0.5, -1.0)) == pytest.approx(1.0, abs=1e-6)
 
 

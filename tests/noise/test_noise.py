@@ -10,7 +10,7 @@ from scipy import stats
 from surefoot.errors import InputError
 from surefoot.noise import NOISE_MODELS, Bounded, Gaussian, Noise, SubGaussian, noise_from_dict
 from surefoot.noise.base import OWN, worth_of_pooled
-from surefoot.noise.boundaries import crossing_probability
+from surefoot.noise.boundaries import _crossing_probability
 from surefoot.statistics import Outcome
 
 
@@ -82,7 +82,7 @@ def test_thresholds_and_boundaries_hold_at_their_level(noise: Noise) -> None:
     boundary = noise.boundary(times, 0.05, (0.0,) * 3)
     boundary.check(0.05)
     heights = boundary.level / np.sqrt(times)
-    assert crossing_probability((1.0, 0.5, 1.0), heights) <= 0.05 * (1 + 1e-6)
+    assert _crossing_probability((1.0, 0.5, 1.0), heights) <= 0.05 * (1 + 1e-6)
 
 
 def test_scales_of_normal_noise_alone_can_be_tested_against() -> None:

@@ -15,7 +15,7 @@ from surefoot.algorithms.settings import Settings
 from surefoot.certify import LimitedCertifier
 from surefoot.certify.walk import Walks
 from surefoot.plan import limited
-from surefoot.plan.limited import best_shares
+from surefoot.plan.limited import _best_shares
 
 DELTA, RUNS, FALSE_ALARM = 0.2, 12, 1e-4
 OBJECTIVE = np.array([[4.0, 4.5], [3.0, 3.0], [3.0, 3.5], [1.0, 1.5]])
@@ -173,7 +173,7 @@ def test_outputs_without_a_limit_cost_no_pulls() -> None:
 
 def test_shares_make_the_claim_that_lacks_most_as_small_as_can_be() -> None:
     weights = np.array([[1.0, 4.0, 0.0], [0.0, 1.0, 9.0]])
-    lacking = (weights / best_shares(weights)).sum(axis=1)
+    lacking = (weights / _best_shares(weights)).sum(axis=1)
     assert lacking[0] == pytest.approx(lacking[1], rel=0.02)
     rng = np.random.default_rng(np.random.SeedSequence(1))
     for _ in range(200):

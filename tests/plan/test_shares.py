@@ -7,12 +7,12 @@ import pytest
 from scipy import optimize, special
 
 from surefoot.arrays import Array
-from surefoot.plan.shares import Aims, Needs, climb
+from surefoot.plan.shares import _Aims, _climb, _Needs
 
 N, K, DIMENSION = 9, 4, 3
 
 
-def aims(deviation: float, seed: int = 0) -> Aims:
+def aims(deviation: float, seed: int = 0) -> _Aims:
     """Some pairs against others, by the fit (0), own means (∞) or what lies between."""
     rng = np.random.default_rng(seed)
     rows, inside = rng.normal(size=(N, DIMENSION)), np.zeros((K, N))
@@ -20,16 +20,16 @@ def aims(deviation: float, seed: int = 0) -> Aims:
         first, second = rng.choice(N, 2, replace=False)
         inside[k, [first, second]] = 1.0, -1.0
     noise = rng.uniform(0.5, 2.0, N)
-    return Aims(rows, noise, inside @ rows, inside, np.array([0, K]), np.array([deviation]))
+    return _Aims(rows, noise, inside @ rows, inside, np.array([0, K]), np.array([deviation]))
 
 
-def needs(wealth: float = 0.0) -> Needs:
+def needs(wealth: float = 0.0) -> _Needs:
     gaps = np.array([1.0, 0.6, 1.5, 0.8])
     slope, evidence = (0.5, 0.0) if wealth else (1.0, 2.5)
-    return Needs(gaps, np.full(K, evidence), np.full(K, wealth), np.full(K, 1.2), slope, 40.0)
+    return _Needs(gaps, np.full(K, evidence), np.full(K, wealth), np.full(K, 1.2), slope, 40.0)
 
 
-def lengths(what: Aims, shares: Array) -> Array:
+def lengths(what: _Aims, shares: Array) -> Array:
     """Deviations of the contrasts, by the formula of least squares with variances s + τ²."""
     variances, (tau,) = what.noise / shares, what.deviations
     if np.isinf(tau):
@@ -42,15 +42,15 @@ def lengths(what: Aims, shares: Array) -> Array:
     return np.asarray(np.sqrt(weights**2 @ variances))
 
 
-def chance(what: Aims, need: Needs, shares: Array) -> float:
+def chance(what: _Aims, need: _Needs, shares: Array) -> float:
     signal = np.sqrt(need.phases) * need.gaps / lengths(what, shares)
     score = (need.slope * signal - need.evidence - need.wealth / signal) / need.spreads
     return float(special.log_ndtr(score).sum())
 
 
-def climbed(what: Aims, need: Needs, start: Array, steps: int) -> tuple[Array, Array]:
+def climbed(what: _Aims, need: _Needs, start: Array, steps: int) -> tuple[Array, Array]:
     shares, found = start.copy(), np.empty(K)
-    climb(what, need, shares, found, steps)
+    _climb(what, need, shares, found, steps)
     return shares, found
 
 

@@ -101,7 +101,7 @@ class Complexity:
         """
         if probability(delta) >= 0.5:
             return 0.0
-        divergence = binary_divergence(delta) if self.hulls_meet else tie_divergence(delta)
+        divergence = binary_divergence(delta) if self.hulls_meet else _tie_divergence(delta)
         return 2.0 * divergence * self.exact_design.lower_bound
 
     @property
@@ -267,7 +267,7 @@ def binary_divergence(delta: float) -> float:
     return (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)
 
 
-def tie_divergence(delta: float) -> float:
+def _tie_divergence(delta: float) -> float:
     """(1 − δ) log((1 − δ)/δ): where both answers have probability δ at most at the nearest tie."""
     delta = probability(delta)
     return (1.0 - delta) * math.log((1.0 - delta) / delta)

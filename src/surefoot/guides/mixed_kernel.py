@@ -25,7 +25,7 @@ def mixed_kernel(n_numbers: int, n_categories: int) -> Any:
     if n_numbers:
         kernel = kernel * _OnNumbers(n_numbers, np.ones(n_numbers), LENGTHS, nu=2.5)
     if n_categories:
-        kernel = kernel * OnCategories(n_numbers, np.ones(n_categories), LENGTHS)
+        kernel = kernel * _OnCategories(n_numbers, np.ones(n_categories), LENGTHS)
     return kernel
 
 
@@ -47,7 +47,7 @@ class _OnNumbers(Matern):  # type: ignore[misc]
         return super().__call__(X[:, : self.columns], others, eval_gradient)
 
 
-class OnCategories(StationaryKernelMixin, NormalizedKernelMixin, Kernel):  # type: ignore[misc]
+class _OnCategories(StationaryKernelMixin, NormalizedKernelMixin, Kernel):  # type: ignore[misc]
     """exp(−Σ 1/length) over the categories in which two rows differ: no value is closer to one than
     to another. A long length says that the category hardly matters.
     """

@@ -62,7 +62,7 @@ def _height(times: Weights, shape: Array, delta: float) -> float:
     while True:
 
         def excess(a: float, spent: float = planned) -> float:
-            return crossing_probability(weights, np.sqrt(a + shape)) - spent
+            return _crossing_probability(weights, np.sqrt(a + shape)) - spent
 
         a = _root(excess, len(times), planned)
         worst = worst_crossing(np.array(times), a + shape)
@@ -96,10 +96,10 @@ def _crossing(times: Weights, levels: Array, delta: float) -> float:
     """Return the probability of crossing: the worst there is where δ is large."""
     if delta > LARGE_DELTA:
         return worst_crossing(np.array(times), levels**2)
-    return crossing_probability(tuple(np.diff(times, prepend=0.0).tolist()), levels)
+    return _crossing_probability(tuple(np.diff(times, prepend=0.0).tolist()), levels)
 
 
-def crossing_probability(weights: Weights, boundary: Array) -> float:
+def _crossing_probability(weights: Weights, boundary: Array) -> float:
     """P(W_t ≥ c_t √V_t for some t) of a Gaussian walk (Armitage, McPherson and Rowe, 1969).
 
     It carries the density of S = W / √V among walks that have not crossed, by Gauss–Legendre

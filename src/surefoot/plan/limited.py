@@ -279,11 +279,11 @@ def _shared_out(groups: list[list[list[_Task]]]) -> tuple[list[_Task], Array]:
         mixed = shares if not turn else (shares + 1 / n_pairs) / 2
         picked = [int((each / mixed).sum(axis=1).argmin()) for each in weights]
         chosen = [task for g, k in zip(groups, picked, strict=True) for task in g[k]]
-        shares = best_shares(np.array([task.weights for task in chosen]))
+        shares = _best_shares(np.array([task.weights for task in chosen]))
     return chosen, shares
 
 
-def best_shares(weights: Array) -> Array:
+def _best_shares(weights: Array) -> Array:
     """Return (n_pairs,) shares λ at which the largest Σ_i weights_ki / λ_i is as small as can be.
 
     For a mixture w of the claims the best λ is √(w · weights); claims that lack more weigh more.
@@ -406,7 +406,7 @@ def propose_against_baseline(past: Past) -> Proposal | StopReason | None:
     if not output.can_go_on[baseline]:
         return None if kernel.open else StopReason.LOOKS_SPENT
     claims = _challenge(past, output, baseline)
-    shares = best_shares(np.array([task.weights for task in claims]))
+    shares = _best_shares(np.array([task.weights for task in claims]))
     wanted = max(GROWTH * past.tally.samples, float(settings.least_pulls), 1.0)
     phase, batches, shared = _counts_by(past, [output], shares, min(wanted, past.remaining))
     if phase.sum() > past.remaining:
@@ -421,7 +421,7 @@ def _challenge(past: Past, output: _Output, baseline: int) -> list[_Task]:
         if arm == baseline:
             continue
         claims = _challenger_claims(past, output, arm, baseline)
-        shares = best_shares(np.array([task.weights for task in claims]))
+        shares = _best_shares(np.array([task.weights for task in claims]))
         needed = max(float((task.weights / shares).sum()) for task in claims)
         needed *= LOYAL if arm == past.led else 1.0
         if needed < fewest:

@@ -21,7 +21,7 @@ RIDGE = 1e-9  # of the mean information: a direction that is not measured gets a
 REORDERED = {"reassoc", "contract"}
 
 
-class Aims(NamedTuple):
+class _Aims(NamedTuple):
     """Comparisons in the order of their deviations.
 
     Attributes:
@@ -41,7 +41,7 @@ class Aims(NamedTuple):
     deviations: Array
 
 
-class Needs(NamedTuple):
+class _Needs(NamedTuple):
     """Gaps that are expected and evidence that is missing, at some horizon: (n,) each.
 
     Attributes:
@@ -61,7 +61,7 @@ class Needs(NamedTuple):
 
 
 @kernel(fastmath=REORDERED)
-def climb(aims: Aims, needs: Needs, shares: Array, lengths: Array, steps: int) -> None:
+def _climb(aims: _Aims, needs: _Needs, shares: Array, lengths: Array, steps: int) -> None:
     """Improve the shares in place; write the contrasts' deviations in a phase with these shares."""
     columns = np.ascontiguousarray(aims.rows.T)  # loops over pairs are then loops over neighbours
     (dimension, n), root = columns.shape, math.sqrt(needs.phases)
@@ -374,7 +374,7 @@ def climbed(
     chosen = outlook.take(order)
     own, arms = chosen.own, chosen.arms
     deviations, starts = np.unique(deviation[own, arms], return_index=True)
-    aims = Aims(
+    aims = _Aims(
         candidates.features[candidates.pairs],
         candidates.noise / candidates.pulls,
         compared.differences(own, arms, candidates.features),
@@ -384,9 +384,9 @@ def climbed(
     )
     slope, evidence, wealth = outlook.ahead.lacking(np.array([horizon]), arms, chosen.held)
     spreads = chosen.spreads(np.array([[horizon]]))[0]
-    needs = Needs(chosen.gaps, evidence[0], wealth[0], spreads, slope, horizon)
+    needs = _Needs(chosen.gaps, evidence[0], wealth[0], spreads, slope, horizon)
     shares, lengths = start / start.sum(), np.empty(len(order))
-    climb(aims, needs, shares, lengths, STEPS)
+    _climb(aims, needs, shares, lengths, STEPS)
     return shares, lengths[np.argsort(order)]
 
 

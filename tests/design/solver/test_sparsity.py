@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from surefoot.design.solver.families import Directions
-from surefoot.design.solver.working_set import Certified, solve_certified, sparse, value_at
+from surefoot.design.solver.working_set import _Certified, _value_at, solve_certified, sparse
 
 
 def test_zeros_cost_no_more_than_the_tolerance():
@@ -12,7 +12,7 @@ def test_zeros_cost_no_more_than_the_tolerance():
     cut = sparse(rows, family, found, 1e-3)
     assert np.count_nonzero(cut.weights) < np.count_nonzero(found.weights)
     assert cut.value <= cut.bound * (1 + 1e-3)
-    assert cut.value == pytest.approx(value_at(rows, family, cut.weights))
+    assert cut.value == pytest.approx(_value_at(rows, family, cut.weights))
 
 
 def test_zeros_may_leave_a_singular_design_if_nothing_needs_more():
@@ -31,7 +31,7 @@ def test_rows_along_one_line_are_merged():
     rows = np.concatenate([np.outer(np.linspace(0.95, 1.0, 5), unit) for unit in np.eye(6)])
     weights = generator.dirichlet(np.ones(30))
     family = Directions(np.eye(6))
-    found = Certified(weights, value_at(rows, family, weights), 1.0, 1)
+    found = _Certified(weights, _value_at(rows, family, weights), 1.0, 1)
     cut = sparse(rows, family, found, 1e-6)
     assert np.count_nonzero(cut.weights) <= 7
     assert cut.value <= found.value * (1 + 1e-6)
@@ -44,7 +44,7 @@ def test_many_tiny_weights_are_polished_away():
     copies = np.column_stack([np.linspace(-1e-6, 1e-6, 20_000), np.ones(20_000)])
     rows, family = np.vstack([np.eye(2), copies]), Directions(np.ones((1, 2)))
     weights = np.concatenate([[0.5, 1e-3], np.full(20_000, 0.499 / 20_000)])
-    found = Certified(weights, value_at(rows, family, weights), 4.0 * (1 - 1e-5), 1)
+    found = _Certified(weights, _value_at(rows, family, weights), 4.0 * (1 - 1e-5), 1)
     cut = sparse(rows, family, found, 1e-3)
     assert cut.weights[:2] == pytest.approx([0.5, 0.5], abs=1e-2)
     assert np.count_nonzero(cut.weights) == 2

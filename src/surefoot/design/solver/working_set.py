@@ -26,7 +26,7 @@ CHUNK_ROWS = 20_000
 
 
 @dataclass
-class Certified:
+class _Certified:
     """Weights over all rows with the family's criterion at them and a proven lower bound."""
 
     weights: Array
@@ -46,7 +46,7 @@ class _WorkingSet:
         self.atoms, self.weights = _first_atoms(rows, start)
         self.identities = np.empty(0, dtype=np.int64)
         self.multipliers = np.empty(0)
-        self.best = Certified(self._spread(), np.inf, 0.0, 0)
+        self.best = _Certified(self._spread(), np.inf, 0.0, 0)
         limit = max(4 * self.dimension, FIRST_BLOCKS)
         prices = self.family.price(self.whitener(), 0.0, limit)
         self.nearly_complete = self.atoms.size == len(rows) and prices.candidates <= 2 * limit
@@ -123,11 +123,11 @@ class _WorkingSet:
         return self.extend_blocks(prices.blocks) + self.extend_atoms(rows)
 
 
-def solve_certified(rows: Array, family: Family, tolerance: float) -> Certified:
+def solve_certified(rows: Array, family: Family, tolerance: float) -> _Certified:
     """Minimise the family's worst criterion over all designs, to a proven relative gap."""
     working = _WorkingSet(rows, family, tolerance)
     if working.identities.size == 0:  # no rival can ever win: nothing to learn
-        return Certified(working.best.weights, 0.0, 0.0, 0)
+        return _Certified(working.best.weights, 0.0, 0.0, 0)
     finest = (0.03 if working.nearly_complete else 0.3) * tolerance
     inner = finest if working.nearly_complete else max(finest, FIRST_TOLERANCE)
     for _ in range(MAX_ROUNDS):
@@ -198,7 +198,7 @@ DEPENDENT = 1e-10
 MOST_ROWS = 500  # above this the eigenvalues would take longer than the design
 
 
-def purified(whitened: Array, weights: Array) -> Array:
+def _purified(whitened: Array, weights: Array) -> Array:
     """Weights with the same A and the same sum on linearly independent rows.
 
     Args:
@@ -260,7 +260,7 @@ WASTE = 2.0  # more support than this times the core is worth another try
 POLISHING_ROUNDS = 3
 
 
-def sparse(rows: Array, family: Family, found: Certified, tolerance: float) -> Certified:
+def sparse(rows: Array, family: Family, found: _Certified, tolerance: float) -> _Certified:
     """Exact zeros where they cost at most the tolerance, or next to nothing if it is used up."""
     within = found.bound * (1.0 + tolerance)
     allowed = within if found.value <= within else found.value * (1.0 + 0.1 * tolerance)
@@ -268,9 +268,9 @@ def sparse(rows: Array, family: Family, found: Certified, tolerance: float) -> C
     while low < high:  # the largest cut that is allowed; larger cuts cost more
         middle = (low + high) // 2
         weights = _cut(rows, found.weights, CUTS[middle])
-        value = value_at(rows, family, weights, 0.9 * found.value)
+        value = _value_at(rows, family, weights, 0.9 * found.value)
         if value <= allowed:
-            best, high = Certified(weights, value, found.bound, found.rounds), middle
+            best, high = _Certified(weights, value, found.bound, found.rounds), middle
         else:
             low = middle + 1
     core = np.flatnonzero(found.weights >= CORE * found.weights.max())
@@ -280,8 +280,8 @@ def sparse(rows: Array, family: Family, found: Certified, tolerance: float) -> C
 
 
 def _polished(
-    rows: Array, family: Family, best: Certified, core: IntArray, allowed: float, tolerance: float
-) -> Certified:
+    rows: Array, family: Family, best: _Certified, core: IntArray, allowed: float, tolerance: float
+) -> _Certified:
     """Return the best design on the core rows alone, if that is good enough."""
     if np.linalg.matrix_rank(rows[core]) < rows.shape[1]:
         return best
@@ -293,8 +293,8 @@ def _polished(
     weights = np.zeros_like(best.weights)
     weights[core] = working.best.weights
     weights = _cut(rows, weights, 0.0)
-    value = value_at(rows, family, weights, 0.9 * best.value)
-    return Certified(weights, value, best.bound, best.rounds) if value <= allowed else best
+    value = _value_at(rows, family, weights, 0.9 * best.value)
+    return _Certified(weights, value, best.bound, best.rounds) if value <= allowed else best
 
 
 def _cut(rows: Array, weights: Array, cut: float) -> Array:
@@ -303,11 +303,11 @@ def _cut(rows: Array, weights: Array, cut: float) -> Array:
     kept = weights[support] / weights[support].sum()
     whitener = spectral_whitener((rows[support].T * kept) @ rows[support])
     concentrated = np.zeros_like(weights)
-    concentrated[support] = purified(rows[support] @ whitener.T, kept)
+    concentrated[support] = _purified(rows[support] @ whitener.T, kept)
     return np.asarray(concentrated / concentrated.sum())
 
 
-def value_at(rows: Array, family: Family, weights: Array, threshold: float = 0.0) -> float:
+def _value_at(rows: Array, family: Family, weights: Array, threshold: float = 0.0) -> float:
     """Return the family's criterion at these weights, exactly if it is above the threshold."""
     support = np.flatnonzero(weights)
     information = (rows[support].T * weights[support]) @ rows[support]
@@ -321,12 +321,12 @@ PATIENCE = 3  # rounds without progress: new blocks and rows may still come in
 MANY_ROWS = 2_000  # above this, one start must do
 
 
-def descend(rows: Array, family: Vertices, tolerance: float, hull: Certified) -> Certified:
+def descend(rows: Array, family: Vertices, tolerance: float, hull: _Certified) -> _Certified:
     """Return the best design found from three starts: the relaxation's, halfway to uniform, afar.
 
     The lower bound is the relaxation's: a bound for one fixed choice would not be valid here.
     """
-    best = Certified(hull.weights, value_at(rows, family, hull.weights), hull.bound, hull.rounds)
+    best = _Certified(hull.weights, _value_at(rows, family, hull.weights), hull.bound, hull.rounds)
     for start in _starts(hull.weights):
         if best.value <= hull.bound * (1.0 + tolerance):
             break
@@ -345,7 +345,7 @@ def _starts(hull: Array) -> list[Array | None]:
 
 def _from(
     rows: Array, family: Vertices, tolerance: float, start: Array | None, bound: float
-) -> Certified:
+) -> _Certified:
     working = _WorkingSet(rows, family, tolerance, start)
     slow = 0
     for _ in range(MAX_DESCENTS):
