@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import surefoot as sf
 from surefoot.algorithms import Settings, algorithm_from
 from surefoot.arrays import Array
 from surefoot.problem.measures import Measure, Points, Worst, measure_from, values_of
+from surefoot.study.file.verified import certificate_of
 from surefoot.study.toml.config import StudyConfig
 
 NAMES = ["as planned", "flu", "frost"]
@@ -197,9 +199,12 @@ def test_a_study_of_too_many_points_is_gone_on_with_and_verified(tmp_path: Path)
     with sf.Study.open(path) as study:
         study.change(budget=100_000)
         study.run(pulled, "serial")
-    assert sf.verify(path).certified
+    alone = tmp_path / "certificate.json"
     with sf.StudyReader(path) as reader:
         assert reader.recorded.arm == half(means).argmax()
+        alone.write_text(json.dumps(certificate_of(reader)))
+    for file in (path, alone):
+        assert sf.verify(file).certified
 
 
 @pytest.mark.parametrize(
