@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from surefoot.study import verify
-from surefoot.study.pull import PullFactory
+from surefoot.study.pull import Pull, PullFactory
 from surefoot.study.toml.config import StudyConfig
 from tests.documents import ROOT
+from tests.landings import EXAMPLE, landings
 
 BLOCKS = 60  # pulls of every pair
 
@@ -26,6 +27,31 @@ def test_the_answer_is_right_by_brute_force_certified_and_verified(
         result = study.run(config.simulator(study.problem), "serial")
     assert result.certified
     assert result.arm in right(config)
+    assert verify(config.file).certified
+
+
+def test_a_lander_is_found_on_landings_that_were_recorded(tmp_path: Path) -> None:
+    """The tests do without Box2D: each pull is one of the landings that `tests.landings` kept."""
+    shutil.copytree(EXAMPLE.parent, tmp_path / "limits")
+    config, seen = StudyConfig(tmp_path / "limits" / EXAMPLE.name), landings()
+    number = len(seen["fuel"][0])
+
+    def land(pull: Pull) -> dict[str, float]:
+        which = pull.rng().integers(number)
+        return {name: float(each[pull.pair, which]) for name, each in seen.items()}
+
+    with config.open_study() as study:
+        result = study.run(land, "serial")
+    problem, settings = config.problem(), config.settings
+    (limit,) = settings.limits
+    margins = problem.worst_of(seen["landed"].mean(axis=1) - limit.value)
+    fuel = -problem.worst_of(-seen["fuel"].mean(axis=1))
+    kept = margins >= 0
+    assert 0 < kept.sum() < problem.n_arms
+    assert fuel.argmin() not in np.flatnonzero(kept)  # who lands on least fuel often crashes
+    assert result.certified
+    assert margins[result.arm] >= -limit.slack
+    assert fuel[result.arm] <= fuel[kept].min() + settings.tolerance
     assert verify(config.file).certified
 
 

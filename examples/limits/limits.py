@@ -1,4 +1,4 @@
-"""Three simulators of several outputs: a clinic (Ciw), a cart and a pole (Gymnasium), and insulin.
+"""Four simulators of several outputs: a clinic (Ciw), a cart and a lander (Gymnasium), and insulin.
 
 Research on virtual patients. Not medical advice, and not a medical device.
 """
@@ -62,3 +62,23 @@ def insulin(CarbF, CorrF, pull):
     seeds = lane_seeds(pull.seed_sequence, 2)
     found = simulate("child#001", Calculator(CarbF, CorrF), days, seeds, statistics=names)
     return {name: float(100 * found[name].mean()) for name in names}
+
+
+def lander(brake, lean, gravity, wind, seed):
+    """A landing: how much fuel it takes, and whether the craft comes to rest on its legs."""
+    import gymnasium
+
+    world = {"gravity": -gravity, "enable_wind": wind > 0, "wind_power": wind}
+    craft = gymnasium.make("LunarLander-v3", turbulence_power=0.5, max_episode_steps=600, **world)
+    (x, y, across, down, angle, spin, *legs), _ = craft.reset(seed=seed)
+    fuel, ended = 0.0, False
+    while not ended:
+        turn = 0.5 * (np.clip(0.5 * x + across, -lean, lean) - angle) - spin
+        lift = 0.5 * (0.55 * abs(x) - y) - brake * down
+        if any(legs):
+            turn, lift = 0.0, -brake * down
+        aside = 1 if turn > 0.05 else 3 if turn < -0.05 else 0
+        action = 2 if lift > max(abs(turn), 0.05) else aside
+        (x, y, across, down, angle, spin, *legs), reward, landed, late, _ = craft.step(action)
+        fuel, ended = fuel + (0.0, 0.03, 0.3, 0.03)[action], landed or late
+    return {"fuel": fuel, "landed": float(landed and reward > 0)}
