@@ -132,7 +132,7 @@ def filled(text: str, measured: dict[str, Rows], printed: dict[str, Any]) -> str
             rows = [r for r in measured.get(place["name"], []) if chosen.search(r["work"])]
             rows = [_checked(place["name"], row) for row in rows]
             shown = _pivot(rows) if place["pivot"] else _plain(rows)
-            if rows and all(row["measured"] == WITHDRAWN for row in rows):
+            if all(row["measured"] == WITHDRAWN for row in rows):
                 shown = _none(f"python -m benchmarks {place['name']}")
         return f"{place['head']}\n{shown}\n{place['tail']}"
 

@@ -30,7 +30,7 @@ def command(
             print(f"assumed: {printable(text)}")
         print(
             f"checked: {found.phases} phases of {found.pulls} pulls; every choice was stored "
-            "before its rewards, and nothing was changed since"
+            "before its rewards, and neither was changed since"
         )
         print(f"fingerprint: {found.fingerprint}")
     raise typer.Exit(0 if found.certified else 1)

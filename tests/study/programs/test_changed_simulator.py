@@ -18,6 +18,7 @@ import pytest
 from surefoot import StopReason, cli, verify
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.study import Pull, Study, StudyReader
+from surefoot.study.file.verified import NO_DIGEST
 from surefoot.study.toml.config import StudyConfig
 from surefoot.system.progress import NoProgress, Snapshot
 
@@ -335,3 +336,28 @@ def test_marks_that_do_not_agree_are_no_certificate(folder: Path, statement: str
     found = verify("study.db")
     assert not found.intact
     assert "marked with other simulators" in found.sentence
+
+
+def test_verify_says_that_no_digest_covers_who_gave_the_rewards(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An edit of a reason lifts what withholds a certificate, in a study as in a certificate."""
+    begun(PYTHON)
+    edit("changing.py", "UNIT *", "-UNIT *")
+    with pytest.warns(SurefootWarning, match=WORDS):
+        finished()
+    assert not verify("study.db").certified
+    with contextlib.closing(sqlite3.connect("study.db")) as connection, connection:
+        connection.execute("UPDATE simulators SET accepted = 'nobody said so' WHERE id = 2")
+    found = verify("study.db")
+    assert found.certified
+    assert NO_DIGEST in found.assumed
+    assert any("nobody said so" in text for text in found.assumed)
+    shown("export", "--certificate", "proof.json")
+    document = json.loads(Path("proof.json").read_text())
+    Path("proof.json").write_text(json.dumps(document | {"changes": []}))
+    capsys.readouterr()
+    shown("verify", "proof.json")
+    said = capsys.readouterr().out
+    assert "nobody said so" not in said
+    assert NO_DIGEST in said

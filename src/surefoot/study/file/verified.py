@@ -41,6 +41,10 @@ from surefoot.study.file.reader import StudyReader
 from surefoot.study.file.storage import schema
 
 KIND = "surefoot certificate"
+NO_DIGEST = (
+    "which simulator gave which reward, which pulls failed, and why that was accepted are as the "
+    "file says: the chain holds the question, the choices and the rewards"
+)
 VERSION = 1
 DIGESTS = ("order", "rewards", "plan", "link", "closing")
 
@@ -282,6 +286,7 @@ def _assumptions(settings: Settings, has_kernel: bool) -> tuple[str, ...]:
     for limit in settings.limits:
         of_output = f"of {limit.output}: {limit.noise.assumption}"
         found += [] if of_output in found else [of_output]
+    found.append(NO_DIGEST)
     if not has_kernel:
         found.append("the conclusions of the algorithm itself: it has no kernel that checks them")
     return tuple(found)
