@@ -83,6 +83,7 @@ def test_arms_and_perturbations_come_in_many_forms(tmp_path: Path) -> None:
         (tmp_path / "arms.csv", str(tmp_path / "rows.csv")),
         (problem,),
         (problem.to_frame(),),
+        ({f"team {k}": arm for k, arm in enumerate(arms)}, named),
         (tmp_path / "pairs.csv",),
     ):
         assert first(clinic, *tables) == wanted

@@ -72,9 +72,10 @@ def find(
             further generators by number; `pull`, all of these in one; `arm` and `perturbation`,
             their names. With `**others` it is given all other parameters; with a single argument
             of another name, a dictionary of all parameters.
-        arms: what one can choose: a list of dictionaries, a dictionary of the values of each
-            parameter (all combinations are arms), a data frame, the path of a CSV; or a data frame
-            or CSV with columns `arm` and `perturbation` and one row for each pair; or a problem.
+        arms: what one can choose: a list of dictionaries, or dictionaries by name, `{"small":
+            {"nurses": 4}, …}`; a dictionary of the values of each parameter (all combinations are
+            arms); a data frame, the path of a CSV; or a data frame or CSV with columns `arm` and
+            `perturbation` and one row for each pair; or a problem.
         perturbations: what may go wrong: changes by name, `{"as planned": {}, "flu": {"demand":
             "+20%"}}`, or a list, data frame or CSV. Numbers are added, "+20%" is relative, words
             replace. Only what is listed is simulated: list `{}` too if nothing may go wrong.
@@ -181,9 +182,18 @@ def _problem(
         read = RobustProblem.from_csv if by_path else RobustProblem.from_frame
         problem = read(arms)
     else:
-        problem = RobustProblem.from_lists(arms, perturbations, environment=environment)
+        problem = RobustProblem.from_lists(_listed(arms), perturbations, environment=environment)
     refuse_reserved(problem.parameter_names)
     return problem
+
+
+def _listed(arms: Any) -> Any:
+    """Return arms that are given by name as a list."""
+    if not isinstance(arms, Mapping) or not arms:
+        return arms
+    if not all(isinstance(values, Mapping) for values in arms.values()):
+        return arms
+    return [{"name": str(name), **values} for name, values in arms.items()]
 
 
 def _refuse_unknown(asked: Mapping[str, Any]) -> None:

@@ -354,7 +354,7 @@ def _not_sent(chunk: Chunk, error: BaseException) -> list[Report]:
         text += (
             "\nThe simulator could not be sent to the workers: define it at the top "
             "level of a module that they can import (start them in its folder, or install it), "
-            "or run with executor='threads' or 'serial'"
+            "or leave it in this process: 'threads' or 'serial' in place of processes"
         )
     return [Report(pull.id, None, text, None, time.time()) for pull in chunk]
 

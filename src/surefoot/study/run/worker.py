@@ -120,10 +120,10 @@ def _as_reward(value: Any) -> float:
             raise TypeError
         reward = float(value)
     except (TypeError, ValueError):
-        said = (
-            f"the simulator returned {value!r:.80}: it must return one number, or several by name"
-        )
-        raise TypeError(said) from None
+        wanted = "it must return one number, or several by name"
+        if isinstance(value, bool | np.bool_):
+            wanted += "; for success or failure, 1 or 0"
+        raise TypeError(f"the simulator returned {value!r:.80}: {wanted}") from None
     if not abs(reward) < LARGEST_REWARD:
         raise ValueError(
             f"the simulator returned {reward}: a reward must be a finite number of a size below "
