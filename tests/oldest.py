@@ -2,7 +2,8 @@
 
     python tests/oldest.py [--python python3.11] [--folder .venv-oldest]
 
-Needs nothing but Python: an environment is made, with every floor of the dependencies and extras.
+Needs nothing but Python: an environment is made, with every floor of the dependencies and extras;
+where there is no wheel of one for this Python, with the next version of which there is.
 """
 
 from __future__ import annotations
@@ -24,13 +25,26 @@ CORE = ["problem", "certify", "design", "guides", "noise", "plan", "algorithms",
 CORE += ["view", "test_cli.py", "test_extras.py", "test_run.py", "test_noise.py", "test_doubt.py"]
 
 
-def floors() -> list[str]:
-    """Return every requirement of `surefoot[all]` as "name==lowest version"."""
+def floors(python: str) -> list[str]:
+    """Return every requirement of `surefoot[all]` as "name==lowest version that there is"."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = [own for name, own in project["optional-dependencies"].items() if name != "dev"]
     written = {text for own in [project["dependencies"], *extras] for text in own}
     pairs = [re.fullmatch(r"([\w-]+)>=([\w.]+)", text) for text in sorted(written)]
-    return [f"{pair[1]}=={pair[2]}" for pair in pairs if pair]
+    return [f"{pair[1]}=={_lowest(python, pair[1], pair[2])}" for pair in pairs if pair]
+
+
+def _lowest(python: str, name: str, floor: str) -> str:
+    """Return the lowest version from the floor on of which there is a wheel for a Python."""
+    asked = [python, "-m", "pip", "install", "--dry-run", "--no-deps", "--only-binary=:all:"]
+    refused = subprocess.run([*asked, f"{name}==0"], capture_output=True, text=True).stderr
+    listed = re.search(r"from versions: (.*?)\)", refused)
+    versions = re.findall(r"[\d.]+(?=,|$)", listed[1]) if listed else []
+    return min((each for each in versions if _key(each) >= _key(floor)), key=_key, default=floor)
+
+
+def _key(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
 
 
 def main() -> int:
@@ -41,10 +55,11 @@ def main() -> int:
     python = str(chosen.folder / "bin" / "python")
     if not Path(python).exists():
         subprocess.run([chosen.python, "-m", "venv", chosen.folder], check=True)
-    print("with", *floors(), flush=True)
+    lowest = floors(python)
+    print("with", *lowest, flush=True)
     with tempfile.TemporaryDirectory() as folder:
         constraints = Path(folder) / "oldest.txt"
-        constraints.write_text("\n".join(floors()))
+        constraints.write_text("\n".join(lowest))
         install = [python, "-m", "pip", "install", "-q", "--no-compile", "-c", str(constraints)]
         subprocess.run([*install, "-e", f"{ROOT}[all]", *TOOLS], check=True)
     tests = [str(path) for path in (ROOT / "tests" / name for name in CORE) if path.exists()]
