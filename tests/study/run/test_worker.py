@@ -35,7 +35,7 @@ def test_what_came_instead_of_a_number_is_said(value: object) -> None:
 
 def test_a_truth_value_is_told_to_be_a_number() -> None:
     with pytest.raises(TypeError, match=r"returned True: it must .*for success or failure, 1 or 0"):
-        as_reward(True)
+        _as_reward(True)
 
 
 def test_a_chunk_of_slow_pulls_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
