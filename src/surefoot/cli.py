@@ -118,7 +118,7 @@ def main(arguments: list[str] | None = None) -> Any:
 
 
 def _print_in_any_locale() -> None:
-    """Where the locale has no such letter, print what stands for it rather than nothing."""
+    """Print, where the locale has no such letter, what stands for it rather than nothing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -142,7 +142,7 @@ def _messages_shown() -> Iterator[None]:
 
 
 def _shown(otherwise: Callable[..., None]) -> Callable[..., None]:
-    """Shows a warning of ours as a sentence, without the line of code that gave it."""
+    """Show a warning of ours as a sentence, without the line of code that gave it."""
 
     def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
         from surefoot.errors import SurefootWarning

@@ -104,7 +104,7 @@ def command(
 
 
 def _groups(patient: str | None, everyone: bool, group: str | None) -> tuple[str, ...]:
-    """Whose turn it is; none of the groups where one patient is named."""
+    """Return whose turn it is; none of the groups where one patient is named."""
     from surefoot.errors import InputError
     from surefoot.paper.bolus.tables import GROUPS
     from surefoot.paper.glucose import find_patient

@@ -93,19 +93,21 @@ def near_tie(
 
 
 def on_sphere(generator: np.random.Generator, n: int, d: int) -> Array:
-    """(n, d) points uniform on the unit sphere."""
+    """Return (n, d) points uniform on the unit sphere."""
     points = generator.standard_normal((n, d))
     return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
 
 
 def _across(generator: np.random.Generator, n: int, theta: Array) -> Array:
-    """(n, d) random vectors orthogonal to a unit vector."""
+    """Return (n, d) random vectors orthogonal to a unit vector."""
     points = on_sphere(generator, n, len(theta))
     return np.asarray(points - np.outer(points @ theta, theta))
 
 
 def _half_binding(generator: np.random.Generator, n: int, theta: Array) -> Array:
-    """(n, d) perturbations that cost 0.2 for the first half of them, and less for the others."""
+    """Return (n, d) perturbations that cost 0.2 for the first half of them, and less for the
+    others.
+    """
     cost = np.where(np.arange(n) < (n + 1) // 2, 0.2, generator.uniform(0, 0.2, n))
     return 0.2 * _across(generator, n, theta) + np.outer(cost, theta)
 
@@ -148,7 +150,7 @@ def monotone_means(n_arms: int = 10, n_perturbations: int = 5, gap: float = 1.0)
 
 
 def unequal_scales(n_arms: int = 10, n_perturbations: int = 5) -> Array:
-    """(n_pairs,) UV: standard deviations whose squares rise from 1 to 7 over the pairs."""
+    """Return (n_pairs,) UV: standard deviations whose squares rise from 1 to 7 over the pairs."""
     return np.sqrt(np.linspace(1.0, 7.0, n_arms * n_perturbations))
 
 

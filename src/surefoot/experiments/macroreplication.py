@@ -71,8 +71,8 @@ class _Truth:
         return self.kept is not None and not self.kept.any()
 
     def within(self, tolerance: float) -> NDArray[np.bool_]:
-        """(n_arms,) which arms are the best one, or as good within the tolerance; with limits, of
-        those that keep them to within the slack.
+        """Return (n_arms,) which arms are the best one, or as good within the tolerance; with
+        limits, of those that keep them to within the slack.
         """
         if self.nearly is not None and self.nobody:
             return self.nearly
@@ -81,7 +81,7 @@ class _Truth:
         return np.asarray(good if self.nearly is None else good & self.nearly)
 
     def beating(self, problem: RobustProblem, settings: Settings) -> NDArray[np.bool_]:
-        """(n_arms,) which arms are as good as the baseline, or better by the gain."""
+        """Return (n_arms,) which arms are as good as the baseline, or better by the gain."""
         assert settings.baseline is not None
         floor = self.values[problem.arm_names.index(settings.baseline)] + settings.gain
         return np.asarray(self.values >= floor)
@@ -265,7 +265,7 @@ class Macroreplications:
         return self.good_within(self.settings.tolerance)
 
     def good_within(self, distance: float) -> Proportion:
-        """Runs that gave the best arm or one that is as good within this distance."""
+        """Count the runs that gave the best arm or one that is as good within this distance."""
         return self._share(self._within(distance))
 
     @property
@@ -347,7 +347,7 @@ class Macroreplications:
         return self._within(self.settings.tolerance)
 
     def _within(self, distance: float) -> NDArray[np.bool_]:
-        """(n_runs,) whether the answer is as good as the best within this distance."""
+        """Return (n_runs,) whether the answer is as good as the best within this distance."""
         right = self.truth.within(distance)[self.arms]
         return np.asarray(np.where(self._none, self.truth.nobody, right))
 

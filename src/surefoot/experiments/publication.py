@@ -94,7 +94,7 @@ class PrintedTable:
         return "\n".join([rf"\begin{{tabular}}{{{columns}}}", *body, r"\end{tabular}", ""])
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, with today's digest of each row."""
+        """Return plain values, with today's digest of each row."""
         rows = [
             {"cells": list(cells), "roots": list(roots), "digest": digest(*roots)}
             for cells, roots in zip(self.rows, self.roots, strict=True)
@@ -178,7 +178,7 @@ def console_for_output() -> Any:
 
 
 def _markdown_table(lines: Sequence[Sequence[str]]) -> str:
-    """Rows of cells, the headings first, as Markdown without an end of line."""
+    """Write rows of cells, the headings first, as Markdown without an end of line."""
     rule = ["---"] * len(lines[0])
     rows = (
         [cell.replace("|", r"\|") for cell in cells] for cells in (*lines[:1], rule, *lines[1:])

@@ -148,8 +148,8 @@ class Coding:
         return given if own is None else [own[int(number)] for number in given]
 
     def expanded(self, numbers: Array) -> Array:
-        """(n_rows, n_columns) numbers that can be added and compared: one column for each value of
-        a category, 1 where it is that one.
+        """Return (n_rows, n_columns) numbers that can be added and compared: one column for each
+        value of a category, 1 where it is that one.
         """
         if not self._columns:
             return numbers

@@ -27,7 +27,7 @@ class FeatureMap(ABC):
 
     @abstractmethod
     def image(self, parameters: Array) -> Array:
-        """(n_pairs, n_features) the features of each pair."""
+        """Return (n_pairs, n_features) the features of each pair."""
 
     @abstractmethod
     def names(self, parameters: list[str], n_features: int) -> list[str]:

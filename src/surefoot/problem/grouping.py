@@ -28,8 +28,8 @@ def smallest_of(values: Array, offsets: IntArray, axis: int = -1) -> Array:
 
 
 def least_mixtures_of(values: Array, offsets: IntArray, most: Array) -> Array:
-    """(n_entries,) shares q ≤ most of each group at which Σ q v is least and Σ q is 1: the smallest
-    values have as much as they may.
+    """Return (n_entries,) shares q ≤ most of each group at which Σ q v is least and Σ q is 1: the
+    smallest values have as much as they may.
     """
     group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     order = np.lexsort((values, group))
@@ -47,7 +47,8 @@ def largest_of(values: Array, offsets: IntArray, axis: int = -1) -> Array:
 
 
 def places_of_smallest(values: Array, offsets: IntArray) -> IntArray:
-    """(n_groups,) where the smallest of (n,) values stands in each group: the first of equals.
+    """Return (n_groups,) where the smallest of (n,) values stands in each group: the first of
+    equals.
 
     A group in which nothing is smallest, because a value is not a number, gives its first place.
     """
@@ -121,7 +122,7 @@ class Groups:
         return slice(int(self.offsets[arm]), int(self.offsets[arm + 1]))
 
     def worst_of(self, values: Array) -> Array:
-        """(…, n_arms) the smallest of the given (…, n_pairs) values within each arm."""
+        """Return (…, n_arms) the smallest of the given (…, n_pairs) values within each arm."""
         return smallest_of(self._compared_only(values), self.offsets)
 
     def worst_pair(self, arm: int, values: Array) -> int:
@@ -130,7 +131,9 @@ class Groups:
         return int(own.start + np.argmin(self._compared_only(values)[own]))
 
     def worst_pairs_of(self, values: Array) -> IntArray:
-        """(n_arms,) the pair at which the given (n_pairs,) values are smallest within each arm."""
+        """Return (n_arms,) the pair at which the given (n_pairs,) values are smallest within each
+        arm.
+        """
         return places_of_smallest(self._compared_only(values), self.offsets)
 
     def _compared_only(self, values: Array) -> Array:
@@ -141,7 +144,9 @@ RANK_TOLERANCE = 1e-9
 
 
 def basis_of(features: Array) -> Array:
-    """(n_features, dimension) B: features @ B has full rank and keeps all products with θ."""
+    """Return (n_features, dimension) B: features @ B has full rank and keeps all products
+    with θ.
+    """
     norms = np.linalg.norm(features, axis=0)
     if not norms.any():
         raise InputError(
@@ -229,7 +234,7 @@ def perturbed(arms: Array, perturbations: Sequence[ArrayLike]) -> list[Array]:
 
 
 def nominal_arms(given: ArrayLike | None, coding: Coding, n_arms: int) -> Array | None:
-    """(n_arms, n_parameters) the arms as nothing goes wrong, where they are known."""
+    """Return (n_arms, n_parameters) the arms as nothing goes wrong, where they are known."""
     if given is None:
         return None
     arms = matrix(given, "arms")
@@ -261,7 +266,7 @@ def box_corners(radii: ArrayLike, shape: tuple[int, ...]) -> list[Array]:
 
 
 def arm_numbers(arm_of_pair: ArrayLike, n_pairs: int) -> NDArray[Any]:
-    """(n_pairs,) whole numbers that use each of 0, 1, …, n_arms − 1."""
+    """Return (n_pairs,) whole numbers that use each of 0, 1, …, n_arms − 1."""
     arm = np.asarray(arm_of_pair)
     if arm.shape != (n_pairs,):
         raise InputError(
@@ -321,7 +326,9 @@ class _Grouped:
     places: IntArray
 
     def marked(self, given: ArrayLike | None, what: str) -> NDArray[np.bool_] | None:
-        """(n_pairs,) True where one of the given pairs that stand there is; None if all are."""
+        """Return (n_pairs,) True where one of the given pairs that stand there is; None if
+        all are.
+        """
         if given is None:
             return None
         marks = np.asarray(given)
@@ -367,7 +374,7 @@ def grouped_by_arm(
 
 
 def refuse_unmeasurable(pairs: Array, pulled: NDArray[np.bool_]) -> None:
-    """Pulls must measure every direction in which pairs differ."""
+    """Refuse pulls that do not measure every direction in which pairs differ."""
     rank = np.linalg.matrix_rank(pairs[pulled]) if pulled.any() else 0
     if rank < pairs.shape[1]:
         raise InputError(

@@ -59,7 +59,9 @@ class _LinearRewards(Groups):
         return int(self.pairs.shape[1])
 
     def pair_means(self, theta: ArrayLike) -> Array:
-        """(n_pairs,) mean rewards under θ, given for the features or for their reduced basis."""
+        """Return (n_pairs,) mean rewards under θ, given for the features or for their reduced
+        basis.
+        """
         parameter = finite(theta, "theta")
         if parameter.shape == (self.features.shape[1],):
             return np.asarray(self.features @ parameter)
@@ -71,11 +73,11 @@ class _LinearRewards(Groups):
         )
 
     def robust_values(self, theta: ArrayLike) -> Array:
-        """(n_arms,) each arm's mean reward under its worst perturbation."""
+        """Return (n_arms,) each arm's mean reward under its worst perturbation."""
         return self.worst_of(self.pair_means(theta))
 
     def worst_pairs(self, theta: ArrayLike) -> IntArray:
-        """(n_arms,) the pair at which each arm is worst under θ."""
+        """Return (n_arms,) the pair at which each arm is worst under θ."""
         return self.worst_pairs_of(self.pair_means(theta))
 
     def best_arm(self, theta: ArrayLike) -> int:
@@ -83,7 +85,9 @@ class _LinearRewards(Groups):
         return int(np.argmax(self.robust_values(theta)))
 
     def robust_gaps(self, theta: ArrayLike) -> Array:
-        """(n_arms,) how far each robust value is below the best; for the best, above the second."""
+        """Return (n_arms,) how far each robust value is below the best; for the best, above the
+        second.
+        """
         values = self.robust_values(theta)
         best = int(np.argmax(values))
         gaps = np.asarray(values[best] - values)
@@ -492,7 +496,7 @@ class RobustProblem(_LinearRewards):
         return problem
 
     def to_json(self) -> str:
-        """`to_dict()` as JSON text."""
+        """Return `to_dict()` as JSON text."""
         return json.dumps(self.to_dict())
 
     @classmethod

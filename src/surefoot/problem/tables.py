@@ -147,7 +147,7 @@ def read_offset(value: Any) -> _Change:
 
 
 def rows_from(entries: Sequence[Mapping[str, Any]], where: str) -> list[Row]:
-    """Rows from dictionaries with the keys `name`, `arm` and parameters."""
+    """Return rows from dictionaries with the keys `name`, `arm` and parameters."""
     for number, entry in enumerate(entries, start=1):
         for key in NO_PARAMETERS:
             if key in entry:
@@ -209,7 +209,9 @@ class _OffsetTable:
         return n_arms * len(self._for_all) + sum(map(len, self._for_arm.values()))
 
     def pairs_of(self, arm: str, values: Array) -> tuple[Array, list[str]]:
-        """(n_perturbations, n_parameters) the perturbed values of this arm, and their names."""
+        """Return (n_perturbations, n_parameters) the perturbed values of this arm, and
+        their names.
+        """
         own = sorted(self._for_all + self._for_arm.get(arm, []))
         if not own:
             raise InputError(
@@ -489,7 +491,7 @@ Key = tuple[str | None, str | None]  # an arm and a perturbation; None: all of t
 
 
 def pair_numbers(problem: RobustProblem, named: Mapping[str, Any], what: str) -> Array:
-    """(n_pairs,) the numbers that a mapping gives.
+    """Return (n_pairs,) the numbers that a mapping gives.
 
     Args:
         named: by "arm / perturbation" for one pair, by an arm or a perturbation for all of its
@@ -516,8 +518,8 @@ def pair_numbers(problem: RobustProblem, named: Mapping[str, Any], what: str) ->
 
 
 def numbers_from_csv(problem: RobustProblem, path: Path, column: str) -> Array:
-    """(n_pairs,) the numbers of a table with columns `arm`, `perturbation` and the one named. One
-    of the first two may be missing, or blank in a row: then all are meant.
+    """Return (n_pairs,) the numbers of a table with columns `arm`, `perturbation` and the one
+    named. One of the first two may be missing, or blank in a row: then all are meant.
     """
     header, rows = read_fields(path)
     if column not in header or not set(header) <= {"arm", "perturbation", column}:

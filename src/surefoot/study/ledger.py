@@ -139,7 +139,7 @@ class Ledger:
         return self._over and phase is not None and phase.needs(number)
 
     def give_back(self, numbers: Iterable[int]) -> None:
-        """Pulls that were handed out and came to nothing wait again."""
+        """Let pulls that were handed out and came to nothing wait again."""
         with self.mutex:
             kept = list(numbers)
             for phase in self._open:

@@ -168,7 +168,8 @@ class Study:
         return self._ledger.result
 
     def ask(self, n: int | None = None, *, remember: bool = False) -> list[Pull]:
-        """Pulls to be simulated now: at most n, or all of open phases that are not handed out.
+        """Return pulls to be simulated now: at most n, or all of open phases that are not handed
+        out.
 
         Empty if the study is done, or if it waits for rewards of pulls that are handed out; a new
         phase follows when all pulls of the oldest are told. What was handed out and not told is
@@ -192,7 +193,9 @@ class Study:
             yield from pulls
 
     def outstanding(self) -> list[Pull]:
-        """Pulls that a remembering `ask` handed out and whose rewards are not told yet."""
+        """Return the pulls that a remembering `ask` handed out and whose rewards are not
+        told yet.
+        """
         asked = filter(self._ledger.needs, sorted(self._ledger.storage.asked()))
         return [self._ledger.pull(number) for number in asked]
 
@@ -334,7 +337,7 @@ class Study:
     def _checked(
         self, rewards: Iterable[tuple[int | Pull, Any]], study: str | None
     ) -> list[tuple[int, Reading]]:
-        """Pulls that this study asked for, with rewards that they may have had."""
+        """Return the pulls that this study asked for, with rewards that they may have had."""
         self._refuse_another(study)
         known = [(self._number(pull, study), given) for pull, given in rewards]
         checked = [(number, _finite(number, given)) for number, given in known]

@@ -87,7 +87,7 @@ def _die_with_parent() -> None:
 
 @contextlib.contextmanager
 def _inherited_by_children() -> Iterator[None]:
-    """Processes begun meanwhile use one thread, and are deaf to a terminal's Ctrl-C.
+    """Let processes begun meanwhile use one thread, and are deaf to a terminal's Ctrl-C.
 
     Here an interrupt waits for the end of the block. The mask alone would not do: it holds for this
     thread, and any other can receive the signal on its behalf.

@@ -126,7 +126,7 @@ class Snapshot:
 
 
 def _rounded(pulls: float) -> int:
-    """To two digits: a forecast knows no more."""
+    """Round to two digits: a forecast knows no more."""
     return int(float(f"{pulls:.2g}"))
 
 

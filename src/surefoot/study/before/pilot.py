@@ -98,7 +98,9 @@ class Pilot:
         return 0.0 if math.isnan(left) else float(np.clip(1 - left, 0.0, 0.999))
 
     def scales(self, n_pairs: int) -> Array:
-        """(n_pairs,) standard deviations; those of pairs that were not tried are typical ones."""
+        """Return (n_pairs,) standard deviations; those of pairs that were not tried are typical
+        ones.
+        """
         if self.silent:
             raise InputError(
                 "the pilot saw no noise at all: is the seed fixed? Use pull.rng(), pull.seed or "
@@ -110,7 +112,7 @@ class Pilot:
         return scales
 
     def to_json(self, problem: RobustProblem) -> str:
-        """As a file keeps it, with the names of the pairs."""
+        """Return it as a file keeps it, with the names of the pairs."""
         names = [list(problem.describe_pair(pair).values()) for pair in self.pairs.tolist()]
         kept = {"pairs": names, "rewards": self.rewards.tolist(), "times": self.times.tolist()}
         if self.others:
@@ -208,7 +210,7 @@ class Pilot:
 
 
 def deviations_of(values: Array) -> Array:
-    """(n_pulled,) standard deviations of an output: exactly 0 where it never differed.
+    """Return (n_pulled,) standard deviations of an output: exactly 0 where it never differed.
 
     Args:
         values: (n_blocks, n_pulled).
@@ -261,7 +263,7 @@ def run_pilot(
 
 
 def _spread_over(problem: RobustProblem, wanted: int) -> IntArray:
-    """So many pairs, spread evenly over the list."""
+    """Return so many pairs, spread evenly over the list."""
     places = np.linspace(0, problem.n_pairs - 1, min(wanted, problem.n_pairs))
     return np.unique(places.round().astype(np.int64))
 

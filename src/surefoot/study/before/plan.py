@@ -95,7 +95,7 @@ class Patience:
 def expected_costs(
     intended: IntendedStudy, gaps: Sequence[float] = GAPS, effort: Patience | None = None
 ) -> list[Cost]:
-    """Costs for each gap, over random parameters θ that are scaled to it.
+    """Return the costs for each gap, over random parameters θ that are scaled to it.
 
     What the true θ is, only the study itself finds out; random ones show the order of magnitude.
     Gaps for which the time did not suffice have no runs.
@@ -293,7 +293,7 @@ def _simulated(
 
 
 def _means(intended: IntendedStudy, settings: Settings, theta: Array, gap: float) -> Array:
-    """(n_pairs,) mean rewards; a baseline to be beaten is behind by its gain and the gap."""
+    """Return (n_pairs,) mean rewards; a baseline to be beaten is behind by its gain and the gap."""
     problem = intended.problem
     means = np.asarray(problem.pairs @ theta)
     if settings.aim != "beat baseline" or settings.baseline is None:

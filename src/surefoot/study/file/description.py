@@ -175,7 +175,7 @@ class Description:
         return found | {name for name in parts if getattr(self, name) != getattr(other, name)}
 
     def to_entries(self) -> dict[str, Any]:
-        """As plain values for the study file."""
+        """Return it as plain values for the study file."""
         return {
             "id": self.id,
             "name": self.name,
@@ -289,7 +289,7 @@ class Description:
         return replace(outcome, charged=charged(n_pairs, phase.pairs, phase.costs))
 
     def _output(self, phase: StoredPhase, name: str) -> Array:
-        """(n_pulls,) one output, as measured."""
+        """Return (n_pulls,) one output, as measured."""
         return phase.rewards if name == self.outputs.objective else column(phase.others, name)
 
     def sealed(self, phase: StoredPhase, outcome: Outcome | None = None) -> Sealed:

@@ -333,7 +333,9 @@ class StudyReader:
             ) from None
 
     def pulls(self, since: int = 0, limit: int | None = None) -> pd.DataFrame:
-        """One row per pull from the given number: pair, names, parameters, what came of it."""
+        """Return one row per pull from the given number: pair, names, parameters, what came
+        of it.
+        """
         columns, outputs = self.pull_columns, self.output_names
         with contextlib.closing(self._pull_blocks(since, limit)) as blocks:
             return pull_frame(blocks, self.problem, columns, outputs, self._outputs_in)
@@ -362,7 +364,9 @@ class StudyReader:
         ]
 
     def phases(self) -> pd.DataFrame:
-        """One row per phase: its pulls, its times, its layout, and what was known after it."""
+        """Return one row per phase: its pulls, its times, its layout, and what was known
+        after it.
+        """
         import pandas as pd
 
         return pd.DataFrame(self.phase_records() or {name: [] for name in PHASE_COLUMNS})
@@ -386,13 +390,15 @@ class StudyReader:
         return [name for name in CORRECTION_COLUMNS if name not in beside]
 
     def corrections(self) -> pd.DataFrame:
-        """One row per reward that was corrected: pull, what it was, what it became, and when."""
+        """Return one row per reward that was corrected: pull, what it was, what it became, and
+        when.
+        """
         import pandas as pd
 
         return pd.DataFrame(self.correction_records(), columns=self._correction_columns)
 
     def log(self) -> pd.DataFrame:
-        """One row for whatever was changed beside the question: when, and what."""
+        """Return one row for whatever was changed beside the question: when, and what."""
         import pandas as pd
 
         return pd.DataFrame(self._storage.log_rows(), columns=list(LOG_COLUMNS))
@@ -415,7 +421,9 @@ class StudyReader:
         return Durations(pairs[known], seconds[known]) if known.any() else None
 
     def pulls_per_minute(self, minutes: int = 60) -> pd.DataFrame:
-        """Rewards per minute: columns `minute` (seconds since 1970) and `pulls`, none empty."""
+        """Return the rewards per minute: columns `minute` (seconds since 1970) and `pulls`, none
+        empty.
+        """
         import pandas as pd
 
         rows = self._storage.rewards_by_minute(since=time.time() - 60 * minutes)

@@ -103,7 +103,7 @@ class Workers:
         return None
 
     def refusal(self, error: BaseException | None) -> InputError | None:
-        """Why such an error means that the run must end: a worker that is not fit for it."""
+        """Say why such an error means that the run must end: a worker that is not fit for it."""
         return None
 
     def running(self, flying: Mapping[Any, tuple[list[Pull], float]]) -> list[Running]:

@@ -266,7 +266,7 @@ class OpenPhase:
         return taken
 
     def give_back(self, numbers: Iterable[int]) -> None:
-        """Pulls that were handed out and came to nothing wait again, first in the line."""
+        """Let pulls that were handed out and came to nothing wait again, first in the line."""
         self._waiting.extendleft(sorted((n for n in numbers if self.needs(n)), reverse=True))
 
     def put_first(self, pairs: set[int]) -> None:
@@ -287,8 +287,8 @@ def _shuffled(phase: Phase, seed: int) -> IntArray:
 
 
 def _blocks(stored: StoredPhase) -> IntArray:
-    """(n_pulls,) the number of each pull's block: one for every batch and place within it, the
-    same for all pairs; −1 for pulls outside of the batches.
+    """Return (n_pulls,) the number of each pull's block: one for every batch and place within it,
+    the same for all pairs; −1 for pulls outside of the batches.
 
     Numbers begin at the phase's first pull and are fewer than its pulls: no other phase has them.
     """

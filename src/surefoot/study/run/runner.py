@@ -301,8 +301,8 @@ class Runner:
         return any(self._losses[number] > LOSSES_IN_COMPANY for number in flying)
 
     def _slots(self) -> int:
-        """Chunks in flight: one per worker, and the next one for each if pulls are short, or if
-        there are more workers where pulls wait.
+        """Count the chunks in flight: one per worker, and the next one for each if pulls are short,
+        or if there are more workers where pulls wait.
         """
         ahead = self._pace.is_short or self._workers.grows
         return self._workers.size * (self._workers.depth if ahead else 1)
@@ -348,7 +348,7 @@ def _error_of(future: Any) -> BaseException | None:
 
 
 def _not_sent(chunk: Chunk, error: BaseException) -> list[Report]:
-    """Failures of pulls that never reached the simulator."""
+    """Return failures of pulls that never reached the simulator."""
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, pickle.PicklingError | AttributeError | TypeError | ImportError):
         text += (
@@ -376,7 +376,9 @@ class _Pace:
         self._seconds = spent if self._seconds is None else 0.8 * self._seconds + 0.2 * spent
 
     def chunk_size(self, waiting: int, workers: int) -> int:
-        """Enough pulls to be worth sending, few enough to keep all workers busy to the end."""
+        """Return how many pulls are enough to be worth sending, few enough to keep all workers busy
+        to the end.
+        """
         if self._seconds is None:
             return 1
         wanted = int(CHUNK_SECONDS / max(self._seconds, CHUNK_SECONDS / CHUNK_LIMIT))

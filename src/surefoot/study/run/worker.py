@@ -143,7 +143,9 @@ def _describe(problem: BaseException) -> str:
 
 
 def _leave_interrupts_to_the_driver() -> None:
-    """Ctrl-C in a terminal reaches the workers too; only the driver decides what it means."""
+    """Ignore Ctrl-C, which reaches workers too in a terminal: only the driver decides what it
+    means.
+    """
     if multiprocessing.parent_process() is not None:
         with contextlib.suppress(
             ValueError

@@ -241,7 +241,7 @@ def _settings(values: Config, noise: Noise, baseline: str | None) -> Settings:
 
 
 def _warn_of_confidence(delta: float) -> None:
-    """Whoever writes a confidence where its error belongs is told so."""
+    """Warn whoever writes a confidence where its error belongs."""
     if delta > 0.5:
         warnings.warn(
             f"delta = {delta:g} asks for {100 * (1 - delta):.3g} % confidence; for "

@@ -287,7 +287,9 @@ def _example(key: str) -> str:
 
 
 def _is_type_name(part: int | str) -> bool:
-    """Pydantic puts the name of the type it tried into the path of a union."""
+    """Return whether a part of a path is the name of a type, as Pydantic puts it there for
+    unions.
+    """
     return isinstance(part, str) and (
         part.startswith(("list[", "function-", "constrained-")) or part in TYPE_NAMES
     )

@@ -70,7 +70,7 @@ def arms_chart(result: Result, title: str | None = None) -> alt.LayerChart:
 
 
 def arms_drawing(result: Result, title: str | None = None) -> Drawing:
-    """`arms_chart` before it is drawn."""
+    """Prepare `arms_chart`, not drawn yet."""
     frame, asked = arms_frame(result), result.settings
     words = asked.measure.words
     title = title or f"{words[0].upper()}{words[1:]} of each arm"

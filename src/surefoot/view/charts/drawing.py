@@ -146,8 +146,8 @@ def telling(names: Sequence[Sequence[str]]) -> list[str]:
 
 
 def short(names: Sequence[Sequence[str]], longest: int = LONGEST_LABEL) -> list[str]:
-    """Labels as `telling` gives them, where they are too long for an axis without the parts that
-    all names share, and cut so that the places in which they differ stay: "a cold winter…May"
+    """Return labels as `telling` gives them, where they are too long for an axis without the parts
+    that all names share, and cut so that the places in which they differ stay: "a cold winter…May"
     beside "a cold winter…June".
     """
     rows = _ordered(names)
@@ -195,7 +195,9 @@ def _ordered(names: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 def _cut(column: list[str], cap: int) -> list[str]:
-    """Pieces of at most so many characters, each with the places where it differs from others."""
+    """Return pieces of at most so many characters, each with the places where it differs from
+    others.
+    """
     distinct = set(column)
     shown = {
         piece: _cut_at(piece, {_alike(piece, other) for other in distinct - {piece}}, cap)

@@ -69,7 +69,7 @@ def evidence_chart(
 
 
 def evidence_drawing(result: Result, rivals: int = 6, title: str = "Why it stopped") -> Drawing:
-    """`evidence_chart` before it is drawn."""
+    """Prepare `evidence_chart`, not drawn yet."""
     frame = evidence_frame(result, rivals)
     boundary = _boundary_frame(result)
     tables = {"evidence": frame, "boundary": boundary, "end": boundary.tail(1)}
@@ -91,7 +91,7 @@ def evidence_drawing(result: Result, rivals: int = 6, title: str = "Why it stopp
 
 
 def _last_looks(alive: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """(n_arms,) the look after which an arm is never possible again, or the last one."""
+    """Return (n_arms,) the look after which an arm is never possible again, or the last one."""
     n_looks = len(alive)
     survived = np.where(alive.any(axis=0), n_looks - 1 - np.argmax(alive[::-1], axis=0), -1)
     return np.asarray(np.minimum(survived + 1, n_looks - 1))
@@ -231,7 +231,7 @@ def limit_drawings(result: Result) -> list[Drawing]:
 
 
 def limit_drawing(result: Result, which: int) -> Drawing:
-    """`limit_chart` before it is drawn."""
+    """Prepare `limit_chart`, not drawn yet."""
     held, n = result.against_limits[which], result.problem.n_arms
     frame = limits_frame(result).iloc[which * n : (which + 1) * n]
     frame = frame.assign(label=telling([(name,) for name in frame["arm"]]))

@@ -72,7 +72,7 @@ def allocation_chart(
 def allocation_drawing(
     result: Result, pairs: int = 25, title: str = "Where the pulls went"
 ) -> Drawing:
-    """`allocation_chart` before it is drawn."""
+    """Prepare `allocation_chart`, not drawn yet."""
     frame = allocation_frame(result, pairs)
     named = set(frame["pair"])
     shown, in_all = len(named - {OTHERS}), result.problem.n_pairs
@@ -140,7 +140,7 @@ def bounds_chart(
 def bounds_drawing(
     result: Result, hardness: Complexity, title: str = "Pulls against the bounds"
 ) -> Drawing:
-    """`bounds_chart` before it is drawn."""
+    """Prepare `bounds_chart`, not drawn yet."""
     subtitle = "bounds are for the estimated parameter, at the same confidence"
     return Drawing(
         _bounds_template, (), {"bounds": bounds_frame(result, hardness)}, title, subtitle
@@ -169,7 +169,7 @@ def _bounds_template() -> alt.LayerChart:
 
 
 def pace_chart(frame: pd.DataFrame, title: str = "Pulls per minute") -> alt.LayerChart:
-    """Rewards in each minute.
+    """Draw the rewards in each minute.
 
     Args:
         frame: columns `minute` (seconds since 1970) and `pulls`, as `StudyReader.pulls_per_minute`
@@ -179,7 +179,7 @@ def pace_chart(frame: pd.DataFrame, title: str = "Pulls per minute") -> alt.Laye
 
 
 def pace_drawing(frame: pd.DataFrame, title: str = "Pulls per minute") -> Drawing:
-    """`pace_chart` before it is drawn."""
+    """Prepare `pace_chart`, not drawn yet."""
     require_columns(frame, "minute", "pulls")
     begin = 1000 * frame["minute"].astype("int64")
     timed = pd.DataFrame(
@@ -234,7 +234,7 @@ def residuals_chart(result: Result, title: str = "Does the model fit?") -> alt.L
 
 
 def residuals_drawing(result: Result, title: str = "Does the model fit?") -> Drawing:
-    """`residuals_chart` before it is drawn."""
+    """Prepare `residuals_chart`, not drawn yet."""
     frame, subtitle = residuals_frame(result), result.checks
     furthest = frame["residual"].abs().sort_values(ascending=False, kind="stable").index
     shown = thinned(frame.loc[furthest]).sort_index()

@@ -29,7 +29,8 @@ def samples_chart(
     x_title: str | None = None,
     title: str = "Samples until the answer is certain",
 ) -> alt.LayerChart:
-    """Mean samples with error bars, one group of marks for each value of `x`, joined by thin lines.
+    """Draw mean samples with error bars, one group of marks for each value of `x`, joined by thin
+    lines.
 
     Args:
         frame: columns `algorithm`, `policy` ("paper", "valid", or "bound" for a number that no
@@ -127,7 +128,7 @@ def growth_chart(
     title: str = "Samples against size",
     subtitle: str = "mean ± standard error",
 ) -> alt.FacetChart:
-    """Mean samples with error bars against a size, one line per label, one panel per group.
+    """Draw mean samples with error bars against a size, one line per label, one panel per group.
 
     Args:
         frame: columns `label`, `mean`, `low`, `high` (the ends of the error bar), `bound` (whether

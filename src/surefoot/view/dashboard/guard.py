@@ -111,7 +111,7 @@ def _cookie_name(scope: Scope) -> str:
 
 
 def signed_in(scope: Scope, token: str, path: str) -> Response:
-    """Leads on to a page, with the cookie that proves knowledge of the token from now on.
+    """Lead on to a page, with the cookie that proves knowledge of the token from now on.
 
     The cookie goes along when a link elsewhere leads here, which shows nobody anything and changes
     nothing; requests made by other sites never have it.
@@ -134,7 +134,7 @@ def _session_of(token: str) -> str:
 
 
 def same(given: str, expected: str) -> bool:
-    """Comparison whose time tells nothing about where the two differ."""
+    """Compare in a time that tells nothing about where the two differ."""
     return hmac.compare_digest(given.encode(), expected.encode())
 
 
@@ -231,7 +231,7 @@ LOGGERS = ("uvicorn.error", "asyncio")
 
 
 def _most_connections() -> int:
-    """As many as leave files to open: each takes one of what the system grants."""
+    """Return as many as leave files to open: each takes one of what the system grants."""
     granted, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if granted == resource.RLIM_INFINITY else max(8, min(MOST, granted // 4))
 

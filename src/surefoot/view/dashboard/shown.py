@@ -99,7 +99,7 @@ class FileWatch:
             return self._reader.failures(limit=50) if self._reader else None
 
     def pace(self) -> pd.DataFrame | None:
-        """Rewards in each of the last minutes."""
+        """Return the rewards in each of the last minutes."""
         with self._lock:
             return self._reader.pulls_per_minute() if self._reader else None
 

@@ -79,7 +79,7 @@ def configurations() -> dict[str, Any]:
 
 
 def safe_json(value: Any) -> str:
-    """JSON that cannot end the script element it stands in, whatever the names in it."""
+    """Return JSON that cannot end the script element it stands in, whatever the names in it."""
     text = json.dumps(value, allow_nan=False, ensure_ascii=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -175,7 +175,7 @@ def _content_policy(style: str, *scripts: str) -> str:
 
 @cache
 def environment(*packages: str) -> jinja2.Environment:
-    """Templates of these packages and of reports, in which every value is escaped."""
+    """Return the templates of these packages and of reports, in which every value is escaped."""
     import jinja2
 
     folders = [
@@ -195,7 +195,7 @@ def style_sheet() -> str:
 
 @cache
 def charts_script() -> str:
-    """Draws the charts of a page."""
+    """Return the script that draws the charts of a page."""
     return (FOLDER / "charts.js").read_text(encoding="utf-8")
 
 

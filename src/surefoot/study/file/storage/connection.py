@@ -220,7 +220,7 @@ def writer_of(study: Path) -> str | None:
 
 
 def wal_of(study: Path) -> Path:
-    """SQLite's log beside the study, which holds the latest writes."""
+    """Return the place of SQLite's log beside the study, which holds the latest writes."""
     return study.with_name(study.name + "-wal")
 
 

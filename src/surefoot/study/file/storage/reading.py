@@ -100,7 +100,7 @@ class ReadStorage:
             connection.tidy(self.path.resolve())
 
     def entries(self, *keys: str) -> dict[str, Any]:
-        """These values of the table `study`, or all of them."""
+        """Return these values of the table `study`, or all of them."""
         marks = ", ".join("?" * len(keys))
         chosen = f" WHERE key IN ({marks})" if keys else ""
         rows = self._rows(f"SELECT key, value FROM study{chosen}", keys)
@@ -202,7 +202,7 @@ class ReadStorage:
         )
 
     def asked(self) -> set[int]:
-        """Pulls handed out by `surefoot ask` whose reward is not told yet."""
+        """Return the pulls handed out by `surefoot ask` whose reward is not told yet."""
         return {row[0] for row in self._rows("SELECT id FROM pulls WHERE state = 'asked'")}
 
     def last_reward(self) -> float | None:
@@ -212,7 +212,9 @@ class ReadStorage:
         return latest
 
     def recent_rate(self, rewards: int = 200) -> float | None:
-        """Rewards per minute over the latest ones, since the last break or jump of the clock."""
+        """Return the rewards per minute over the latest ones, since the last break or jump of the
+        clock.
+        """
         rows = self._table(
             "SELECT finished FROM pulls WHERE finished <= ? ORDER BY finished DESC LIMIT ?",
             (float,),

@@ -202,7 +202,7 @@ class Note(BaseModel):
         return json.dumps(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values that JSON knows: ±∞ as text."""
+        """Return it as plain values that JSON knows: ±∞ as text."""
         values = self.model_dump(exclude_unset=True)
         if self.evidence is not None:
             values["evidence"] = [v if isfinite(v) else str(v) for v in self.evidence]

@@ -357,7 +357,7 @@ class WriteStorage(ReadStorage):
         _refuse_read_only(self.path)
 
     def _clear_running(self) -> None:
-        """Nothing runs before a study is run, or after."""
+        """Say that nothing runs before a study is run, or after."""
         if self.running():
             self.set_running([])
 
