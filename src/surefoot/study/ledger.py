@@ -325,7 +325,7 @@ class Ledger:
 
     _open: list[OpenPhase]  # the oldest first; called off once the study is over
     _over: bool
-    _unnoted: tuple[int, Result] | None  # a phase that was closed with a brief note
+    _unnoted: tuple[int, Result, Note] | None  # a phase that was closed with a brief note
 
     def _load(self, description: Description) -> None:
         """Feed what is stored, and go on with the phase that is open or plan the next one."""
@@ -359,7 +359,7 @@ class Ledger:
             result = self._run.result
             brief = Note.of(replace(result, attained_confidence=None))
             self.storage.finish_phase(stored.index, brief.to_json(), self._run.ending)
-            self._unnoted = stored.index, result
+            self._unnoted = stored.index, result, brief
             self._open.pop(0)
             self._plan()
 
@@ -370,8 +370,9 @@ class Ledger:
         with self.mutex:
             if self._unnoted is None:
                 return
-            index, result = self._unnoted
-            note = Note.of(result)
+            index, result, brief = self._unnoted
+            sure = {"sentence": result.sentence, "attained_confidence": result.attained_confidence}
+            note = brief.model_copy(update=sure)
             if self.forecasts.wanted:
                 note = note.with_forecast(self.forecasts.after_phase(self._run.algorithm))
             self.storage.change_note(index, note.to_json())
