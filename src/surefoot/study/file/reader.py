@@ -166,7 +166,7 @@ class StudyReader:
 
     @property
     def recorded(self) -> Result:
-        """The same answer without any algorithm: nothing is planned.
+        """The answer without any algorithm: nothing is planned.
 
         What is certified follows from the commitments and rewards by the kernel. For algorithms
         without one it is what the writer noted after each phase (`result`, where the notes do not

@@ -95,7 +95,7 @@ class StudyConfig:
         return section.build(scales)
 
     def _refuse_scales_by_position(self) -> None:
-        """A list of scales would change its meaning with the order of arms or perturbations."""
+        """Refuse a list of scales: its meaning would change with the order of arms."""
         if isinstance(self.values.noise.says.get("scale"), list):
             raise InputError(
                 f"{self.path}: noise.scale is a list: give scales by name, such as "
