@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import linalg, optimize
+from scipy import optimize
 
 from surefoot.arrays import Array
 from surefoot.errors import InputError
-from surefoot.guides.base import Guess, Seen, factored
+from surefoot.guides.base import Guess, Seen
 from surefoot.guides.regressor import Regressor, standardised
 from surefoot.problem.problem import RobustProblem
 
@@ -34,21 +34,8 @@ class GaussianProcess(Regressor):
         errors = seen.variances[used] / seen.counts[used] / scale**2
         kernel = _kernel(n_numbers, inputs.shape[1] - n_numbers)
         process = _fitted(kernel, inputs[used], (seen.means[used] - centre) / scale, errors)
-        return _posterior(process, inputs, centre, scale)
-
-
-def _posterior(process: Any, inputs: Array, centre: float, scale: float) -> Guess:
-    """Return means, deviations and covariances at all inputs, in units of the rewards."""
-    kernel = process.kernel_
-    known = kernel(inputs, process.X_train_)
-    reach = linalg.solve_triangular(process.L_, known.T, lower=True)
-    variances = np.maximum(kernel.diag(inputs) - np.einsum("ij,ij->j", reach, reach), 0.0)
-
-    def column(pair: int) -> Array:
-        return np.asarray(kernel(inputs, inputs[[pair]])[:, 0] - reach[:, pair] @ reach)
-
-    means = centre + scale * (known @ process.alpha_)
-    return Guess(means, scale * np.sqrt(variances), scale * factored(variances, column))
+        means, deviations = process.predict(inputs, return_std=True)
+        return Guess(centre + scale * means, scale * deviations)
 
 
 def _inputs(problem: RobustProblem) -> tuple[Array, int]:

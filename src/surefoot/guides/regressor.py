@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.guides.base import Guess, Guide, Seen, factored
+from surefoot.guides.base import Guess, Guide, Seen
 from surefoot.problem.problem import RobustProblem
 
 PER_PARAMETER = 10  # pairs that a first fit needs
-MOST_COVARIANCES = 1000  # pairs whose covariances a model is asked for: they are squared
 
 
 class Regressor(Guide):
     """A model with `fit(X, y)` and `predict(X)`; it is copied before every fit.
 
-    Where it can, it takes weights and gives standard deviations, of few pairs also covariances;
-    else its own residuals say how far it may be off.
+    Where it can, it takes weights and gives standard deviations; else its own residuals say how far
+    it may be off.
     """
 
     name = "regressor"
@@ -35,13 +34,7 @@ class Regressor(Guide):
         weighted = "sample_weight" in inspect.signature(model.fit).parameters
         options = {"sample_weight": seen.errors.min() / seen.errors} if weighted else {}
         model.fit(inputs[pulled], seen.means[pulled], **options)
-        asked = inspect.signature(model.predict).parameters
-        if "return_cov" in asked and len(inputs) <= MOST_COVARIANCES:
-            means, covariance = model.predict(inputs, return_cov=True)
-            variances = np.maximum(np.diag(covariance), 0.0)
-            factor = factored(variances, lambda pair: np.asarray(covariance[:, pair]))
-            return Guess(means, np.sqrt(variances), factor)
-        if "return_std" in asked:
+        if "return_std" in inspect.signature(model.predict).parameters:
             means, deviations = model.predict(inputs, return_std=True)
             return Guess(means, deviations)
         means = np.asarray(model.predict(inputs), dtype=np.float64)

@@ -96,7 +96,7 @@ def _posterior(fit: _Fit, data: _Data, features: Array, pulled: IntArray, centre
     means = features @ fit.trend
     surprise = np.zeros(len(features))
     surprise[pulled] = data.means - means[pulled]
-    reach = linalg.solve_triangular(fit.root, features.T, lower=True).T
-    factor = (1 - kept)[:, None] * reach
-    spread = np.sqrt(fit.stray * (1 - kept) + np.einsum("ij,ij->i", factor, factor))
-    return Guess(centre + means + kept * surprise, spread, factor)
+    reach = linalg.solve_triangular(fit.root, features.T, lower=True)
+    unsure = np.einsum("ij,ij->j", reach, reach)
+    spread = np.sqrt(fit.stray * (1 - kept) + (1 - kept) ** 2 * unsure)
+    return Guess(centre + means + kept * surprise, spread)

@@ -343,8 +343,7 @@ def directly(view: View, race: Race, rivals: IntArray, variances: Array) -> Comp
 
     shares = Rows(np.arange(len(rivals) + 1), rivals, np.ones(len(rivals)))
     gaps = view.means[race.own][:, None] - view.means[rivals]
-    doubts = np.sqrt(across(view.alone) + view.apart(race.own, rivals))
-    lengths = np.sqrt(across(variances))
+    doubts, lengths = np.sqrt(across(view.alone)), np.sqrt(across(variances))
     return Compared(race, shares, np.array(np.inf), gaps, doubts, lengths)
 
 

@@ -350,13 +350,11 @@ class Prime(Planner):
         ever.
         """
         view, counts, offsets = self.view, np.maximum(self.tally.counts, 1), self.problem.offsets
-        worst = race.own[[view.means[race.own].argmin()]]
-        beaten = float(view.means[worst[0]])
-        apart = view.apart(worst, np.arange(len(counts)))[0]
+        beaten = float(view.means[race.own].min())
         most = np.repeat(np.maximum.reduceat(counts, offsets[:-1]), np.diff(offsets))
         neglect = np.maximum(np.log(most / (NEGLECTED * counts)), 0.0)
         doubt = self.tuning.own_doubt**2 + SUSPICION**2 * neglect
-        spread = np.sqrt(view.alone + apart + doubt * view.noise / counts)
+        spread = np.sqrt(view.alone + doubt * view.noise / counts)
         z = (beaten - view.means) / spread
         density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
         worth = spread**2 * ((1 + z**2) * special.ndtr(z) + z * density)

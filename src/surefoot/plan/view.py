@@ -42,12 +42,6 @@ class View(NamedTuple):
     alone: Array
     noise: Array
 
-    def apart(self, own: IntArray, others: IntArray) -> Array:
-        """(n_own, n_others) squared distances between where pairs are located."""
-        one, two = self.located[own], self.located[others]
-        sizes = (one**2).sum(axis=1)[:, None] + (two**2).sum(axis=1)
-        return np.asarray(np.maximum(sizes - 2 * one @ two.T, 0.0))
-
 
 @dataclass(frozen=True, eq=False)
 class Space:
@@ -116,6 +110,5 @@ class Space:
 
     def guessed(self, guess: Guess, noise: Array) -> View:
         """Return what a guide says."""
-        located = np.zeros((len(noise), 0)) if guess.factor is None else guess.factor
-        alone = guess.deviations**2 - np.einsum("ij,ij->i", located, located)
-        return View(guess.means, located, np.maximum(alone, 0.0), noise)
+        located = np.zeros((len(noise), 0))
+        return View(guess.means, located, guess.deviations**2, noise)
