@@ -146,41 +146,12 @@ def test_a_wrong_address_is_said(address: str, monkeypatch: pytest.MonkeyPatch) 
         dask_client(address)
 
 
-def test_what_runs_on_which_worker_is_known(
-    tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("surefoot.study.run.runner.SHOWN_AFTER", 0.0)
-    monkeypatch.setattr("surefoot.study.run.runner.NOTED_AFTER", 0.0)
-    cluster.add_worker()
-    listener = Listener()
-    go = tmp_path / "go"
-
-    def wait_for_go(pull: Any) -> float:
-        wait_for(go.exists)
-        return toys.linear(pull)
-
-    def run() -> None:
-        with cluster.client() as client, toy_study(tmp_path / "toy.db", rounds=1) as study:
-            study.run(wait_for_go, client, progress=listener)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        wait_for(lambda: listener.said(" on tcp://127.0.0.1:"))
-        with toys.read_toy(tmp_path / "toy.db") as reader:
-            (running,) = reader.status().running
-            assert running.worker is not None
-            assert running.worker.startswith("tcp://127.0.0.1:")
-    finally:
-        go.touch()
-        thread.join()
-
-
 def test_a_pull_whose_worker_is_killed_is_counted_and_pulled_elsewhere(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("surefoot.study.run.cluster.REFRESH", 0.05)
     monkeypatch.setattr("surefoot.study.run.runner.NOTED_AFTER", 0.0)
+    monkeypatch.setattr("surefoot.study.run.runner.SHOWN_AFTER", 0.0)
     cluster.add_worker("--name", "first", "--resources", "licence=1")
     listener, go, path = Listener(), tmp_path / "go", tmp_path / "toy.db"
 
@@ -198,6 +169,8 @@ def test_a_pull_whose_worker_is_killed_is_counted_and_pulled_elsewhere(
         wait_for(path.exists)
         with toys.read_toy(path, rounds=1) as reader:
             wait_for(lambda: bool(reader.status().running))
+            assert str(reader.status().running[0].worker).startswith("tcp://127.0.0.1:")
+            wait_for(lambda: listener.said(" on tcp://127.0.0.1:"))
             cluster.workers[-1].kill()
             cluster.add_worker()
             wait_for(lambda: listener.said("lost its worker"))
