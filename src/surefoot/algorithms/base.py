@@ -351,7 +351,7 @@ class Algorithm(ABC):
 
     @property
     def qualifying(self) -> Qualifying | None:
-        """Which arms keep the limits; None where there are none."""
+        """The arms that keep the limits; None where there are no limits."""
         return None
 
     def options(self) -> dict[str, Any]:

@@ -421,7 +421,7 @@ class Result:
 
     @property
     def _covers(self) -> str:
-        """Which rewards a certificate is good for, as part of a sentence."""
+        """The rewards that a certificate is good for, as part of a sentence."""
         if not self.settings.modelled:
             return ", by direct comparisons"
         if not self.misfit:

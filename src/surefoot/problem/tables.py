@@ -183,7 +183,7 @@ def _require_text(value: Any, what: str) -> None:
 
 
 class _OffsetTable:
-    """Which offsets each arm has, as arrays.
+    """The offsets that each arm has, as arrays.
 
     Attributes:
         rows: all rows, in the order in which they were given.

@@ -102,7 +102,7 @@ class Pull(Mapping[str, Value]):
 
     @property
     def seed_sequence(self) -> np.random.SeedSequence:
-        """Where this pull's stream begins."""
+        """The seed with which this pull's stream begins."""
         key = (self.id,) if self.block is None else (self.block, OF_BLOCK)
         return np.random.SeedSequence(self.study_seed, spawn_key=key)
 

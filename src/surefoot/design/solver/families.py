@@ -296,7 +296,7 @@ class Hulls:
         return identities[above], criteria[above]
 
     def _in_hull(self, identities: IntArray, whitener: Array) -> NDArray[np.bool_]:
-        """Which of the blocks to leave out; each block is looked at once.
+        """Return the blocks to leave out, as flags; each block is looked at once.
 
         A block whose gaps are all positive is strict: its rows lie on one side of a plane through
             0.
