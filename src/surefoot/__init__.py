@@ -7,7 +7,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-__version__ = "0.2.0"
+__version__ = "1.0.0"
 
 # The stub beside this file is the table of contents: type checkers read it, and so do we.
 _HOMES = {
