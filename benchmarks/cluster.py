@@ -36,11 +36,11 @@ from surefoot.arrays import Array, IntArray
 from surefoot.simulate import TableSimulator
 from surefoot.study import Pull, Study, StudyReader
 from surefoot.study.before import forecast
-from surefoot.study.before.forecast import expected_left
 from surefoot.study.before.intended import IntendedStudy
 from surefoot.study.before.pilot import Pilot
 from surefoot.study.before.plan import Patience, expected_costs
 from surefoot.study.before.timetable import Took, timed
+from surefoot.study.forecast import expected_left
 from surefoot.view.dashboard import make_app
 from surefoot.view.dashboard.app import warm_up
 from surefoot.view.report import study_page

@@ -17,8 +17,9 @@ from tests.documents import ROOT
 PACKAGE = Path(surefoot.__file__).parent
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 ENTRANCE = {"__init__", "__main__"}  # the doors: names of every room, and the command line
+DRAWN = [PACKAGE, PACKAGE / "study"]  # the packages whose rooms the page draws
 # conveniences of an upper room that load what they need when they are called
-LAZY = {("algorithms/result.py", "view")}
+LAZY = {PACKAGE: {("algorithms/result.py", "view")}, PACKAGE / "study": set[tuple[str, str]]()}
 WORLD = set(
     """
     asyncio builtins concurrent ctypes datetime io logging multiprocessing os pathlib platform
@@ -29,11 +30,14 @@ WORDS = {"breakpoint", "eval", "exec", "input", "open", "print"}
 EXPLICIT = {"BitGenerator", "Generator", "PCG64", "Philox", "SeedSequence", "default_rng"}
 
 
-def _rooms() -> list[set[str]]:
-    """The rooms from the top of the house to its ground, those of one line together."""
-    drawing = re.search(r"```text\nsrc/surefoot/\n(.*?)```", PAGE, re.DOTALL)
+def _rooms(package: Path) -> list[set[str]]:
+    """The rooms of a package from the top of its drawing to the ground, those of one line
+    together.
+    """
+    title = re.escape(str(package.relative_to(PACKAGE.parent)))
+    drawing = re.search(rf"```text\nsrc/{title}/\n(.*?)```", PAGE, re.DOTALL)
     assert drawing is not None
-    names = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
+    names = {path.stem for path in package.iterdir() if path.suffix == ".py" or path.is_dir()}
     return [
         {name for name in re.findall(r"(\w+)(?:\.py|/)", line) if name in names}
         for line in drawing[1].splitlines()
@@ -49,15 +53,17 @@ def _pure() -> list[Path]:
     return [file for place in places for file in (sorted(place.rglob("*.py")) or [place])]
 
 
-def imported(source: str) -> Iterator[str]:
-    """The rooms that a source uses, wherever in it and for whatever reason it imports them."""
+def imported(source: str, package: str = "surefoot") -> Iterator[str]:
+    """The rooms of a package that a source uses, wherever and for whatever reason it imports
+    them.
+    """
+    home = f"{package}."
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (
-                alias.name.split(".")[1] for alias in node.names if "surefoot." in alias.name
-            )
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "surefoot":
-            inside = (node.module or "").split(".")[1:]
+            inside = [alias.name.removeprefix(home) for alias in node.names if home in alias.name]
+            yield from (name.split(".")[0] for name in inside)
+        elif isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(home):
+            inside = f"{node.module}."[len(home) :].split(".")[:-1]
             names = [alias.name for alias in node.names if alias.name != "__version__"]
             yield from inside[:1] or [home_of(name) for name in names]
 
@@ -86,25 +92,28 @@ def touches(source: str) -> list[str]:
     return found
 
 
-def test_every_room_is_drawn_once() -> None:
-    drawn = [name for line in _rooms() for name in sorted(line)]
+@pytest.mark.parametrize("package", DRAWN, ids=lambda package: package.name)
+def test_every_room_is_drawn_once(package: Path) -> None:
+    drawn = [name for line in _rooms(package) for name in sorted(line)]
     assert len(drawn) == len(set(drawn))
-    there = {path.stem for path in PACKAGE.glob("*.py")} | {
-        path.parent.name for path in PACKAGE.glob("*/__init__.py")
+    there = {path.stem for path in package.glob("*.py")} | {
+        path.parent.name for path in package.glob("*/__init__.py")
     }
     assert there - ENTRANCE - set(drawn) == set(), "draw these rooms in docs/architecture.md"
 
 
-def test_rooms_use_rooms_further_up_only() -> None:
-    level = {name: number for number, line in enumerate(_rooms()) for name in line}
+@pytest.mark.parametrize("package", DRAWN, ids=lambda package: package.name)
+def test_rooms_use_rooms_further_up_only(package: Path) -> None:
+    level = {name: number for number, line in enumerate(_rooms(package)) for name in line}
+    dotted = ".".join(package.relative_to(PACKAGE.parent).parts)
     wrong = set()
-    for file in PACKAGE.rglob("*.py"):
-        place = file.relative_to(PACKAGE)
+    for file in package.rglob("*.py"):
+        place = file.relative_to(package)
         room = place.parts[0].removesuffix(".py")
         if room in level:
-            used = set(imported(file.read_text())) & set(level) - {room}
+            used = set(imported(file.read_text(), dotted)) & set(level) - {room}
             wrong |= {(str(place), other) for other in used if level[other] > level[room]}
-    assert wrong == LAZY
+    assert wrong == LAZY[package]
 
 
 @pytest.mark.parametrize("file", _pure(), ids=lambda file: str(file.relative_to(PACKAGE)))
@@ -142,6 +151,11 @@ def test_explicit_randomness_is_none() -> None:
 )
 def test_an_import_is_noticed(source: str) -> None:
     assert list(imported(source)) == ["study"]
+
+
+def test_an_import_within_a_package_is_noticed() -> None:
+    source = "from surefoot.study.run.worker import Board\nfrom surefoot.studying import other"
+    assert list(imported(source, "surefoot.study")) == ["run"]
 
 
 def test_every_file_of_prime_is_on_a_readers_path_once() -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from surefoot.study.before.intended import IntendedStudy
     from surefoot.study.before.pilot import Pilot
     from surefoot.study.before.plan import Cost, Quantiles
-    from surefoot.study.before.timetable import Durations
+    from surefoot.study.forecast import Durations
     from surefoot.study.toml.config import StudyConfig
 
 FOREVER = 1e9  # seconds

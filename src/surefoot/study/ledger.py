@@ -11,14 +11,14 @@ from typing import Any
 
 from surefoot.algorithms import Algorithm, Result
 from surefoot.errors import InputError, SurefootWarning
-from surefoot.study.before.forecast import Forecaster, is_near_tie, left_now
 from surefoot.study.file.description import Description, versions_here
-from surefoot.study.file.provenance import Source
+from surefoot.study.file.replay import OpenPhase, Run, refuse_another_plan
 from surefoot.study.file.storage import Running, StoredPhase, WriteStorage
 from surefoot.study.file.storage.records import Note, Standing, State
+from surefoot.study.forecast import Forecaster, is_near_tie, left_now
 from surefoot.study.input import Reading
+from surefoot.study.provenance import Source
 from surefoot.study.pull import Pull, PullFactory, Report
-from surefoot.study.run.run import OpenPhase, Run, refuse_another_plan
 from surefoot.system.progress import Snapshot
 
 CHANGEABLE = {"budget", "guide", "parallel", "in_flight", "unseen", "cost"}

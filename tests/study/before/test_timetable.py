@@ -9,7 +9,8 @@ import surefoot as sf
 from surefoot.algorithms import Settings, algorithm_from
 from surefoot.simulate import TableSimulator
 from surefoot.statistics import Phase
-from surefoot.study.before.timetable import Durations, Timetable, Took, timed
+from surefoot.study.before.timetable import Timetable, Took, timed
+from surefoot.study.forecast import Durations
 
 MEANS = np.array([1.0, 1.2, 0.2, 0.4])
 

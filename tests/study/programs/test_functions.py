@@ -6,8 +6,8 @@ import gc
 import threading
 import time
 
-from surefoot.study.file.provenance import Source
 from surefoot.study.programs.functions import Watched
+from surefoot.study.provenance import Source
 
 
 def test_threads_read_files_at_the_same_time() -> None:

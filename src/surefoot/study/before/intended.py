@@ -14,7 +14,7 @@ from surefoot.noise import Gaussian
 from surefoot.problem.measures import Measure, Worst
 from surefoot.problem.problem import RobustProblem
 from surefoot.study.before.pilot import Pilot, deviations_of
-from surefoot.study.before.timetable import Durations, Lengths
+from surefoot.study.forecast import Durations, Lengths
 
 ALTERNATIVES = ("robust-rage", "robust-static")
 WORST = Worst()

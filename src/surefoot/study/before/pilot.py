@@ -19,7 +19,7 @@ from surefoot.errors import InputError
 from surefoot.limits import Limit
 from surefoot.problem.problem import RobustProblem
 from surefoot.study.before.rehearsal import given_by
-from surefoot.study.before.timetable import Durations
+from surefoot.study.forecast import Durations
 from surefoot.study.input import Outputs, Reading, from_text
 from surefoot.study.pull import Pull, PullFactory, Simulate
 

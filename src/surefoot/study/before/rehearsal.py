@@ -7,9 +7,9 @@ from collections import deque
 from surefoot.algorithms import Algorithm, Result
 from surefoot.errors import InputError
 from surefoot.study.file.description import Description
+from surefoot.study.file.replay import OpenPhase, Run
 from surefoot.study.input import Simulated
 from surefoot.study.pull import Pull, PullFactory, Simulate
-from surefoot.study.run.run import OpenPhase, Run
 from surefoot.study.run.worker import as_given
 
 

@@ -7,51 +7,16 @@ the moment when it was chosen; the study is over when the last phase that matter
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from surefoot.algorithms import Algorithm, Result
-from surefoot.arrays import Array, IntArray
+from surefoot.arrays import Array
 from surefoot.simulate import Simulator
 from surefoot.statistics import Counts, Phase, charged
-
-Lengths = Callable[[IntArray], Array]  # the seconds of pulls of these pairs
-
-
-@dataclass(frozen=True, eq=False)
-class Durations:
-    """The time that some pulls took.
-
-    Attributes:
-        pairs: (n_pulls,) that were pulled; at least one.
-        seconds: (n_pulls,) that it took.
-    """
-
-    pairs: IntArray
-    seconds: Array
-
-    @property
-    def mean(self) -> float:
-        return float(self.seconds.mean())
-
-    def lengths(self, n_pairs: int, generator: np.random.Generator) -> Lengths:
-        """Return a function that draws how long pulls take: as those of the pair did, or as those
-        of any pair where it was not tried.
-        """
-        seconds = self.seconds[np.argsort(self.pairs, kind="stable")]
-        counts = np.bincount(self.pairs, minlength=n_pairs)
-        starts = np.cumsum(counts) - counts
-        tried = counts > 0
-
-        def drawn(pairs: IntArray) -> Array:
-            first = np.where(tried[pairs], starts[pairs], 0)
-            among = np.where(tried[pairs], counts[pairs], len(seconds))
-            return np.asarray(seconds[first + generator.integers(among)])
-
-        return drawn
+from surefoot.study.forecast import Lengths
 
 
 class Took(NamedTuple):

@@ -24,12 +24,12 @@ from surefoot.algorithms.verdict import Later, Qualifying
 from surefoot.certify import Certifier
 from surefoot.errors import InputError, StudyFileError
 from surefoot.statistics import Outcome
-from surefoot.study.before.replicates import Replicates
 from surefoot.study.file.chain import ChainBroken, Check, digest
 from surefoot.study.file.description import Description
+from surefoot.study.file.replay import Run
+from surefoot.study.file.replicates import Replicates
 from surefoot.study.file.storage import ReadStorage, StoredPhase
 from surefoot.study.file.storage.records import Note
-from surefoot.study.run.run import Run
 
 
 class Follower:

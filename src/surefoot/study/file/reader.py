@@ -16,13 +16,10 @@ import numpy as np
 from surefoot.algorithms import Algorithm, Result, Settings, StopReason
 from surefoot.errors import StudyFileError
 from surefoot.problem.problem import RobustProblem
-from surefoot.study.before.forecast import NEAR_TIE, is_near_tie, left_now
-from surefoot.study.before.timetable import Durations
 from surefoot.study.file.chain import Chain, ChainBroken, Sealed, follow_plan, order_of
 from surefoot.study.file.description import Description
 from surefoot.study.file.follower import Feeder, Follower
 from surefoot.study.file.frame import pull_frame
-from surefoot.study.file.provenance import Simulators
 from surefoot.study.file.storage import ReadStorage, Running
 from surefoot.study.file.storage.connection import writer_of
 from surefoot.study.file.storage.reading import (
@@ -33,7 +30,9 @@ from surefoot.study.file.storage.reading import (
     PULL_COLUMNS,
 )
 from surefoot.study.file.storage.records import Note, Standing, State
+from surefoot.study.forecast import NEAR_TIE, Durations, is_near_tie, left_now
 from surefoot.study.input import from_text
+from surefoot.study.provenance import Simulators
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from surefoot.errors import InputError
-from surefoot.study.file.provenance import Source, digest_of_text
 from surefoot.study.input import Simulated
 from surefoot.study.programs.simulators import FIELD, CommandSimulator
+from surefoot.study.provenance import Source, digest_of_text
 from surefoot.study.pull import Pull
 
 RANDOM = ("rng", "seed", "stream", "pull")  # with these a pull is repeatable

@@ -19,10 +19,10 @@ import numpy as np
 from surefoot.arrays import Array
 from surefoot.errors import InputError, StudyFileError
 from surefoot.study.file.encoding import unpacked
-from surefoot.study.file.provenance import Simulators, Source, Tries, UsedSimulator
 from surefoot.study.file.storage import connection, schema
 from surefoot.study.file.storage.connection import wal_of, writer_of
 from surefoot.study.file.storage.records import Ending, PullCounts, Running, StoredPhase
+from surefoot.study.provenance import Simulators, Source, Tries, UsedSimulator
 from surefoot.system.drafts import new_file
 
 Row = tuple[Any, ...]

@@ -22,12 +22,12 @@ from typing import Any
 
 from surefoot.errors import StudyFileError, SurefootWarning
 from surefoot.study.file.encoding import packed
-from surefoot.study.file.provenance import Source
 from surefoot.study.file.storage import connection
 from surefoot.study.file.storage.connection import WriterLock, wal_of
 from surefoot.study.file.storage.reading import ReadStorage
 from surefoot.study.file.storage.records import Ending, Running, StoredPhase
 from surefoot.study.input import Reading
+from surefoot.study.provenance import Source
 from surefoot.study.pull import Report
 from surefoot.system.drafts import new_file
 

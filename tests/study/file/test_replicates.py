@@ -12,7 +12,7 @@ import surefoot as sf
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian, Noise, SubGaussian
 from surefoot.study import Pull, Study, StudyReader
-from surefoot.study.before.replicates import Replicates
+from surefoot.study.file.replicates import Replicates
 from tests.study.toys import THETA, toy_problem
 
 

@@ -16,7 +16,6 @@ from surefoot.algorithms.verdict import PhaseRecord
 from surefoot.arrays import IntArray
 from surefoot.errors import InputError, StudyFileError
 from surefoot.statistics import Phase, places_in_batches
-from surefoot.study.before.replicates import Replicates
 from surefoot.study.file.chain import (
     Chain,
     Closing,
@@ -37,6 +36,7 @@ from surefoot.study.file.encoding import (
     layout_bytes,
     limits_bytes,
 )
+from surefoot.study.file.replicates import Replicates
 from surefoot.study.file.storage import Ending, StoredPhase
 from surefoot.study.input import LARGEST_REWARD, Reading
 

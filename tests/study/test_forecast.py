@@ -11,9 +11,8 @@ import pytest
 
 import surefoot as sf
 from surefoot.cli import main
-from surefoot.study import StudyReader
-from surefoot.study.before import forecast
-from surefoot.study.before.forecast import DRIVERS_SHARE, Forecaster, expected_left, is_near_tie
+from surefoot.study import StudyReader, forecast
+from surefoot.study.forecast import DRIVERS_SHARE, Forecaster, expected_left, is_near_tie
 from surefoot.system.progress import NoProgress
 from tests.study.toys import THETA, linear, toy_problem, toy_study
 

@@ -1,16 +1,17 @@
-"""The forecast of the pulls that a study still needs, if its estimates are right."""
+"""Forecasts of the pulls that a study still needs, and of the time that pulls take."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from surefoot.algorithms import Algorithm, Settings
 from surefoot.algorithms.planner import Planner
-from surefoot.arrays import IntArray
+from surefoot.arrays import Array, IntArray
 
 SHAKEN = 0.2  # standard errors by which a gap is taken to be smaller than it looks
 LEAST = 0.8  # standard errors that a gap is taken to be at least
@@ -124,3 +125,39 @@ def is_near_tie(told: int, left: float | None, settings: Settings) -> bool:
     if left is None or told < EARLY or settings.tolerance or settings.aim == "guess":
         return False
     return left > max(MANY_MORE * told, MANY)
+
+
+Lengths = Callable[[IntArray], Array]  # the seconds of pulls of these pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Durations:
+    """The time that some pulls took.
+
+    Attributes:
+        pairs: (n_pulls,) that were pulled; at least one.
+        seconds: (n_pulls,) that it took.
+    """
+
+    pairs: IntArray
+    seconds: Array
+
+    @property
+    def mean(self) -> float:
+        return float(self.seconds.mean())
+
+    def lengths(self, n_pairs: int, generator: np.random.Generator) -> Lengths:
+        """Return a function that draws how long pulls take: as those of the pair did, or as those
+        of any pair where it was not tried.
+        """
+        seconds = self.seconds[np.argsort(self.pairs, kind="stable")]
+        counts = np.bincount(self.pairs, minlength=n_pairs)
+        starts = np.cumsum(counts) - counts
+        tried = counts > 0
+
+        def drawn(pairs: IntArray) -> Array:
+            first = np.where(tried[pairs], starts[pairs], 0)
+            among = np.where(tried[pairs], counts[pairs], len(seconds))
+            return np.asarray(seconds[first + generator.integers(among)])
+
+        return drawn
