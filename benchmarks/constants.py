@@ -26,7 +26,7 @@ from benchmarks.table import Row, published
 from surefoot.arrays import Array
 from surefoot.experiments.instances import Instance, classic, irrelevant_dimensions, unit_sphere
 from surefoot.noise import Bounded, Gaussian
-from surefoot.paper.peers import KINDS, Kind, PeerRun, equal_scales, mean_rewards
+from surefoot.paper.peers import DEVIATION, KINDS, Kind, PeerRun, mean_rewards
 from surefoot.plan import Prime, Tuning
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import Family, TableSimulator, identify
@@ -306,7 +306,8 @@ def _boxes(dimension: int, n_arms: int, ratio: float | None = None, size: float 
 
 
 def _slippage(kind: Kind) -> Drawn:
-    return lambda rng: _table(mean_rewards(kind, 10, 5), equal_scales(10, 5))
+    means = mean_rewards(kind, 10, 5)
+    return lambda rng: _table(means, np.full(means.shape, DEVIATION))
 
 
 def _known_game(chances: list[list[float]]) -> Drawn:

@@ -23,13 +23,10 @@ from scipy import stats
 from benchmarks.spread import require_time, spread
 from benchmarks.table import Row
 from surefoot.algorithms.peers.kn_rsb import KnRsb
+from surefoot.experiments.instances import GAMES as COINS
+from surefoot.experiments.instances import unequal_scales
 from surefoot.noise import Bounded, Gaussian
-from surefoot.paper.peers import (
-    Kind,
-    equal_scales,
-    mean_rewards,
-    unequal_scales,
-)
+from surefoot.paper.peers import DEVIATION, Kind, mean_rewards
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import TableSimulator, identify
 
@@ -40,9 +37,9 @@ Array = NDArray[np.float64]
 TARGETS = {"SC": 3200, "SC2": 2000, "MM": 700, "SC, unequal variances": 3000}
 SMOOTH = {(50, 10): 0.6}
 GAMES = {
-    "[[.4, .5], [.3, .35]]": [[0.4, 0.5], [0.3, 0.35]],
-    "[[.4, .5], [.3, .45]]": [[0.4, 0.5], [0.3, 0.45]],
-    "3 × 3": [[0.45, 0.5, 0.55], [0.35, 0.4, 0.6], [0.3, 0.47, 0.52]],
+    "[[.4, .5], [.3, .35]]": COINS[0],
+    "[[.4, .5], [.3, .45]]": COINS[1],
+    "3 × 3": COINS[2],
 }
 
 
@@ -198,8 +195,9 @@ def parabola(seed: int) -> World:
 def slippage(name: str, n_arms: int = 10) -> World:
     """The configurations of ranking and selection, of five perturbations each."""
     kind, _, spread = name.partition(", ")
-    scales = unequal_scales if spread else equal_scales
-    return World(mean_rewards(cast("Kind", kind), n_arms, 5), scales(n_arms, 5))
+    means = mean_rewards(cast("Kind", kind), n_arms, 5)
+    scales = unequal_scales(n_arms, 5) if spread else np.full(means.size, DEVIATION)
+    return World(means, scales.reshape(means.shape))
 
 
 def smooth(n_arms: int, n_perturbations: int, seed: int) -> World:

@@ -17,9 +17,11 @@ from benchmarks.contests import Cell, held
 from benchmarks.linear import linear_rows
 from benchmarks.table import Row, published
 from surefoot.algorithms.peers import ArOcba, Equal, KnRsb, MKlLucb, MLucb, MRacing, ROcba
+from surefoot.experiments.instances import GAMES, unequal_scales
 from surefoot.noise import Bounded
 from surefoot.paper.peers import (
     CONTENDERS,
+    DEVIATION,
     KINDS,
     PRIME,
     TOLERANCE,
@@ -27,10 +29,7 @@ from surefoot.paper.peers import (
     Kind,
     PeerContender,
     PeerContest,
-    equal_scales,
-    falling_scales,
     mean_rewards,
-    unequal_scales,
 )
 
 RUNS = int(os.environ.get("SUREFOOT_BENCH_RUNS", "1000"))
@@ -42,9 +41,9 @@ CHOSEN = os.environ.get("SUREFOOT_BENCH_PEERS", "zone,streams,games,linear,budge
 SIZES = ((5, 5), (10, 5), (10, 10), (20, 10))
 # mean samples of a second implementation, 10 × 5, variance 4, in the order of CONTENDERS
 SPREADS = {
-    "equal": (equal_scales, 0.85),
+    "equal": (lambda n_arms, n_own: DEVIATION, 0.85),
     "unequal": (unequal_scales, 1.0),
-    "falling": (falling_scales, 1.0),
+    "falling": (lambda n_arms, n_own: unequal_scales(n_arms, n_own)[::-1], 1.0),
 }
 REFERENCE: dict[tuple[Kind, str], Sequence[float | None]] = {
     ("SC", "equal"): (18_806, 13_532, 7_293, None, 3_190),
@@ -64,11 +63,8 @@ SHARING = (
     *(PeerContender(f"KN-RSB, n₀ = {n}", KnRsb(zone=ZONE, first_pulls=n), SHARED) for n in FIRST),
     PeerContender(PRIME, "prime", {"tolerance": TOLERANCE, "common_random_numbers": "auto"}),
 )
-GAMES = {  # with the mean samples of M-KL-LUCB, heuristic, by an independent implementation
-    "game 1": ([[0.4, 0.5], [0.3, 0.35]], 1_852),
-    "game 2": ([[0.4, 0.5], [0.3, 0.45]], 1_622),
-    "game 3": ([[0.45, 0.5, 0.55], [0.35, 0.4, 0.6], [0.3, 0.47, 0.52]], 2_588),
-}
+# of each game, the mean samples of M-KL-LUCB, heuristic, by an independent implementation
+IN_GAMES = (1_852, 1_622, 2_588)
 # turns of 1 % of a pair's pulls: at most as much too many, and a fraction of the turns
 HEURISTIC = PeerContender("M-KL-LUCB, heuristic", MKlLucb(threshold="heuristic", growth=0.01))
 PROVED = (
@@ -122,9 +118,9 @@ def _streams() -> Iterator[Row]:
 
 def _games() -> Iterator[Row]:
     for delta in (0.1, 0.01, 0.001):
-        for name, (means, reference) in GAMES.items():
+        for number, (means, reference) in enumerate(zip(GAMES, IN_GAMES, strict=True), 1):
             contest = PeerContest(
-                f"{name}, δ = {delta:g}",
+                f"game {number}, δ = {delta:g}",
                 np.array(means),
                 noise=Bounded(0, 1),
                 family="bernoulli",

@@ -17,15 +17,15 @@ from benchmarks.contests import held
 from benchmarks.table import Row
 from surefoot.algorithms.peers import AkRsb, KnRsb
 from surefoot.arrays import Array
+from surefoot.experiments.instances import unequal_scales
 from surefoot.paper.peers import (
+    DEVIATION,
     PRIME,
     TOLERANCE,
     ZONE,
     PeerContender,
     PeerContest,
-    equal_scales,
     mean_rewards,
-    unequal_scales,
 )
 from surefoot.simulate import SeveralOutputs, TableSimulator
 
@@ -65,26 +65,24 @@ class LimitedContest(PeerContest):
 
     def simulator(self, seed: np.random.SeedSequence) -> Any:
         mine, other = seed.spawn(2)
-        noise = np.broadcast_to(np.asarray(self.scales, dtype=np.float64), self.costs.shape)
-        cost = TableSimulator(self.costs.ravel(), noise.ravel(), other)
+        cost = TableSimulator(self.costs.ravel(), self.deviations, other)
         return SeveralOutputs(super().simulator(mine), {"cost": cost})
 
 
 def rows() -> Iterator[Row]:
     for name, kind, scales in (
-        ("MM, equal variances of 4", "MM", equal_scales(10, 5)),
-        ("SC2, equal variances of 4", "SC2", equal_scales(10, 5)),
+        ("MM, equal variances of 4", "MM", DEVIATION),
+        ("SC2, equal variances of 4", "SC2", DEVIATION),
         ("MM, unequal variances", "MM", unequal_scales(10, 5)),
-        ("MM, equal variances of 16", "MM", 2 * equal_scales(10, 5)),
-        ("SC2, equal variances of 16", "SC2", 2 * equal_scales(10, 5)),
+        ("MM, equal variances of 16", "MM", 2 * DEVIATION),
+        ("SC2, equal variances of 16", "SC2", 2 * DEVIATION),
     ):
         means = mean_rewards("MM" if kind == "MM" else "SC2", 10, 5)
         contest = PeerContest(f"mean, 10 × 5 {name}", means, scales)
         yield from _contested(contest, FOR_MEANS, "KN", 0.85)
     costs = ZONE * (9 - np.arange(10))[:, None] - 0.4 * ZONE * np.arange(5)[None, :]
-    limited = LimitedContest(
-        "one limit, 10 × 5 MM", mean_rewards("MM", 10, 5), equal_scales(10, 5), costs=costs
-    )
+    means = mean_rewards("MM", 10, 5)
+    limited = LimitedContest("one limit, 10 × 5 MM", means, DEVIATION, costs=costs)
     yield from _contested(limited, UNDER_A_LIMIT, "AK-RSB", 0.7)
 
 

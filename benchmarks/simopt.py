@@ -17,8 +17,9 @@ from benchmarks.simopt_models import MODELS, Model
 from benchmarks.table import Row
 from surefoot.algorithms.peers import Equal, KnRsb, TwoStageRsb
 from surefoot.arrays import Array
+from surefoot.experiments.instances import tabular
 from surefoot.noise import Gaussian
-from surefoot.paper.peers import PeerContender, tabular
+from surefoot.paper.peers import PeerContender
 from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Outcome, Phase, places_in_batches
 

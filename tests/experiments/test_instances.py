@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from surefoot import InputError
+from surefoot.experiments import instances
 from surefoot.experiments.instances import (
     classic,
     irrelevant_dimensions,
@@ -64,3 +66,28 @@ def test_the_same_generator_gives_the_same_instance() -> None:
         one, two, other = (family(6, rng=np.random.default_rng(seed)) for seed in (1, 1, 2))
         assert one[0].pairs.tobytes() == two[0].pairs.tobytes()
         assert one[0].pairs.tobytes() != other[0].pairs.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("make", "gaps"),
+    [
+        (instances.slippage, [1, 1, 1]),
+        (instances.slippage_everywhere, [1, 1, 1]),
+        (instances.monotone_means, [1, 1, 2]),
+    ],
+)
+def test_the_first_arm_is_best_by_the_gap(make, gaps: list[float]) -> None:
+    problem, means = make(3, 2, 2.0)
+    assert problem.best_arm(means) == 0
+    assert problem.robust_gaps(means) == pytest.approx(2 * np.array(gaps))
+    assert problem.n_pairs == problem.dimension == 6
+
+
+def test_games_and_tables() -> None:
+    problem, means = instances.coin_game(3)
+    assert problem.robust_values(means) == pytest.approx([0.45, 0.35, 0.3])
+    with pytest.raises(InputError, match="choose 1, 2 or 3"):
+        instances.coin_game(4)
+    with pytest.raises(InputError, match="one row per arm"):
+        instances.table([1.0, 2.0])
+    assert instances.unequal_scales(2, 2) ** 2 == pytest.approx([1, 3, 5, 7])

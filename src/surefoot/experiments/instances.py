@@ -64,7 +64,7 @@ def random_robust(
     gap: float = 0.3,
     rng: np.random.Generator | None = None,
 ) -> Instance:
-    """Random arms in which half of the perturbations are equally bad: several bind at once.
+    """Return random arms in which half of the perturbations are equally bad: several bind at once.
 
     The best arm is a random one; the others fall short by gap, 1.5 gap, 2 gap, …
     """
@@ -116,18 +116,24 @@ STEP = 0.4  # between the perturbations of an arm, where means are monotone
 
 
 def table(means: ArrayLike) -> Instance:
-    """Any (n_arms, n_perturbations) table of mean rewards, nothing known about it."""
+    """Return the instance of an (n_arms, n_perturbations) table of mean rewards."""
     values = np.asarray(means, dtype=np.float64)
     if values.ndim != 2:
         raise InputError(f"means have shape {values.shape}: give one row per arm")
-    arms = np.repeat(np.arange(len(values)), values.shape[1])
-    problem = RobustProblem.from_pairs(np.eye(values.size), arms)
-    return problem, values.ravel()
+    return tabular(*values.shape), values.ravel()
+
+
+def tabular(n_arms: int, n_perturbations: int) -> RobustProblem:
+    """Return arms with the same number of perturbations each, about which nothing else is known."""
+    places = np.indices((n_arms, n_perturbations), dtype=np.float64).reshape(2, -1).T
+    arms = np.repeat(np.arange(n_arms), n_perturbations)
+    return RobustProblem.from_pairs(places, arms, features="tabular")
 
 
 def slippage(n_arms: int = 10, n_perturbations: int = 5, gap: float = 1.0) -> Instance:
-    """SC: the first arm is best, each other is worse by the gap in its first pair alone: the
-    hardest case of a procedure that knows the gap.
+    """Return SC: the first arm is best, each other is worse by the gap in its first pair alone.
+
+    It is the hardest case of a procedure that knows the gap.
     """
     means = np.zeros((n_arms, n_perturbations))
     means[1:, 0] = -gap
@@ -135,22 +141,24 @@ def slippage(n_arms: int = 10, n_perturbations: int = 5, gap: float = 1.0) -> In
 
 
 def slippage_everywhere(n_arms: int = 10, n_perturbations: int = 5, gap: float = 1.0) -> Instance:
-    """SC2: the same, with each other arm worse by the gap in all its pairs."""
+    """Return SC2: the first arm is best, each other is worse by the gap in all its pairs."""
     means = np.zeros((n_arms, n_perturbations))
     means[1:] = -gap
     return table(means)
 
 
 def monotone_means(n_arms: int = 10, n_perturbations: int = 5, gap: float = 1.0) -> Instance:
-    """MM: every arm is worse than the one before by the gap, and every further pair of an arm is
-    better than the one before by 0.4 gaps.
+    """Return MM: every arm is worse than the one before by the gap, and every further pair of an
+    arm is better than the one before by 0.4 gaps.
     """
     arms, pairs = np.arange(n_arms)[:, None], np.arange(n_perturbations)[None, :]
     return table(gap * (STEP * pairs - arms))
 
 
 def unequal_scales(n_arms: int = 10, n_perturbations: int = 5) -> Array:
-    """Return (n_pairs,) UV: standard deviations whose squares rise from 1 to 7 over the pairs."""
+    """Return (n_pairs,) UV: standard deviations whose squares rise from 1 to 7 over the pairs. The
+    first arm is the quietest.
+    """
     return np.sqrt(np.linspace(1.0, 7.0, n_arms * n_perturbations))
 
 
@@ -162,7 +170,7 @@ GAMES = (
 
 
 def coin_game(number: int) -> Instance:
-    """One of three games (1, 2 or 3) whose rewards are coins: 0 or 1 with these chances. Simulate
+    """Return game 1, 2 or 3, whose rewards are coins: 0 or 1 with the chances in `GAMES`. Simulate
     them with family="bernoulli".
     """
     if number not in (1, 2, 3):

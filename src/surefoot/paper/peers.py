@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -16,6 +16,13 @@ from surefoot.algorithms.peers import KnRsb, TwoStageRsb
 from surefoot.arrays import Array
 from surefoot.design.hardness import binary_divergence
 from surefoot.design.separation import exact_separation
+from surefoot.experiments.instances import (
+    Instance,
+    monotone_means,
+    slippage,
+    slippage_everywhere,
+    tabular,
+)
 from surefoot.experiments.publication import (
     PrintedTable,
     Publication,
@@ -32,43 +39,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["SC", "SC2", "MM"]
-KINDS: tuple[Kind, ...] = ("SC", "SC2", "MM")
+KINDS: dict[Kind, Callable[[int, int, float], Instance]] = {
+    "SC": slippage,
+    "SC2": slippage_everywhere,
+    "MM": monotone_means,
+}
 ZONE = 1.0  # the gap in all of them, and the indifference zone that the peers are told
-VARIANCE = 4.0
+VARIANCE = 4.0  # of every pair
+DEVIATION = math.sqrt(VARIANCE)
 
 
 def mean_rewards(kind: Kind, n_arms: int, n_own: int) -> Array:
-    """(n_arms, n_own) mean rewards; the first arm is the best, by the zone.
-
-    "SC" (slippage): one pair of each rival is a zone below all other pairs. "SC2": all pairs of the
-    rivals are. "MM" (monotone means): steps of one zone over arms and of 0.4 over perturbations.
-    """
-    costs = np.zeros((n_arms, n_own))
-    if kind == "SC":
-        costs[1:, 0] = ZONE
-    elif kind == "SC2":
-        costs[1:] = ZONE
-    else:
-        costs = ZONE * np.arange(n_arms)[:, None] - 0.4 * ZONE * np.arange(n_own)[None, :]
-    return np.asarray(-costs)
-
-
-def equal_scales(n_arms: int, n_own: int) -> Array:
-    """(n_arms, n_own) standard deviations of rewards, all the same."""
-    return np.full((n_arms, n_own), np.sqrt(VARIANCE))
-
-
-def unequal_scales(n_arms: int, n_own: int) -> Array:
-    """(n_arms, n_own) standard deviations; variances rise from 1 to 7 over the pairs: the best
-    arm, which is the first, is the quietest.
-    """
-    variances = np.linspace(1, 2 * VARIANCE - 1, n_arms * n_own)
-    return np.asarray(np.sqrt(variances).reshape(n_arms, n_own))
-
-
-def falling_scales(n_arms: int, n_own: int) -> Array:
-    """Return unequal scales in reverse: the best arm is the noisiest."""
-    return np.asarray(unequal_scales(n_arms, n_own)[::-1, ::-1])
+    """Return (n_arms, n_own) mean rewards; the first arm is the best, by the zone."""
+    _, means = KINDS[kind](n_arms, n_own, ZONE)
+    return means.reshape(n_arms, n_own)
 
 
 class Work(Protocol):
@@ -90,7 +74,7 @@ class PeerContest:
 
     Attributes:
         means: (n_arms, n_own) mean rewards.
-        scales: (n_arms, n_own) standard deviations, or one number.
+        scales: standard deviations, one number or one for each pair.
         noise: what the contenders are told about them.
         family: of the noise.
         delta: the probability with which an answer may be wrong.
@@ -109,13 +93,17 @@ class PeerContest:
     def best(self) -> int:
         return int(np.argmax(self.means.min(axis=1)))
 
+    @property
+    def deviations(self) -> Array:
+        """(n_pairs,) standard deviations."""
+        return np.broadcast_to(np.ravel(np.asarray(self.scales, np.float64)), self.means.size)
+
     def problem(self) -> RobustProblem:
         return tabular(*self.means.shape)
 
     def simulator(self, seed: np.random.SeedSequence) -> TableSimulator:
-        scales = np.broadcast_to(np.asarray(self.scales, dtype=np.float64), self.means.shape)
         return TableSimulator(
-            self.means.ravel(), scales.ravel(), seed, self.family, self.correlation
+            self.means.ravel(), self.deviations, seed, self.family, self.correlation
         )
 
 
@@ -150,24 +138,17 @@ class PeerContender:
         return PeerRun(result.samples, result.certified, result.arm == work.best)
 
 
-def tabular(n_arms: int, n_own: int) -> RobustProblem:
-    """Arms with the same number of perturbations each, about which nothing else is known."""
-    arms, own = np.meshgrid(np.arange(n_arms), np.arange(n_own), indexing="ij")
-    places = np.stack([arms.ravel(), own.ravel()], axis=1).astype(np.float64)
-    return RobustProblem.from_pairs(places, arms.ravel(), features="tabular")
-
-
 CLOSE = 1e-3  # how far the proven lower end of H* may be from the best design found
 
 
 def lower_bound(contest: PeerContest, tolerance: float) -> float:
-    """2 kl(δ, 1 − δ) H*, where H* is that of the means with the best arm raised by the tolerance.
+    """Return 2 kl(δ, 1 − δ) H*, with H* of the means whose best arm is raised by the tolerance.
 
     The answer is wrong only where another arm is ahead of it by more than the tolerance. Such means
     are as far from the true ones as means with another best arm are from these raised ones. It
     holds where no other arm is good to within the tolerance.
     """
-    problem, scales = contest.problem(), np.broadcast_to(contest.scales, contest.means.shape)
+    problem = contest.problem()
     raised = contest.means.copy()
     raised[contest.best] += tolerance
     design = exact_separation(
@@ -175,7 +156,7 @@ def lower_bound(contest: PeerContest, tolerance: float) -> float:
         problem.offsets,
         problem.reduced(raised.ravel()),
         contest.best,
-        rows=problem.pairs / scales.reshape(-1, 1),
+        rows=problem.pairs / contest.deviations[:, None],
         tolerance=CLOSE,
     )
     return 2.0 * binary_divergence(contest.delta) * design.lower_bound
@@ -235,7 +216,7 @@ def _run_once(kind: Kind, size: int, run: int, session_seed: int) -> list[dict[s
     rows = []
     for contender in CONTENDERS:
         seed = np.random.SeedSequence(
-            session_seed, spawn_key=(NUMBER, KINDS.index(kind), size, run)
+            session_seed, spawn_key=(NUMBER, [*KINDS].index(kind), size, run)
         )
         rows.append(
             where | {"label": contender.label} | asdict(contender.run(contest, problem, seed))
@@ -313,8 +294,8 @@ def _ratio(cells: Mapping[Any, Mapping[Any, Any]]) -> float:
 
 def _contest_of(kind: Kind, size: int) -> PeerContest:
     """Return one cell: a configuration with this many arms."""
-    means, scales = mean_rewards(kind, size, N_OWN), equal_scales(size, N_OWN)
-    return PeerContest(f"{kind}, {size} × {N_OWN}", means, scales, delta=DELTA)
+    means = mean_rewards(kind, size, N_OWN)
+    return PeerContest(f"{kind}, {size} × {N_OWN}", means, DEVIATION, delta=DELTA)
 
 
 @functools.cache

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.algorithms.peers import KnRsb
-from surefoot.paper.peers import PeerContender, PeerContest, tabular
+from surefoot.experiments.instances import tabular
+from surefoot.paper.peers import PeerContender, PeerContest
 
 
 def test_all_contenders_see_the_same_noise() -> None:

@@ -56,7 +56,7 @@ def test_everything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(experiment, "SIZES", (3,))
-    monkeypatch.setattr(experiment, "KINDS", ("SC",))
+    monkeypatch.setattr(experiment, "KINDS", {"SC": experiment.KINDS["SC"]})
     with Session(runs=2, seed=4, out=tmp_path, processes=1, command="surefoot …") as session:
         peers(session)
     table = pd.read_parquet(tmp_path / "peers.parquet")
