@@ -131,8 +131,8 @@ def test_a_long_compiled_call_does_not_hold_up_the_end() -> None:
     assert (ended.returncode, ended.stderr) == (EXIT_CODE, f"surefoot: {SENTENCE}\n")
 
 
-def test_last_words_are_said_unless_they_fail_or_take_too_long() -> None:
-    program = "with interrupts.last_words({}):\n    signal.raise_signal(signal.SIGINT)\n"
+def test_a_farewell_is_said_unless_it_fails_or_takes_too_long() -> None:
+    program = "with interrupts.farewell({}):\n    signal.raise_signal(signal.SIGINT)\n"
     assert run(program.format("lambda: 'farewell'")).stderr == "surefoot: farewell\n"
     assert run(program.format("lambda: 1 / 0")).stderr == f"surefoot: {SENTENCE}\n"
     program = "interrupts.PATIENCE = 0.1\n" + program

@@ -43,7 +43,7 @@ def command(
     """Show studies in a browser while they run. It only reads: no study can be changed or
     slowed.
     """
-    from surefoot.system.interrupts import last_words
+    from surefoot.system.interrupts import farewell
     from surefoot.view.dashboard import Door, serve
     from surefoot.view.dashboard.guard import fresh_token
 
@@ -60,7 +60,7 @@ def command(
 
     files = [_existing(path) for path in studies] if studies else [_existing(None)]
     known = None if no_token else token or fresh_token()
-    with last_words(lambda: "the dashboard has ended; studies are not affected"):
+    with farewell(lambda: "the dashboard has ended; studies are not affected"):
         serve(files, Door(host, port, known, allow_host or []), announce)
 
 

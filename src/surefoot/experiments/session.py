@@ -22,7 +22,7 @@ from typing import Any, Protocol, Self
 import surefoot
 from surefoot.errors import InputError
 from surefoot.study.run.executors import dask_client, is_loss
-from surefoot.system.interrupts import SENTENCE, deferred, last_words
+from surefoot.system.interrupts import SENTENCE, deferred, farewell
 from surefoot.system.processes import ProcessPool, cores
 from surefoot.system.progress import JobProgress, JobsSnapshot, NoProgress
 
@@ -132,7 +132,7 @@ class _Folder:
             return SENTENCE
 
         try:
-            with last_words(discard):
+            with farewell(discard):
                 yield stage
             with deferred():  # all of them or none
                 for file in sorted(stage.iterdir()):
@@ -344,7 +344,7 @@ class Session:
         try:
             with (
                 Meter(self.progress, journal.experiment, total, done) as meter,
-                last_words(lambda: _interrupted(journal, left)),
+                farewell(lambda: _interrupted(journal, left)),
             ):
                 futures = self._started_workers().submit_all(
                     function, [job.arguments for job in left]

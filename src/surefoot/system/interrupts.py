@@ -19,50 +19,50 @@ from collections.abc import Callable, Iterator
 
 EXIT_CODE = 130  # what shells give to a program that was interrupted
 SENTENCE = "interrupted: what is finished is kept, and the same command goes on"
-PATIENCE = 0.7  # seconds that the last words may take
+PATIENCE = 0.7  # seconds that a farewell may take
 FRESH_LINE = "\r\x1b[K\x1b[?25h"  # where a progress bar was, with the cursor that it had hidden
 LIMIT = 1.9  # seconds after which the main thread ends the process, if nobody else did
 
-_last_words: list[Callable[[], str]] = []
+_farewells: list[Callable[[], str]] = []
 
 
 def end_this_process() -> None:
-    """From now on an interrupt ends this process at once, with its sentence and exit code.
+    """Let an interrupt end this process at once from now on, with its sentence and exit code.
 
     One that comes while this is being arranged waits until it is.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    ear, mouth = os.pipe()
-    os.set_blocking(mouth, False)
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
 
     def halt(*_: object) -> None:
         with contextlib.suppress(BlockingIOError):  # it has been told often enough
-            os.write(mouth, bytes([signal.SIGINT]))
+            os.write(write_end, bytes([signal.SIGINT]))
         time.sleep(LIMIT)
         os._exit(EXIT_CODE)
 
-    threading.Thread(target=_listen, args=(ear, halt), daemon=True).start()
+    threading.Thread(target=_listen, args=(read_end, halt), daemon=True).start()
     signal.signal(signal.SIGINT, halt)
     # also tells the thread while the main thread is inside a long compiled call
-    signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
     # runs last: when Python takes itself apart, neither thread nor handler can be relied upon
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 @contextlib.contextmanager
-def last_words(speak: Callable[[], str]) -> Iterator[None]:
-    """Within the block, an interrupt that ends the process says this instead of `SENTENCE`.
+def farewell(speak: Callable[[], str]) -> Iterator[None]:
+    """Give another sentence in place of `SENTENCE` for an interrupt within the block.
 
     Args:
         speak: tidies up and gives the sentence, in another thread than the main one, which has been
             halted anywhere. If it takes too long, or fails, `SENTENCE` is said.
     """
-    _last_words.append(speak)
+    _farewells.append(speak)
     try:
         yield
     finally:
-        _last_words.remove(speak)
+        _farewells.remove(speak)
 
 
 @contextlib.contextmanager
@@ -82,13 +82,15 @@ def deferred() -> Iterator[None]:
 
 
 def _can_be_deferred() -> bool:
-    """Only the main thread is interrupted; a handler that is not Python's could not be put back."""
+    """Return True in the main thread, which alone is interrupted, if the handler is Python's: no
+    other could be put back.
+    """
     in_main_thread = threading.current_thread() is threading.main_thread()
     return in_main_thread and signal.getsignal(signal.SIGINT) is not None
 
 
-def _listen(ear: int, handler: Callable[..., None]) -> None:
-    while told := os.read(ear, 1):
+def _listen(read_end: int, handler: Callable[..., None]) -> None:
+    while told := os.read(read_end, 1):
         # whoever has put another handler in place decides what an interrupt means
         if told[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is handler:
             _end()
@@ -96,8 +98,8 @@ def _listen(ear: int, handler: Callable[..., None]) -> None:
 
 def _end() -> None:
     said: list[str] = []
-    speaker = threading.Thread(target=lambda: said.append(_last_words[-1]()), daemon=True)
-    if _last_words:
+    speaker = threading.Thread(target=lambda: said.append(_farewells[-1]()), daemon=True)
+    if _farewells:
         threading.excepthook = lambda _: None  # nothing but one sentence
         speaker.start()
         speaker.join(PATIENCE)
@@ -111,7 +113,7 @@ def _end() -> None:
 
 
 def _kill_children() -> None:
-    """Without waiting for what they compute."""
+    """End all child processes without waiting for their results."""
     # while its import is under way it cannot say, and there are none
     children = getattr(sys.modules.get("multiprocessing"), "active_children", list)
     for child in children():

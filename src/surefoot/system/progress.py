@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def printable(text: object) -> str:
-    """Text for a terminal: characters that would steer it are written out, as \\x1b is."""
+    """Return text for a terminal, with characters that would steer it written out, as \\x1b is."""
     return "".join(map(_visible, str(text)))
 
 
@@ -96,7 +96,7 @@ class Snapshot:
 
     @property
     def share(self) -> float:
-        """Of the whole study, by the forecast; 0 while there is none."""
+        """The share of the whole study that is done, by the forecast; 0 without a forecast."""
         return 0.0 if self.expected_left is None else share_done(self.told, self.expected_left)
 
     @property
@@ -209,12 +209,12 @@ class Forward:
 
 
 def share_done(done: float, left: float) -> float:
-    """Return the share of the work that is done; less than all of it, since nobody has said so."""
+    """Return the share of the work that is done, at most 0.99 before the end is known."""
     return min(done / max(done + left, 1.0), 0.99)
 
 
 class NoProgress:
-    """Says nothing: nobody looks."""
+    """A display that shows nothing."""
 
     def update(self, snapshot: _Shown) -> None:
         pass
@@ -337,7 +337,7 @@ def progress_if_seen(
 
 
 def duration(seconds: float) -> str:
-    """In words that fit: 42 s, 12 min, 3.5 h, 2.1 days."""
+    """Return a time in words that fit: 42 s, 12 min, 3.5 h, 2.1 days."""
     for size, unit in ((86400.0, "days"), (3600.0, "h")):
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"

@@ -90,14 +90,14 @@ def _legend() -> alt.Legend:
 
 
 def _colours(frame: pd.DataFrame, series: list[str]) -> alt.Scale:
-    """Return each series takes the next colour of its policy's family."""
+    """Return a scale that gives each series the next colour of its policy's family."""
     policy = dict(zip(frame["series"], frame["policy"], strict=True))
     colours = {family: cycle(shades) for family, shades in FAMILIES.items()}
     return alt.Scale(domain=series, range=[next(colours[policy[s]]) for s in series])
 
 
 def _shapes(frame: pd.DataFrame, series: list[str]) -> alt.Scale:
-    """Return an algorithm keeps its shape in both families."""
+    """Return a scale that gives an algorithm the same shape in both families."""
     algorithm = dict(zip(frame["series"], frame["algorithm"], strict=True))
     order = list(dict.fromkeys(algorithm.values()))
     return alt.Scale(
@@ -180,7 +180,7 @@ def _samples(field: str) -> alt.Y:
 
 
 def _line_colours(labels: list[str], bounds: set[str]) -> alt.Scale:
-    """Bounds are grey; every other line takes the next colour."""
+    """Return a scale that draws bounds grey and gives every other line the next colour."""
     colours = iter(SERIES)
     return alt.Scale(
         domain=labels, range=[GREY if label in bounds else next(colours) for label in labels]

@@ -41,7 +41,7 @@ LONGEST_FORM = 4096
 def make_app(
     studies: Sequence[Path], token: str | None = None, names: Sequence[str] = ()
 ) -> Starlette:
-    """Yield the dashboard as an ASGI application.
+    """Return the dashboard as an ASGI application.
 
     Args:
         studies: the study files, which may come and go.
@@ -89,7 +89,7 @@ def warm_up(app: Starlette) -> None:
 
 
 class _Pages:
-    """Everything about the studies that are shown."""
+    """The request handlers of all pages."""
 
     def __init__(self, shown: list[Readings], token: str | None) -> None:
         self._shown, self._token = shown, token
@@ -153,7 +153,7 @@ def _event_stream(request: Request, read: Callable[[], Awaitable[Any]]) -> Respo
 
 
 async def _events(request: Request, read: Callable[[], Awaitable[Any]]) -> AsyncIterator[str]:
-    """Server-sent events: what is there at once, then only what is new."""
+    """Yield server-sent events: the present state at once, then every change."""
     sent, silence = "", 0.0
     while not await request.is_disconnected():
         text = json.dumps(await read())
@@ -178,7 +178,7 @@ async def _sent_token(request: Request) -> str:
 
 
 async def _asset(request: Request) -> Response:
-    """Scripts and styles: a fixed list, not a folder."""
+    """Return a script or a style from a fixed list: no address reaches a folder."""
     known: dict[str, tuple[Callable[[], str], str]] = {
         "style.css": (style_sheet, "text/css"),
         "charts.js": (charts_script, "text/javascript"),

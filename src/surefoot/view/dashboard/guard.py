@@ -58,7 +58,7 @@ class Guard:
         await (answer or self._app)(scope, receive, _with_headers(send))
 
     def _answer(self, scope: Scope) -> Response | None:
-        """Return the answers that need no application."""
+        """Return the response to a request that the application must not see; None to any other."""
         headers, path = Headers(scope=scope), scope["path"]
         if not self._known_host(headers.get("host", "")):
             return PlainTextResponse(
@@ -79,8 +79,8 @@ class Guard:
         )
 
     def _known_host(self, host: str) -> bool:
-        """Names that were given, and plain addresses: a foreign page can give us its own name, but
-        not its address.
+        """Return True for a name that was given and for a plain address: a foreign page can point
+        its own name at this machine, but not an address.
         """
         try:
             name = urlsplit(f"//{host}").hostname or ""
@@ -106,7 +106,7 @@ class Guard:
 
 
 def _cookie_name(scope: Scope) -> str:
-    """Return one for each port: browsers share cookies among all servers of a machine."""
+    """Return a name that holds the port: browsers share cookies among a machine's servers."""
     return f"surefoot-{scope['server'][1]}"
 
 
@@ -189,7 +189,7 @@ class Door:
 
     @property
     def known_names(self) -> list[str]:
-        """Under which requests may come; a token makes this machine's own names safe."""
+        """The host names of requests that are let in; with a token, also this machine's own."""
         return [*self.names, *((self.host, socket.gethostname()) if self.token else ())]
 
     def opened(self) -> socket.socket:
@@ -280,7 +280,7 @@ class LimitedConnection(H11Protocol):
             self._deadline = None
 
     def _patience(self) -> float:
-        """When it gives up; those that are being answered do so last."""
+        """Return when the wait for its request ends; infinity while it is being answered."""
         return float("inf") if self._deadline is None else self._deadline.when()
 
 

@@ -166,7 +166,7 @@ def standalone(
 
 
 def _content_policy(style: str, *scripts: str) -> str:
-    """Only the scripts and the style that we wrote run, and nothing is fetched from anywhere."""
+    """Return a policy that runs our own scripts and style only, and fetches nothing."""
     allowed = " ".join(f"'{fingerprint(script)}'" for script in scripts)
     return (
         f"default-src 'none'; script-src {allowed}; style-src '{fingerprint(style)}'; img-src data:"
@@ -190,6 +190,7 @@ def environment(*packages: str) -> jinja2.Environment:
 
 @cache
 def style_sheet() -> str:
+    """Return the style of every page."""
     return (FOLDER / "style.css").read_text(encoding="utf-8")
 
 
