@@ -14,6 +14,7 @@ from surefoot.arrays import IntArray
 from surefoot.errors import InputError
 
 Counts = IntArray
+MOST_PULLS = 2**52  # of a run: counts stay exact as floating-point numbers
 
 
 @dataclass(frozen=True, eq=False)

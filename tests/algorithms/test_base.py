@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.algorithms import StopReason, algorithm_from, base
+from surefoot.algorithms import StopReason, algorithm_from
 from surefoot.algorithms.robust_static import RobustStatic
 from surefoot.errors import InputError
 from surefoot.experiments.instances import random_robust
 from surefoot.noise import Gaussian
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, identify
-from surefoot.statistics import Outcome
+from surefoot.statistics import MOST_PULLS, Outcome
 from tests.algorithms.families import settings_for
 
 
@@ -28,7 +28,7 @@ def test_a_run_that_would_never_end_stops_before_counts_lose_their_digits() -> N
     while phase := run.next_phase():
         run.update(Outcome(phase.index, phase.counts, 1.0 * phase.counts, np.zeros(2)))
     assert run.result.reason is StopReason.LOOKS_SPENT
-    assert base.MOST_PULLS / 2 < run.samples <= base.MOST_PULLS
+    assert MOST_PULLS / 2 < run.samples <= MOST_PULLS
     assert not run.result.certified
 
 

@@ -25,7 +25,7 @@ from surefoot.arrays import Array
 from surefoot.certify import Boundary, Claims, Commitment, Uses
 from surefoot.errors import InputError
 from surefoot.problem.problem import RobustProblem
-from surefoot.statistics import Counts, Outcome, Phase
+from surefoot.statistics import MOST_PULLS, Counts, Outcome, Phase
 
 
 def _answered(
@@ -105,8 +105,6 @@ def _refuse_impossible_rewards(outcome: Outcome, problem: RobustProblem) -> None
             "the outcome holds rewards of pairs that were not pulled: tell only the pulls asked for"
         )
 
-
-MOST_PULLS = 2**52  # counts stay exact as floating-point numbers
 
 
 class Algorithm(ABC):

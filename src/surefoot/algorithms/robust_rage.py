@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from surefoot.algorithms.base import MOST_PULLS, Algorithm
+from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.confidence import (
     one_sided_events,
     paper_spending,
@@ -28,7 +28,7 @@ from surefoot.design.designs import (
     rounding_minimum,
 )
 from surefoot.design.frank_wolfe import Solver, require_solver, robust_xy_by_frank_wolfe
-from surefoot.statistics import Counts, Outcome
+from surefoot.statistics import MOST_PULLS, Counts, Outcome
 
 
 @dataclass(eq=False)

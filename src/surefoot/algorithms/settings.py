@@ -17,6 +17,7 @@ from surefoot.noise import USAGE, Noise
 from surefoot.problem.coding import exact_number, probability
 from surefoot.problem.measures import Worst, measure_from
 from surefoot.problem.problem import RobustProblem
+from surefoot.statistics import MOST_PULLS
 
 if TYPE_CHECKING:
     from surefoot.algorithms.base import Algorithm
@@ -27,7 +28,6 @@ SMALLEST_RAREST = 1e-9
 MOST_PARALLEL = 1_000_000
 SPARE = 0.3
 IN_FLIGHT, MOST_IN_FLIGHT = 2, 100  # phases, where there are several workers; and at most
-MOST_PULLS = 2**53  # numbers of pulls are exact as floats, and fit a study file
 
 
 class Asked(TypedDict, total=False):

@@ -7,13 +7,13 @@ from abc import abstractmethod
 
 import numpy as np
 
-from surefoot.algorithms.base import MOST_PULLS, Algorithm
+from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.confidence import one_sided_events, paper_threshold, valid_spending
 from surefoot.algorithms.estimates import Estimates, Frame
 from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array
 from surefoot.design.designs import round_design
-from surefoot.statistics import Counts, Outcome
+from surefoot.statistics import MOST_PULLS, Counts, Outcome
 
 
 class StaticAllocation(Algorithm):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surefoot.algorithms.peers.fixed_budget import FixedBudget, spread_evenly
-from surefoot.statistics import Counts
+from surefoot.statistics import MOST_PULLS, Counts
 
 
 @dataclass(eq=False)
@@ -19,7 +19,7 @@ class Equal(FixedBudget):
     """
 
     first_pulls: int = 20
-    increment: int = 2**52
+    increment: int = MOST_PULLS
     name: ClassVar[str] = "equal"
 
     def more(self, pulls: int) -> Counts:
