@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from surefoot.arrays import Array as Array  # also importable from here
-from surefoot.arrays import IntArray
+from surefoot.arrays import Array, IntArray
 from surefoot.errors import InputError
 
 Counts = IntArray

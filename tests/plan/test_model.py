@@ -85,9 +85,8 @@ def test_an_unknown_level_needs_replicates_or_no_phase_compares() -> None:
         run = begun(noise=sf.Gaussian(equal=True), budget=first + left)
         after(run, 0.5)
         phase = run.next_phase()
-        assert run.commitment is not None
-        assert bool(run.commitment.claims) == (left >= least)
-        assert phase.counts.sum() == least or not run.commitment.claims
+        assert bool(run.certifier.open[0].claims) == (left >= least)
+        assert phase.counts.sum() == least or not run.certifier.open[0].claims
 
 
 def test_phases_held_together_let_runs_end_where_contrasts_are_many() -> None:
@@ -113,8 +112,7 @@ def _blind_phases(seed: int) -> int:
         phase = run.next_phase()
         if phase is None:
             break
-        assert run.commitment is not None
-        for claims in run.commitment.claims[:1]:
+        for claims in run.certifier.open[0].claims[:1]:
             places = claims.points - problem.offsets[claims.challenger]
             held = run.certifier.walks.held(claims.challenger)[np.ix_(claims.arms, places)]
             silent = (claims.shares.sizes == 0).reshape(claims.shape)

@@ -521,11 +521,6 @@ class Planner(Algorithm):
         found = self.certifier
         return found.parts if isinstance(found, LimitedCertifier) else []
 
-    @property
-    def commitment(self) -> Commitment | None:
-        """The commitment of the phase whose outcome is needed next."""
-        return self.certifier.open[0] if self.certifier.open else None
-
     def commitment_of(self, phase: Phase) -> Commitment | None:
         return next(made for made in self.certifier.open if made.phase.index == phase.index)
 

@@ -58,8 +58,9 @@ class Tally:
         freedom: (n_pairs,) their degrees of freedom.
         spread: (n_pairs,) squared deviations from the pair's mean over all phases.
         charged, costs: (n_pairs,) pulls whose cost is known, and what they cost together.
-        fits: one test of the linear model per phase, for noise levels known up to a factor.
-        strays: one per phase that needs no noise levels, but batches.
+        fits: one test per phase of the model that is trusted, for noise levels known up to a
+            factor.
+        strays: one test per phase of that model that needs batches, but no noise levels.
         independence: bets that pulls depend on those before.
         first_root: (dimension, dimension) R with RᵀAR = I, where A is the information of the first
             phase; None before it, or if it did not measure all directions.
@@ -137,23 +138,23 @@ class Tally:
         return unit_free_root(information(self.rows, outcome.counts))
 
     def _fit_of(self, outcome: Outcome) -> list[FitTest]:
-        """Return the lack of fit of a phase, where the phase's pulls allow such a test.
+        """Return the lack of fit of a phase to a model that is trusted: one test, or an empty list.
 
-        It needs independent pulls, and noise levels up to a factor.
+        The test needs noise levels up to a factor.
         """
-        if self.settings.common_random_numbers:
-            return []
-        if not self.settings.modelled and (outcome.counts > 0).sum() <= self.rows.shape[1]:
+        if not self.settings.modelled:
             return []
         known = self.settings.noise.scales_are_deviations
         return [lack_of_fit(self.rows, self.scales, outcome, known, self.settings.misfit)]
 
     def _stray_of(self, outcome: Outcome) -> list[FitTest]:
-        """Test the model without any noise levels, where these are unknown and may differ."""
-        noise, (n_pairs, dimension) = self.settings.noise, self.problem.pairs.shape
-        if noise.evidence != "batches" or self.settings.common_random_numbers or not self.samples:
+        """Test a model that is trusted without any noise levels, where these are unknown and may
+        differ.
+        """
+        if not self.settings.modelled or self.settings.noise.evidence != "batches":
             return []
-        if dimension == n_pairs or not self.scatter.any():  # none can, or all of it may be chance
+        n_pairs, dimension = self.problem.pairs.shape
+        if dimension == n_pairs or not self.scatter.any():  # no pair can, or it may all be chance
             return []
         test = stray_test(self.problem.pairs, self.strayed, outcome, self.settings.misfit)
         return [] if test is None else [test]
@@ -200,14 +201,6 @@ class Tally:
     def estimate(self) -> Array:
         """(dimension,) least squares on all data: for choices, not for guarantees."""
         return least_squares(self.rows, self.counts, self.sums, self.scales)
-
-    @property
-    def relative_variance(self) -> float | None:
-        """The noise variance relative to `scales`: 1 if known, else by replicates, or None."""
-        if self.settings.noise.known:
-            return 1.0
-        freedom = float(self.freedom.sum())
-        return float(self.scatter.sum()) / freedom if freedom else None
 
     @property
     def noise_scales(self) -> Array | None:
