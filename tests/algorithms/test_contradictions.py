@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import surefoot as sf
-from surefoot.algorithms.fitting import misfit_p_value
+from surefoot.algorithms.assumptions import misfit_p_value
 from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.verdict import StopReason
 from surefoot.testing import LEVEL

@@ -106,7 +106,6 @@ def _refuse_impossible_rewards(outcome: Outcome, problem: RobustProblem) -> None
         )
 
 
-
 class Algorithm(ABC):
     """One run of one algorithm. A subclass is a dataclass of its own options and keeps its state in
     `begin`.

@@ -9,25 +9,23 @@ from functools import cached_property
 
 import numpy as np
 
-from surefoot.algorithms.confidence import (
-    combined_intervals,
-    scale_bound,
-    self_normalised_radius,
-)
-from surefoot.algorithms.fitting import (
-    ROUNDING,
+from surefoot.algorithms.assumptions import (
     FitTest,
     Strayed,
     combine,
     equal_variances,
-    information,
     lack_of_fit,
-    least_squares,
     misfit_p_value,
     past_strays,
     stated_variances,
     stray_test,
 )
+from surefoot.algorithms.confidence import (
+    combined_intervals,
+    scale_bound,
+    self_normalised_radius,
+)
+from surefoot.algorithms.fitting import ROUNDING, information, least_squares
 from surefoot.algorithms.independence import Independence
 from surefoot.algorithms.result import Result
 from surefoot.algorithms.settings import Settings

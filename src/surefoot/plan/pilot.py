@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.algorithms.assumptions import Strayed
+from surefoot.algorithms.fitting import MODELLED, inverse_of, of_one_size
 from surefoot.arrays import Array, IntArray
 from surefoot.plan.shares import cumulative
 from surefoot.plan.tuning import Tuning
@@ -83,3 +85,28 @@ def in_blocks(interest: Array, pulls: int) -> tuple[Counts, int]:
     counts = np.zeros(len(interest), dtype=np.int64)
     counts[chosen] = n_blocks = max(pulls // len(chosen), 1)
     return counts, n_blocks
+
+
+def witness(rows: Array, past: Strayed, used: IntArray, pulls: int) -> int | None:
+    """Return a pair to pull beside those used, that may show best whether the model holds.
+
+    It is predicted by the others, and that many pulls of it would show a stray as large as past
+    means leave possible. None where no pair can.
+    """
+    rows = of_one_size(rows)
+    inverse, _ = inverse_of(rows[used], past.variances[used])
+    reach = rows @ inverse  # (n_pairs, n_used) each pair by those used
+    missed = np.abs(rows - reach @ rows[used]).max(axis=1)
+    spanned = missed <= MODELLED * np.abs(rows).max()
+    spanned[used] = False
+    if not spanned.any():
+        return None
+    noise = (past.variances + reach**2 @ past.variances[used]) / pulls
+    worth = (past.likely**2 + past.errors) / noise
+    return int(np.argmax(np.where(spanned, worth, -np.inf)))
+
+
+def spares_one(rows: Array, used: IntArray) -> bool:
+    """Return whether these pairs are more than the model needs, so that one can test it."""
+    scaled = of_one_size(rows)[used]
+    return len(used) > inverse_of(scaled, np.ones(len(used)))[1]

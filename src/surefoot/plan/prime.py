@@ -11,7 +11,6 @@ import numpy as np
 from scipy import special
 
 from surefoot.algorithms import measured
-from surefoot.algorithms.fitting import spares_one, witness
 from surefoot.algorithms.planner import Past, Planner, Proposal, clock_boundary
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
@@ -33,6 +32,8 @@ from surefoot.plan.pilot import (
     in_blocks,
     next_round,
     opinion,
+    spares_one,
+    witness,
 )
 from surefoot.plan.shares import (
     CHECKS,
