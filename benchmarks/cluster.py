@@ -34,8 +34,7 @@ from benchmarks.table import Row
 from surefoot.algorithms import Settings, algorithm_from
 from surefoot.arrays import Array, IntArray
 from surefoot.simulate import TableSimulator
-from surefoot.study import Pull, Study, StudyReader
-from surefoot.study.before import forecast
+from surefoot.study import Pull, Study, StudyReader, forecast
 from surefoot.study.before.intended import IntendedStudy
 from surefoot.study.before.pilot import Pilot
 from surefoot.study.before.plan import Patience, expected_costs
