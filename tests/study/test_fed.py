@@ -14,7 +14,7 @@ import surefoot as sf
 from surefoot import cli
 from surefoot.study import StudyReader
 from surefoot.study.file import follower
-from surefoot.study.file.chain import Check
+from surefoot.study.file.proof import Proof
 from surefoot.view.report import study_page
 from tests.study.file.test_follower import create, linear
 from tests.study.toys import same_result
@@ -134,21 +134,21 @@ def test_rewards_that_change_under_a_reader_are_noticed(path: Path) -> None:
 
 
 def test_a_study_is_checked_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    checks: list[Check] = []
+    proofs: list[Proof] = []
 
-    class Counted(Check):
+    class Counted(Proof):
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments)
-            checks.append(self)
+            proofs.append(self)
 
-    monkeypatch.setattr(follower, "Check", Counted)
+    monkeypatch.setattr(follower, "Proof", Counted)
     with StudyReader(path) as reader:
         for _ in range(3):
             assert reader.status().certified
             assert reader.recorded.certified
         edit(path, "UPDATE pulls SET attempts = 2")  # another state of the file, the same rewards
         assert reader.status().certified
-    assert len(checks) == 1
+    assert len(proofs) == 1
 
 
 def test_one_reader_follows_an_algorithm_without_a_kernel(tmp_path: Path) -> None:

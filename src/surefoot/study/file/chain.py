@@ -12,9 +12,6 @@ Each phase is tied to all that was known before it, and to its rewards:
 So a changed reward, commitment or limit, and a phase that was dropped or moved, is noticed. The
 streams of a phase follow from head, number and plan: a plan changed afterwards does not reproduce
 its own rewards, and another question draws other streams from the same seed.
-
-No planner is asked anything by a check: the kernel refuses commitments that it would not have
-taken, and draws its own conclusions.
 """
 
 from __future__ import annotations
@@ -29,11 +26,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.arrays import Array, IntArray
-from surefoot.certify import Certifier, Claims
-from surefoot.certify.contrast import Contrasts
+from surefoot.certify import Claims
 from surefoot.errors import InputError
 from surefoot.statistics import Outcome, Phase
-from surefoot.study.file.encoding import commitment_from, layout_bytes, limits_from
+from surefoot.study.file.encoding import layout_bytes, limits_from
 
 
 class ChainBroken(InputError):
@@ -205,7 +201,7 @@ class Sealed:
     closing: bytes
 
 
-def _follow(chain: Chain, sealed: Sealed) -> None:
+def follow(chain: Chain, sealed: Sealed) -> None:
     """Add a closed phase to a chain; an error says in one sentence what does not fit."""
     if sealed.phase.index != chain.phases:
         raise ChainBroken(
@@ -243,38 +239,3 @@ def limits_for(claims: Sequence[Claims], content: bytes) -> list[Array | None]:
     if len(limits) != len(claims):
         raise InputError(f"it has {len(claims)} claims, but limits for {len(limits)}")
     return limits
-
-
-class Check:
-    """Feeds a kernel with closed phases, each once and in order.
-
-    Attributes:
-        certifier: the kernel, with the stored boundary.
-        chain: the digests so far.
-        pulls: of the phases so far.
-    """
-
-    def __init__(self, certifier: Certifier, head: bytes) -> None:
-        self.certifier, self.chain, self.pulls = certifier, Chain(head), 0
-
-    def take(self, sealed: Sealed) -> None:
-        """Check a phase and score it; an error says in one sentence what is wrong with it."""
-        _follow(self.chain, sealed)
-        with proving(sealed.phase.index):
-            self._score(sealed)
-        self.pulls += sealed.phase.samples
-
-    def _score(self, sealed: Sealed) -> None:
-        committed = self.certifier.commit(sealed.phase, *commitment_from(sealed.commitment))
-        limits = limits_for(committed.scored, sealed.limits)
-        self.certifier.update(committed, sealed.outcome, _Stored(iter(limits)))
-
-
-@dataclass(frozen=True)
-class _Stored:
-    """Limits from a file, in the place of a rule that makes them."""
-
-    limits: Iterator[Array | None]
-
-    def __call__(self, claims: Claims, scores: Array, said: Contrasts, root: Array) -> Array | None:
-        return next(self.limits)

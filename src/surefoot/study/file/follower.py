@@ -13,19 +13,12 @@ from itertools import islice
 import numpy as np
 
 from surefoot.algorithms import Algorithm, PhaseRecord, Result, StopReason, Tally, Verdict
-from surefoot.algorithms.planner import (
-    certifier_for,
-    conclusion,
-    confidence_later,
-    in_one_unit,
-    leads_later,
-)
-from surefoot.algorithms.verdict import Later, Qualifying
-from surefoot.certify import Certifier
+from surefoot.algorithms.planner import in_one_unit
 from surefoot.errors import InputError, StudyFileError
 from surefoot.statistics import Outcome
-from surefoot.study.file.chain import ChainBroken, Check, digest
+from surefoot.study.file.chain import ChainBroken, digest
 from surefoot.study.file.description import Description
+from surefoot.study.file.proof import Proof
 from surefoot.study.file.replay import Run
 from surefoot.study.file.replicates import Replicates
 from surefoot.study.file.storage import ReadStorage, StoredPhase
@@ -36,12 +29,12 @@ class Follower:
     """Follows a study as it grows: each call reads only the phases closed since the last.
 
     Attributes:
-        check: the kernel and the chain so far; None if the algorithm draws its own conclusions.
+        proof: the kernel and the chain so far; None if the algorithm draws its own conclusions.
         broken: what is wrong with the proof, in one sentence; None if nothing is.
         pulls: of the closed phases.
     """
 
-    check: Check | None
+    proof: Proof | None
     broken: str | None
 
     def __init__(self, description: Description, storage: ReadStorage) -> None:
@@ -49,25 +42,23 @@ class Follower:
         self._begin()
 
     def _begin(self) -> None:
-        described = self._description
-        settings, boundary = described.signed_settings, described.boundary
-        self.check, self.broken, self.pulls = None, None, 0
-        self._tally = Tally.empty(described.problem, settings)
-        self._replicates = Replicates(described.problem.n_pairs, settings.noise)
+        described, problem = self._description, self._description.problem
+        self.proof, self.broken, self.pulls = None, None, 0
+        self._tally = Tally.empty(problem, described.signed_settings)
+        self._replicates = Replicates(problem.n_pairs, described.signed_settings.noise)
         self._history: list[PhaseRecord] = []
         self._seen: list[bytes] = []
         self._state: tuple[int, ...] | None = None
-        if boundary is not None:
+        if described.boundary is not None:
             try:
-                kernel = certifier_for(described.problem, settings, boundary)
-                self.check = Check(kernel, described.head)
+                self.proof = Proof(described)
             except InputError as error:
                 self.broken = f"what was asked is not what was stored: {error!s:.200}"
 
     @property
-    def kernel(self) -> Certifier | None:
-        """The kernel, as long as the chain is whole."""
-        return self.check.certifier if self.check and self.broken is None else None
+    def _whole(self) -> Proof | None:
+        """The proof, as long as the chain is whole."""
+        return self.proof if self.broken is None else None
 
     def result(self) -> Result | None:
         """Return the answer after the last closed phase; None if the notes do not tell all of
@@ -75,7 +66,7 @@ class Follower:
         """
         notes = self._notes(since=max(len(self._history) - 1, 0))
         new = notes[1:] if self._history else notes
-        if self.check is None and not all(note.tells_all for note in new):
+        if self.proof is None and not all(note.tells_all for note in new):
             return None
         phases = list(islice(self._storage.phases(len(self._history)), len(new)))
         if len(phases) != len(new) or not all(stored.usable for stored in phases):
@@ -108,12 +99,12 @@ class Follower:
         self.pulls += len(stored.pairs)
 
     def _prove(self, stored: StoredPhase, outcome: Outcome) -> None:
-        if self.check is None or self.broken is not None:
+        if self._whole is None:
             return
         try:
             if stored.first_pull != self.pulls:
                 raise ChainBroken(f"phase {stored.index}: its pulls were given other numbers")
-            self.check.take(self._description.sealed(stored, outcome))
+            self._whole.take(self._description.sealed(stored, outcome))
         except InputError as error:
             self.broken = str(error)
 
@@ -123,10 +114,10 @@ class Follower:
         leader = names.index(note.leader or note.arm)
         evidence = None if note.evidence is None else np.array(note.evidence)
         boundary = note.boundary
-        if self.kernel is not None:
-            walks = self.kernel.walks
+        if self._whole is not None:
+            walks = self._whole.kernel.walks
             begun = bool((walks.places >= 0).any())
-            survivors = self.kernel.survivors.copy()
+            survivors = self._whole.kernel.survivors.copy()
             boundary, evidence = (
                 in_one_unit(walks, walks.walk(eased=leader)) if begun else (None, None)
             )
@@ -142,26 +133,15 @@ class Follower:
 
     def _concluded(self, note: Note | None) -> Result:
         """Return what follows from all that was read; from nothing before the first note."""
-        problem, history = self._description.problem, self._history
-        settings = self._description.settings
-        arm = problem.arm_names.index(note.arm) if note else 0
-        confidence: Later = note.attained_confidence if note else None
-        reason = StopReason.RUNNING
-        if note:
-            reason = StopReason[note.reason]
-        if self.kernel is not None:
-            confidence = confidence_later(self.kernel, settings, arm)
-        verdict = Verdict(
-            algorithm=self._description.algorithm,
-            arm=arm,
-            reason=self._proved(reason, arm),
-            survivors=history[-1].survivors if history else np.ones(problem.n_arms, dtype=bool),
-            history=list(history),
-            attained_confidence=confidence,
-            leads=leads_later(problem, settings, self.kernel, arm) if self.kernel else None,
-            skewness=note.skewness if note else None,
-            qualifying=Qualifying.of(self.kernel) if self.kernel else None,
+        arm = self._description.problem.arm_names.index(note.arm) if note else 0
+        reason = StopReason[note.reason] if note else StopReason.RUNNING
+        if reason.certifies and self._description.boundary is not None:
+            reason = self._whole.reason(arm) if self._whole else StopReason.NOT_VERIFIED
+        verdict = (
+            self._whole.verdict(arm, reason) if self._whole else self._noted(note, arm, reason)
         )
+        skewness = note.skewness if note else None
+        verdict = replace(verdict, history=list(self._history), skewness=skewness)
         result = self._description.measured(self._tally.result(verdict))
         refuses = self._description.on_identical == "refuse"
         refusal = self._replicates.refusal(certified=True) if refuses else None
@@ -169,17 +149,17 @@ class Follower:
             return replace(result, certified=False, reason=refusal)
         return result
 
-    def _proved(self, noted: StopReason, arm: int) -> StopReason:
-        """Return the reason noted, unless it certifies an arm that the kernel does not."""
-        if not noted.certifies or self._description.boundary is None:
-            return noted
-        found = None
-        if self.kernel is not None:
-            problem, settings = self._description.problem, self._description.signed_settings
-            found = conclusion(self.kernel, problem, settings, arm)
-        if found is None or found[1] != arm or not found[0].certifies:
-            return StopReason.NOT_VERIFIED
-        return found[0]
+    def _noted(self, note: Note | None, arm: int, reason: StopReason) -> Verdict:
+        """Return the conclusions that the writer noted."""
+        everybody = np.ones(self._description.problem.n_arms, dtype=bool)
+        return Verdict(
+            algorithm=self._description.algorithm,
+            arm=arm,
+            reason=reason,
+            survivors=self._history[-1].survivors if self._history else everybody,
+            history=[],
+            attained_confidence=note.attained_confidence if note else None,
+        )
 
     def _notes(self, since: int) -> list[Note]:
         return [self._read(text) for text in self._storage.notes(since)]

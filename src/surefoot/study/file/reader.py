@@ -215,9 +215,9 @@ class StudyReader:
         follower = self._follower
         follower.refresh()
         follower.result()
-        if follower.check is None or follower.broken is not None:
+        if follower.proof is None or follower.broken is not None:
             raise ChainBroken(follower.broken or "the study has no kernel")
-        chain = follower.check.chain
+        chain = follower.proof.chain
         for stored in self._storage.phases(since=chain.phases):
             if stored.ending is not None:
                 raise ChainBroken(f"phase {stored.index} was closed, but its note is missing")

@@ -17,17 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.algorithms import Algorithm, Result, Settings, Tally, Verdict
-from surefoot.algorithms.planner import (
-    certifier_for,
-    conclusion,
-    confidence_later,
-    leads_later,
-)
-from surefoot.algorithms.verdict import Qualifying
+from surefoot.algorithms import Algorithm, Result, Settings, Tally
 from surefoot.errors import InputError
 from surefoot.statistics import Outcome, Phase
-from surefoot.study.file.chain import Chain, ChainBroken, Check, Sealed
+from surefoot.study.file.chain import Chain, ChainBroken, Sealed
 from surefoot.study.file.description import UNREADABLE, Description
 from surefoot.study.file.encoding import (
     ByteReader,
@@ -37,6 +30,7 @@ from surefoot.study.file.encoding import (
     packed,
     unpacked,
 )
+from surefoot.study.file.proof import Proof
 from surefoot.study.file.reader import StudyReader
 from surefoot.study.file.storage import schema
 
@@ -124,31 +118,17 @@ def _check_certificate(path: Path) -> tuple[Chain, Result, list[str]]:
 def _proved(
     described: Description, phases: list[Sealed], arm: int, fingerprint: str
 ) -> tuple[Chain, Result]:
-    settings, boundary = described.signed_settings, described.boundary
-    if boundary is None:
-        raise ChainBroken("the certificate has no boundary")
-    check = Check(certifier_for(described.problem, settings, boundary), described.head)
-    tally = Tally.empty(described.problem, settings)
+    proof = Proof(described)
+    tally = Tally.empty(described.problem, described.signed_settings)
     for sealed in phases:
-        check.take(sealed)
+        proof.take(sealed)
         tally = tally.after(sealed.outcome)
-    if check.chain.fingerprint != fingerprint:
+    if proof.chain.fingerprint != fingerprint:
         raise ChainBroken("the fingerprint is of another certificate")
-    kernel = check.certifier
-    found = conclusion(kernel, described.problem, settings, arm)
-    if found is None or found[1] != arm or not found[0].certifies:
+    verdict = proof.verdict(arm, proof.reason(arm))
+    if not verdict.reason.certifies:
         raise ChainBroken(f"{described.problem.arm_names[arm]} is not the arm that is proved")
-    verdict = Verdict(
-        algorithm=described.algorithm,
-        arm=arm,
-        reason=found[0],
-        survivors=kernel.survivors.copy(),
-        history=[],
-        attained_confidence=confidence_later(kernel, settings, arm),
-        leads=leads_later(described.problem, settings, kernel, arm),
-        qualifying=Qualifying.of(kernel),
-    )
-    return check.chain, described.measured(tally.result(verdict))
+    return proof.chain, described.measured(tally.result(verdict))
 
 
 def _sealed(index: int, stored: dict[str, str], outputs: list[str]) -> Sealed:

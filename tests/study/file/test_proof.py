@@ -8,21 +8,32 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from surefoot.certify import Certifier, Claims, GaussianBoundary, Question, Rows, ScaleScores
+from surefoot.algorithms import Settings, StopReason
+from surefoot.certify import Claims, GaussianBoundary, Rows
+from surefoot.noise import Gaussian
+from surefoot.problem.problem import RobustProblem
 from surefoot.statistics import Outcome, Phase
 from surefoot.study.file import chain
-from surefoot.study.file.chain import Check, Sealed
+from surefoot.study.file.chain import Sealed
+from surefoot.study.file.description import Description
 from surefoot.study.file.encoding import commitment_bytes, layout_bytes, limits_bytes
+from surefoot.study.file.proof import Proof
 
-OFFSETS, ARMS, PHASES = np.array([0, 2, 4, 6]), 3, 4
+ARMS, PHASES = 3, 4
 MEANS = np.array([2.0, 2.1, 0.0, 0.5, -1.0, 1.0])
-HEAD = chain.head_of({"seed": "1"})
-
-
-def certifier() -> Certifier:
-    boundary = GaussianBoundary(np.arange(1.0, PHASES + 1), np.zeros(PHASES), 12.0)
-    question = Question.worst_case(OFFSETS, np.eye(6), np.inf)
-    return Certifier(question, ScaleScores(np.ones(6)), boundary, delta=0.05)
+QUESTION = Description(
+    id="toy",
+    name="toy",
+    problem=RobustProblem.from_pairs(np.eye(6), np.repeat(np.arange(ARMS), 2)),
+    settings=Settings(delta=0.05, noise=Gaussian(1.0), misfit=np.inf),
+    algorithm="prime",
+    options={},
+    direction="maximize",
+    seed=1,
+    versions={},
+    on_identical="refuse",
+    boundary=GaussianBoundary(np.arange(1.0, PHASES + 1), np.zeros(PHASES), 12.0),
+)
 
 
 def claims(clock: int) -> Claims:
@@ -35,7 +46,7 @@ def claims(clock: int) -> Claims:
 
 def proof(in_flight: int = 1) -> Iterator[Sealed]:
     """What a tiny planner and a noisy simulator leave behind."""
-    generator, links = np.random.default_rng(5), chain.Chain(HEAD)
+    generator, links = np.random.default_rng(5), chain.Chain(QUESTION.head)
     counts = np.full(6, 10)
     for index in range(PHASES):
         pairs = generator.permutation(np.repeat(np.arange(6), counts))
@@ -56,25 +67,28 @@ def proof(in_flight: int = 1) -> Iterator[Sealed]:
 
 @pytest.mark.parametrize("in_flight", [1, 2, 3])
 def test_the_kernel_comes_to_its_answer_from_what_is_stored(in_flight: int) -> None:
-    check = Check(certifier(), HEAD)
+    check = Proof(QUESTION)
     for sealed in proof(in_flight):
         check.take(sealed)
-    assert check.certifier.answer() == 0
-    assert check.certifier.survivors.tolist() == [True, False, False]
-    assert check.pulls == 60 * PHASES
+    assert check.kernel.answer() == 0
+    assert check.kernel.survivors.tolist() == [True, False, False]
+    assert check.chain.phases == PHASES
+    assert check.reason(0) is StopReason.IDENTIFIED
+    assert check.reason(1) is StopReason.NOT_VERIFIED
+    assert check.verdict(0, check.reason(0)).survivors.tolist() == [True, False, False]
 
 
 def test_a_phase_that_is_missing_or_moved_is_found() -> None:
     phases = list(proof())
     with pytest.raises(chain.ChainBroken, match="phase 0 is missing"):
-        Check(certifier(), HEAD).take(phases[1])
+        Proof(QUESTION).take(phases[1])
     for after_the_first in (0, 2):
-        check = Check(certifier(), HEAD)
+        check = Proof(QUESTION)
         check.take(phases[0])
         with pytest.raises(chain.ChainBroken, match="phase 1 is missing"):
             check.take(phases[after_the_first])
     moved = replace(phases[2], phase=replace(phases[2].phase, index=1))
-    check = Check(certifier(), HEAD)
+    check = Proof(QUESTION)
     check.take(phases[0])
     with pytest.raises(chain.ChainBroken, match="phase 1 does not follow"):
         check.take(moved)
@@ -94,13 +108,13 @@ def test_every_edit_is_found_in_one_sentence() -> None:
     }
     for said, edited in edits.items():
         with pytest.raises(chain.ChainBroken, match=said) as found:
-            Check(certifier(), HEAD).take(edited)
+            Proof(QUESTION).take(edited)
         assert "\n" not in str(found.value)
 
 
 def test_a_chain_over_claims_that_are_none_proves_nothing() -> None:
     """Whoever forges a chain with all its digests still needs claims that the kernel takes."""
-    first, links = next(proof()), chain.Chain(HEAD)
+    first, links = next(proof()), chain.Chain(QUESTION.head)
     shares = Rows(np.arange(3), np.array([2, 4]), np.array([2.0, 1.0]))
     commitment = commitment_bytes([claims(0)._replace(shares=shares)], None)
     plan = chain.plan_of(layout_bytes(first.phase), commitment)
@@ -109,4 +123,4 @@ def test_a_chain_over_claims_that_are_none_proves_nothing() -> None:
     end = links.close(closing)
     forged = replace(first, commitment=commitment, plan=plan, link=link, closing=end)
     with pytest.raises(chain.ChainBroken, match="phase 0 proves nothing: shares"):
-        Check(certifier(), HEAD).take(forged)
+        Proof(QUESTION).take(forged)
