@@ -20,7 +20,7 @@ from surefoot.arrays import Array
 from surefoot.experiments.instances import random_robust
 from surefoot.simulate import LinearSimulator, TableSimulator
 from surefoot.statistics import Outcome, Phase
-from tests.certify.phases import LEVEL, drawn
+from tests.certify.test_scores import LEVEL, drawn
 
 ROWS = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
 SCALES = np.array([0.1, 5.0, 1.0, 0.5])

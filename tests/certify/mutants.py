@@ -1,6 +1,7 @@
-"""Mutants of the kernel: one small change each, which some test should notice.
+"""Mutants of the kernel: one small change each, which a test should notice.
 
-`python -m tests.certify.mutants --sample 200` prints those that the tests of this folder let pass.
+`python -m tests.certify.mutants --sample 200` prints those that the tests of this folder let pass;
+`--kernel` and `--tests` name another room and the tests of it.
 Some changes are none (a reshape by −2, `>=` where both sides give the same, a shortcut not taken),
 move a threshold of rounding, or are refused later on.
 """
@@ -21,14 +22,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-KERNEL = Path("src/surefoot/certify")
-TESTS = ("refusals", "by_hand", "confidence", "second", "student", "batches", "wealth")
-TESTS += (
-    "boundary",
-    "properties",
-    "limited",
-    "atomic",
-)  # the saboteur is left out: it takes half a minute
+KERNEL = "src/surefoot/certify"
+# the saboteur is left out: it takes half a minute
+FILES = "refusals", "by_hand", "scores", "boundary", "limited", "properties", "second"
+TESTS = [f"tests/certify/test_{name}.py" for name in FILES]
 SEED, SECONDS = 1, 300
 CHANGES = "Add Sub, Sub Add, Mult Div, Div Mult, Pow Mult, FloorDiv Div, Mod FloorDiv, BitOr BitAnd"
 CHANGES += ", BitAnd BitOr, And Or, Or And, Lt LtE, LtE Lt, Gt GtE, GtE Gt, Eq NotEq, NotEq Eq"
@@ -102,11 +99,10 @@ def _changed(node: ast.AST, change: int) -> bool:
     return True
 
 
-def survives(name: str, text: str, home: Path) -> bool:
+def survives(file: Path, text: str, tests: list[str], home: Path) -> bool:
     """Return whether no test fails while this text stands in for a file, in a copy of all."""
-    file, files = home / KERNEL / name, [f"tests/certify/test_{each}.py" for each in TESTS]
     kept = file.read_bytes()
-    command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files]
+    command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     env = {**os.environ, "PYTHONPATH": str(home / "src")}
     try:
         file.write_text(text, encoding="utf-8")
@@ -122,19 +118,23 @@ def main() -> None:
     """Print the survivors among some mutants."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sample", type=int, default=200, help="how many mutants")
-    sample = parser.parse_args().sample
+    parser.add_argument("--kernel", default=KERNEL, help="a file or folder that is changed")
+    parser.add_argument("--tests", nargs="+", default=TESTS, help="files that should notice")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home, skipped = Path(folder) / "copy", shutil.ignore_patterns("__pycache__")
         for name in ("src", "tests"):
             shutil.copytree(ROOT / name, home / name, ignore=skipped)
         shutil.copy(ROOT / "pyproject.toml", home)
-        if not survives("walk.py", (ROOT / KERNEL / "walk.py").read_text(encoding="utf-8"), home):
+        kernel = home / given.kernel
+        files = sorted(kernel.glob("*.py")) if kernel.is_dir() else [kernel]
+        if not survives(files[0], files[0].read_text(encoding="utf-8"), given.tests, home):
             raise SystemExit("the tests fail without any mutant")
-        every = [each for path in sorted((home / KERNEL).glob("*.py")) for each in mutants(path)]
-        chosen, left = random.Random(SEED).sample(every, min(sample, len(every))), 0
+        every = [each for path in files for each in mutants(path)]
+        chosen, left = random.Random(SEED).sample(every, min(given.sample, len(every))), 0
         for mutant in chosen:
             line, text = mutant.written()
-            if survives(mutant.path.name, text, home):
+            if survives(mutant.path, text, given.tests, home):
                 left += 1
                 print(line, flush=True)
     print(f"{left} of {len(chosen)} mutants survive, of {len(every)} there are")
