@@ -7,9 +7,10 @@ both checkers, sensible or not.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -356,6 +357,31 @@ def kernel_phase(index: int, step: Step) -> tuple[Phase, Outcome]:
     phase = Phase(index, np.array(step.counts), step.batches, step.shared)
     pairs, rewards = zip(*step.pulls, strict=True)
     return phase, Outcome.from_rewards(phase, len(step.counts), pairs, rewards)
+
+
+class Told(NamedTuple):
+    """A step as the kernel takes it.
+
+    Attributes:
+        given: arguments of `Certifier.commit`.
+        outcome: what came of the phase.
+        lower: a rule that lowers the sums as the run says.
+    """
+
+    given: dict[str, Any]
+    outcome: Outcome
+    lower: Any
+
+
+def steps(maker: Maker) -> Iterator[Told]:
+    """Yield the steps of a run as the kernel takes them."""
+    for index, step in enumerate(maker.steps):
+        phase, outcome = kernel_phase(index, step)
+        claims = [kernel_claims(each, maker.noise == "wealth") for each in step.claims]
+        variances = None if step.variances is None else np.array(step.variances)
+        yield Told(
+            {"phase": phase, "claims": claims, "variances": variances}, outcome, limits(step)
+        )
 
 
 def limits(step: Step) -> Any:

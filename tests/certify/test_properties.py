@@ -129,15 +129,12 @@ def test_lower_limits_never_lead_to_more(noise: str) -> None:
         maker = random_runs.Maker(seed, noise, np.inf)
         tight, loose, free = (random_runs.certifier(maker) for _ in range(3))
         drops = generator(3, run)
-        for index, step in enumerate(maker.steps):
-            phase, outcome = random_runs.kernel_phase(index, step)
-            claims = [random_runs.kernel_claims(claim, noise == "wealth") for claim in step.claims]
-            guess = None if step.variances is None else np.array(step.variances)
-            low = [_limits(each, drops, len(tight._shifts)) for each in claims]
+        for given, outcome, _ in random_runs.steps(maker):
+            low = [_limits(each, drops, len(tight._shifts)) for each in given["claims"]]
             high = [each + drops.uniform(0, 2, each.shape) for each in low]
             for certifier, limits in ((tight, low), (loose, high), (free, None)):
                 rule = None if limits is None else _in_turn(limits)
-                certifier.update(certifier.commit(phase, claims, guess), outcome, rule)
+                certifier.update(certifier.commit(**given), outcome, rule)
             for lower, upper in ((tight, loose), (loose, free)):
                 _assert_no_more(lower, upper)
 
@@ -231,13 +228,11 @@ def test_claims_that_say_nothing_change_no_walk(noise: str) -> None:
     for run in range(30):
         maker = random_runs.Maker(generator(6, run, random_runs.NOISES.index(noise)), noise, np.inf)
         certifier = random_runs.certifier(maker)
-        for index, step in enumerate(maker.steps):
-            phase, outcome = random_runs.kernel_phase(index, step)
-            full = [random_runs.kernel_claims(claim, noise == "wealth") for claim in step.claims]
+        for given, outcome, _ in random_runs.steps(maker):
+            full: list[Claims] = given["claims"]
             empty = [each._replace(shares=_rows_of(nothing, len(each.arms))) for each in full]
-            guess = None if step.variances is None else np.array(step.variances)
             before, near = certifier.walks.walk(), _near(certifier)
-            certifier.update(certifier.commit(phase, empty, guess), outcome)
+            certifier.update(certifier.commit(**given | {"claims": empty}), outcome)
             assert certifier.walks.walk().tolist() == before.tolist()
             assert _near(certifier) == near
         assert certifier.survivors.all()
@@ -364,16 +359,8 @@ def plain_runs(rng: np.random.Generator) -> Iterator[tuple[Certifier, Certifier,
     trusts = (np.inf,) if noise == "wealth" else (0.0, 0.1, np.inf)
     maker = random_runs.Maker(rng, noise, float(rng.choice(trusts)))
     kernel, twin = random_runs.certifier(maker), random_runs.certifier(maker)
-    for index, step in enumerate(maker.steps):
-        phase, outcome = random_runs.kernel_phase(index, step)
-        claims = [random_runs.kernel_claims(each, noise == "wealth") for each in step.claims]
-        variances = None if step.variances is None else np.array(step.variances)
-        yield (
-            kernel,
-            twin,
-            {"phase": phase, "claims": claims, "variances": variances, "others": []},
-            outcome,
-        )
+    for given, outcome, _ in random_runs.steps(maker):
+        yield kernel, twin, given | {"others": []}, outcome
 
 
 def limited_runs(rng: np.random.Generator) -> Iterator[tuple[Certifier, Certifier, Given, Outcome]]:

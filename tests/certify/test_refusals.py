@@ -32,6 +32,7 @@ from surefoot.errors import InputError
 from surefoot.statistics import Outcome, Phase
 
 DELTA = 0.05
+THREE = [0, 1, 2, 3]  # offsets of three arms, a pair each
 OFFSETS = np.array([0, 1, 3])  # arm 0 has one pair, arm 1 has two
 ONCE = np.ones(3, dtype=np.int64)
 LEVEL = 1.6448537**2  # of one look that spends DELTA
@@ -89,10 +90,20 @@ def shares(*values: float) -> Rows:
     return Rows(np.array([0, n]), np.arange(1, n + 1), np.array(values, dtype=np.float64))
 
 
+def row(point: int) -> Rows:
+    """Return one row, of one point."""
+    return Rows(np.array([0, 1]), np.array([point]), np.ones(1))
+
+
 def claims(**changes: Any) -> Claims:
     """Return the claim that arm 0 beats arm 1, at the first point of the grid."""
     plain = Claims(0, np.array([0]), np.array([1]), np.array([0]), shares(1.0), np.array(0.0), None)
     return plain._replace(**changes)
+
+
+def one_by_one(**changes: Any) -> list[Claims]:
+    """Return the claims that arm 0 of three beats arm 1, and arm 2."""
+    return [claims(arms=np.array([arm]), shares=row(arm), **changes) for arm in (1, 2)]
 
 
 def stakes(mean: float = 0.3, variance: float = 0.1, n: int = 1, aim: float = 0.0) -> Stakes:
@@ -207,6 +218,8 @@ def test_questions_and_promises_that_mean_nothing_are_refused(name: str) -> None
         BEGINNINGS[name]()
 
 
+# arm 1 challenges arm 0, by both of its points
+BACK = {"challenger": 1, "points": np.array([1, 2]), "arms": np.array([0]), "shares": row(0)}
 CLAIMS: dict[str, dict[str, Any]] = {
     "an arm against itself": {"challenger": 1, "points": np.array([1])},
     "an unknown challenger": {"challenger": 2},
@@ -228,31 +241,20 @@ CLAIMS: dict[str, dict[str, Any]] = {
     "shares that add up to a half": {"shares": shares(0.5)},
     "a share below 0": {"shares": shares(1.5, -0.5)},
     "a share that is NaN": {"shares": shares(math.nan)},
-    "shares of the challenger": {"shares": Rows(np.array([0, 1]), np.array([0]), np.ones(1))},
-    "shares of the next arm": {
-        "challenger": 1,
-        "points": np.array([1]),
-        "arms": np.array([0]),
-        "shares": shares(1.0),
-    },
+    "shares of the challenger": {"shares": row(0)},
+    "shares of the next arm": {**BACK, "points": np.array([1]), "shares": shares(1.0)},
     "too few rows of shares": {"shares": Rows(np.array([0]), np.zeros(0, np.int64), np.zeros(0))},
     "clocks that are truth values": {"clocks": np.array([False])},
     "a clock between two points": {"clocks": np.array([0.5])},
     "arms that are truth values": {"arms": np.array([True])},
     "points in two dimensions": {"points": np.array([[0, 0]])},
     "shares that do not begin at 0": {"shares": Rows(np.array([5, 6]), np.array([1]), np.ones(1))},
-    "shares of a point below 0": {"shares": Rows(np.array([0, 1]), np.array([-1]), np.ones(1))},
-    "shares of an unknown point": {"shares": Rows(np.array([0, 1]), np.array([3]), np.ones(1))},
+    "shares of a point below 0": {"shares": row(-1)},
+    "shares of an unknown point": {"shares": row(3)},
     "shares that end too early": {"shares": Rows(np.array([0, 1]), np.array([1, 2]), np.ones(2))},
     "a share too few": {"shares": Rows(np.array([0, 2]), np.array([1, 2]), np.ones(1))},
     "a deviation below 0": {"deviation": np.array(-1.0)},
-    "one deviation below 0": {
-        "challenger": 1,
-        "points": np.array([1, 2]),
-        "arms": np.array([0]),
-        "shares": Rows(np.array([0, 1]), np.array([0]), np.ones(1)),
-        "deviation": np.array([[0.1], [-0.1]]),
-    },
+    "one deviation below 0": {**BACK, "deviation": np.array([[0.1], [-0.1]])},
     "a deviation that is NaN": {"deviation": np.array(math.nan)},
     "too many deviations": {"deviation": np.zeros((1, 2))},
 }
@@ -267,16 +269,9 @@ def test_claims_that_cannot_be_held_are_refused(name: str) -> None:
 MIXED: dict[str, dict[str, Any]] = {
     "a point with more than it may have": {"shares": shares(0.2, 0.8)},
     "a point alone": {"shares": shares(1.0)},
-    "some points of the challenger": {
-        "challenger": 1,
-        "points": np.array([1]),
-        "arms": np.array([0]),
-        "shares": Rows(np.array([0, 1]), np.array([0]), np.ones(1)),
-    },
+    "some points of the challenger": {**BACK, "points": np.array([1])},
     "a mixture for each of its points": {
-        "challenger": 1,
-        "points": np.array([1, 2]),
-        "arms": np.array([0]),
+        **BACK,
         "shares": Rows(np.arange(3), np.zeros(2, np.int64), np.ones(2)),
     },
 }
@@ -290,26 +285,63 @@ def test_claims_that_the_least_mixture_may_not_keep_are_refused(name: str) -> No
     one.commit(Phase(0, ONCE), [claims(shares=shares(0.3, 0.7))])
 
 
-STAKES = {
-    "none": None,
-    "a mean that is NaN": stakes(mean=math.nan),
-    "an infinite mean": stakes(mean=math.inf),
-    "a variance below 0": stakes(variance=-0.1),
-    "an aim that is NaN": stakes(aim=math.nan),
-    "guesses for two claims": stakes(n=2),
+COMMITMENTS: dict[str, tuple[Certifier, Phase, Claims, Array | None]] = {
+    **{
+        f"stakes: {name}": (wealth(), Phase(0, 4 * ONCE, 2), claims(stakes=each), None)
+        for name, each in {
+            "none": None,
+            "a mean that is NaN": stakes(mean=math.nan),
+            "an infinite mean": stakes(mean=math.inf),
+            "a variance below 0": stakes(variance=-0.1),
+            "an aim that is NaN": stakes(aim=math.nan),
+            "guesses for two claims": stakes(n=2),
+        }.items()
+    },
+    **{
+        f"wealth at clock {clock}": (
+            wealth(),
+            Phase(0, ONCE, 1),
+            claims(clocks=np.array([clock]), stakes=stakes()),
+            None,
+        )
+        for clock in (-1, 1)
+    },
+    **{
+        f"variances: {name}": (certifier(BatchScores), Phase(0, 4 * ONCE, 4), claims(), each)
+        for name, each in {
+            "none": None,
+            "of 0": np.array([1.0, 0.0, 1.0]),
+            "NaN": np.array([1.0, np.nan, 1.0]),
+            "infinite": np.array([1.0, np.inf, 1.0]),
+            "of two pairs": np.ones(2),
+        }.items()
+    },
+    **{
+        f"a phase with {name}": (certifier(scores), phase, claims(), np.ones(3))
+        for name, scores, phase in (
+            ("counts below 0", ScaleScores, Phase(0, np.array([1, -1, 1]))),
+            ("half a pull", ScaleScores, Phase(0, np.array([1.0, 0.5, 1.0]))),  # type: ignore[arg-type]
+            ("another number than the next", ScaleScores, Phase(1, ONCE)),
+            ("counts of two pairs", ScaleScores, Phase(0, np.ones(2, dtype=np.int64))),
+            ("shared streams, no batches", ScaleScores, Phase(0, ONCE, 0, shared=True)),
+            ("one scale, shared streams", EqualScores, Phase(0, ONCE, 0, shared=True)),
+            ("one batch", BatchScores, Phase(0, 4 * ONCE, 1)),
+        )
+    },
 }
 
 
-@pytest.mark.parametrize("name", STAKES)
-def test_stakes_that_are_no_guesses_are_refused(name: str) -> None:
+@pytest.mark.parametrize("name", COMMITMENTS)
+def test_commitments_that_do_not_suit_the_noise_are_refused(name: str) -> None:
+    kernel, phase, claim, variances = COMMITMENTS[name]
     with pytest.raises(InputError):
-        wealth().commit(Phase(0, 4 * ONCE, 2), [claims(stakes=STAKES[name])])
+        kernel.commit(phase, [claim], variances)
 
 
 @pytest.mark.parametrize("part", ["means", "doubts", "variances"])
 def test_one_stake_that_is_no_guess_is_refused(part: str) -> None:
     """One of the guesses is wrong, the other is right."""
-    three = wealth(question=question(offsets=[0, 1, 2, 3]))
+    three = wealth(question=question(offsets=THREE))
     both = stakes(n=2)
     wrong = getattr(both, part) * [1.0, -1.0 if part == "variances" else math.nan]
     rows = Rows(np.arange(3), np.array([1, 2]), np.ones(2))
@@ -317,12 +349,6 @@ def test_one_stake_that_is_no_guess_is_refused(part: str) -> None:
     three.commit(Phase(0, 4 * ONCE, 2), [two._replace(stakes=both)])
     with pytest.raises(InputError):
         three.commit(Phase(1, 4 * ONCE, 2), [two._replace(stakes=both._replace(**{part: wrong}))])
-
-
-@pytest.mark.parametrize("clock", [-1, 1])
-def test_wealth_has_one_clock(clock: int) -> None:
-    with pytest.raises(InputError):
-        wealth().commit(Phase(0, ONCE, 1), [claims(clocks=np.array([clock]), stakes=stakes())])
 
 
 @pytest.mark.parametrize("misfit", [0.3, np.inf])
@@ -334,49 +360,10 @@ def test_an_exact_model_leaves_no_deviation(misfit: float) -> None:
     )
     with pytest.raises(InputError):
         exact.commit(Phase(0, ONCE), [claim])
-    one_of_two = claims(
-        challenger=1,
-        points=np.array([1, 2]),
-        arms=np.array([0]),
-        shares=Rows(np.array([0, 1]), np.array([0]), np.ones(1)),
-        deviation=np.array([[0.0], [misfit]]),
-    )
+    one_of_two = claims(**BACK, deviation=np.array([[0.0], [misfit]]))
     with pytest.raises(InputError):
         exact.commit(Phase(0, ONCE), [one_of_two])
     certifier(EqualScores, question=question(0.1)).commit(Phase(0, ONCE), [claim])
-
-
-GUESSES = {
-    "none": None,
-    "of 0": np.array([1.0, 0.0, 1.0]),
-    "NaN": np.array([1.0, np.nan, 1.0]),
-    "infinite": np.array([1.0, np.inf, 1.0]),
-    "of two pairs": np.ones(2),
-}
-
-
-@pytest.mark.parametrize("name", GUESSES)
-def test_batches_need_a_guess_of_every_variance(name: str) -> None:
-    with pytest.raises(InputError):
-        certifier(BatchScores).commit(Phase(0, 4 * ONCE, 4), [claims()], GUESSES[name])
-
-
-PHASES: dict[str, tuple[type[Scores], Phase]] = {
-    "counts below 0": (ScaleScores, Phase(0, np.array([1, -1, 1]))),
-    "half a pull": (ScaleScores, Phase(0, np.array([1.0, 0.5, 1.0]))),  # type: ignore[arg-type]
-    "another than the next": (ScaleScores, Phase(1, ONCE)),
-    "counts of two pairs": (ScaleScores, Phase(0, np.ones(2, dtype=np.int64))),
-    "shared streams without batches": (ScaleScores, Phase(0, ONCE, 0, shared=True)),
-    "one scale, shared streams": (EqualScores, Phase(0, ONCE, 0, shared=True)),
-    "one batch": (BatchScores, Phase(0, 4 * ONCE, 1)),
-}
-
-
-@pytest.mark.parametrize("name", PHASES)
-def test_phases_that_do_not_suit_the_noise_are_refused(name: str) -> None:
-    scores, phase = PHASES[name]
-    with pytest.raises(InputError):
-        certifier(scores).commit(phase, [claims()], np.ones(3))
 
 
 def test_a_phase_is_committed_once() -> None:
@@ -489,11 +476,9 @@ def test_limits_never_raise_a_sum(limit: float) -> None:
 def test_limits_of_other_sums_are_refused_and_the_phase_still_counts_once(
     shape: tuple[int, ...],
 ) -> None:
-    three = Question.worst_case(np.arange(4), np.eye(3), np.inf)
-    one, phase = wealth(question=three), Phase(0, 20 * ONCE, 10)
-    rows = [Rows(np.array([0, 1]), np.array([arm]), np.ones(1)) for arm in (1, 2)]
-    both = [claims(arms=row.columns, shares=row, stakes=stakes()) for row in rows]
-    commitment, won = one.commit(phase, both), outcome(phase, np.array([0.7, 0.3, 0.3]))
+    one, phase = wealth(question=question(offsets=THREE)), Phase(0, 20 * ONCE, 10)
+    both, won = one_by_one(stakes=stakes()), outcome(phase, np.array([0.7, 0.3, 0.3]))
+    commitment = one.commit(phase, both)
     for wrong in (1, 2):
         with pytest.raises(InputError, match="limits of shape"):
             one.update(
@@ -503,7 +488,7 @@ def test_limits_of_other_sums_are_refused_and_the_phase_still_counts_once(
             )
     assert not one.walks.walk().any()
     one.update(commitment, won)
-    plain = wealth(question=three)
+    plain = wealth(question=question(offsets=THREE))
     plain.update(plain.commit(phase, both), won)
     assert one.walks.walk().tolist() == plain.walks.walk().tolist()
 
@@ -525,11 +510,8 @@ def test_a_rule_that_has_a_phase_counted_meanwhile_does_not_count_it_twice() -> 
 
 
 def test_a_rule_that_writes_into_the_rewards_changes_nothing() -> None:
-    three = Question.worst_case(np.arange(4), np.eye(3), np.inf)
-    one, phase = certifier(question=three), Phase(0, ONCE)
-    rows = [Rows(np.array([0, 1]), np.array([arm]), np.ones(1)) for arm in (1, 2)]
-    both = [claims(arms=row.columns, shares=row) for row in rows]
-    commitment, told = one.commit(phase, both), outcome(phase, np.zeros(3))
+    one, phase = certifier(question=question(offsets=THREE)), Phase(0, ONCE)
+    commitment, told = one.commit(phase, one_by_one()), outcome(phase, np.zeros(3))
 
     def write(*_: Any) -> None:
         told.sums[0] = 50.0
@@ -600,11 +582,9 @@ def test_shares_are_scaled_to_one() -> None:
 
 
 def test_a_phase_counts_once_though_a_rule_failed_midway() -> None:
-    three = Question.worst_case(np.arange(4), np.eye(3), np.inf)
-    one, phase = wealth(question=three), Phase(0, 20 * ONCE, 10)
-    rows = [Rows(np.array([0, 1]), np.array([arm]), np.ones(1)) for arm in (1, 2)]
-    both = [claims(arms=row.columns, shares=row, stakes=stakes()) for row in rows]
-    commitment, won = one.commit(phase, both), outcome(phase, np.array([0.7, 0.3, 0.3]))
+    one, phase = wealth(question=question(offsets=THREE)), Phase(0, 20 * ONCE, 10)
+    both, won = one_by_one(stakes=stakes()), outcome(phase, np.array([0.7, 0.3, 0.3]))
+    commitment = one.commit(phase, both)
 
     def fail(tested: Claims, *_: Any) -> None:
         if tested.arms[0] == 2:

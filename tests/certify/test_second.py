@@ -20,14 +20,9 @@ def test_both_checkers_prove_the_same(case: tuple[str, float]) -> None:
 
 
 def _compare(maker: random_runs.Maker) -> None:
-    certifier, bets = random_runs.certifier(maker), maker.noise == "wealth"
-    for index, expected in enumerate(second.check(maker.setting, maker.steps)):
-        step = maker.steps[index]
-        phase, outcome = random_runs.kernel_phase(index, step)
-        claims = [random_runs.kernel_claims(claim, bets) for claim in step.claims]
-        variances = None if step.variances is None else np.array(step.variances)
-        commitment = certifier.commit(phase, claims, variances)
-        certifier.update(commitment, outcome, random_runs.limits(step))
+    certifier, proved = random_runs.certifier(maker), second.check(maker.setting, maker.steps)
+    for step, expected in zip(random_runs.steps(maker), proved, strict=True):
+        certifier.update(certifier.commit(**step.given), step.outcome, step.lower)
         assert set(np.flatnonzero(certifier.survivors).tolist()) == expected.survivors
         assert certifier.answer() == expected.answer()
         for ell in (None, *expected.near) if maker.setting.tolerance else (None,):
