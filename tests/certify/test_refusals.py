@@ -285,6 +285,7 @@ def test_claims_that_the_least_mixture_may_not_keep_are_refused(name: str) -> No
     one.commit(Phase(0, ONCE), [claims(shares=shares(0.3, 0.7))])
 
 
+HALF: Any = np.array([1.0, 0.5, 1.0])
 COMMITMENTS: dict[str, tuple[Certifier, Phase, Claims, Array | None]] = {
     **{
         f"stakes: {name}": (wealth(), Phase(0, 4 * ONCE, 2), claims(stakes=each), None)
@@ -320,7 +321,7 @@ COMMITMENTS: dict[str, tuple[Certifier, Phase, Claims, Array | None]] = {
         f"a phase with {name}": (certifier(scores), phase, claims(), np.ones(3))
         for name, scores, phase in (
             ("counts below 0", ScaleScores, Phase(0, np.array([1, -1, 1]))),
-            ("half a pull", ScaleScores, Phase(0, np.array([1.0, 0.5, 1.0]))),  # type: ignore[arg-type]
+            ("half a pull", ScaleScores, Phase(0, HALF)),
             ("another number than the next", ScaleScores, Phase(1, ONCE)),
             ("counts of two pairs", ScaleScores, Phase(0, np.ones(2, dtype=np.int64))),
             ("shared streams, no batches", ScaleScores, Phase(0, ONCE, 0, shared=True)),
