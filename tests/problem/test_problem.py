@@ -1,16 +1,29 @@
-"""A problem: how it is given, what it refuses, what it tells."""
+"""A problem: how it is given, what is refused in the words that a user reads, what it tells."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surefoot.errors import InputError
+from surefoot.errors import InputError, SurefootWarning
+from surefoot.problem import grouping
+from surefoot.problem.grouping import (
+    Groups,
+    basis_of,
+    largest_of,
+    members_of,
+    places_of_smallest,
+    smallest_of,
+)
 from surefoot.problem.problem import RobustProblem
+
+# A problem: how it is given, what it refuses, what it tells.
 
 ARMS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 PERTURBATIONS = [
@@ -124,24 +137,6 @@ class TestBadInput:
         assert problem.best_arm([1.0, 1.0]) == 0
         assert problem.robust_gaps([1.0, 1.0]).tolist() == [np.inf]
 
-    def test_theta_of_another_length(self) -> None:
-        with pytest.raises(
-            InputError, match=r"theta has shape \(3,\), but the features have 2 columns"
-        ):
-            small().robust_values([1.0, 2.0, 3.0])
-
-    def test_a_feature_map_that_loses_rows(self) -> None:
-        with pytest.raises(
-            InputError, match="gave 4 rows for 5 pairs: it must give one row per pair"
-        ):
-            RobustProblem.paper(ARMS, PERTURBATIONS, features=lambda parameters: parameters[1:])
-
-    def test_a_feature_map_that_makes_nan(self) -> None:
-        with pytest.raises(InputError, match="features holds nan at row 0, column 0"):
-            RobustProblem.paper(
-                ARMS, PERTURBATIONS, features=lambda parameters: parameters * np.nan
-            )
-
 
 def test_an_arm_at_the_end_of_its_grid_is_known():
     grid = [[gain, delay] for gain in (1, 2, 4) for delay in (0, 5)]
@@ -154,27 +149,6 @@ def test_an_arm_at_the_end_of_its_grid_is_known():
     pairs = RobustProblem.from_pairs(grid, range(6))
     assert pairs.edges_of(0) == []
     assert "arms" not in pairs.to_dict()
-
-
-PROBLEM = RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0], [0.5, 0.25]], [0, 0, 1])
-
-
-def test_an_arm_is_worth_what_its_worst_pair_is() -> None:
-    assert PROBLEM.pair_means([2.0, 4.0]).tolist() == [2.0, 4.0, 2.0]
-    assert PROBLEM.robust_values([2.0, 5.0]).tolist() == [2.0, 2.25]
-    assert PROBLEM.worst_pairs([2.0, 5.0]).tolist() == [0, 2]
-    assert PROBLEM.best_arm([2.0, 5.0]) == 1
-
-
-def test_the_gap_of_the_best_is_to_the_second() -> None:
-    assert PROBLEM.robust_gaps([2.0, 5.0]).tolist() == [0.25, 0.25]
-    alone = RobustProblem.paper([[1.0]], [[[0.0]]])
-    assert alone.robust_gaps([1.0]).tolist() == [np.inf]
-
-
-def test_another_length_of_theta_is_refused() -> None:
-    with pytest.raises(InputError, match="give one number per column"):
-        PROBLEM.pair_means([1.0, 2.0, 3.0])
 
 
 @pytest.mark.parametrize("features", ["given", "linear", "quadratic", "tabular"])
@@ -224,3 +198,192 @@ def test_arms_of_another_shape_are_refused():
     described = RobustProblem.paper([[1.0], [2.0]], [[[0.0]]] * 2).to_dict()
     with pytest.raises(InputError, match="2 arms of 1 parameters"):
         RobustProblem.from_dict(described | {"arms": [[1.0]]})
+
+
+# What is refused at the border, in the words that a user reads.
+
+
+NONE: list[Any] = []
+NO_ROWS = np.zeros((0, 2))
+NAN = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, np.nan]])
+INFINITE = [PERTURBATIONS[0], [[0.0, -np.inf]], PERTURBATIONS[2]]
+ALIKE = [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]
+SIDES = ["left", "right", "other"]
+UNEVEN = [["a", "b"], ["c"], ["d", "e"]]
+
+
+def paper(arms: Any = ARMS, perturbations: Any = PERTURBATIONS, **options: Any) -> RobustProblem:
+    return RobustProblem.paper(arms, perturbations, **options)
+
+
+def without(nothing: Any) -> RobustProblem:
+    """Return a problem whose second arm has nothing for perturbations."""
+    return paper(perturbations=[PERTURBATIONS[0], nothing, PERTURBATIONS[2]])
+
+
+boxes, pairs = RobustProblem.from_boxes, RobustProblem.from_pairs
+REFUSED: list[tuple[Callable[[], object], str]] = [
+    (lambda: paper(NAN), "arms holds nan at row 2, column 1: replace or remove it"),
+    (lambda: paper(ARMS, INFINITE), r"perturbations\[1\] holds -inf at row 0, column 1"),
+    (lambda: paper([["a", "b"]], [[[0.0, 0.0]]]), "arms is not an array of numbers"),
+    (
+        lambda: paper(ARMS, [np.zeros((1, 3))] * 3),
+        r"perturbations\[0\] has 3 columns, but arms have 2: .* equal columns",
+    ),
+    (
+        lambda: paper(ARMS, PERTURBATIONS[:2]),
+        "perturbations has 2 entries, but there are 3 arms: give one array",
+    ),
+    (lambda: paper([1.0, 2.0]), r"arms has shape \(2,\): give a two-dimensional array"),
+    (lambda: without(NONE), r"perturbations\[1\] is empty .*zeros: no perturbation"),
+    (lambda: without(NO_ROWS), r"perturbations\[1\] is empty .*zeros: no perturbation"),
+    (lambda: paper(NONE, NONE), "arms is empty .*give at least one row and one column"),
+    (lambda: paper(NO_ROWS, NONE), "arms is empty .*give at least one row and one column"),
+    (lambda: paper(arm_names=["a", "b"]), "2 arm names were given for 3 arms"),
+    (lambda: paper(arm_names=["a", "b", "a"]), "the arm name 'a' stands twice"),
+    (
+        lambda: paper(perturbation_names=UNEVEN),
+        r"\[2, 1, 2\] names for arms with \[1, 2, 2\] perturbations",
+    ),
+    (
+        lambda: paper(features=lambda parameters: parameters[1:]),
+        "gave 4 rows for 5 pairs: it must give one row per pair",
+    ),
+    (
+        lambda: paper(features=lambda parameters: parameters * np.nan),
+        "features holds nan at row 0, column 0",
+    ),
+    (lambda: small().robust_values([1.0, 2.0, 3.0]), r"shape \(3,\), but the features have 2 col"),
+    (lambda: small().pair_means([1.0, 2.0, 3.0]), "give one number per column"),
+    (
+        lambda: boxes(np.ones((2, 60)) * [[1], [2]], 0.1),
+        "corners of the boxes are .* GiB, too large for this machine",
+    ),
+    (lambda: boxes(ARMS, -0.1), r"radii must be ≥ 0, the smallest given is -0\.1"),
+    (
+        lambda: boxes(ARMS, [0.1, 0.2, 0.3]),
+        r"radii of shape \(3,\) do not fit arms of shape \(3, 2\): give one number",
+    ),
+    (lambda: boxes(ARMS, np.nan), "^radii holds nan: replace"),
+    (lambda: boxes(ARMS, [0.1, np.inf]), "^radii holds inf at entry 1: replace"),
+    (lambda: boxes(ARMS, "wide"), "^radii is not an array of numbers"),  # type: ignore[arg-type]
+    (lambda: pairs(ARMS, [0, 1]), "give one arm number a pair"),
+    (lambda: pairs(ARMS, [0.0, 1.0, 2.0]), "give whole numbers"),
+    (lambda: pairs(ARMS, [0, 2, 3]), r"without holes: none for arms \[1\]"),
+    (lambda: pairs(ARMS, [0, 1, 10**12]), r"without holes: none for arms \[2\]"),
+    (lambda: pairs(ARMS, [-1, 0, 1]), "without holes: it holds -1"),
+    (
+        lambda: pairs(ARMS, [0, 1, 2], perturbation_names=["a"]),
+        "1 perturbation names were given for 3 pairs",
+    ),
+    (
+        lambda: pairs(ALIKE, [0, 0, 1, 1, 2], arm_names=SIDES),
+        "arms 'left' and 'right' have identical pairs.*remove one",
+    ),
+    (lambda: basis_of(np.zeros((2, 2))), "all pairs are zero.*nothing to find"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_what_makes_no_problem_is_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_repeated_pairs_within_an_arm_are_merged_with_a_warning() -> None:
+    repeated = [PERTURBATIONS[0], np.array([[0.0, 0.1], [0.0, 0.2], [0.0, 0.1]]), PERTURBATIONS[2]]
+    with pytest.warns(
+        SurefootWarning, match=r"1 pairs repeat another pair of the same arm and were merged"
+    ):
+        problem = RobustProblem.paper(ARMS, repeated)
+    assert problem.pairs.tolist() == RobustProblem.paper(ARMS, PERTURBATIONS).pairs.tolist()
+
+
+def test_minus_zero_is_zero() -> None:
+    with pytest.warns(SurefootWarning, match="merged"):
+        problem = RobustProblem.from_pairs([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0]], [0, 0, 1])
+    assert problem.n_pairs == 2
+
+
+def test_more_pairs_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grouping.os, "sysconf", lambda _: 4)
+    with pytest.raises(
+        InputError, match=r"the pairs are 5 × 2 numbers.*fewer arms or perturbations"
+    ):
+        RobustProblem.paper(ARMS, PERTURBATIONS)
+
+
+def test_tabular_features_larger_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 1 GiB
+    monkeypatch.setattr(grouping.os, "sysconf", lambda name: 4096 if "SIZE" in name else 2**18)
+    many = np.arange(1.0, 20_001.0)[:, None]
+    with pytest.raises(
+        InputError, match=r"the tabular features are 20000 × 20000 numbers, 3\.0 GiB"
+    ):
+        RobustProblem.from_pairs(many, np.arange(20_000), features="tabular")
+
+
+def grouped(sizes: list[int]) -> Groups:
+    groups = Groups()
+    groups.offsets = np.concatenate([[0], np.cumsum(sizes)])
+    return groups
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=6), st.data())
+def test_the_worst_of_each_arm_is_its_smallest_and_the_first_of_equals(
+    sizes: list[int], data: st.DataObject
+) -> None:
+    groups = grouped(sizes)
+    values = np.array(
+        data.draw(st.lists(st.integers(0, 3), min_size=groups.n_pairs, max_size=groups.n_pairs))
+    )
+    own = np.split(values, groups.offsets[1:-1])
+    first = [int(start + np.argmin(part)) for start, part in zip(groups.offsets, own, strict=False)]
+    assert groups.worst_of(values).tolist() == [part.min() for part in own]
+    assert groups.worst_pairs_of(values).tolist() == first
+    assert [groups.worst_pair(arm, values) for arm in range(groups.n_arms)] == first
+
+
+def test_each_pair_knows_its_arm() -> None:
+    groups = grouped([2, 1, 3])
+    assert (groups.n_arms, groups.n_pairs) == (3, 6)
+    assert groups.arm_of_pair.tolist() == [0, 0, 1, 2, 2, 2]
+    assert groups.pairs_of(2) == slice(3, 6)
+
+
+def test_groups_are_taken_along_either_axis() -> None:
+    offsets, values = np.array([0, 2, 5]), np.arange(15.0).reshape(3, 5) % 4
+    parts = np.split(values, offsets[1:-1], axis=1)
+    assert np.array_equal(smallest_of(values, offsets).T, [part.min(axis=1) for part in parts])
+    assert np.array_equal(largest_of(values, offsets).T, [part.max(axis=1) for part in parts])
+    assert np.array_equal(smallest_of(values.T, offsets, axis=0), smallest_of(values, offsets).T)
+
+
+def test_where_nothing_is_smallest_the_first_place_stands_for_it() -> None:
+    values = np.array([np.nan, 1.0, 3.0, 2.0])
+    assert places_of_smallest(values, np.array([0, 2, 4])).tolist() == [0, 3]
+
+
+def test_the_members_of_some_groups_in_the_order_of_the_groups() -> None:
+    members, starts = members_of(np.array([2, 0]), np.array([0, 2, 3, 6]))
+    assert members.tolist() == [3, 4, 5, 0, 1]
+    assert starts.tolist() == [0, 3, 5]
+
+
+def test_a_redundant_column_goes_and_every_mean_stays() -> None:
+    generator = np.random.default_rng(0)
+    features = generator.standard_normal((6, 2)) @ generator.standard_normal((2, 4))
+    basis = basis_of(features)
+    assert basis.shape == (4, 2)
+    theta = generator.standard_normal(4)
+    reduced, *_ = np.linalg.lstsq(features @ basis, features @ theta, rcond=None)
+    assert features @ basis @ reduced == pytest.approx(features @ theta)
+
+
+def test_full_rank_keeps_its_coordinates() -> None:
+    assert basis_of(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist() == np.eye(2).tolist()
+
+
+def test_units_do_not_change_the_rank() -> None:
+    features = np.random.default_rng(0).standard_normal((6, 3)) * np.array([1e8, 1.0, 1e-8])
+    assert basis_of(features).shape == (3, 3)
