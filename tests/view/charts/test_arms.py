@@ -7,7 +7,8 @@ import vl_convert
 
 from surefoot import Gaussian, LinearSimulator, RobustProblem, identify
 from surefoot.view.charts import arms_chart, arms_frame
-from surefoot.view.charts.arms import MOST_ROWS, arms_drawing
+from surefoot.view.charts.arms import arms_drawing
+from surefoot.view.charts.drawing import MOST_NAMED
 from tests.view.charts.results import WEATHER, finished, fresh, many
 
 
@@ -47,7 +48,7 @@ def test_few_arms_have_a_row_each_and_many_stand_side_by_side():
     few, crowd = arms_chart(finished()).to_dict(), arms_chart(many()).to_dict()
     assert few["layer"][0]["encoding"]["y"]["field"] == "label"
     assert crowd["layer"][0]["encoding"]["x"]["field"] == "rank"
-    assert many().problem.n_arms > MOST_ROWS
+    assert many().problem.n_arms > MOST_NAMED
     assert len(crowd["datasets"]["arms"]) == 300
 
 

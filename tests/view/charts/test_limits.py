@@ -10,7 +10,7 @@ import vl_convert
 
 import surefoot as sf
 from surefoot.view.charts import arms_frame, evidence_frame, limit_chart, limits_frame
-from surefoot.view.charts.evidence import STATES, limit_drawings
+from surefoot.view.charts.evidence import SHOWN, UNFIT, limit_drawings
 from surefoot.view.report.facts import certificate, settings_facts
 from surefoot.view.report.page import drawings
 
@@ -37,7 +37,7 @@ def test_rows_hold_what_limits_are_held_against_and_who_qualifies() -> None:
     result = limited()
     frame = limits_frame(result)
     assert frame["limit"].tolist() == [2.0] * 4 + [3.0] * 4
-    assert frame["state"].tolist()[:2] == [STATES[2], STATES[0]]
+    assert frame["state"].tolist()[:2] == [UNFIT, SHOWN]
     held = result.against_limits
     assert frame["value"].tolist() == [*held[0].values, *held[1].values]
     kinds = arms_frame(result).set_index("arm")["kind"]

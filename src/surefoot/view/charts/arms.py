@@ -12,34 +12,41 @@ from surefoot.algorithms import Result, StopReason
 from surefoot.view.charts.drawing import (
     BLUE,
     GREY,
+    MOST_NAMED,
     ORANGE,
     RED,
     Drawing,
+    interval_scale,
     layered,
     measured,
+    number_shown,
     short,
+    state_marks,
     table,
     thinned,
+    within_axis,
 )
 
-MOST_ROWS = 40  # arms; more are drawn side by side, without their names
 MOST_LABELS = 20
 LONGEST_SAID = 22  # characters of a perturbation at its mark
-MARGIN = 0.1  # of the axis on each side: names of perturbations stand over their marks
-# what an arm is, with limits one of the fourth kind too
-KINDS = ["leader", "still possible", "eliminated", "does not qualify"]
-COLOURS, MARKS = [ORANGE, BLUE, GREY, RED], ["diamond", "circle", "cross", "triangle-down"]
+STATES = {
+    "leader": (ORANGE, "diamond"),
+    "still possible": (BLUE, "circle"),
+    "eliminated": (GREY, "cross"),
+    "does not qualify": (RED, "triangle-down"),
+}
+LEADER, POSSIBLE, ELIMINATED, UNFIT = STATES
 
 
 def arms_frame(result: Result) -> pd.DataFrame:
     """Return one row per arm, the best first, in the unit in which pulls are measured."""
     problem = result.problem
     names, worst = problem.arm_names, result.worst_pairs.tolist()
-    kinds = np.where(np.isin(np.arange(problem.n_arms), result.candidates), KINDS[1], KINDS[2])
+    kinds = np.where(np.isin(np.arange(problem.n_arms), result.candidates), POSSIBLE, ELIMINATED)
     if result.qualifying is not None:
-        kinds = np.where(result.qualifying.unfit, KINDS[3], kinds)
+        kinds = np.where(result.qualifying.unfit, UNFIT, kinds)
     if (result.samples or result.certified) and result.reason is not StopReason.NONE_QUALIFIES:
-        kinds[result.arm] = KINDS[0]
+        kinds[result.arm] = LEADER
     frame = pd.DataFrame(
         {
             "arm": names,
@@ -59,18 +66,14 @@ def arms_frame(result: Result) -> pd.DataFrame:
     return frame.iloc[order].reset_index(drop=True).assign(rank=np.arange(1, problem.n_arms + 1))
 
 
-def arms_chart(result: Result, title: str | None = None) -> alt.LayerChart:
-    """Estimated robust values; bars hold for all arms and looks at once with probability 1 − δ.
+def arms_drawing(result: Result, title: str | None = None) -> Drawing:
+    """Draw estimated robust values; bars hold for all arms and looks at once with probability
+    1 − δ.
 
     Up to 40 arms have a row each, with the name of the worst perturbation at its mark and a tick
     for each of the others; more stand side by side in order of their value, of more than 1 000 the
     best and a part of the others.
     """
-    return arms_drawing(result, title).chart()
-
-
-def arms_drawing(result: Result, title: str | None = None) -> Drawing:
-    """Prepare `arms_chart`, not drawn yet."""
     frame, asked = arms_frame(result), result.settings
     words = asked.measure.words
     title = title or f"{words[0].upper()}{words[1:]} of each arm"
@@ -81,88 +84,74 @@ def arms_drawing(result: Result, title: str | None = None) -> Drawing:
     )
     if not np.isfinite(frame[["low", "high"]].to_numpy()).all() and result.samples:
         subtitle += "; a line to the edge has no end on that side"
-    ticks = _pair_ticks(result) if len(frame) <= MOST_ROWS else None
-    ends, frame = _to_the_edge(frame, frame["value"] if ticks is None else ticks["value"])
+    ticks = _pair_ticks(result) if len(frame) <= MOST_NAMED else None
+    ends, frame = within_axis(frame, frame["value"] if ticks is None else ticks["value"])
     if len(frame) <= MOST_LABELS:
         frame["said"] = short([(name,) for name in frame["worst"]], LONGEST_SAID)
         frame["inwards"] = np.where(frame["value"] > sum(ends) / 2, "right", "left")
     axis = f"{measured(result)} under the arm's worst perturbation"
     if not asked.worst_case:
         axis = f"{measured(result)}: {words}"
-    kinds = len(KINDS) if asked.limits else len(KINDS) - 1
+    limited = bool(asked.limits)
     if ticks is None:
         shown = thinned(frame)
         if len(shown) < len(frame):
             subtitle += f"; {len(shown):,} of {len(frame):,} arms are drawn, all of the best"
         tables = {"arms": shown, "leader": frame.head(1)}
-        return Drawing(_columns, (axis, kinds), tables, title, subtitle, {"$ends": ends})
+        return Drawing(_columns, (axis, limited), tables, title, subtitle, {"$ends": ends})
     labels = dict(zip(result.problem.arm_names, _labels(result), strict=True))
     frame = frame.assign(label=[labels[name] for name in frame["arm"]])
     tables = {"arms": frame, "pairs": ticks}
     named = {"$labels": frame["label"].tolist(), "$ends": ends}
-    options = len(frame) <= MOST_LABELS, axis, kinds
+    options = len(frame) <= MOST_LABELS, axis, limited
     return Drawing(_rows, options, tables, title, subtitle, named)
 
 
-def _to_the_edge(frame: pd.DataFrame, others: pd.Series) -> tuple[list[float], pd.DataFrame]:
-    """Return the ends of the axis, and the rows with infinite ends of intervals there.
-
-    Args:
-        others: further values on the axis.
-    """
-    drawn = np.append(frame[["low", "value", "high"]].to_numpy(dtype=np.float64), others)
-    finite = drawn[np.isfinite(drawn)]
-    if not len(finite):
-        return [0.0, 1.0], frame
-    room = MARGIN * (float(np.ptp(finite)) or abs(float(finite[0])) or 1.0)
-    ends = [float(finite.min()) - room, float(finite.max()) + room]
-    reached = frame[["low", "high"]].clip(*ends)
-    return ends, frame.assign(low=reached["low"], high=reached["high"])
-
-
-def _rows(labelled: bool, axis: str, kinds: int) -> alt.LayerChart:
+def _rows(labelled: bool, axis: str, limited: bool) -> alt.LayerChart:
     arm = alt.Y("label:N", sort=["$labels"], title=None)
-    room = alt.Scale(zero=False, nice=False, domain=["$ends"])
+    room = interval_scale()
     value = alt.X("value:Q", title=axis, scale=room)
-    base = table("arms").encode(y=arm, color=_colour(kinds))
+    base = table("arms").encode(y=arm, color=_looks(limited)[0])
     low = alt.X("low:Q", title=axis, scale=room)
     bars = base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q")
     others = table("pairs").mark_tick(color=GREY, opacity=0.6, thickness=1, height=8)
-    others = others.encode(y=arm, x=value, tooltip=["arm:N", "perturbation:N", _number("value")])
+    others = others.encode(
+        y=arm, x=value, tooltip=["arm:N", "perturbation:N", number_shown("value")]
+    )
     labels = [
         base.transform_filter(alt.datum.inwards == side)
         .mark_text(dy=-9, fontSize=10, align=side)
         .encode(x=value, text="said:N", color=alt.value(GREY))
         for side in ("left", "right")
     ]
-    layers = [bars, others, _points(base.encode(x=value), kinds), *(labels if labelled else [])]
+    layers = [bars, others, _points(base.encode(x=value), limited), *(labels if labelled else [])]
     return layered(*layers, height=alt.Step(24 if labelled else 18))
 
 
-def _columns(axis: str, kinds: int) -> alt.LayerChart:
+def _columns(axis: str, limited: bool) -> alt.LayerChart:
     base = table("arms").encode(
         x=alt.X("rank:Q", title="arms, the best first", axis=alt.Axis(format="d", grid=False)),
-        color=_colour(kinds),
+        color=_looks(limited)[0],
     )
-    room = alt.Scale(zero=False, nice=False, domain=["$ends"])
+    room = interval_scale()
     bars = base.mark_rule(strokeWidth=1, opacity=0.55).encode(
         y=alt.Y("low:Q", title=axis, scale=room), y2="high:Q"
     )
-    points = _points(base.encode(y=alt.Y("value:Q", scale=room)), kinds, size=22)
+    points = _points(base.encode(y=alt.Y("value:Q", scale=room)), limited, size=22)
     leader = table("leader").mark_text(align="left", dx=8, dy=-6, fontWeight="bold")
     return layered(bars, points, leader.encode(x="rank:Q", y="value:Q", text="arm:N"), height=300)
 
 
-def _points(base: Any, kinds: int, size: int = 70) -> Any:
-    tooltip = ["arm:N", _number("value"), _number("low"), _number("high")]
+def _points(base: Any, limited: bool, size: int = 70) -> Any:
+    tooltip = ["arm:N", number_shown("value"), number_shown("low"), number_shown("high")]
     tooltip += [
         alt.Tooltip("worst:N", title="worst perturbation"),
         "pulls:Q",
         alt.Tooltip("kind:N", title="state"),
     ]
-    scale = alt.Scale(domain=KINDS[:kinds], range=MARKS[:kinds])
-    marks = alt.Shape("kind:N", scale=scale, legend=_legend())
-    return base.mark_point(filled=True, size=size, opacity=1).encode(shape=marks, tooltip=tooltip)
+    return base.mark_point(filled=True, size=size, opacity=1).encode(
+        shape=_looks(limited)[1], tooltip=tooltip
+    )
 
 
 def _labels(result: Result) -> list[str]:
@@ -189,14 +178,8 @@ def _pair_ticks(result: Result) -> pd.DataFrame:
     )
 
 
-def _colour(kinds: int) -> alt.Color:
-    scale = alt.Scale(domain=KINDS[:kinds], range=COLOURS[:kinds])
-    return alt.Color("kind:N", scale=scale, legend=_legend())
-
-
-def _legend() -> alt.Legend:
-    return alt.Legend(title=None, orient="bottom")
-
-
-def _number(field: str) -> alt.Tooltip:
-    return alt.Tooltip(f"{field}:Q", format=".4g")
+def _looks(limited: bool) -> tuple[alt.Color, alt.Shape]:
+    """Return the colours and shapes of arms; only with limits an arm may not qualify."""
+    return state_marks(
+        "kind", {name: look for name, look in STATES.items() if limited or name != UNFIT}
+    )

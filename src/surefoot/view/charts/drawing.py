@@ -11,9 +11,9 @@ import re
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, lru_cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import altair as alt
 import numpy as np
@@ -24,9 +24,9 @@ from surefoot.errors import InputError
 from surefoot.system.drafts import write_whole
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from surefoot.algorithms import Result
+
+P = ParamSpec("P")
 
 
 def require_columns(frame: pd.DataFrame, *names: str) -> None:
@@ -371,6 +371,16 @@ class Drawing:
         return {name: _plain_rows(frame) for name, frame in self.tables.items()}
 
 
+def charted(drawing: Callable[P, Drawing]) -> Callable[P, alt.LayerChart]:
+    """Return the function that gives the Altair chart of a drawing, with the same arguments."""
+
+    @wraps(drawing)
+    def chart(*args: P.args, **options: P.kwargs) -> alt.LayerChart:
+        return drawing(*args, **options).chart()
+
+    return chart
+
+
 @lru_cache(maxsize=128)
 def _template_spec(template: Template, options: tuple[Any, ...]) -> dict[str, Any]:
     # Altair would hold every part of every chart against its schema: that is for tests to do
@@ -399,6 +409,49 @@ def layered(*layers: Any, height: Any) -> alt.LayerChart:
     """Return the layers of a template, one upon the other."""
     chart: Any = alt.layer(*layers).properties(width=WIDTH, height=height)
     return chart  # type: ignore[no-any-return]
+
+
+MOST_NAMED = 40  # arms that have a row each with their name
+ROOM = 0.1  # of an axis of intervals on each side: names of perturbations stand over their marks
+
+
+def within_axis(frame: pd.DataFrame, others: Any) -> tuple[list[float], pd.DataFrame]:
+    """Return the ends of an axis of intervals, and the rows with infinite ends drawn up to them.
+
+    Args:
+        frame: columns `low`, `value` and `high`.
+        others: further values on the axis.
+    """
+    drawn = np.append(frame[["low", "value", "high"]].to_numpy(dtype=np.float64), others)
+    finite = drawn[np.isfinite(drawn)]
+    if not len(finite):
+        return [0.0, 1.0], frame
+    room = ROOM * (float(np.ptp(finite)) or abs(float(finite[0])) or 1.0)
+    ends = [float(finite.min()) - room, float(finite.max()) + room]
+    reached = frame[["low", "high"]].clip(*ends)
+    return ends, frame.assign(low=reached["low"], high=reached["high"])
+
+
+def interval_scale() -> alt.Scale:
+    """Return the scale whose ends are those of `within_axis`, named `$ends` in a template."""
+    return alt.Scale(zero=False, nice=False, domain=["$ends"])
+
+
+def state_marks(
+    field: str, states: dict[str, tuple[str, str]], named: bool = True
+) -> tuple[alt.Color, alt.Shape]:
+    """Return the colour and the shape of marks by their state, with one legend if it is named."""
+    colours, shapes = (list(values) for values in zip(*states.values(), strict=True))
+    legend = alt.Legend(title=None, orient="bottom") if named else None
+    return (
+        alt.Color(f"{field}:N", scale=alt.Scale(domain=[*states], range=colours), legend=legend),
+        alt.Shape(f"{field}:N", scale=alt.Scale(domain=[*states], range=shapes), legend=legend),
+    )
+
+
+def number_shown(field: str) -> alt.Tooltip:
+    """Return the entry of a tooltip for a number."""
+    return alt.Tooltip(f"{field}:Q", format=".4g")
 
 
 def save(chart: Any, stem: str | os.PathLike[str], scale: float = 2.0) -> list[Path]:

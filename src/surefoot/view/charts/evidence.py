@@ -13,13 +13,18 @@ from surefoot.algorithms.verdict import AgainstLimit
 from surefoot.view.charts.drawing import (
     BLUE,
     GREY,
+    MOST_NAMED,
     ORANGE,
     SERIES,
     SHAPES,
     Drawing,
+    interval_scale,
     layered,
+    number_shown,
+    state_marks,
     table,
     telling,
+    within_axis,
 )
 
 
@@ -59,17 +64,10 @@ def evidence_frame(result: Result, rivals: int = 6) -> pd.DataFrame:
     )
 
 
-def evidence_chart(
-    result: Result, rivals: int = 6, title: str = "Why it stopped"
-) -> alt.LayerChart:
-    """Evidence against the closest rivals over the looks: an arm is eliminated where its line
-    reaches the boundary.
-    """
-    return evidence_drawing(result, rivals, title).chart()
-
-
 def evidence_drawing(result: Result, rivals: int = 6, title: str = "Why it stopped") -> Drawing:
-    """Prepare `evidence_chart`, not drawn yet."""
+    """Draw the evidence against the closest rivals over the looks: an arm is eliminated where its
+    line reaches the boundary.
+    """
     frame = evidence_frame(result, rivals)
     boundary = _boundary_frame(result)
     tables = {"evidence": frame, "boundary": boundary, "end": boundary.tail(1)}
@@ -81,7 +79,7 @@ def evidence_drawing(result: Result, rivals: int = 6, title: str = "Why it stopp
         subtitle = "this run has not yet weighed evidence against a boundary"
     title = "How far it is" if result.reason is StopReason.RUNNING else title
     return Drawing(
-        _template,
+        _evidence_template,
         (_unit(result),),
         tables,
         title,
@@ -127,7 +125,7 @@ def _unit(result: Result) -> str:
     return "logarithm of a wealth" if bets else "standard deviations"
 
 
-def _template(unit: str) -> alt.LayerChart:
+def _evidence_template(unit: str) -> alt.LayerChart:
     return layered(*_boundary(unit), *_lines(unit), height=300)
 
 
@@ -135,7 +133,7 @@ def _boundary(unit: str) -> list[Any]:
     base = table("boundary").encode(x=_pulls_axis(), y=_evidence_axis("boundary", unit))
     line = base.mark_line(color=GREY, strokeDash=[5, 4], strokeWidth=1.5)
     looks = base.mark_tick(color=GREY, orient="horizontal", thickness=2, width=8)
-    looks = looks.encode(tooltip=["pulls:Q", alt.Tooltip("boundary:Q", format=".4g")])
+    looks = looks.encode(tooltip=["pulls:Q", number_shown("boundary")])
     label = (
         table("end")  # beside the plot, where no mark can be
         .mark_text(align="left", baseline="middle", dx=16)
@@ -154,8 +152,8 @@ def _lines(unit: str) -> list[Any]:
         color=alt.Color("arm:N", scale=_scale(SERIES), legend=legend),
     )
     shape = alt.Shape("arm:N", scale=_scale(SHAPES), legend=legend)
-    tooltip = ["arm:N", "phase:Q", "pulls:Q", alt.Tooltip("evidence:Q", format=".4g")]
-    tooltip += [alt.Tooltip("boundary:Q", format=".4g"), "eliminated:N"]
+    tooltip = ["arm:N", "phase:Q", "pulls:Q", number_shown("evidence")]
+    tooltip += [number_shown("boundary"), "eliminated:N"]
     points = base.mark_point(filled=True, size=45, opacity=1).encode(shape=shape, tooltip=tooltip)
     rings = base.mark_point(filled=False, size=190, strokeWidth=2)
     rings = rings.encode(opacity=alt.condition("datum.eliminated", alt.value(1), alt.value(0)))
@@ -178,10 +176,12 @@ def _evidence_axis(field: str, unit: str) -> alt.Y:
     return alt.Y(f"{field}:Q", title=f"evidence ({unit})")
 
 
-MOST_ROWS = 40  # arms: more are drawn in rows without their names
-MARGIN = 0.1  # of the axis on each side
-STATES = ["shown to qualify", "open", "shown not to qualify"]
-COLOURS, MARKS = [BLUE, ORANGE, GREY], ["circle", "diamond", "cross"]
+STATES = {
+    "shown to qualify": (BLUE, "circle"),
+    "open": (ORANGE, "diamond"),
+    "shown not to qualify": (GREY, "cross"),
+}
+SHOWN, OPEN, UNFIT = STATES
 
 
 def limits_frame(result: Result) -> pd.DataFrame:
@@ -211,18 +211,9 @@ def limits_frame(result: Result) -> pd.DataFrame:
 def _states(result: Result) -> list[str]:
     known = result.qualifying
     if known is None:
-        return [STATES[1]] * result.problem.n_arms
-    found = np.where(known.shown, STATES[0], np.where(known.unfit, STATES[2], STATES[1]))
+        return [OPEN] * result.problem.n_arms
+    found = np.where(known.shown, SHOWN, np.where(known.unfit, UNFIT, OPEN))
     return [str(state) for state in found]
-
-
-def limit_chart(result: Result, which: int = 0) -> alt.LayerChart:
-    """Draw what one limit is held against, arm by arm, with simultaneous intervals and the limit.
-
-    Args:
-        which: of the limits, in the order in which they were given.
-    """
-    return limit_drawing(result, which).chart()
 
 
 def limit_drawings(result: Result) -> list[Drawing]:
@@ -230,18 +221,22 @@ def limit_drawings(result: Result) -> list[Drawing]:
     return [limit_drawing(result, which) for which in range(len(result.settings.limits))]
 
 
-def limit_drawing(result: Result, which: int) -> Drawing:
-    """Prepare `limit_chart`, not drawn yet."""
+def limit_drawing(result: Result, which: int = 0) -> Drawing:
+    """Draw what one limit is held against, arm by arm, with simultaneous intervals and the limit.
+
+    Args:
+        which: of the limits, in the order in which they were given.
+    """
     held, n = result.against_limits[which], result.problem.n_arms
     frame = limits_frame(result).iloc[which * n : (which + 1) * n]
     frame = frame.assign(label=telling([(name,) for name in frame["arm"]]))
-    ends, frame = _within(held, frame)
+    ends, frame = within_axis(frame, held.limit.value)
     limit = held.limit
     line = pd.DataFrame({"limit": [limit.value], "name": [limit.words]})
     spread = f"{100 * (1 - result.settings.delta):g} %"
     return Drawing(
         _limit_template,
-        (n <= MOST_ROWS, f"{_measured(held)}{limit.output}"),
+        (n <= MOST_NAMED, f"{_measured(held)}{limit.output}"),
         {"arms": frame.drop(columns="limit"), "limit": line},
         f"Which arms keep {limit.words}",
         f"estimate and simultaneous {spread} interval; what decides is sharper, and asks for all "
@@ -257,35 +252,19 @@ def _measured(held: AgainstLimit) -> str:
     return f"{'largest' if held.limit.sign < 0 else 'smallest'} mean of "
 
 
-def _within(held: AgainstLimit, frame: pd.DataFrame) -> tuple[list[float], pd.DataFrame]:
-    """Return the ends of the axis, and the rows with infinite ends of intervals there."""
-    drawn = np.append(frame[["value", "low", "high"]].to_numpy(np.float64), held.limit.value)
-    finite = drawn[np.isfinite(drawn)]
-    room = MARGIN * (float(np.ptp(finite)) or abs(held.limit.value) or 1.0)
-    ends = [float(finite.min()) - room, float(finite.max()) + room]
-    reached = frame[["low", "high"]].clip(*ends)
-    return ends, frame.assign(low=reached["low"], high=reached["high"])
-
-
 def _limit_template(named: bool, axis: str) -> alt.LayerChart:
     labels = alt.Axis(labels=named, ticks=named)
     arm = alt.Y("label:N", sort=["$labels"], title=None, axis=labels)
-    room = alt.Scale(zero=False, nice=False, domain=["$ends"])
-    legend = alt.Legend(title=None, orient="bottom")
-    colour = alt.Color("state:N", scale=alt.Scale(domain=STATES, range=COLOURS), legend=legend)
-    shape = alt.Shape("state:N", scale=alt.Scale(domain=STATES, range=MARKS), legend=legend)
+    room = interval_scale()
+    colour, shape = state_marks("state", STATES)
     base = table("arms").encode(y=arm, color=colour)
     bars = base.mark_rule(strokeWidth=2).encode(
         x=alt.X("low:Q", title=axis, scale=room), x2="high:Q"
     )
-    tooltip = ["arm:N", *(_number(name) for name in ("value", "low", "high")), "state:N"]
+    tooltip = ["arm:N", *(number_shown(name) for name in ("value", "low", "high")), "state:N"]
     points = base.mark_point(filled=True, size=70, opacity=1).encode(
         x=alt.X("value:Q", title=axis, scale=room), shape=shape, tooltip=tooltip
     )
     line = table("limit").mark_rule(strokeDash=[5, 4], strokeWidth=1.5, color=GREY)
     line = line.encode(x=alt.X("limit:Q", title=axis, scale=room), tooltip=["name:N"])
     return layered(line, bars, points, height=alt.Step(20 if named else 4))
-
-
-def _number(field: str) -> alt.Tooltip:
-    return alt.Tooltip(f"{field}:Q", format=".4g")

@@ -16,8 +16,10 @@ from surefoot.view.charts.drawing import (
     Drawing,
     layered,
     measured,
+    number_shown,
     require_columns,
     short,
+    state_marks,
     table,
     telling,
     thinned,
@@ -60,19 +62,12 @@ def allocation_frame(result: Result, pairs: int = 25) -> pd.DataFrame:
     )
 
 
-def allocation_chart(
-    result: Result, pairs: int = 25, title: str = "Where the pulls went"
-) -> alt.LayerChart:
-    """Return the share of each phase's pulls that each pair had; the further from the background,
-    the more.
-    """
-    return allocation_drawing(result, pairs, title).chart()
-
-
 def allocation_drawing(
     result: Result, pairs: int = 25, title: str = "Where the pulls went"
 ) -> Drawing:
-    """Prepare `allocation_chart`, not drawn yet."""
+    """Draw the share of each phase's pulls that each pair had; the further from the background,
+    the more.
+    """
     frame = allocation_frame(result, pairs)
     named = set(frame["pair"])
     shown, in_all = len(named - {OTHERS}), result.problem.n_pairs
@@ -110,37 +105,35 @@ def _names(result: Result, pair: int) -> tuple[str, str]:
     return problem.arm_names[int(problem.arm_of_pair[pair])], problem.perturbation_names[pair]
 
 
-KINDS = ["this run", "no algorithm needs fewer", "predicted"]
+KINDS = {
+    "this run": (ORANGE, "diamond"),
+    "no algorithm needs fewer": (BLUE, "triangle-right"),
+    "predicted": (GREY, "circle"),
+}
+RUN, LEAST, PREDICTED = KINDS
 
 
 def bounds_frame(result: Result, hardness: Complexity) -> pd.DataFrame:
     """Return one row a number of pulls: columns `what`, `pulls`, `kind`."""
     delta = result.settings.delta
     rows = [
-        (f"this run ({result.algorithm})", float(result.samples), KINDS[0]),
-        ("lower bound", hardness.lower_bound(delta), KINDS[1]),
-        ("oracle that knows θ", hardness.oracle_samples(delta), KINDS[2]),
-        ("Robust RAGE, at most", hardness.rage_bound(delta), KINDS[2]),
-        ("Robust Static, at most", hardness.static_bound(delta), KINDS[2]),
+        (f"this run ({result.algorithm})", float(result.samples), RUN),
+        ("lower bound", hardness.lower_bound(delta), LEAST),
+        ("oracle that knows θ", hardness.oracle_samples(delta), PREDICTED),
+        ("Robust RAGE, at most", hardness.rage_bound(delta), PREDICTED),
+        ("Robust Static, at most", hardness.static_bound(delta), PREDICTED),
     ]
     return pd.DataFrame(rows, columns=["what", "pulls", "kind"])
-
-
-def bounds_chart(
-    result: Result, hardness: Complexity, title: str = "Pulls against the bounds"
-) -> alt.LayerChart:
-    """Pulls of this run against bounds for an instance with its estimated parameter.
-
-    Args:
-        hardness: `surefoot.complexity` at the run's estimate (or at the truth, if that is known).
-    """
-    return bounds_drawing(result, hardness, title).chart()
 
 
 def bounds_drawing(
     result: Result, hardness: Complexity, title: str = "Pulls against the bounds"
 ) -> Drawing:
-    """Prepare `bounds_chart`, not drawn yet."""
+    """Draw the pulls of this run against bounds for an instance with its estimated parameter.
+
+    Args:
+        hardness: `surefoot.complexity` at the run's estimate (or at the truth, if that is known).
+    """
     subtitle = "bounds are for the estimated parameter, at the same confidence"
     return Drawing(
         _bounds_template, (), {"bounds": bounds_frame(result, hardness)}, title, subtitle
@@ -157,29 +150,23 @@ def _bounds_template() -> alt.LayerChart:
         ),
         y=alt.Y("what:N", sort=None, title=None, axis=alt.Axis(grid=True)),
     )
-    scale = alt.Scale(domain=KINDS, range=[ORANGE, BLUE, GREY])
-    shapes = alt.Scale(domain=KINDS, range=["diamond", "triangle-right", "circle"])
+    colour, shape = state_marks("kind", KINDS, named=False)
     points = base.mark_point(filled=True, size=110, opacity=1).encode(
-        color=alt.Color("kind:N", scale=scale, legend=None),
-        shape=alt.Shape("kind:N", scale=shapes, legend=None),
+        color=colour,
+        shape=shape,
         tooltip=["what:N", alt.Tooltip("pulls:Q", format=",.0f")],
     )
     numbers = base.mark_text(dy=-12).encode(text=alt.Text("pulls:Q", format=",.0f"))
     return layered(points, numbers, height=alt.Step(36))
 
 
-def pace_chart(frame: pd.DataFrame, title: str = "Pulls per minute") -> alt.LayerChart:
+def pace_drawing(frame: pd.DataFrame, title: str = "Pulls per minute") -> Drawing:
     """Draw the rewards in each minute.
 
     Args:
         frame: columns `minute` (seconds since 1970) and `pulls`, as `StudyReader.pulls_per_minute`
             gives it.
     """
-    return pace_drawing(frame, title).chart()
-
-
-def pace_drawing(frame: pd.DataFrame, title: str = "Pulls per minute") -> Drawing:
-    """Prepare `pace_chart`, not drawn yet."""
     require_columns(frame, "minute", "pulls")
     begin = 1000 * frame["minute"].astype("int64")
     timed = pd.DataFrame(
@@ -226,15 +213,10 @@ def residuals_frame(result: Result) -> pd.DataFrame:
     )
 
 
-def residuals_chart(result: Result, title: str = "Does the model fit?") -> alt.LayerChart:
-    """Residuals of the pairs; under the model nearly all lie between −3 and 3, without a
+def residuals_drawing(result: Result, title: str = "Does the model fit?") -> Drawing:
+    """Draw the residuals of the pairs; under the model nearly all lie between −3 and 3, without a
     pattern. Of more than 1 000 pairs, those furthest from the model and a part of the others.
     """
-    return residuals_drawing(result, title).chart()
-
-
-def residuals_drawing(result: Result, title: str = "Does the model fit?") -> Drawing:
-    """Prepare `residuals_chart`, not drawn yet."""
     frame, subtitle = residuals_frame(result), result.checks
     furthest = frame["residual"].abs().sort_values(ascending=False, kind="stable").index
     shown = thinned(frame.loc[furthest]).sort_index()
@@ -246,10 +228,10 @@ def residuals_drawing(result: Result, title: str = "Does the model fit?") -> Dra
         "residuals": shown,
         "band": pd.DataFrame({"low": [-3], "zero": [0], "high": [3]}),
     }
-    return Drawing(_template, (measured(result),), tables, title, subtitle)
+    return Drawing(_residuals_template, (measured(result),), tables, title, subtitle)
 
 
-def _template(measured: str) -> alt.LayerChart:
+def _residuals_template(measured: str) -> alt.LayerChart:
     axis = "average − fit (standard errors)"
     band = (
         table("band")
@@ -257,7 +239,7 @@ def _template(measured: str) -> alt.LayerChart:
         .encode(y=alt.Y("low:Q", title=axis), y2="high:Q")
     )
     zero = table("band").mark_rule(strokeWidth=1).encode(y="zero:Q")
-    numbers = [alt.Tooltip(f"{name}:Q", format=".4g") for name in ("fit", "average", "residual")]
+    numbers = [number_shown(name) for name in ("fit", "average", "residual")]
     legend = alt.Legend(orient="bottom", tickCount=3, format="d")
     points = table("residuals").mark_point(filled=True, color=BLUE, opacity=0.75)
     points = points.encode(
