@@ -41,11 +41,11 @@ def test_a_confidence_is_worked_out_when_it_is_asked_for_and_once(result: Result
         asked.append(1)
         return 0.75
 
-    later = replace(result, attained_confidence=work_out)
+    later = replace(result, confidence_later=work_out)
     assert not asked
     assert later.attained_confidence == later.attained_confidence == 0.75
     assert len(asked) == 1
-    sent = pickle.loads(pickle.dumps(replace(result, attained_confidence=work_out)))
+    sent = pickle.loads(pickle.dumps(replace(result, confidence_later=work_out)))
     assert sent.attained_confidence == 0.75
     assert copy.copy(later).attained_confidence == 0.75
     assert len(asked) == 2

@@ -199,7 +199,7 @@ def test_attained_confidence_is_seldom_high_for_a_wrong_arm(noise: sf.Noise) -> 
         while phase := run.next_phase():
             run.update(simulator.pull(phase))
             if run.leader != 0:
-                shown = max(shown, run.attained_confidence)
+                shown = max(shown, run.result.attained_confidence)
         highest.append(shown)
     for alpha in (0.05, 0.2, 0.5):
         high = int((np.array(highest) >= 1 - alpha).sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from surefoot.algorithms.settings import (
     refuse_unsupported,
 )
 from surefoot.algorithms.tally import Tally
-from surefoot.algorithms.verdict import Later, Leads, PhaseRecord, Qualifying, StopReason, Verdict
+from surefoot.algorithms.verdict import PhaseRecord, StopReason, Verdict
 from surefoot.arrays import Array
 from surefoot.certify import Boundary, Claims, Commitment, Uses
 from surefoot.errors import InputError
@@ -311,45 +311,15 @@ class Algorithm(ABC):
     @property
     def result(self) -> Result:
         """The answer as it stands now."""
+        return self.tally.result(self.verdict())
+
+    def verdict(self) -> Verdict:
+        """Return the conclusion as it stands now.
+
+        Algorithms that know more than which arms are left, such as how sure they are, add it here.
+        """
         reason = self._stop or StopReason.RUNNING
-        history = list(self.history)
-        verdict = Verdict(
-            algorithm=self.name,
-            arm=self.leader,
-            reason=reason,
-            survivors=self.survivors,
-            history=history,
-            attained_confidence=self.confidence_later,
-            leads=self.leads_later,
-            skewness=self.skewness,
-            qualifying=self.qualifying,
-        )
-        return self.tally.result(verdict)
-
-    @property
-    def attained_confidence(self) -> float | None:
-        """The confidence that the leader is best, attained so far; None if it cannot be said."""
-        return None
-
-    @property
-    def confidence_later(self) -> Later:
-        """The same, or what works it out once a result is asked for it: that may take long."""
-        return self.attained_confidence
-
-    @property
-    def leads_later(self) -> Callable[[], Leads] | None:
-        """A function that computes how far the leader is ahead; None if nobody can say."""
-        return None
-
-    @property
-    def skewness(self) -> float | None:
-        """Of the differences that decide, where the evidence takes them for normal."""
-        return None
-
-    @property
-    def qualifying(self) -> Qualifying | None:
-        """The arms that keep the limits; None where there are no limits."""
-        return None
+        return Verdict(self.name, self.leader, reason, self.survivors, list(self.history))
 
     def options(self) -> dict[str, Any]:
         """Return the algorithm's own options as plain values: what study files hold."""

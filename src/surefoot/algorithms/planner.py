@@ -16,7 +16,7 @@ from surefoot.algorithms.base import Algorithm
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.unseen import pulls_beyond, pulls_for
-from surefoot.algorithms.verdict import Later, Leads, Qualifying, StopReason, Verdict
+from surefoot.algorithms.verdict import Known, Leads, Qualifying, StopReason, Verdict
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import (
     Boundary,
@@ -345,28 +345,22 @@ def _limited_boundary(settings: Settings, n_arms: int) -> LimitedBoundary:
     return LimitedBoundary(parts, deltas)
 
 
-def leads_later(
-    problem: RobustProblem, settings: Settings, kernel: Certifier, arm: int
-) -> Callable[[], Leads] | None:
-    """Return a function that computes how far a certified arm is ahead; None with limits, where
-    arms are excluded by more than a lead.
+def completed(
+    verdict: Verdict, kernel: Certifier, problem: RobustProblem, settings: Settings
+) -> Verdict:
+    """Return a verdict with all that a kernel knows of its arm: how sure, how far ahead, and which
+    arms keep limits. With limits arms are excluded by several kinds of evidence: nothing is said.
     """
-    named = settings.baseline
-    baseline = None if named is None else problem.arm_names.index(named)
+    verdict = replace(verdict, qualifying=Qualifying.of(kernel))
     if settings.limits:
-        return None
-    if settings.aim == "beat baseline" and baseline is not None and baseline != arm:
-        return lambda: Leads.of_baseline(kernel, arm, baseline)
-    return lambda: Leads.of(kernel, arm, baseline)
-
-
-def confidence_later(kernel: Certifier, settings: Settings, arm: int) -> Later:
-    """Return a function that computes how sure one is now that an arm is best; None where that is
-    not what was asked, or takes more than one kind of evidence.
-    """
-    if settings.limits or settings.aim == "beat baseline":
-        return None
-    return kernel.confidence(arm)
+        return verdict
+    arm, named = verdict.arm, settings.baseline
+    baseline = None if named is None else problem.arm_names.index(named)
+    if settings.aim != "beat baseline":
+        verdict = replace(verdict, confidence_later=kernel.confidence(arm))
+    elif baseline is not None and baseline != arm:
+        return replace(verdict, leads_later=lambda: Leads.of_baseline(kernel, arm, baseline))
+    return replace(verdict, leads_later=lambda: Leads.of(kernel, arm, baseline))
 
 
 def conclusion(
@@ -622,31 +616,13 @@ class Planner(Algorithm):
         _, evidence = in_one_unit(walks, walks.walk(eased=self.leader))
         return max(float(evidence[rivals].min()), 0.0)
 
-    @property
-    def attained_confidence(self) -> float | None:
-        later = self.confidence_later
-        return later() if callable(later) else later
-
-    @property
-    def confidence_later(self) -> Later:
+    def verdict(self) -> Verdict:
+        found = super().verdict()
         if not hasattr(self, "certifier"):  # a single arm: nothing to be unsure about
-            return lambda: 1.0
-        return confidence_later(self.certifier, self.settings, self.leader)
-
-    @property
-    def leads_later(self) -> Callable[[], Leads] | None:
-        if not hasattr(self, "certifier"):
-            return None
-        return leads_later(self.problem, self.settings, self.certifier, self.leader)
-
-    @property
-    def qualifying(self) -> Qualifying | None:
-        return Qualifying.of(self.certifier) if hasattr(self, "certifier") else None
-
-    @property
-    def skewness(self) -> float | None:
-        doubt = getattr(self, "doubt", None)
-        return None if doubt is None else doubt.skewness(self.leader)
+            return replace(found, confidence_later=Known(1.0))
+        skewness = None if self.doubt is None else self.doubt.skewness(self.leader)
+        found = replace(found, skewness=skewness)
+        return completed(found, self.certifier, self.problem, self.settings)
 
     @property
     def exhausted(self) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from surefoot.algorithms.unseen import Unseen, unseen_by
 from surefoot.algorithms.verdict import (
     SYMMETRIC,
     AgainstLimit,
-    Later,
+    Known,
     Leads,
     ModelCheck,
     OutputEstimate,
@@ -37,28 +37,6 @@ CLEAR = 3.0  # standard errors of a difference that is worth saying
 KNOWN = 8  # pulls from which on a standard error is worth its name
 
 
-class _WhenAsked:
-    """A field that may be given as what works it out: done once, when somebody asks for it."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, instance: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, instance: object, owner: type) -> float | None: ...
-    def __get__(self, instance: object | None, owner: type) -> Self | float | None:
-        if instance is None:
-            raise AttributeError(self._name)  # the field has no default
-        value: Later = vars(instance)[self._name]
-        if callable(value):
-            value = vars(instance)[self._name] = value()
-        return value
-
-    def __set__(self, instance: object, value: Later) -> None:
-        vars(instance)[self._name] = value
-
-
 @dataclass(frozen=True, eq=False)
 class Result:
     """The answer of a run, valid at any time.
@@ -77,16 +55,12 @@ class Result:
         pair_errors: (n_pairs,) their standard errors; NaN where they are not known.
         noise_scales: (n_pairs,) scales of the noise, as given or as replicates say; None if neither
             does.
-        attained_confidence: how sure the data so far make one that the arm is best, or as good
-            within the tolerance; None if the algorithm cannot say, or the rewards contradict what
-            it rests on. Whenever one looks, a wrong arm is shown with a confidence of 1 − α or more
-            in at most a share α of all runs. It is not the probability of being right given the
-            data.
         skewness: of the differences between single pulls that decide, the largest in size of those
             that are clear; 0 if none is, None where no evidence takes differences for normal.
         minimize: whether pulls give costs: an arm's worst case is then its largest mean, and the
             best arm has the smallest.
-        leads_later: computes `leads`, which takes time.
+        confidence_later, leads_later: compute `attained_confidence` and `leads`, which takes time;
+            None where the algorithm cannot.
         qualifying: which arms are shown to keep the limits, and which not to; None without limits.
         outputs: estimates of the outputs that have limits, by name, as they are measured.
     """
@@ -109,21 +83,17 @@ class Result:
     counts: Counts
     model_check: ModelCheck
     history: list[PhaseRecord]
-    attained_confidence: _WhenAsked = _WhenAsked()
     skewness: float | None = None
     minimize: bool = False
-    leads_later: Callable[[], Leads] | None = None
+    confidence_later: Callable[[], float | None] | None = None
+    leads_later: Callable[[], Leads | None] | None = None
     qualifying: Qualifying | None = None
     outputs: Mapping[str, OutputEstimate] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        if self.reason.contradicts:
-            object.__setattr__(self, "attained_confidence", None)
-
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and other processes: what is worked out when asked for is asked for now."""
-        known = {"attained_confidence": self.attained_confidence, "leads": self.leads}
-        return {**vars(self), **known, "leads_later": None}
+        """Return the state for copies and other processes; what is lazy is computed now."""
+        confidence, leads = Known(self.attained_confidence), Known(self.leads)
+        return {**vars(self), "confidence_later": confidence, "leads_later": leads}
 
     def turned(self, settings: Settings) -> Result:
         """Return the same answer in the unit of costs, or back in that of rewards: their negatives.
@@ -131,15 +101,28 @@ class Result:
         Args:
             settings: as they are given for that unit.
         """
-        made = object.__new__(Result)  # `replace` would compute the attained confidence
-        negated = ("theta", "pair_means", "pair_averages")
-        vars(made).update(
-            vars(self)
-            | {name: -getattr(self, name) for name in negated}
-            | {"pair_lower": -self.pair_upper, "pair_upper": -self.pair_lower}
-            | {"settings": settings, "minimize": not self.minimize}
+        return replace(
+            self,
+            settings=settings,
+            theta=-self.theta,
+            pair_means=-self.pair_means,
+            pair_lower=-self.pair_upper,
+            pair_upper=-self.pair_lower,
+            pair_averages=-self.pair_averages,
+            minimize=not self.minimize,
         )
-        return made
+
+    @cached_property
+    def attained_confidence(self) -> float | None:
+        """The confidence that the data so far give that the arm is best, or as good within the
+        tolerance; None if the algorithm cannot say, or the rewards contradict what it rests on.
+
+        Whenever one looks, a wrong arm is shown with a confidence of 1 − α or more in at most a
+        share α of all runs. It is not the probability of being right given the data.
+        """
+        if self.reason.contradicts or self.confidence_later is None:
+            return None
+        return self.confidence_later()
 
     @cached_property
     def leads(self) -> Leads | None:

@@ -386,9 +386,9 @@ class Tally:
             counts=self.counts,
             model_check=check,
             history=verdict.history,
-            attained_confidence=verdict.attained_confidence,
             skewness=verdict.skewness,
-            leads_later=verdict.leads,
+            confidence_later=verdict.confidence_later,
+            leads_later=verdict.leads_later,
             qualifying=verdict.qualifying,
             outputs={name: each.estimates for name, each in self.others.items()},
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,8 +173,6 @@ class StopReason(Enum):
         )
 
 
-# A confidence, or what works it out: that takes time, which most callers need not spend.
-Later = float | Callable[[], float] | None
 SYMMETRIC = 0.5  # a skewness below this does not matter
 
 
@@ -265,6 +263,16 @@ class Leads:
         return cls(over_all, lead_over(kernel, arm, baseline))
 
 
+@dataclass(frozen=True)
+class Known:
+    """A function that returns what is known already, where one may be given that computes it."""
+
+    value: Any
+
+    def __call__(self) -> Any:
+        return self.value
+
+
 class Qualifying(NamedTuple):
     """The arms that are known to keep the limits, or not to.
 
@@ -294,9 +302,8 @@ class Verdict:
         reason: why it stopped, or that it did not.
         survivors: (n_arms,) arms still possible.
         history: what was known after each phase.
-        attained_confidence: how sure it is now that the arm is best, or what works that out; None
-            if it cannot say.
-        leads: computes how far the arm is ahead; None if nobody can say.
+        confidence_later: computes how sure it is now that the arm is best; None if it cannot say.
+        leads_later: computes how far the arm is ahead; None if it cannot say.
         skewness: of the differences that decide, where evidence takes them for normal.
         qualifying: which arms keep the limits, where there are any.
     """
@@ -306,8 +313,8 @@ class Verdict:
     reason: StopReason
     survivors: NDArray[np.bool_]
     history: list[PhaseRecord]
-    attained_confidence: Later = None
-    leads: Callable[[], Leads] | None = None
+    confidence_later: Callable[[], float | None] | None = None
+    leads_later: Callable[[], Leads | None] | None = None
     skewness: float | None = None
     qualifying: Qualifying | None = None
 

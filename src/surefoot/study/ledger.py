@@ -357,7 +357,7 @@ class Ledger:
                 self._run.take(stored)
             assert self._run.ending is not None
             result = self._run.result
-            brief = Note.of(replace(result, attained_confidence=None))
+            brief = Note.of(replace(result, confidence_later=None))
             self.storage.finish_phase(stored.index, brief.to_json(), self._run.ending)
             self._unnoted = stored.index, result, brief
             self._open.pop(0)

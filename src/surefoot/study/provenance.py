@@ -126,7 +126,7 @@ class Simulators(list[UsedSimulator]):
             return result
         if result.certified or result.reason is StopReason.PULLS_DEPEND:
             return replace(result, certified=False, reason=StopReason.SIMULATOR_CHANGED)
-        return replace(result, attained_confidence=None)
+        return replace(result, confidence_later=None)
 
 
 USUAL = 0.01  # share of pulls that failing disks, networks and licences explain
@@ -170,7 +170,7 @@ class Tries(dict[int, tuple[int, int, int]]):
             return result
         if result.certified:
             return replace(result, certified=False, reason=StopReason.FAILURES_DEPEND)
-        return replace(result, attained_confidence=None)
+        return replace(result, confidence_later=None)
 
 
 def digest_of_text(text: bytes) -> str:

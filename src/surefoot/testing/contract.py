@@ -271,7 +271,8 @@ class Contract(Harness):
 def _state(run: Algorithm) -> dict[str, bytes]:
     """Everything a run says, but for the phase that is waiting."""
     result = run.result
-    shown = {field.name for field in fields(result)} - {"problem", "settings", "leads_later"}
+    shown = {field.name for field in fields(result) if not field.name.endswith("_later")}
+    shown = shown - {"problem", "settings"} | {"attained_confidence", "leads"}
     return {name: pickle.dumps(getattr(result, name)) for name in shown}
 
 

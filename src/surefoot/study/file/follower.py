@@ -14,6 +14,7 @@ import numpy as np
 
 from surefoot.algorithms import Algorithm, PhaseRecord, Result, StopReason, Tally, Verdict
 from surefoot.algorithms.planner import in_one_unit
+from surefoot.algorithms.verdict import Known
 from surefoot.errors import InputError, StudyFileError
 from surefoot.statistics import Outcome
 from surefoot.study.file.chain import ChainBroken, digest
@@ -158,7 +159,7 @@ class Follower:
             reason=reason,
             survivors=self._history[-1].survivors if self._history else everybody,
             history=[],
-            attained_confidence=note.attained_confidence if note else None,
+            confidence_later=Known(note.attained_confidence) if note else None,
         )
 
     def _notes(self, since: int) -> list[Note]:

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefoot.algorithms import StopReason, Verdict
-from surefoot.algorithms.planner import certifier_for, conclusion, confidence_later, leads_later
-from surefoot.algorithms.verdict import Qualifying
+from surefoot.algorithms.planner import certifier_for, completed, conclusion
 from surefoot.arrays import Array
 from surefoot.certify import Claims
 from surefoot.certify.contrast import Contrasts
@@ -55,16 +54,9 @@ class Proof:
 
     def verdict(self, arm: int, reason: StopReason) -> Verdict:
         """Return the kernel's conclusions about an arm, without the history that led to them."""
-        return Verdict(
-            algorithm=self._algorithm,
-            arm=arm,
-            reason=reason,
-            survivors=self.kernel.survivors.copy(),
-            history=[],
-            attained_confidence=confidence_later(self.kernel, self._settings, arm),
-            leads=leads_later(self._problem, self._settings, self.kernel, arm),
-            qualifying=Qualifying.of(self.kernel),
-        )
+        survivors = self.kernel.survivors.copy()
+        verdict = Verdict(self._algorithm, arm, reason, survivors, [])
+        return completed(verdict, self.kernel, self._problem, self._settings)
 
 
 @dataclass(frozen=True)
