@@ -55,7 +55,8 @@ def identify(
             "problem) calls a function; identify wants an object like LinearSimulator"
         )
     chosen = algorithm_from(algorithm)
-    if "misfit" not in asked and problem.dimension < problem.n_pairs and chosen.supports_misfit:
+    reduced = problem.dimension < problem.n_pairs
+    if reduced and "misfit" not in asked and "misfit" in chosen.supports:
         raise InputError(
             f"{problem.n_pairs} pairs have {problem.dimension} features: say how far rewards may "
             "be from a linear function of these: misfit=0 (the model is exact), misfit=0.1 (means "

@@ -46,7 +46,7 @@ class Rounds(Algorithm):
     size: int = 2
 
     name: ClassVar[str] = "rounds"
-    needs_scale: ClassVar[bool] = False
+    supports: ClassVar[frozenset[str]] = frozenset({"paper rules", "unknown scale"})
 
     def begin(self) -> None:
         pass

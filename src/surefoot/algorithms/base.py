@@ -119,6 +119,9 @@ class Algorithm(ABC):
     once the outcomes of all phases but the k − 1 before it are learnt, and before the next one is.
     So no plan depends on which pulls came back sooner.
 
+    `supports` names the `ABILITIES` of an algorithm; settings that need others are refused with
+    a reason. `stops_by_itself` is False if it spends any budget.
+
     Subclasses write `begin` (set up the state), `next_counts` (the next pulls, or why to stop) and
     `learn` (an outcome). They may set `leader` and `survivors`, and put what decided into
     `evidence` and `boundary`. What needs batches of pulls, or streams that are shared, says so in
@@ -126,21 +129,8 @@ class Algorithm(ABC):
     """
 
     name: ClassVar[str]
-    needs_scale: ClassVar[bool] = True
-    has_paper_policy: ClassVar[bool] = True
-    supports_tolerance: ClassVar[bool] = False
-    supports_misfit: ClassVar[bool] = False
-    supports_measure: ClassVar[bool] = False
-    supports_limits: ClassVar[bool] = False
-    beats_baselines: ClassVar[bool] = False
-    supports_transductive: ClassVar[bool] = False
-    needs_model: ClassVar[bool] = True
-    can_guess: ClassVar[bool] = False
-    waits_for_rare: ClassVar[bool] = False
+    supports: ClassVar[frozenset[str]] = frozenset({"paper rules"})
     stops_by_itself: ClassVar[bool] = True
-    keeps_workers_busy: ClassVar[bool] = False
-    overlaps: ClassVar[bool] = False
-    weighs_costs: ClassVar[bool] = False
 
     problem: RobustProblem
     settings: Settings

@@ -401,16 +401,20 @@ class Planner(Algorithm):
     which a resumed study calls for all its phases, without asking for a proposal again.
     """
 
-    needs_scale: ClassVar[bool] = False
-    has_paper_policy: ClassVar[bool] = False
-    supports_tolerance: ClassVar[bool] = True
-    supports_misfit: ClassVar[bool] = True
-    supports_measure: ClassVar[bool] = True
-    supports_limits: ClassVar[bool] = True
-    beats_baselines: ClassVar[bool] = True
-    needs_model: ClassVar[bool] = False
-    waits_for_rare: ClassVar[bool] = True
-    overlaps: ClassVar[bool] = True
+    supports: ClassVar[frozenset[str]] = frozenset(
+        {
+            "unknown scale",
+            "in_flight",
+            "no model",
+            "tolerance",
+            "misfit",
+            "measure",
+            "limits",
+            "rarest",
+            "unseen",
+            "beat baseline",
+        }
+    )
 
     certifier: Certifier
 

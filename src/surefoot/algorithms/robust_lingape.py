@@ -34,7 +34,7 @@ class RobustLinGapE(Algorithm):
     growth: float = 1.2
     decisions: int = 4
     name: ClassVar[str] = "robust-lingape"
-    has_paper_policy: ClassVar[bool] = False
+    supports: ClassVar[frozenset[str]] = frozenset()
 
     def begin(self) -> None:
         self.frame = Frame.of(self.problem, self.tally.scales)

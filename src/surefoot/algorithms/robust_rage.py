@@ -46,7 +46,7 @@ class RobustRage(Algorithm):
     mixture: float = 0.1
     solver: Solver = "certified"
     name: ClassVar[str] = "robust-rage"
-    supports_transductive: ClassVar[bool] = True
+    supports: ClassVar[frozenset[str]] = frozenset({"paper rules", "transductive"})
 
     def begin(self) -> None:
         require_solver(self.solver)

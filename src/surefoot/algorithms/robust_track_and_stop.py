@@ -44,7 +44,7 @@ class RobustTrackAndStop(Algorithm):
 
     growth: float = 1.2
     name: ClassVar[str] = "robust-track-and-stop"
-    has_paper_policy: ClassVar[bool] = False
+    supports: ClassVar[frozenset[str]] = frozenset()
 
     def begin(self) -> None:
         self.spread = g_weights(self.problem, self.tally.scales)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
@@ -159,8 +159,8 @@ class Settings:
         self._check_streams()
         self._check_aim()
         self._check_objective()
-        self._check_measure()
         self._check_limits()
+        self._check_combinations()
         self._check_unseen()
 
     @property
@@ -214,22 +214,6 @@ class Settings:
             return
         if self.baseline is None:
             raise InputError('aim="beat baseline" needs baseline, the name of the arm of today')
-        given = {
-            f"misfit={self.misfit:g}": self.modelled,
-            "limits": bool(self.limits),
-            "a guide": self.guide is not None,
-            'common_random_numbers="auto"': self.common_random_numbers == "auto",
-            "unseen": self.unseen is not None,
-            "rarest": self.rarest is not None,
-            "tolerance": self.tolerance > 0,
-            "cost": self.cost is not None,
-        }
-        for name, is_given in given.items():
-            if is_given:
-                raise InputError(
-                    f'aim="beat baseline" compares pairs, and does not go with {name}: leave one '
-                    "of the two out"
-                )
 
     def _check_unseen(self) -> None:
         if self.rarest is not None:
@@ -250,25 +234,7 @@ class Settings:
                     f"rare: leave {name} out"
                 )
 
-    def _check_measure(self) -> None:
-        if self.worst_case:
-            return
-        given = {
-            'aim="guess"': self.aim == "guess",
-            'common_random_numbers="auto"': self.common_random_numbers == "auto",
-            "rarest": self.rarest is not None,
-            "unseen": self.unseen is not None,
-            "a guide": self.guide is not None,
-        }
-        for name, is_given in given.items():
-            if is_given:
-                raise InputError(
-                    f'{name} is for the best worst case: leave it out, or measure at "worst"'
-                )
-
     def _check_limits(self) -> None:
-        if not self.limits:
-            return
         for limit in self.limits:
             _require_computable(limit.noise)
             if self.common_random_numbers and not limit.noise.allows_sharing:
@@ -277,21 +243,26 @@ class Settings:
                     f"{limit.output!r} has {limit.noise}: give it Gaussian() or Bounded(low, "
                     "high), or leave common_random_numbers out"
                 )
-        given = {
-            'aim="guess"': self.aim == "guess",
-            'common_random_numbers="auto"': self.common_random_numbers == "auto",
-            "rarest": self.rarest is not None,
-            "unseen": self.unseen is not None,
-            "a guide": self.guide is not None,
-            f"cost={self.cost!r}": self.cost is not None,
-            f"misfit={self.misfit:g}": self.modelled,
+
+    def _check_combinations(self) -> None:
+        """Refuse settings that exclude each other; the first one is named as it is written."""
+        written = {
+            "misfit": f"misfit={self.misfit:g}" if self.modelled else None,
+            "limits": "limits" if self.limits else None,
+            "guide": None if self.guide is None else "a guide",
+            "streams": (
+                'common_random_numbers="auto"' if self.common_random_numbers == "auto" else None
+            ),
+            "guess": 'aim="guess"' if self.aim == "guess" else None,
+            "unseen": None if self.unseen is None else "unseen",
+            "rarest": None if self.rarest is None else "rarest",
+            "tolerance": "tolerance" if self.tolerance > 0 else None,
+            "cost": None if self.cost is None else f"cost={self.cost!r}",
         }
-        for name, is_given in given.items():
-            if is_given:
-                raise InputError(
-                    f"{name} does not go with limits, for which outputs are compared directly: "
-                    "leave one of the two out"
-                )
+        for applies, names, sentence in _EXCLUDED:
+            given = [written[name] for name in names if written[name] is not None]
+            if given and applies(self):
+                raise InputError(sentence.format(given[0]))
 
     def _check_streams(self) -> None:
         choice = self.common_random_numbers
@@ -308,6 +279,27 @@ class Settings:
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+
+# when settings exclude others, those that are excluded, and the sentence that says so
+_EXCLUDED: tuple[tuple[Callable[[Settings], bool], tuple[str, ...], str], ...] = (
+    (
+        lambda asked: asked.aim == "beat baseline",
+        ("misfit", "limits", "guide", "streams", "unseen", "rarest", "tolerance", "cost"),
+        'aim="beat baseline" compares pairs, and does not go with {}: leave one of the two out',
+    ),
+    (
+        lambda asked: not asked.worst_case,
+        ("guess", "streams", "rarest", "unseen", "guide"),
+        '{} is for the best worst case: leave it out, or measure at "worst"',
+    ),
+    (
+        lambda asked: bool(asked.limits),
+        ("guess", "streams", "rarest", "unseen", "guide", "cost", "misfit"),
+        "{} does not go with limits, for which outputs are compared directly: leave one of the two "
+        "out",
+    ),
+)
 
 
 def usable_delta(given: Any) -> float:
@@ -439,59 +431,54 @@ def built(cls: type[T], options: Mapping[str, Any]) -> T:
 
 def default_misfit(algorithm: Algorithm) -> float:
     """Return how far a model is trusted if nobody says: only where an algorithm relies on one."""
-    return 0.0 if algorithm.needs_model else math.inf
+    return math.inf if "no model" in algorithm.supports else 0.0
 
 
 def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
     """Say which of the settings the algorithm cannot do."""
-    name = algorithm.name
-    if algorithm.needs_scale and not settings.noise.known:
-        raise InputError(
-            f'{name} needs the noise scale: give Gaussian(scale), or use "prime", which can do '
-            "without"
-        )
-    if settings.parallel > 1 and not algorithm.keeps_workers_busy:
-        raise InputError(
-            f'{name} has phases of its own sizes: leave parallel at 1, or use "prime", which can '
-            "make them larger"
-        )
-    if settings.phases_in_flight > 1 and not algorithm.overlaps:
-        raise InputError(
-            f"{name} learns from each phase before it chooses the next: leave in_flight at 1, or "
-            'use "prime", which can do without'
-        )
-    if algorithm.needs_model and not settings.modelled:
-        raise InputError(
-            f'{name} relies on the linear model: give misfit=0, or use "prime", which can do '
-            "without"
-        )
-    if settings.rules == "paper" and not algorithm.has_paper_policy:
-        raise InputError(f'{name} is not an algorithm of the paper: it has only rules="valid"')
-    if settings.tolerance > 0 and not algorithm.supports_tolerance:
-        raise InputError(f'{name} has no tolerance: leave it at 0, or use "prime"')
-    if settings.modelled and settings.misfit > 0 and not algorithm.supports_misfit:
-        raise InputError(f'{name} takes its model as exact: leave misfit at 0, or use "prime"')
-    if not settings.worst_case and not algorithm.supports_measure:
-        raise InputError(
-            f'{name} looks for the best worst case: leave measure at "worst", or use "prime"'
-        )
-    if settings.limits and not algorithm.supports_limits:
-        raise InputError(f'{name} looks at no other outputs: leave limits out, or use "prime"')
-    for asked in ("rarest", "unseen"):
-        if getattr(settings, asked) is not None and not algorithm.waits_for_rare:
-            raise InputError(
-                f'{name} does not wait for what is rare: leave {asked} out, or use "prime"'
-            )
-    if settings.cost is not None and not algorithm.weighs_costs:
-        raise InputError(f'{name} counts pulls, not what they cost: leave cost out, or use "prime"')
-    if settings.aim == "beat baseline" and not algorithm.beats_baselines:
-        raise InputError(
-            f'{name} does not stop once a baseline is beaten: use aim="certify", or "prime"'
-        )
-    if settings.aim == "guess" and not algorithm.can_guess:
-        raise InputError(
-            f'{name} does not spend a budget on a guess: use aim="certify", or "prime"'
-        )
+    needed = {
+        "unknown scale": not settings.noise.known,
+        "parallel": settings.parallel > 1,
+        "in_flight": settings.phases_in_flight > 1,
+        "no model": not settings.modelled,
+        "paper rules": settings.rules == "paper",
+        "tolerance": settings.tolerance > 0,
+        "misfit": settings.modelled and settings.misfit > 0,
+        "measure": not settings.worst_case,
+        "limits": bool(settings.limits),
+        "rarest": settings.rarest is not None,
+        "unseen": settings.unseen is not None,
+        "cost": settings.cost is not None,
+        "beat baseline": settings.aim == "beat baseline",
+        "guess": settings.aim == "guess",
+    }
+    for ability, is_needed in needed.items():
+        if is_needed and ability not in algorithm.supports:
+            raise InputError(f"{algorithm.name} {ABILITIES[ability]}")
+
+
+# what an algorithm may support, and the sentence that refuses one without it
+ABILITIES = {
+    "unknown scale": "needs the noise scale: give Gaussian(scale), or use "
+    '"prime", which can do without',
+    "parallel": "has phases of its own sizes: leave parallel at 1, or use "
+    '"prime", which can make them larger',
+    "in_flight": "learns from each phase before it chooses the next: leave in_flight at 1, or use "
+    '"prime", which can do without',
+    "no model": 'relies on the linear model: give misfit=0, or use "prime", which can do without',
+    "paper rules": 'is not an algorithm of the paper: it has only rules="valid"',
+    "tolerance": 'has no tolerance: leave it at 0, or use "prime"',
+    "misfit": 'takes its model as exact: leave misfit at 0, or use "prime"',
+    "measure": 'looks for the best worst case: leave measure at "worst", or use "prime"',
+    "limits": 'looks at no other outputs: leave limits out, or use "prime"',
+    "rarest": 'does not wait for what is rare: leave rarest out, or use "prime"',
+    "unseen": 'does not wait for what is rare: leave unseen out, or use "prime"',
+    "cost": 'counts pulls, not what they cost: leave cost out, or use "prime"',
+    "beat baseline": 'does not stop once a baseline is beaten: use aim="certify", or "prime"',
+    "guess": 'does not spend a budget on a guess: use aim="certify", or "prime"',
+    "transductive": "compares the pairs that it pulls, but pulled or compared leave some out: "
+    'use "prime" or "robust-rage"',
+}
 
 
 def refuse_transductive(algorithm: Algorithm, problem: RobustProblem, settings: Settings) -> None:
@@ -500,11 +487,8 @@ def refuse_transductive(algorithm: Algorithm, problem: RobustProblem, settings: 
     """
     if not problem.transductive:
         return
-    if not algorithm.supports_transductive:
-        raise InputError(
-            f"{algorithm.name} compares the pairs that it pulls, but pulled or compared leave some "
-            'out: use "prime" or "robust-rage"'
-        )
+    if "transductive" not in algorithm.supports:
+        raise InputError(f"{algorithm.name} {ABILITIES['transductive']}")
     if problem.pulled is not None and not settings.modelled:
         raise InputError(
             "pairs that cannot be pulled are known by a model alone: give misfit=0, or how far "

@@ -176,7 +176,7 @@ def _made(choice: Any, instance: Instance, settings: dict[str, Any]) -> Asked:
     else:
         algorithm = choice if isinstance(choice, Algorithm) else choice(instance)
     asked = Settings(**(settings | dict(own)))
-    return algorithm, asked if algorithm.supports_tolerance else replace(asked, tolerance=0.0)
+    return algorithm, asked if "tolerance" in algorithm.supports else replace(asked, tolerance=0.0)
 
 
 def _run(

@@ -77,9 +77,7 @@ class Prime(Planner):
 
     tuning: Tuning = Tuning()  # noqa: RUF009 - it never changes
     name: ClassVar[str] = "prime"
-    can_guess: ClassVar[bool] = True
-    keeps_workers_busy: ClassVar[bool] = True
-    weighs_costs: ClassVar[bool] = True
+    supports: ClassVar[frozenset[str]] = Planner.supports | {"parallel", "cost", "guess"}
 
     def __post_init__(self) -> None:
         if isinstance(self.tuning, Mapping):  # from a file

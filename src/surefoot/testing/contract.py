@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from surefoot.algorithms import Algorithm, Result, Settings, StopReason
+from surefoot.algorithms.settings import ABILITIES
 from surefoot.errors import InputError
 from surefoot.experiments.instances import (
     Instance,
@@ -237,10 +238,13 @@ class Contract(Harness):
         ]
         assert outcome[0].samples == outcome[1].samples
 
+    def test_what_it_supports_has_a_known_name(self) -> None:
+        assert self.make(_two_arms()).supports <= set(ABILITIES)
+
     def test_the_paper_policy_runs_or_is_refused_with_a_reason(self) -> None:
         instance = classic(3, 0.3)
         algorithm = self.make(instance)
-        if algorithm.has_paper_policy:
+        if "paper rules" in algorithm.supports:
             result = self.solved(instance, rules="paper")
             assert self.right(result, instance)
             assert "by the paper's rules" in repr(result)
@@ -252,7 +256,7 @@ class Contract(Harness):
         instance = classic(3, 0.5)
         if self.refused(Gaussian()):
             return
-        if self.make(instance).needs_scale:
+        if "unknown scale" not in self.make(instance).supports:
             with pytest.raises(InputError, match="needs the noise scale"):
                 self.begun(instance, noise=Gaussian())
         else:
@@ -261,7 +265,7 @@ class Contract(Harness):
 
     def test_tolerance_is_used_or_refused_with_a_reason(self) -> None:
         instance = classic(3, 0.3)
-        if self.make(instance).supports_tolerance:
+        if "tolerance" in self.make(instance).supports:
             assert self.solved(instance, tolerance=0.5).certified is self.certifies
         else:
             with pytest.raises(InputError, match="has no tolerance"):

@@ -59,7 +59,7 @@ class AkRsb(KnRsb):
 
     limit_zone: float | None = None
     name: ClassVar[str] = "ak-rsb"
-    supports_limits: ClassVar[bool] = True
+    supports: ClassVar[frozenset[str]] = KnRsb.supports | {"limits"}
 
     def begin(self) -> None:
         super().begin()

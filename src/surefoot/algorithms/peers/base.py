@@ -24,9 +24,7 @@ class Peer(Algorithm):
         shares_streams: whether it allows common random numbers.
     """
 
-    needs_scale: ClassVar[bool] = False
-    has_paper_policy: ClassVar[bool] = False
-    needs_model: ClassVar[bool] = False
+    supports: ClassVar[frozenset[str]] = frozenset({"unknown scale", "no model"})
     noises: ClassVar[tuple[str, ...]] = tuple(NOISE_MODELS)
     shares_streams: ClassVar[bool] = False
 

@@ -17,7 +17,7 @@ from surefoot.statistics import Counts, Outcome
 class FixedBudget(Peer):
     """Pull every pair equally often at first, then what the means and variances so far ask for."""
 
-    can_guess: ClassVar[bool] = True
+    supports: ClassVar[frozenset[str]] = Peer.supports | {"guess"}
     stops_by_itself: ClassVar[bool] = False
 
     first_pulls: int

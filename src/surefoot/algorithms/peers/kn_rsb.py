@@ -47,7 +47,7 @@ class KnRsb(Peer):
     name: ClassVar[str] = "kn-rsb"
     noises: ClassVar[tuple[str, ...]] = ("gaussian",)
     shares_streams: ClassVar[bool] = True
-    supports_measure: ClassVar[bool] = True
+    supports: ClassVar[frozenset[str]] = Peer.supports | {"measure"}
 
     def begin(self) -> None:
         self._zone = positive(self.name, "zone", self.zone)

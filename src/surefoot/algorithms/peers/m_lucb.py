@@ -44,7 +44,7 @@ class MLucb(Peer):
     growth: float = 0.0
     name: ClassVar[str] = "m-lucb"
     noises: ClassVar[tuple[str, ...]] = ("bounded",)
-    supports_tolerance: ClassVar[bool] = True
+    supports: ClassVar[frozenset[str]] = Peer.supports | {"tolerance"}
 
     def begin(self) -> None:
         threshold(self.threshold)

@@ -94,7 +94,7 @@ class IntendedStudy:
         """Return what is simulated, by name: the study's own algorithm first."""
         own = {self.algorithm.name: (self.algorithm, self._simulated())}
         other = self.workers if self.settings.parallel == 1 else 1
-        if other != self.settings.parallel and self.algorithm.keeps_workers_busy:
+        if other != self.settings.parallel and "parallel" in self.algorithm.supports:
             changed = replace(self._simulated(), parallel=other, in_flight=None)
             own[f"{self.algorithm.name}, parallel {other}"] = (self.algorithm, changed)
         if self.settings.phases_in_flight > 1:
