@@ -24,9 +24,10 @@ from benchmarks.contests import Cell, Ratio, held
 from benchmarks.model_free import GAMES
 from benchmarks.table import Row, published
 from surefoot.arrays import Array
+from surefoot.experiments.comparison import Counted
 from surefoot.experiments.instances import Instance, classic, irrelevant_dimensions, unit_sphere
 from surefoot.noise import Bounded, Gaussian
-from surefoot.paper.peers import DEVIATION, KINDS, Kind, PeerRun, mean_rewards
+from surefoot.paper.peers import DEVIATION, KINDS, Kind, mean_rewards
 from surefoot.plan import Prime, Tuning
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import Family, TableSimulator, identify
@@ -113,13 +114,13 @@ class Tuned:
 
     changes: Changes = ()
 
-    def run(self, world: World, problem: None, seed: np.random.SeedSequence) -> PeerRun:
+    def run(self, world: World, problem: None, seed: np.random.SeedSequence) -> Counted:
         shape, noise = seed.spawn(2)
         draw = FAMILIES[world.family](np.random.default_rng(shape))
         simulator = TableSimulator(draw.means, draw.scales, noise, draw.family)
         prime = Prime(tuning=Tuning(**dict(self.changes)))
         result = identify(draw.problem, simulator, prime, delta=DELTA, **draw.settings)
-        return PeerRun(result.samples, result.certified, draw.right(result.arm))
+        return Counted(result.samples, result.certified, draw.right(result.arm))
 
 
 def rows() -> Iterator[Row]:

@@ -10,7 +10,8 @@ import numpy as np
 
 from benchmarks.spread import spread
 from surefoot.arrays import Array
-from surefoot.paper.peers import PeerContender, PeerRun, Work
+from surefoot.experiments.comparison import Counted
+from surefoot.paper.peers import PeerContender, Work
 
 AT_ONCE = 20  # runs that a process takes at a time
 SEED = 2026
@@ -29,7 +30,7 @@ class Cell:
     samples: Array = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, runs: Sequence[PeerRun]) -> Cell:
+    def of(cls, runs: Sequence[Counted]) -> Cell:
         samples = np.array([run.samples for run in runs], dtype=np.float64)
         error = float(samples.std(ddof=1) / math.sqrt(len(runs))) if len(runs) > 1 else math.nan
         wrong = sum(not run.correct for run in runs)
@@ -97,7 +98,7 @@ def held(jobs: Sequence[Job], first: int = 0) -> list[Cell]:
     ]
 
 
-def run_some(work: Work, contender: PeerContender, begin: int, end: int) -> list[PeerRun]:
+def run_some(work: Work, contender: PeerContender, begin: int, end: int) -> list[Counted]:
     """These runs of one contender; the k-th run of every contender has the same seed."""
     problem = work.problem()
     return [

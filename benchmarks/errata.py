@@ -16,6 +16,7 @@ from surefoot.arrays import Array
 from surefoot.design import paper_separation, robust_xy
 from surefoot.design.frank_wolfe import robust_xy_by_frank_wolfe, separation_by_frank_wolfe
 from surefoot.design.hardness import complexity
+from surefoot.experiments.comparison import finished
 from surefoot.experiments.instances import Instance, irrelevant_dimensions, unit_sphere
 from surefoot.noise import Gaussian
 from surefoot.plan import Prime
@@ -138,9 +139,7 @@ def _blind_design() -> Iterator[Row]:
         ("Robust RAGE by Frank–Wolfe", RobustRage(solver="frank-wolfe")),
         ("the oracle", Oracle(theta)),
     ):
-        run = algorithm.start(problem, settings)
         simulator = LinearSimulator(*instance, seed=0)
-        while phase := run.next_phase():
-            run.update(simulator.pull(phase))
+        run = finished(algorithm.start(problem, settings), simulator)
         end = f"{run.result.reason.name}, {len(run.history)} phases, {run.samples:,} pulls"
         yield Row(f"E12: {name} where the design is blind", end)

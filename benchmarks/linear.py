@@ -11,9 +11,9 @@ from benchmarks.contests import held
 from benchmarks.table import Row
 from benchmarks.table import published as shown
 from surefoot.algorithms import Algorithm
+from surefoot.experiments.comparison import Counted
 from surefoot.experiments.instances import Instance, classic, on_sphere
 from surefoot.noise import Gaussian
-from surefoot.paper.peers import PeerRun
 from surefoot.problem.problem import RobustProblem
 from surefoot.simulate import LinearSimulator, identify
 
@@ -50,12 +50,12 @@ class Modelling:
 
     algorithm: str | Algorithm = "prime"
 
-    def run(self, work: Modelled, problem: RobustProblem, seed: np.random.SeedSequence) -> PeerRun:
+    def run(self, work: Modelled, problem: RobustProblem, seed: np.random.SeedSequence) -> Counted:
         theta = work.instance[1]
         simulator = LinearSimulator(problem, theta, seed=seed)
         settings = {"delta": work.delta, "noise": Gaussian(1.0), "misfit": 0.0, "budget": MOST}
         result = identify(problem, simulator, self.algorithm, **settings)
-        return PeerRun(result.samples, result.certified, result.arm == problem.best_arm(theta))
+        return Counted.of(result, problem.best_arm(theta))
 
 
 def linear_rows(runs: int) -> Iterator[Row]:

@@ -6,12 +6,12 @@ import hashlib
 import pickle
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surefoot.algorithms import Algorithm, Settings, algorithm_from
+from surefoot.algorithms import Algorithm, Result, Settings, algorithm_from
 from surefoot.errors import InputError
 from surefoot.experiments.instances import Instance
 from surefoot.experiments.session import Job, Session, opened
@@ -192,12 +192,24 @@ def _run(
     values = problem.robust_values(theta)
     return {
         "run": number,
-        "samples": int(result.samples),
-        "certified": bool(result.certified),
-        "correct": bool(result.arm == problem.best_arm(theta)),
+        **asdict(Counted.of(result, problem.best_arm(theta))),
         "good": bool(values[result.arm] >= values.max() - tolerance),
         "seconds": time.perf_counter() - begun,
     }
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The figures of one run."""
+
+    samples: int
+    certified: bool
+    correct: bool
+
+    @classmethod
+    def of(cls, result: Result, best: int) -> Counted:
+        """Count a result where this arm is the best."""
+        return cls(int(result.samples), bool(result.certified), bool(result.arm == best))
 
 
 def finished(run: Algorithm, simulator: Simulator) -> Algorithm:

@@ -19,6 +19,7 @@ from surefoot.algorithms.robust_static import RobustStatic
 from surefoot.design import exact_separation
 from surefoot.design.hardness import binary_divergence
 from surefoot.experiments import instances
+from surefoot.experiments.comparison import Counted, finished
 from surefoot.experiments.instances import Instance
 from surefoot.experiments.publication import (
     BEYOND_DOUBT,
@@ -156,12 +157,12 @@ class _Entrant:
         """Run once, with the noise of this seed."""
         begun = time.perf_counter()
         algorithm = self.made(instance, variation)
-        found = _played(algorithm, instance, seed, variation.delta, self.knows, self.policy)
+        found = _counted(algorithm, instance, seed, variation.delta, self.knows, self.policy)
         about = {key: getattr(self, key) for key in ("label", "algorithm", "policy", "knows")}
         return about | found | {"seed": seed, "seconds": time.perf_counter() - begun}
 
 
-def _played(
+def _counted(
     algorithm: Algorithm,
     instance: Instance,
     seed: int,
@@ -171,26 +172,21 @@ def _played(
 ) -> dict[str, Any]:
     """Run an algorithm once; `focused` are its pulls until two arms were left."""
     problem, theta = instance
-    source = np.random.SeedSequence(seed, spawn_key=(1,))
-    simulator, focused = LinearSimulator(problem, theta, seed=source), 0
     settings = Settings(
         delta=delta, noise=NOISE[knows], rules=policy, misfit=0.0, on_misfit="ignore"
     )
-    run = algorithm.start(problem, settings)
-    while phase := run.next_phase():
-        run.update(simulator.pull(phase))
-        if not focused and run.survivors.sum() <= 2:
-            focused = run.samples
-    result = run.result
-    return {
-        "samples": int(result.samples),
-        "certified": bool(result.certified),
-        "correct": bool(result.arm == problem.best_arm(theta)),
-        "focused": int(focused),
-    }
+    run = played(algorithm.start(problem, settings), instance, seed)
+    focused = next((record.total for record in run.history if record.survivors.sum() <= 2), 0)
+    return asdict(Counted.of(run.result, problem.best_arm(theta))) | {"focused": int(focused)}
 
 
-ROOTS = ("surefoot.paper.figure1:Panel", "surefoot.paper.figure1:_played")
+def played(run: Algorithm, instance: Instance, seed: int) -> Algorithm:
+    """Play a run to its end, with the noise of this seed."""
+    source = np.random.SeedSequence(seed, spawn_key=(1,))
+    return finished(run, LinearSimulator(*instance, seed=source))
+
+
+ROOTS = ("surefoot.paper.figure1:Panel", "surefoot.paper.figure1:_counted")
 HOMES = {
     "oracle": "surefoot.algorithms.oracle:Oracle",
     "robust-static": "surefoot.algorithms.robust_static:RobustStatic",

@@ -16,6 +16,7 @@ from surefoot.algorithms.peers import KnRsb, TwoStageRsb
 from surefoot.arrays import Array
 from surefoot.design.hardness import binary_divergence
 from surefoot.design.separation import exact_separation
+from surefoot.experiments.comparison import Counted
 from surefoot.experiments.instances import (
     Instance,
     monotone_means,
@@ -108,15 +109,6 @@ class PeerContest:
 
 
 @dataclass(frozen=True)
-class PeerRun:
-    """The outcome of one run."""
-
-    samples: int
-    certified: bool
-    correct: bool
-
-
-@dataclass(frozen=True)
 class PeerContender:
     """An algorithm with the settings that it is given in addition."""
 
@@ -124,7 +116,7 @@ class PeerContender:
     algorithm: str | Algorithm
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def run(self, work: Work, problem: RobustProblem, seed: np.random.SeedSequence) -> PeerRun:
+    def run(self, work: Work, problem: RobustProblem, seed: np.random.SeedSequence) -> Counted:
         """Solve it once, with the noise of this seed."""
         result = identify(
             problem,
@@ -135,7 +127,7 @@ class PeerContender:
             misfit=math.inf,
             **self.settings,
         )
-        return PeerRun(result.samples, result.certified, result.arm == work.best)
+        return Counted.of(result, work.best)
 
 
 CLOSE = 1e-3  # how far the proven lower end of H* may be from the best design found

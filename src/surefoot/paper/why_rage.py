@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surefoot.algorithms import Algorithm, Settings
+from surefoot.algorithms import Settings
 from surefoot.algorithms.confidence import paper_threshold
 from surefoot.algorithms.estimates import Frame
 from surefoot.algorithms.robust_rage import RobustRage
@@ -32,8 +32,7 @@ from surefoot.experiments.publication import (
 )
 from surefoot.experiments.session import Job, Session
 from surefoot.noise import Gaussian
-from surefoot.paper.figure1 import IRRELEVANT, PAPER, SPHERE
-from surefoot.simulate import LinearSimulator
+from surefoot.paper.figure1 import IRRELEVANT, PAPER, SPHERE, played
 from surefoot.statistics import Counts, Outcome
 
 if TYPE_CHECKING:
@@ -126,6 +125,7 @@ class _Keeping(_Looking):
 
 
 FINE = 10**7  # pulls by which a design's worth is measured, so that rounding does not show
+BY_THE_PAPER = Settings(delta=PAPER.delta, noise=Gaussian(1.0), misfit=0.0, rules="paper")
 STUDIED = [(IRRELEVANT, 5), (IRRELEVANT, 30), *((SPHERE, size) for size in SPHERE.sizes)]
 
 # What people read above each column of the table, where it comes from, and how its mean is written.
@@ -202,7 +202,8 @@ def diagnose(name: str, size: int, seed: int) -> Diagnosis:
     instance = (IRRELEVANT if name == IRRELEVANT.name else SPHERE).instance(size, seed)
     algorithms = (_Recording(), _WithoutRounding(), _Looking(), _Keeping(), RobustStatic())
     printed, without, looking, keeping, static = (
-        _finished(algorithm, instance, seed) for algorithm in algorithms
+        played(algorithm.start(instance[0], BY_THE_PAPER), instance, seed)
+        for algorithm in algorithms
     )
     phases = [int(record.counts.sum()) for record in printed.history]
     return Diagnosis(
@@ -221,17 +222,6 @@ def diagnose(name: str, size: int, seed: int) -> Diagnosis:
         rounding_binds=sum(minimum > n for n, minimum in printed.wanted),
         **_what_designs_need(instance, printed),
     )
-
-
-def _finished(algorithm: Algorithm, instance: Instance, seed: int) -> Any:
-    """Return the run itself, not only its result: it remembers what it wanted."""
-    problem, theta = instance
-    simulator = LinearSimulator(problem, theta, seed=np.random.SeedSequence(seed, spawn_key=(1,)))
-    settings = Settings(delta=PAPER.delta, noise=Gaussian(1.0), misfit=0.0, rules="paper")
-    run = algorithm.start(problem, settings)
-    while phase := run.next_phase():
-        run.update(simulator.pull(phase))
-    return run
 
 
 def _what_designs_need(instance: Instance, rage: _Recording) -> dict[str, Any]:

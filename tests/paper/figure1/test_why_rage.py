@@ -11,10 +11,10 @@ from surefoot.design.designs import g_weights
 from surefoot.experiments.instances import classic
 from surefoot.experiments.session import Session
 from surefoot.paper import why_rage
-from surefoot.paper.figure1 import SPHERE
+from surefoot.paper.figure1 import SPHERE, played
 from surefoot.paper.why_rage import (
+    BY_THE_PAPER,
     Diagnosis,
-    _finished,
     _hardness,
     _Keeping,
     _Looking,
@@ -45,7 +45,8 @@ def test_a_phase_that_is_looked_at_is_never_longer() -> None:
     seed = SPHERE.seed(0, 20, 3)
     instance = SPHERE.instance(20, seed)
     looking, printed = (
-        _finished(algorithm, instance, seed) for algorithm in (_Looking(), _Recording())
+        played(algorithm.start(instance[0], BY_THE_PAPER), instance, seed)
+        for algorithm in (_Looking(), _Recording())
     )
     first = int(printed.history[0].counts.sum())
     parts = np.cumsum([record.counts.sum() for record in looking.history])
@@ -56,7 +57,8 @@ def test_a_phase_that_is_looked_at_is_never_longer() -> None:
 
 def test_what_is_kept_counts() -> None:
     seed = SPHERE.seed(0, 20, 3)
-    keeping = _finished(_Keeping(), SPHERE.instance(20, seed), seed)
+    instance = SPHERE.instance(20, seed)
+    keeping = played(_Keeping().start(instance[0], BY_THE_PAPER), instance, seed)
     again = keeping.frame.estimate(keeping.tally.counts, keeping.tally.sums).clearance(
         np.array([keeping.leader])
     )[0]
