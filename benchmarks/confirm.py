@@ -51,7 +51,7 @@ def _confirm_panel(session: Session, panel: figure1.Panel, origin: dict[str, Any
             columns = ["label", "policy", "seed", *figure1.RESULTS]
             _require_equal(f"{panel.name}, {size}, run {run}", stored[columns], again[columns])
     seconds = pd.read_csv(RESULTS / f"{panel.name}-seconds.csv")["seconds"].to_numpy()
-    figure1._publish_runs(session, panel, variation, runs.assign(seconds=seconds))
+    figure1.publish_runs(session, panel, variation, runs.assign(seconds=seconds))
 
 
 def _confirm_bolus(session: Session) -> None:
@@ -69,7 +69,7 @@ def _confirm_bolus(session: Session) -> None:
             before = getattr(stored, key)
             own = before[before["patient"] == name][columns]
             _require_equal(f"{name}, {key}", own, getattr(again, key)[columns])
-    bolus._write_and_show(session, stored)
+    bolus.publish_tables(session, stored)
 
 
 def _require_equal(what: str, stored: pd.DataFrame, again: pd.DataFrame) -> None:

@@ -1,4 +1,6 @@
-"""Files of an experiment: tables, figures, claims, and a sidecar that says where they come from."""
+"""Files of an experiment: tables, figures, claims, and a sidecar that says where they come from;
+and what a terminal shows of them.
+"""
 
 from __future__ import annotations
 
@@ -70,6 +72,35 @@ def plus_minus(value: float, error: float, digits: int = 2) -> str:
 
 
 @dataclass(frozen=True)
+class Screen:
+    """A table for a terminal.
+
+    Attributes:
+        title: stands above it.
+        heads: stand above the columns.
+        groups: rows of cells, with a line after each group.
+        dense: True for many columns, with one space between them.
+    """
+
+    title: str
+    heads: tuple[str, ...]
+    groups: Sequence[Sequence[tuple[str, ...]]]
+    dense: bool = False
+
+    def drawn(self) -> Any:
+        """Return the table as rich prints it."""
+        from rich.table import Table
+
+        padding = (0, 1, 0, 0) if self.dense else (0, 1)
+        table = Table(*self.heads, title=self.title, title_justify="left", padding=padding)
+        for rows in self.groups:
+            for cells in rows:
+                table.add_row(*cells)
+            table.add_section()
+        return table
+
+
+@dataclass(frozen=True)
 class PrintedTable:
     """A table for documents; each row knows what decides it.
 
@@ -93,6 +124,10 @@ class PrintedTable:
         columns = "l" + "r" * (len(self.heads) - 1)
         return "\n".join([rf"\begin{{tabular}}{{{columns}}}", *body, r"\end{tabular}", ""])
 
+    def screen(self, title: str, dense: bool = False) -> Screen:
+        """Return the table for a terminal."""
+        return Screen(title, self.heads, [self.rows], dense)
+
     def to_json(self) -> dict[str, Any]:
         """Return plain values, with today's digest of each row."""
         rows = [
@@ -104,7 +139,9 @@ class PrintedTable:
 
 @dataclass(frozen=True, eq=False)
 class Publication:
-    """The files of one experiment. A key is what follows the experiment's name in a file's name.
+    """The files of one experiment, and what a terminal shows of it.
+
+    A key is what follows the experiment's name in a file's name.
 
     Attributes:
         name: of the experiment.
@@ -116,6 +153,10 @@ class Publication:
         roots: what decides the claims.
         facts: what the sidecar says besides command, seed, runs, versions and code.
         texts: written as they are; their keys hold the ending.
+        screens: the tables of the terminal.
+        remarks: sentences below these.
+        judged_by: how the claims are judged, in a few words.
+        note: the last sentence on the terminal.
     """
 
     name: str
@@ -126,10 +167,29 @@ class Publication:
     roots: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
+    screens: Sequence[Screen] = ()
+    remarks: Sequence[str] = ()
+    judged_by: str = ""
+    note: str = ""
 
 
 def publish(session: Session, publication: Publication) -> None:
-    """Write all files of an experiment into the session's folder, or none."""
+    """Write all files of an experiment into the session's folder, or none; then show it."""
+    _write_files(session, publication)
+    console = console_for_output()
+    for screen in publication.screens:
+        console.print(screen.drawn())
+    for remark in publication.remarks:
+        console.print(remark, highlight=False)
+    if publication.claims:
+        console.print(f"The paper's claims ({publication.judged_by}):")
+    for claim in publication.claims:
+        console.print(claim.markup, highlight=False)
+    note = f". {publication.note}" if publication.note else ""
+    console.print(f"written to {session.out}/{publication.name}*{note}", highlight=False)
+
+
+def _write_files(session: Session, publication: Publication) -> None:
     from surefoot.view.charts import save
 
     printed = dict(publication.printed)

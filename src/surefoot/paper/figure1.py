@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,8 +27,8 @@ from surefoot.experiments.publication import (
     Claim,
     PrintedTable,
     Publication,
+    Screen,
     Verdict,
-    console_for_output,
     judged,
     plus_minus,
     publish,
@@ -553,13 +553,13 @@ def _bound_of_all_runs(d: int, delta: float) -> float:
 
 
 def _reproduce(session: Session, panel: Panel, variation: Variation) -> None:
-    _publish_runs(session, panel, variation, _run_table(session, panel, variation))
+    publish_runs(session, panel, variation, _run_table(session, panel, variation))
 
 
-def _publish_runs(session: Session, panel: Panel, variation: Variation, runs: pd.DataFrame) -> None:
-    """Write and show what the runs of a panel say."""
+def publish_runs(session: Session, panel: Panel, variation: Variation, runs: pd.DataFrame) -> None:
+    """Write and show the figures of a panel's runs."""
     table, limit = summary(runs), _bounds(runs)
-    found = list(claims(panel, runs, variation.delta))
+    rule = "two standard errors decide" if session.runs >= FEWEST else "too few runs to decide"
     seconds = runs[["size", "run", "label", "policy", "seconds"]]
     by_the_paper = tuple(dict.fromkeys(root for e in BY_THE_PAPER for root in e.roots))
     publication = Publication(
@@ -567,7 +567,7 @@ def _publish_runs(session: Session, panel: Panel, variation: Variation, runs: pd
         tables={"": runs.drop(columns="seconds")},
         charts={"": figure(panel, table, limit), "-paper": figure(panel, table)},
         printed={"summary": printed(panel, table, limit)},
-        claims=found,
+        claims=list(claims(panel, runs, variation.delta)),
         roots=(
             *by_the_paper,
             "surefoot.paper.figure1:claims",
@@ -575,35 +575,27 @@ def _publish_runs(session: Session, panel: Panel, variation: Variation, runs: pd
         ),
         facts=asdict(variation),
         texts={"-seconds.csv": seconds.to_csv(index=False, lineterminator="\n")},
+        screens=[
+            Screen(
+                f"{panel.name}: δ = {variation.delta:g}, seed {session.seed}",
+                (panel.symbol, *SHOWN, "ms a run"),
+                [
+                    [_shown(row) for row in group.to_dict("records")]
+                    for _, group in table.groupby("size", sort=False)
+                ],
+            )
+        ],
+        judged_by=f"its own rules, our runs; {rule}",
     )
     publish(session, publication)
-    _show(session, panel, table, found, variation.delta)
 
 
-def _show(
-    session: Session, panel: Panel, table: pd.DataFrame, found: list[Claim], delta: float
-) -> None:
-    from rich.table import Table
+SHOWN = ("algorithm", "rules", "runs", "mean samples", "± standard error", "/ oracle", "errors")
 
-    console = console_for_output()
-    shown = Table(
-        panel.symbol, "algorithm", "rules", "runs", "mean samples", "± standard error",
-        "/ oracle", "errors", "ms a run",
-        title=f"{panel.name}: δ = {delta:g}, seed {session.seed}",
-        title_justify="left",
-    )  # fmt: skip
-    for size, group in table.groupby("size", sort=False):
-        for row in group.to_dict("records"):
-            error = "" if row["runs"] == 1 else f"{row['error']:,.0f}"
-            numbers = (f"{row['mean']:,.0f}", error, f"{row['ratio']:.2f}", str(row["errors"]))
-            shown.add_row(
-                str(size), row["label"], row["policy"], str(row["runs"]), *numbers,
-                f"{1e3 * row['seconds']:.0f}",
-            )  # fmt: skip
-        shown.add_section()
-    console.print(shown)
-    rule = "two standard errors decide" if session.runs >= FEWEST else "too few runs to decide"
-    console.print(f"The paper's claims (its own rules, our runs; {rule}):")
-    for claim in found:
-        console.print(claim.markup, highlight=False)
-    console.print(f"written to {session.out}/{panel.name}*", highlight=False)
+
+def _shown(row: Mapping[Any, Any]) -> tuple[str, ...]:
+    """Return a row of the summary as the terminal shows it."""
+    error = "" if row["runs"] == 1 else f"{row['error']:,.0f}"
+    numbers = (f"{row['mean']:,.0f}", error, f"{row['ratio']:.2f}", str(row["errors"]))
+    seconds = f"{1e3 * row['seconds']:.0f}"
+    return (str(row["size"]), row["label"], row["policy"], str(row["runs"]), *numbers, seconds)

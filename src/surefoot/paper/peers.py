@@ -27,7 +27,7 @@ from surefoot.experiments.instances import (
 from surefoot.experiments.publication import (
     PrintedTable,
     Publication,
-    console_for_output,
+    Screen,
     publish,
     short,
 )
@@ -182,9 +182,18 @@ def peers(session: Session) -> None:
         charts={"": figure(table)},
         printed={"summary": printed(table)},
         facts={"delta": DELTA, "zone": ZONE, "tolerance": TOLERANCE},
+        screens=[
+            Screen(
+                f"{NAME}: {session.runs} runs, zone {ZONE:g}, seed {session.seed}",
+                SHOWN,
+                [
+                    [_shown(row) for row in rows.to_dict("records")]
+                    for _, rows in table.groupby(["configuration", "arms"], sort=False)
+                ],
+            )
+        ],
     )
     publish(session, publication)
-    _show(session, table)
 
 
 def _run_table(session: Session) -> pd.DataFrame:
@@ -297,20 +306,12 @@ def _same_for_all_runs(kind: Kind, size: int) -> tuple[PeerContest, RobustProble
     return contest, contest.problem()
 
 
-def _show(session: Session, table: pd.DataFrame) -> None:
-    from rich.table import Table
+SHOWN = ("configuration", "arms", "procedure", "mean samples", "± standard error", "wrong")
 
-    console = console_for_output()
-    shown = Table(
-        "configuration", "arms", "procedure", "mean samples", "± standard error", "wrong",
-        title=f"{NAME}: {session.runs} runs, zone {ZONE:g}, seed {session.seed}",
-        title_justify="left",
-    )  # fmt: skip
-    for (kind, size), rows in table.groupby(["configuration", "arms"], sort=False):
-        for row in rows.to_dict("records"):
-            error = "" if row["label"] == BOUND else f"{row['error']:,.0f}"
-            wrong = "" if row["label"] == BOUND else str(row["wrong"])
-            shown.add_row(str(kind), str(size), row["label"], f"{row['mean']:,.0f}", error, wrong)
-        shown.add_section()
-    console.print(shown)
-    console.print(f"written to {session.out}/{NAME}.*", highlight=False)
+
+def _shown(row: Mapping[Any, Any]) -> tuple[str, ...]:
+    """Return a row of the summary as the terminal shows it."""
+    bound = row["label"] == BOUND
+    error, wrong = ("", "") if bound else (f"{row['error']:,.0f}", str(row["wrong"]))
+    where = (row["configuration"], str(row["arms"]), row["label"])
+    return (*where, f"{row['mean']:,.0f}", error, wrong)

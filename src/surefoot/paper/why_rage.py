@@ -26,7 +26,6 @@ from surefoot.experiments.instances import Instance
 from surefoot.experiments.publication import (
     PrintedTable,
     Publication,
-    console_for_output,
     publish,
     short,
 )
@@ -157,15 +156,16 @@ def why_rage(session: Session) -> None:
         for run in range(session.runs)
     ]
     runs = pd.DataFrame(session.map("why-rage", diagnose, jobs))
-    lines = _summary(runs)
+    printed = _printed(runs)
+    title = f"Why Robust RAGE is where it is: means of {session.runs} runs, the paper's rules"
     publication = Publication(
         "why-rage",
         tables={"": runs},
-        printed={"summary": _printed(lines)},
+        printed={"summary": printed},
         facts={"delta": PAPER.delta},
+        screens=[printed.screen(title, dense=True)],
     )
     publish(session, publication)
-    _show(session, lines)
 
 
 @dataclass(frozen=True)
@@ -201,10 +201,11 @@ def diagnose(name: str, size: int, seed: int) -> Diagnosis:
     """Run all variants on one instance of the experiment of that name."""
     instance = (IRRELEVANT if name == IRRELEVANT.name else SPHERE).instance(size, seed)
     algorithms = (_Recording(), _WithoutRounding(), _Looking(), _Keeping(), RobustStatic())
-    printed, without, looking, keeping, static = (
+    runs: list[Any] = [
         played(algorithm.start(instance[0], BY_THE_PAPER), instance, seed)
         for algorithm in algorithms
-    )
+    ]
+    printed, without, looking, keeping, static = runs
     phases = [int(record.counts.sum()) for record in printed.history]
     return Diagnosis(
         experiment=name,
@@ -249,26 +250,12 @@ def _hardness(instance: Instance, weights: Array) -> float:
     return FINE / float(np.delete(clearance, best).min()) ** 2
 
 
-def _summary(runs: pd.DataFrame) -> list[list[str]]:
-    """Means over the runs: the headings, then one line per instance."""
-    lines = [["", *COLUMNS]]
-    for experiment, size in STUDIED:
-        chosen = runs[(runs["experiment"] == experiment.name) & (runs["size"] == size)]
-        cells = [shown(float(chosen[column].mean())) for column, shown in COLUMNS.values()]
-        lines.append([f"{experiment.symbol} = {size}", *cells])
-    return lines
-
-
-def _printed(lines: list[list[str]]) -> PrintedTable:
-    head, *rows = (tuple(line) for line in lines)
-    return PrintedTable(head, rows, [("surefoot.paper.why_rage:diagnose",)] * len(rows))
-
-
-def _show(session: Session, lines: list[list[str]]) -> None:
-    from rich.table import Table
-
-    title = f"Why Robust RAGE is where it is: means of {session.runs} runs, the paper's rules"
-    table = Table(*lines[0], title=title, title_justify="left", padding=(0, 1, 0, 0))
-    for line in lines[1:]:
-        table.add_row(*line)
-    console_for_output().print(table)
+def _printed(runs: pd.DataFrame) -> PrintedTable:
+    """Return means over the runs, one row for each instance."""
+    rows = []
+    for panel, size in STUDIED:
+        chosen = runs[(runs["experiment"] == panel.name) & (runs["size"] == size)]
+        cells = (shown(float(chosen[column].mean())) for column, shown in COLUMNS.values())
+        rows.append((f"{panel.symbol} = {size}", *cells))
+    roots = ("surefoot.paper.why_rage:diagnose",)
+    return PrintedTable(("", *COLUMNS), rows, [roots] * len(rows))

@@ -47,7 +47,7 @@ def test_two_patients_from_jobs_to_files(
     monkeypatch.setattr(Session, "map", here)
     monkeypatch.setattr(
         bolus,
-        "_study_job",
+        "study_patient",
         lambda name, plan: study_patient(
             name, Plan(plan.seed, plan.runs, labels=plan.labels, **SMALL)
         ),
@@ -88,11 +88,7 @@ def test_two_patients_from_jobs_to_files(
     assert len(origin["claims"]) == 16
 
 
-def test_jobs_are_all_thirty_patients(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    asked: list[Job] = []
-    monkeypatch.setattr(
-        Session, "map", lambda self, name, function, jobs, identity: asked.extend(jobs) or []
-    )
-    bolus._patient_records(Session(out=tmp_path), Plan())
+def test_jobs_are_all_thirty_patients() -> None:
+    asked = bolus.patient_jobs(Plan())
     assert [job.key for job in asked][::10] == ["adult#001", "adolescent#001", "child#001"]
     assert len({job.key for job in asked}) == 30

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from surefoot.experiments.publication import console_for_output
+from surefoot.experiments.publication import Screen, console_for_output
 from surefoot.paper.bolus.methods import CALCULATOR, PRIME_SHARED
 from surefoot.paper.bolus.patient import (
     CASES,
@@ -284,28 +284,15 @@ COHORT_HEADS = (
 
 def cohort(session: Session, plan: Plan, groups: Sequence[str]) -> None:
     """Advise all patients of these groups; what is finished is kept, so that it can go on."""
-    advices = _advise_all(session, plan, groups)
+    found = session.map(NAME, advise, patient_jobs(plan, groups), {"plan": asdict(plan)})
+    advices = [Advice.from_json(values) for values in found]
     with session.folder.staged() as stage:
         page = _write_cohort(advices, stage, plan, session.command)
     rows = _cohort_rows(advices)
     console = console_for_output()
-    console.print(_table(rows))
+    console.print(Screen("", COHORT_HEADS, [[_cells(row) for row in rows]]).drawn())
     console.print(_summary(rows), highlight=False)
     print(f"report: {session.out / page}")
-
-
-def _advise_all(session: Session, plan: Plan, groups: Sequence[str]) -> list[Advice]:
-    """Return one advice per patient, by as many processes as the session has."""
-    found = session.map(
-        NAME, _advise_job, patient_jobs(plan, groups), identity={"plan": asdict(plan)}
-    )
-    return [Advice.from_json(values) for values in found]
-
-
-def _advise_job(name: str, plan: Plan) -> Advice:
-    """Compute what is printed of one patient, in a worker."""
-
-    return advise(name, plan)
 
 
 def _cohort_rows(advices: Sequence[Advice]) -> list[dict[str, Any]]:
@@ -382,12 +369,3 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['in_range']:.1f}",
         f"{row['calculator_in_range']:.1f}",
     )
-
-
-def _table(rows: Sequence[dict[str, Any]]) -> Any:
-    from rich.table import Table
-
-    table = Table(*COHORT_HEADS)
-    for row in rows:
-        table.add_row(*_cells(row))
-    return table

@@ -13,7 +13,6 @@ from surefoot.experiments.publication import (
     Claim,
     PrintedTable,
     Publication,
-    console_for_output,
     judged,
     plus_minus,
     publish,
@@ -492,19 +491,14 @@ def patients(session: Session) -> None:
     ]
     roots = [("surefoot.paper.glucose.day:patient_table",)] * len(rows)
     shown = PrintedTable(heads, rows, roots)
-    publish(session, Publication("patients", {"": table}, printed={"summary": shown}))
-    console = console_for_output()
-    console.print(_screen(shown, "Patients' parameters"))
-    console.print(f"written to {session.out}/patients*. {DISCLAIMER}", highlight=False)
-
-
-def _screen(printed: PrintedTable, title: str) -> Any:
-    from rich.table import Table
-
-    table = Table(*printed.heads, title=title, title_justify="left")
-    for row in printed.rows:
-        table.add_row(*row)
-    return table
+    publication = Publication(
+        "patients",
+        {"": table},
+        printed={"summary": shown},
+        screens=[shown.screen("Patients' parameters")],
+        note=DISCLAIMER,
+    )
+    publish(session, publication)
 
 
 def bolus(session: Session, prime: bool = True) -> None:
@@ -514,13 +508,8 @@ def bolus(session: Session, prime: bool = True) -> None:
     methods = METHODS if prime else (STABLEOPT, ROBUST_RAGE)
     labels = tuple(method.label for method in methods)
     plan = Plan(seed=session.seed, runs=session.runs, labels=labels)
-    _write_and_show(session, Tables.of(_patient_records(session, plan)))
-
-
-def _patient_records(session: Session, plan: Plan) -> list[PatientRecord]:
-    """Return one record per patient, in the order of the paper's table of patients."""
-    results = session.map(NAME, _study_job, patient_jobs(plan), identity={"plan": asdict(plan)})
-    return [PatientRecord.from_json(result) for result in results]
+    found = session.map(NAME, study_patient, patient_jobs(plan), {"plan": asdict(plan)})
+    publish_tables(session, Tables.of([PatientRecord.from_json(values) for values in found]))
 
 
 def patient_jobs(plan: Plan, groups: Sequence[str] = GROUPS) -> list[Job]:
@@ -533,21 +522,23 @@ def patient_jobs(plan: Plan, groups: Sequence[str] = GROUPS) -> list[Job]:
     ]
 
 
-def _study_job(name: str, plan: Plan) -> PatientRecord:
-    """Compute what is printed of one patient, in a worker."""
-    return study_patient(name, plan)
-
-
-def _write_and_show(session: Session, tables: Tables) -> None:
-    """Tables as CSV and Parquet, figures, their origin; then the tables on the screen."""
+def publish_tables(session: Session, tables: Tables) -> None:
+    """Write and show the tables and figures of all patients."""
     from surefoot.paper.bolus.charts import outcomes_chart, regret_chart
 
     outcomes, methods = _outcome_summary(tables.outcomes), _method_summary(tables.choices)
-    claims = list(paper_claims(tables))
-    truth = PrintedTable(("truth",), [(_truth_sentence(tables),)], [(*CHOSEN, *ROOTS)])
+    sentence = _truth_sentence(tables)
+    truth = PrintedTable(("truth",), [(sentence,)], [(*CHOSEN, *ROOTS)])
     cases = {f"table{k}": outcomes[outcomes["case"] == case] for k, case in enumerate(CASES, 1)}
     printed = {name: _outcomes_table(rows) for name, rows in cases.items()}
     printed |= {"groups": _groups_table(tables), "methods": _methods_table(methods), "truth": truth}
+    size = f"{len(tables.patients)} patients × {session.runs} five-day simulations"
+    titles = {
+        "table1": f"Table 1, {CASES[0]}: {size}, the paper's beneath",
+        "table2": f"Table 2, {CASES[1]}: {size}, the paper's beneath",
+        "groups": "Age groups, worst case (mean ± standard error over patients)",
+        "methods": "Against the truth (regret in worst-case reward)",
+    }
     publication = Publication(
         NAME,
         tables={
@@ -560,26 +551,15 @@ def _write_and_show(session: Session, tables: Tables) -> None:
         },
         charts={"": outcomes_chart(outcomes), "-regret": regret_chart(tables.choices)},
         printed=printed,
-        claims=claims,
+        claims=list(paper_claims(tables)),
         roots=(*BY_THE_PAPER, "surefoot.paper.bolus.tables:paper_claims"),
         facts={"note": DISCLAIMER},
+        screens=[printed[name].screen(title) for name, title in titles.items()],
+        remarks=[sentence],
+        judged_by="in our figures; two standard errors over patients",
+        note=DISCLAIMER,
     )
     publish(session, publication)
-    size = f"{len(tables.patients)} patients × {session.runs} five-day simulations"
-    titles = {
-        "table1": f"Table 1, {CASES[0]}: {size}, the paper's beneath",
-        "table2": f"Table 2, {CASES[1]}: {size}, the paper's beneath",
-        "groups": "Age groups, worst case (mean ± standard error over patients)",
-        "methods": "Against the truth (regret in worst-case reward)",
-    }
-    console = console_for_output()
-    for name, title in titles.items():
-        console.print(_screen(printed[name], title))
-    console.print(_truth_sentence(tables), highlight=False)
-    console.print("The paper's sentences, in our figures (two standard errors over patients):")
-    for claim in claims:
-        console.print(claim.markup, highlight=False)
-    console.print(f"written to {session.out}/{NAME}*. {DISCLAIMER}", highlight=False)
 
 
 def _truth_sentence(tables: Tables) -> str:
