@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +17,7 @@ from surefoot.commands.terminal import running
 if TYPE_CHECKING:
     from surefoot.experiments.session import Session
     from surefoot.paper.bolus.methods import Assignment
-    from surefoot.paper.bolus.patient import PatientRecord, Plan
+    from surefoot.paper.bolus.patient import Plan
 
 
 def command(
@@ -70,6 +71,7 @@ def command(
     from surefoot.experiments.session import Session
     from surefoot.paper.bolus.advice import METHOD, cohort
     from surefoot.paper.bolus.patient import Plan
+    from surefoot.paper.bolus.target import TOLERANCE
     from surefoot.system.progress import NoProgress, progress_for
 
     groups = _groups(patient, everyone, group)
@@ -79,6 +81,8 @@ def command(
             "--target is for one patient, and is a reward with a limit of its own: name a patient, "
             "and leave --reward, --all and --group out"
         )
+    if target and not question.tolerance:
+        question = replace(question, tolerance=TOLERANCE)
     plan = Plan(seed, runs, runs, arms, perturbations, question, (METHOD.label,), reward)
     who = shlex.quote(patient) if patient else f"--group {group}" if group else "--all"
     typed = (
@@ -93,18 +97,15 @@ def command(
         processes=processes,
         progress=NoProgress() if quiet else progress_for(sys.stderr),
     )
-    if patient is not None and target:
-        _target(session, patient, arms, perturbations, question)
-        return
     if patient is not None:
-        _one_patient(session, plan, patient)
+        _one_patient(session, patient, plan, target)
         return
     with running(session):
         cohort(session, plan, groups)
 
 
 def _groups(patient: str | None, everyone: bool, group: str | None) -> tuple[str, ...]:
-    """Return whose turn it is; none of the groups where one patient is named."""
+    """Return the groups of patients asked for; empty where one patient is named."""
     from surefoot.errors import InputError
     from surefoot.paper.bolus.tables import GROUPS
     from surefoot.paper.glucose import find_patient
@@ -120,7 +121,7 @@ def _groups(patient: str | None, everyone: bool, group: str | None) -> tuple[str
     return GROUPS if everyone else (group,) if group else ()
 
 
-def _question(delta: float, tolerance: float, budget: int) -> Any:
+def _question(delta: float, tolerance: float, budget: int) -> Assignment:
     from surefoot.algorithms import Settings
     from surefoot.noise import Gaussian
     from surefoot.paper.bolus.methods import Assignment
@@ -130,68 +131,20 @@ def _question(delta: float, tolerance: float, budget: int) -> Any:
     return Assignment(delta, tolerance, budget)
 
 
-def _one_patient(session: Session, plan: Plan, name: str) -> None:
+def _one_patient(session: Session, name: str, plan: Plan, target: bool) -> None:
     from surefoot.experiments.session import Meter
-    from surefoot.paper.bolus.advice import advise, write_report
+    from surefoot.paper.bolus import advice
+    from surefoot.paper.bolus import target as targets
     from surefoot.paper.bolus.patient import STEPS
     from surefoot.paper.glucose import find_patient
 
     chosen = find_patient(name).name
-    with Meter(session.progress, chosen, len(STEPS)) as meter:
-        advice = advise(chosen, plan, lambda step: meter.advance(1))
-    _show(advice.record, plan)
+    with Meter(session.progress, chosen, len(STEPS) - target) as meter:
+        if target:
+            page = targets.page_of(targets.advise(chosen, plan, lambda step: meter.advance(1)))
+        else:
+            page = advice.page_of(advice.advise(chosen, plan, lambda step: meter.advance(1)), plan)
+    page.show()
     with session.folder.staged() as stage:
-        page = write_report(advice, stage, plan, session.command)
-    print(f"report: {session.out / page}")
-
-
-def _target(
-    session: Session, name: str, arms: int, perturbations: int, question: Assignment
-) -> None:
-    from dataclasses import replace
-
-    from rich.table import Table
-
-    from surefoot.experiments.publication import console_for_output
-    from surefoot.experiments.session import Meter
-    from surefoot.paper.bolus.problem import DISCLAIMER
-    from surefoot.paper.bolus.target import TOLERANCE, TargetPlan, advise, write_page
-    from surefoot.paper.glucose import find_patient
-
-    chosen = find_patient(name).name
-    asked = question if question.tolerance else replace(question, tolerance=TOLERANCE)
-    plan = TargetPlan(session.seed, arms, perturbations, asked, session.runs)
-    with Meter(session.progress, chosen, 2) as meter:
-        advice = advise(chosen, plan, lambda step: meter.advance(1))
-    console = console_for_output()
-    console.print(advice.sentence, *advice.result.beside, sep="\n", highlight=False)
-    shown = advice.table()
-    table = Table(*shown.columns)
-    for row in shown.round(2).astype(str).itertuples(index=False, name=None):
-        table.add_row(*row)
-    console.print(table)
-    for line in (*advice.fine_print, f"[bold]{DISCLAIMER}[/]"):
-        console.print(line, highlight=False)
-    with session.folder.staged() as stage:
-        page = write_page(advice, stage, session.command)
-    print(f"report: {session.out / page}")
-
-
-def _show(record: PatientRecord, plan: Plan) -> None:
-    from rich.table import Table
-
-    from surefoot.experiments.publication import console_for_output
-    from surefoot.paper.bolus.advice import HEADS, Recommendation, fine_print, table_rows
-    from surefoot.paper.bolus.problem import DISCLAIMER
-
-    console = console_for_output()
-    found = Recommendation.of(record)
-    console.print(f"[bold]{found.name}[/]: {found.sentence(plan)}", highlight=False)
-    console.print(f"Attained confidence: {found.confidence}.", highlight=False)
-    table = Table(*HEADS)
-    for row in table_rows(found):
-        table.add_row(*row)
-    console.print(table)
-    for line in fine_print(record, plan):
-        console.print(line, highlight=False)
-    console.print(f"[bold]{DISCLAIMER}[/]", highlight=False)
+        written = page.write(stage, session.command)
+    print(f"report: {session.out / written}")

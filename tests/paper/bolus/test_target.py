@@ -9,19 +9,22 @@ import numpy as np
 from typer.testing import CliRunner
 
 from surefoot.cli import app
+from surefoot.paper.bolus.methods import Assignment
+from surefoot.paper.bolus.patient import Plan
 from surefoot.paper.bolus.target import (
     BELOW,
     SLACK,
+    TOLERANCE,
     TargetAdvice,
-    TargetPlan,
     advise,
-    write_page,
+    page_of,
 )
 
 
 @cache
 def advice() -> TargetAdvice:
-    return advise("child#001", TargetPlan(arms=7, perturbations=3, runs=2))
+    question = Assignment(tolerance=TOLERANCE)
+    return advise("child#001", Plan(arms=7, perturbations=3, runs=2, question=question))
 
 
 def test_the_answer_keeps_the_limit_and_is_right_by_exhaustive_simulation() -> None:
@@ -44,7 +47,7 @@ def test_the_limit_binds_for_somebody_who_would_be_better_in_range_without_it() 
 
 
 def test_the_page_has_profiles_and_both_charts(tmp_path: Path) -> None:
-    page = tmp_path / write_page(advice(), tmp_path, "surefoot bolus child#001 --target")
+    page = tmp_path / page_of(advice()).write(tmp_path, "surefoot bolus child#001 --target")
     text = page.read_text(encoding="utf-8")
     assert page.name == "child-001-target.html"
     for said in ("Recommended, worst error", "shown to qualify", "Not medical advice", "limit1"):

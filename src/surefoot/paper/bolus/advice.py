@@ -11,6 +11,7 @@ import pandas as pd
 
 from surefoot.experiments.publication import Screen, console_for_output
 from surefoot.paper.bolus.methods import CALCULATOR, PRIME_SHARED
+from surefoot.paper.bolus.page import Listing, Page, decimals, drawn_profiles, rendered
 from surefoot.paper.bolus.patient import (
     CASES,
     METRIC_TITLES,
@@ -28,11 +29,10 @@ from surefoot.paper.bolus.patient import (
 )
 from surefoot.paper.bolus.problem import DISCLAIMER, find_reward
 from surefoot.paper.bolus.tables import patient_jobs
-from surefoot.view.report.page import DESCRIPTIONS, environment, standalone
+from surefoot.view.report.page import DESCRIPTIONS
 
 if TYPE_CHECKING:
     from surefoot.experiments.session import Session
-    from surefoot.view.charts.drawing import Drawing
 
 SETTINGS = ("standard calculator", "recommended")
 ENDS = {CASES[0]: "as set", CASES[1]: "worst error"}
@@ -68,9 +68,6 @@ def _charts(found: Findings) -> dict[str, object]:
     if not evidence.tables["evidence"].empty:
         charts["evidence"] = evidence
     return {name: chart.spec() for name, chart in charts.items()}
-
-
-STYLE = Path(__file__).parent / "templates" / "patient.css"
 
 
 @dataclass(frozen=True)
@@ -137,7 +134,7 @@ class Recommendation:
 HEADS = ("setting", "CarbF", "CorrF", "worst reward", *METRIC_TITLES.values())
 
 
-def table_rows(found: Recommendation) -> list[tuple[str, ...]]:
+def _table_rows(found: Recommendation) -> list[tuple[str, ...]]:
     """Return the recommended setting and the calculator's, as set and under the worst error: for
     the page and the terminal.
     """
@@ -148,16 +145,12 @@ def table_rows(found: Recommendation) -> list[tuple[str, ...]]:
         worst = (
             f"{arm.worst_carb_factor:.2f}",
             f"{arm.worst_correction_factor:.2f}",
-            _reward(arm.value),
+            decimals(arm.value),
         )
         for case, cells in zip(CASES, (as_set, worst), strict=True):
             metrics = (f"{found.outcomes[method, case][metric]:.2f}" for metric in METRICS)
             rows.append((f"{label}, {ENDS[case]}", *cells, *metrics))
     return rows
-
-
-def _reward(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
 
 
 def fine_print(record: PatientRecord, plan: Plan) -> list[str]:
@@ -178,93 +171,44 @@ def fine_print(record: PatientRecord, plan: Plan) -> list[str]:
     ]
 
 
-def write_report(advice: Advice, stage: Path, plan: Plan, command: str) -> str:
-    """Write the page, the profiles as a chart (PNG, SVG, HTML) and as a table; gives the page's
-    file name.
-    """
-    from surefoot.paper.bolus.charts import side_by_side
-    from surefoot.view.charts import save
-
-    found = Recommendation.of(advice.record)
-    stem = found.name.replace("#", "-")
-    frames = {name: pd.DataFrame(profile) for name, profile in advice.profiles.items()}
-    drawn = _profile_drawings({name.capitalize(): frame for name, frame in frames.items()})
-    save(side_by_side(list(drawn.values()), f"{found.name}, virtual"), stage / f"{stem}-profiles")
-    whole = pd.concat([frame.assign(setting=name) for name, frame in frames.items()])
-    whole.to_csv(stage / f"{stem}-profiles.csv", index=False, lineterminator="\n")
-    page = stage / f"{stem}.html"
-    profiles = {_slug(name): drawing.spec() for name, drawing in drawn.items()}
-    page.write_text(_page(advice, found, profiles, plan, command), encoding="utf-8")
-    return page.name
-
-
-def _profile_drawings(frames: dict[str, pd.DataFrame]) -> dict[str, Drawing]:
-    """Profiles on one scale, by name."""
-    from surefoot.paper.bolus.charts import axis_top, profile_drawing
-
-    top = axis_top(list(frames.values()))
-    return {name: profile_drawing(frame, name, top) for name, frame in frames.items()}
-
-
-def _slug(name: str) -> str:
-    return name.lower().replace(", ", "-").replace(" ", "-")
-
-
-def _page(
-    advice: Advice,
-    found: Recommendation,
-    profiles: dict[str, Any],
-    plan: Plan,
-    command: str,
-) -> str:
-    record, reward = advice.record, find_reward(plan.reward)
-    return _rendered(
-        "patient.html",
-        profiles | advice.charts,
+def page_of(advice: Advice, plan: Plan) -> Page:
+    """Return the page of a patient."""
+    record, found = advice.record, Recommendation.of(advice.record)
+    reward = find_reward(plan.reward).title
+    return Page(
         name=found.name,
-        disclaimer=DISCLAIMER,
+        title="a robust bolus setting",
+        stem=found.name.replace("#", "-"),
         certified=found.chosen.certified,
         sentence=found.sentence(plan),
-        confidence=found.confidence,
-        reward=reward.title,
-        profiles={name: f"Ambulatory glucose profile: {name}" for name in profiles},
-        charts={name: DESCRIPTIONS[name] for name in advice.charts},
-        tables=[_outcome_table(found, record), _arm_table(found, record)],
+        beside=[f"Attained confidence: {found.confidence}. Reward: {reward}."],
+        profiles={name: pd.DataFrame(profile) for name, profile in advice.profiles.items()},
+        charts=advice.charts,
+        described={name: DESCRIPTIONS[name] for name in advice.charts},
+        listings=[_outcome_table(found, record), _arm_table(found, record)],
         fine_print=fine_print(record, plan),
-        command=command,
     )
 
 
-def _rendered(template: str, specs: dict[str, Any], **values: Any) -> str:
-    """Return a page of its own with these charts in it."""
-    page = environment("surefoot.paper.bolus").get_template(template)
-    return standalone(page, specs, values, STYLE.read_text(encoding="utf-8"))
+def _outcome_table(found: Recommendation, record: PatientRecord) -> Listing:
+    runs, rows = 1 + max(row.run for row in record.outcomes), _table_rows(found)
+    chosen = [place for place, row in enumerate(rows) if row[0].startswith(SETTINGS[1])]
+    return Listing(f"Means of {runs} five-day simulations", HEADS, rows, chosen)
 
 
-def _outcome_table(found: Recommendation, record: PatientRecord) -> dict[str, Any]:
-    runs = 1 + max(row.run for row in record.outcomes)
+def _arm_table(found: Recommendation, record: PatientRecord) -> Listing:
     rows = [
-        {"cells": cells, "chosen": cells[0].startswith(SETTINGS[1])} for cells in table_rows(found)
-    ]
-    return {"caption": f"Means of {runs} five-day simulations", "heads": HEADS, "rows": rows}
-
-
-def _arm_table(found: Recommendation, record: PatientRecord) -> dict[str, Any]:
-    rows = [
-        {
-            "cells": (
-                row.name,
-                str(row.arm),
-                f"{row.carb_factor:.2f}",
-                f"{row.correction_factor:.2f}",
-                _reward(row.value),
-            ),
-            "chosen": row.arm == found.chosen.arm,
-        }
+        (
+            row.name,
+            str(row.arm),
+            f"{row.carb_factor:.2f}",
+            f"{row.correction_factor:.2f}",
+            decimals(row.value),
+        )
         for row in record.arms
     ]
     heads = ("setting", "arm", "CarbF", "CorrF", "true worst reward")
-    return {"caption": "All settings, by exhaustive simulation", "heads": heads, "rows": rows}
+    return Listing("All settings, by exhaustive simulation", heads, rows, [found.chosen.arm])
 
 
 NAME = "bolus-cohort"
@@ -329,18 +273,18 @@ def _summary(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _write_cohort(advices: Sequence[Advice], stage: Path, plan: Plan, command: str) -> str:
-    """Write everybody's page, the table, and the page of all; gives its file name."""
-    pages = [write_report(advice, stage, plan, command) for advice in advices]
+    """Write everybody's page, the table, and the page of all; return its file name."""
+    pages = [page_of(advice, plan).write(stage, command) for advice in advices]
     rows = _cohort_rows(advices)
     pd.DataFrame(rows).to_csv(stage / f"{NAME}.csv", index=False, lineterminator="\n")
     worst = {
         row["patient"]: pd.DataFrame(list(advice.profiles.values())[-1])
         for row, advice in zip(rows, advices, strict=True)
     }
-    drawn = _profile_drawings(worst)
+    drawn = drawn_profiles(worst)
     specs = {f"p{number}": drawing.spec() for number, drawing in enumerate(drawn.values())}
     page = stage / f"{NAME}.html"
-    text = _rendered(
+    text = rendered(
         "cohort.html",
         specs,
         sentence=_summary(rows),

@@ -7,7 +7,7 @@ Research on virtual patients; not medical advice.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from surefoot.statistics import Outcome, Phase
 
 @dataclass(frozen=True)
 class _Reward:
-    """A reward is the sum over a low- and a high-carb day of what each of them is worth.
+    """A reward is the sum over a low- and a high-carb day of the worth of each.
 
     Attributes:
         name: what a user types.
@@ -40,6 +40,7 @@ class _Reward:
         statistics: of a day, from which it is made.
         of_a_day: one day's part.
         noise: what is known about a pull.
+        others: parts of a day's other outputs, which limits are about, by name.
     """
 
     name: str
@@ -47,6 +48,7 @@ class _Reward:
     statistics: tuple[Statistic, ...]
     of_a_day: Callable[[Statistics], Array]
     noise: Noise
+    others: dict[str, Callable[[Statistics], Array]] = field(default_factory=dict)
 
 
 RISK = _Reward(
@@ -186,7 +188,7 @@ def make_dosing(
 
 
 def _dose_features(parameters: Array) -> Array:
-    """(n_pairs, 4) what the reward depends on: insulin for a gram, its square, and for a mg/dL.
+    """Return (n_pairs, 4) features of the doses: 1, insulin for a gram, its square, for a mg/dL.
 
     Both doses are centred, and divided by their standard deviations over the pairs. Too little
     insulin is as bad as too much, so the reward is curved in the first.
@@ -210,26 +212,23 @@ def branch(source: np.random.SeedSequence, number: int) -> np.random.SeedSequenc
 
 
 def day_rewards(dosing: Dosing, pairs: IntArray, source: np.random.SeedSequence) -> Array:
-    """(2, n_pulls) what a low- and a high-carb day of each pull are worth, noise of its own for
-    every day.
+    """Return (2, n_pulls) the worth of a low- and of a high-carb day of each pull, with noise of
+    its own for every day.
     """
-    return _seeded_days(dosing, pairs, lane_seeds(source, (len(DAYS), len(pairs))))
+    seeds = lane_seeds(source, (len(DAYS), len(pairs)))
+    return dosing.reward.of_a_day(simulated_days(dosing, pairs, seeds))
 
 
-def _seeded_days(dosing: Dosing, pairs: IntArray, seeds: Words) -> Array:
-    """Simulate with (2, n_pulls) seeds of the sensor's noise: equal seeds, equal noise."""
+def simulated_days(dosing: Dosing, pairs: IntArray, seeds: Words) -> Statistics:
+    """Simulate a low- and a high-carb day of each pull.
+
+    Args:
+        seeds: (2, n_pulls) of the sensor's noise: equal seeds, equal noise.
+    """
     carb, correction = dosing.linear.parameters[pairs, 3], dosing.linear.parameters[pairs, 4]
     days = np.array([diet(day) for day in DAYS], dtype=object)[:, None]
-    reward = dosing.reward
-    return reward.of_a_day(
-        simulate(
-            dosing.patient,
-            Calculator(carb, correction),
-            days,
-            seeds,
-            statistics=reward.statistics,
-        )
-    )
+    calculators = Calculator(carb, correction)
+    return simulate(dosing.patient, calculators, days, seeds, statistics=dosing.reward.statistics)
 
 
 class BolusSimulator:
@@ -250,12 +249,14 @@ class BolusSimulator:
         pairs = np.repeat(np.arange(len(phase.counts)), phase.counts)
         streams = stream_numbers(phase)
         seeds = lane_seeds(branch(self._source, phase.index), (len(DAYS), int(streams.max()) + 1))
-        rewards = _seeded_days(self._dosing, pairs, seeds[:, streams]).sum(axis=0)
-        return Outcome.from_rewards(phase, len(phase.counts), pairs, rewards)
+        days, reward = simulated_days(self._dosing, pairs, seeds[:, streams]), self._dosing.reward
+        rewards = reward.of_a_day(days).sum(axis=0)
+        others = {name: part(days).sum(axis=0) for name, part in reward.others.items()}
+        return Outcome.from_rewards(phase, len(phase.counts), pairs, rewards, others)
 
 
 def stream_numbers(phase: Phase) -> IntArray:
-    """(n_pulls,) which of its phase's random streams each pull uses, pair after pair.
+    """Return (n_pulls,) numbers of the random streams that pulls use, pair after pair.
 
     Pulls have streams of their own, unless the phase shares them: then the k-th pull of a batch
     uses one stream for all pairs, and what fills no batch keeps its own.
@@ -271,6 +272,6 @@ def stream_numbers(phase: Phase) -> IntArray:
 
 
 def _turns(counts: IntArray) -> IntArray:
-    """(n_pulls,) how many pulls of the same pair come before each one."""
+    """Return (n_pulls,) numbers of pulls of the same pair that come before each one."""
     begins = np.repeat(np.cumsum(counts) - counts, counts)
     return np.asarray(np.arange(int(counts.sum())) - begins)

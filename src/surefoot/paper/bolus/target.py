@@ -12,9 +12,8 @@ Research on virtual patients; not medical advice.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,21 +24,19 @@ from surefoot.experiments.comparison import finished
 from surefoot.limits import Limit
 from surefoot.noise import Bounded, Gaussian
 from surefoot.paper.bolus.methods import Assignment
-from surefoot.paper.bolus.patient import Profile, daily_profile
+from surefoot.paper.bolus.page import Listing, Page, decimals
+from surefoot.paper.bolus.patient import Plan, Profile, daily_profile
 from surefoot.paper.bolus.problem import (
     DAYS,
-    DISCLAIMER,
+    BolusSimulator,
     Dosing,
-    branch,
     make_dosing,
-    require_sizes,
+    simulated_days,
     stream,
-    stream_numbers,
 )
-from surefoot.paper.glucose import Calculator, diet, lane_seeds, simulate
+from surefoot.paper.bolus.problem import TIME_IN_RANGE as TIME_REWARD
+from surefoot.paper.glucose import lane_seeds
 from surefoot.paper.glucose.metrics import HIGH, LOW
-from surefoot.paper.glucose.simulate import Words
-from surefoot.statistics import Outcome, Phase
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,72 +49,28 @@ REPLICATES = 400  # of every pair, for the truth
 ERRORS = 4.0  # standard errors by which the truth must be clear
 
 
-@dataclass(frozen=True)
-class TargetPlan:
-    """The question that is asked of each patient.
-
-    Attributes:
-        seed: of everything.
-        arms, perturbations: numbers of settings, and of errors of each.
-        question: δ, the tolerance in % of the time in range, and the budget.
-        runs: five-day simulations of a glucose profile.
-    """
-
-    seed: int = 0
-    arms: int = 15
-    perturbations: int = 5
-    question: Assignment = field(default_factory=lambda: Assignment(tolerance=TOLERANCE))
-    runs: int = 20
-
-    def __post_init__(self) -> None:
-        require_sizes(self.arms, self.perturbations)
-
-    def settings(self) -> Settings:
-        """Return the question as an algorithm is asked it."""
-        limit = Limit(TIME_BELOW, at_most=BELOW, slack=SLACK, noise=Bounded(0, 100))
-        return Settings(
-            delta=self.question.delta,
-            noise=Gaussian(),
-            tolerance=self.question.tolerance,
-            budget=self.question.budget,
-            objective=IN_RANGE,
-            limits=[limit],
-            common_random_numbers=True,
-        )
+# the paper's days, with the outputs that the target is about
+TARGET = replace(
+    TIME_REWARD,
+    name="target",
+    statistics=("time_in_range", "time_below"),
+    noise=Gaussian(),
+    others={TIME_BELOW: lambda day: 50 * day["time_below"]},
+)
 
 
-def _day_outputs(dosing: Dosing, pairs: IntArray, seeds: Words) -> tuple[Array, Array]:
-    """Return (n_pulls,) % of the time in range and below 70 mg/dL, over a low- and a high-carb day.
-
-    Args:
-        seeds: (2, n_pulls) of the sensor's noise: equal seeds, equal noise.
-    """
-    carb, correction = dosing.linear.parameters[pairs, 3], dosing.linear.parameters[pairs, 4]
-    days = np.array([diet(day) for day in DAYS], dtype=object)[:, None]
-    found = simulate(
-        dosing.patient,
-        Calculator(carb, correction),
-        days,
-        seeds,
-        statistics=("time_in_range", "time_below"),
+def target_settings(question: Assignment) -> Settings:
+    """Return the target as an algorithm is asked for it; the tolerance is in % of the time."""
+    limit = Limit(TIME_BELOW, at_most=BELOW, slack=SLACK, noise=Bounded(0, 100))
+    return Settings(
+        delta=question.delta,
+        noise=TARGET.noise,
+        tolerance=question.tolerance,
+        budget=question.budget,
+        objective=IN_RANGE,
+        limits=[limit],
+        common_random_numbers=True,
     )
-    within, below = found["time_in_range"], found["time_below"]
-    return 100 * within.mean(axis=0), 100 * below.mean(axis=0)
-
-
-class _TargetSimulator:
-    """Pulls a whole phase in one batch; settings of a block meet the same sensor noise."""
-
-    def __init__(self, dosing: Dosing, source: np.random.SeedSequence) -> None:
-        self._dosing, self._source = dosing, source
-
-    def pull(self, phase: Phase) -> Outcome:
-        pairs = np.repeat(np.arange(len(phase.counts)), phase.counts)
-        streams = stream_numbers(phase)
-        seeds = lane_seeds(branch(self._source, phase.index), (len(DAYS), int(streams.max()) + 1))
-        within, below = _day_outputs(self._dosing, pairs, seeds[:, streams])
-        others = {TIME_BELOW: below}
-        return Outcome.from_rewards(phase, len(phase.counts), pairs, within, others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +98,8 @@ def _find_truth(dosing: Dosing, source: np.random.SeedSequence, tolerance: float
     """Simulate every pair many times."""
     problem = dosing.linear
     pairs = np.repeat(np.arange(problem.n_pairs), REPLICATES)
-    outputs = _day_outputs(dosing, pairs, lane_seeds(source, (len(DAYS), len(pairs))))
+    days = simulated_days(dosing, pairs, lane_seeds(source, (len(DAYS), len(pairs))))
+    outputs = [part(days).sum(axis=0) for part in (TARGET.of_a_day, TARGET.others[TIME_BELOW])]
     each = np.stack(outputs).reshape(2, problem.n_pairs, REPLICATES)
     within, below = each.mean(axis=2)
     errors = ERRORS * each.std(axis=2, ddof=1) / np.sqrt(REPLICATES)
@@ -173,7 +127,7 @@ def _find_truth(dosing: Dosing, source: np.random.SeedSequence, tolerance: float
 class TargetAdvice:
     """The answer for a patient, and the truth beside it."""
 
-    plan: TargetPlan
+    plan: Plan
     dosing: Dosing
     result: Result
     truth: _TargetTruth
@@ -188,19 +142,19 @@ class TargetAdvice:
     @property
     def sentence(self) -> str:
         """The answer for a person."""
-        name, result = self.dosing.patient.name, self.result
+        result = self.result
         pulls = f"{result.samples:,} pulls of two simulated days each"
         sure = f"with {100 * (1 - self.plan.question.delta):g} % confidence after {pulls}"
         asked = f"at most {BELOW:g} % of the time below {LOW:g} mg/dL, whatever the error"
         if result.reason is StopReason.NONE_QUALIFIES:
-            return f"{name}: no setting keeps {asked}, {sure}."
+            return f"No setting keeps {asked}, {sure}."
         carb, correction = self.dosing.arm_setting(result.arm)
         factors = f"CarbF {carb:.2f} g/U and CorrF {correction:.2f} mg/dL per U"
         if not result.certified:
             left = f"{len(result.candidates)} settings are still possible after {pulls}"
-            return f"{name}: {factors} are the best guess, not certified: {left}."
+            return f"{factors} are the best guess, not certified: {left}."
         return (
-            f"{name}: {factors} keep {asked} (to within {SLACK:g}), and no setting that does has "
+            f"{factors} keep {asked} (to within {SLACK:g}), and no setting that does has "
             f"more time in range by over {self.plan.question.tolerance:g} % of it, {sure}."
         )
 
@@ -240,77 +194,49 @@ class TargetAdvice:
         )
 
 
-def advise(
-    name: str, plan: TargetPlan, tell: Callable[[str], None] = lambda step: None
-) -> TargetAdvice:
+def advise(name: str, plan: Plan, tell: Callable[[str], None] = lambda step: None) -> TargetAdvice:
     """Choose, and hold the choice against the truth; the same to the bit for the same plan."""
-    dosing = make_dosing(name, plan.seed, plan.arms, plan.perturbations, insulin_range=INSULIN)
-    run = algorithm_from("prime").start(dosing.tabular, plan.settings())
-    simulator = _TargetSimulator(dosing, stream(plan.seed, dosing.patient, "identify", 0, 1))
+    dosing = make_dosing(name, plan.seed, plan.arms, plan.perturbations, TARGET, INSULIN)
+    run = algorithm_from("prime").start(dosing.tabular, target_settings(plan.question))
+    simulator = BolusSimulator(dosing, stream(plan.seed, dosing.patient, "identify", 0, 1))
     result = finished(run, simulator).result
-    tell("choice")
+    tell("choices")
     source = stream(plan.seed, dosing.patient, "truth", 1)
     truth = _find_truth(dosing, source, plan.question.tolerance)
     tell("truth")
     return TargetAdvice(plan, dosing, result, truth)
 
 
-def write_page(advice: TargetAdvice, stage: Path, command: str) -> str:
-    """Write the page of a patient; gives its file name."""
-    from surefoot.paper.bolus.advice import STYLE
-    from surefoot.paper.bolus.charts import axis_top, profile_drawing
+def page_of(advice: TargetAdvice) -> Page:
+    """Return the page of a patient."""
     from surefoot.view.charts.arms import arms_drawing
     from surefoot.view.charts.evidence import limit_drawing
-    from surefoot.view.report.page import environment, standalone
 
-    frames = _profiles(advice)
-    top = axis_top(list(frames.values()))
-    profiles = {
-        f"profile{number}": profile_drawing(frame, title, top)
-        for number, (title, frame) in enumerate(frames.items())
-    }
-    charts = {
-        "arms": arms_drawing(advice.result, "Worst time in range of each setting"),
-        "limit1": limit_drawing(advice.result, 0),
-    }
-    specs = {key: drawn.spec() for key, drawn in (profiles | charts).items()}
-    described = {
-        key: f"Ambulatory glucose profile: {title}"
-        for key, title in zip(profiles, frames, strict=True)
-    }
-    table = advice.table()
-    chosen = -1 if advice.result.reason is StopReason.NONE_QUALIFIES else advice.result.arm
+    name, result, table = advice.dosing.patient.name, advice.result, advice.table()
     rows = [
-        {
-            "cells": [row[0], *(_cell(value) for value in row[1:])],
-            "chosen": place == chosen,
-        }
-        for place, row in enumerate(table.itertuples(index=False, name=None))
+        (row[0], *(value if isinstance(value, str) else decimals(value) for value in row[1:]))
+        for row in table.itertuples(index=False, name=None)
     ]
-    text = standalone(
-        environment("surefoot.paper.bolus").get_template("target.html"),
-        specs,
-        {
-            "name": advice.dosing.patient.name,
-            "disclaimer": DISCLAIMER,
-            "certified": advice.result.certified,
-            "sentence": advice.sentence,
-            "beside": advice.result.beside,
-            "profiles": described,
-            "charts": {
-                "arms": "Chart: the worst time in range of each setting with its interval",
-                "limit1": "Chart: the most time below 70 mg/dL of each setting, and the 4 % as a "
-                "line",
-            },
-            "table": {"caption": "All settings", "heads": list(table.columns), "rows": rows},
-            "fine_print": advice.fine_print,
-            "command": command,
+    chosen = [] if result.reason is StopReason.NONE_QUALIFIES else [result.arm]
+    return Page(
+        name=name,
+        title="time in range, with at most 4 % below 70 mg/dL",
+        stem=f"{name.replace('#', '-')}-target",
+        certified=result.certified,
+        sentence=advice.sentence,
+        beside=result.beside,
+        profiles=_profiles(advice),
+        charts={
+            "arms": arms_drawing(result, "Worst time in range of each setting").spec(),
+            "limit1": limit_drawing(result, 0).spec(),
         },
-        STYLE.read_text(encoding="utf-8"),
+        described={
+            "arms": "Chart: the worst time in range of each setting with its interval",
+            "limit1": "Chart: the most time below 70 mg/dL of each setting, and the 4 % as a line",
+        },
+        listings=[Listing("All settings", list(table.columns), rows, chosen)],
+        fine_print=advice.fine_print,
     )
-    page = f"{advice.dosing.patient.name.replace('#', '-')}-target.html"
-    (stage / page).write_text(text, encoding="utf-8")
-    return page
 
 
 def _profiles(advice: TargetAdvice) -> dict[str, pd.DataFrame]:
@@ -330,7 +256,3 @@ def _profiles(advice: TargetAdvice) -> dict[str, pd.DataFrame]:
         for title, setting in found.items()
     }
     return {title: pd.DataFrame(profile) for title, profile in made.items()}
-
-
-def _cell(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:.2f}".replace("-", "−")
