@@ -58,7 +58,7 @@ class Comparison:
         return pd.DataFrame(rows)
 
     def chart(self) -> alt.LayerChart:
-        """Mean samples with standard errors, one group per instance."""
+        """Draw mean samples with standard errors, one group per instance."""
         from surefoot.view.charts import samples_chart
 
         table = self.summary()

@@ -82,9 +82,7 @@ class _Journal:
             self.path.parent.rmdir()
 
     def _read(self) -> dict[str, Any]:
-        """Whole lines; the end of a line that was being written when its process was killed is cut
-        off.
-        """
+        """Return the results of whole lines; cut off the end of a line whose writer was killed."""
         self._file.seek(0)
         content = self._file.read()
         whole = content.rfind(b"\n") + 1
@@ -93,7 +91,7 @@ class _Journal:
 
 
 def versions() -> dict[str, str]:
-    """Of Python and of the libraries that can change a result."""
+    """Return the versions of Python and of the libraries that can change a result."""
     return {"python": platform.python_version()} | {
         name: importlib.metadata.version(name) for name in LIBRARIES
     }
@@ -122,9 +120,7 @@ class _Folder:
 
     @contextlib.contextmanager
     def staged(self) -> Iterator[Path]:
-        """Give a passing folder; its files move to the real one, each under its own name, if all
-        goes well.
-        """
+        """Yield a temporary folder, whose files move to the real one if no error occurs."""
         stage = Path(tempfile.mkdtemp(prefix=".writing-", dir=self.path))
 
         def discard() -> str:
@@ -243,7 +239,7 @@ class Stopped(RuntimeError):
 
 
 class Interrupted(Stopped):
-    """Somebody pressed Ctrl-C."""
+    """A stop by Ctrl-C."""
 
 
 @dataclass(frozen=True)
@@ -264,8 +260,7 @@ class Job:
 
 @dataclass
 class Session:
-    """The way an experiment is run, and the folder where what is finished is kept until all of it
-    is.
+    """The way an experiment is run, and the folder that keeps finished jobs until all are.
 
     Attributes:
         runs: how often each instance is run.
@@ -301,7 +296,7 @@ class Session:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """After success nothing is left to continue; otherwise what is finished stays."""
+        """Forget finished jobs after success; keep them otherwise."""
         workers, self._workers = self._workers, None
         if workers is not None:
             workers.stop()
@@ -376,7 +371,7 @@ class Session:
 
 @contextlib.contextmanager
 def opened(session: Session | None, runs: int, processes: int | None = None) -> Iterator[Session]:
-    """Give the session asked for; else a passing one of this many runs, which keeps nothing."""
+    """Yield the session asked for, or a temporary one of this many runs, which keeps nothing."""
     if session is not None:
         with session:
             yield session

@@ -220,12 +220,12 @@ READINGS = {
 
 
 def irrelevant_dimensions(session: Session, variation: Variation = PAPER) -> None:
-    """Experiment 1: only two of the d dimensions matter."""
+    """Run Experiment 1: only two of the d dimensions matter."""
     _reproduce(session, IRRELEVANT, variation)
 
 
 def unit_sphere(session: Session, variation: Variation = PAPER) -> None:
-    """Experiment 2: n arms on a sphere, a fresh one for each run."""
+    """Run Experiment 2: n arms on a sphere, a fresh one for each run."""
     _reproduce(session, SPHERE, variation)
 
 
@@ -282,8 +282,8 @@ def lower_bound(instance: Instance, delta: float) -> float:
 
 
 def summary(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean, deviation and standard error of the samples, their ratio to the paper's oracle over the
-    same runs, and errors, by size and entrant.
+    """Return mean, deviation and standard error of the samples, their ratio to the paper's oracle
+    over the same runs, and errors, by size and entrant.
     """
     groups = runs.groupby(["size", "label", "policy"], sort=False)
     table = groups["samples"].agg(runs="size", mean="mean", deviation="std", error="sem")

@@ -226,8 +226,8 @@ def _run_once(kind: Kind, size: int, run: int, session_seed: int) -> list[dict[s
 
 
 def summary(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean samples, their standard error and the errors, by configuration, arms and contender; the
-    lower bound as a contender of its own.
+    """Return mean samples, their standard error and the errors, by configuration, arms and
+    contender; the lower bound is a contender of its own.
     """
     import pandas as pd
 

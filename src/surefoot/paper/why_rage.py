@@ -226,8 +226,8 @@ def diagnose(name: str, size: int, seed: int) -> Diagnosis:
 
 
 def _what_designs_need(instance: Instance, rage: _Recording) -> dict[str, Any]:
-    """Pulls after which the true gaps exceed the paper's widths: with λ^G, RAGE's first design, and
-    the best (H_R).
+    """Return the pulls after which the true gaps exceed the paper's widths: with λ^G, with RAGE's
+    first design, and with the best (H_R).
     """
     problem, theta = instance
     first = rage.start(problem, rage.settings)._design()[0]
@@ -241,7 +241,9 @@ def _what_designs_need(instance: Instance, rage: _Recording) -> dict[str, Any]:
 
 
 def _hardness(instance: Instance, weights: Array) -> float:
-    """max over z and x' of min over z' of ‖z − z'‖²_{A⁻¹} / Δ²: the paper's H_R at this design."""
+    """Return the paper's H_R at this design: max over z and x' of min over z' of
+    ‖z − z'‖²_{A⁻¹} / Δ².
+    """
     problem, theta = instance
     best, ones = problem.best_arm(theta), np.ones(problem.n_pairs)
     counts = round_design(weights, FINE)

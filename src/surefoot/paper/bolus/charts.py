@@ -29,8 +29,8 @@ from surefoot.view.charts.drawing import (
 
 
 def outcomes_chart(summary: pd.DataFrame) -> Any:
-    """Our means and the paper's, one panel per metric and case; bars are standard deviations over
-    patients and runs.
+    """Draw our means and the paper's, one panel per metric and case; bars are standard deviations
+    over patients and runs.
     """
     rows = []
     for row in summary.to_dict("records"):
@@ -143,7 +143,7 @@ def profile_drawing(frame: pd.DataFrame, title: str, top: float | None = None) -
 
 
 def side_by_side(drawings: Sequence[Drawing], title: str) -> dict[str, Any]:
-    """Profiles in rows of two, as one specification: Altair takes seconds to read it back."""
+    """Return profiles in rows of two, as one specification, which Altair takes seconds to read."""
     panels: list[Any] = []
     datasets: dict[str, Any] = {}
     for number, drawing in enumerate(drawings):

@@ -58,8 +58,8 @@ def run_pilot(
 
 
 def _scales_from(deviations: Array, replicates: int) -> Array:
-    """Upper confidence limits of the standard deviations (χ², as for Gaussian noise), then the
-    floor.
+    """Return upper confidence limits of the standard deviations (χ², as for Gaussian noise), not
+    below the floor.
     """
     freedom = replicates - 1
     upper = deviations * np.sqrt(freedom / special.chdtri(freedom, 1 - ERROR))

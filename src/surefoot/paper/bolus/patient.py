@@ -150,7 +150,7 @@ class PatientRecord:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> PatientRecord:
-        """Make it again from what JSON made of it."""
+        """Return the object that these JSON values describe."""
         pilot = values["pilot"]
         return cls(
             PatientFacts(**values["patient"]),
@@ -176,7 +176,7 @@ class Advice:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Advice:
-        """Make it again from what JSON made of it."""
+        """Return the object that these JSON values describe."""
         record = PatientRecord.from_json(values["record"])
         return cls(record, values["profiles"], values["charts"])
 
@@ -275,7 +275,7 @@ QUANTILES = {"p5": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 def evaluate(
     dosing: Dosing, settings: Sequence[Setting], runs: Sequence[int], seed: int
 ) -> list[dict[str, Any]]:
-    """Metrics of one 5-day simulation for each setting and its run.
+    """Return the metrics of one 5-day simulation for each setting and its run.
 
     Equal runs meet the same meals and the same sensor noise, so equal settings give equal figures.
     Even runs begin with a low-carb day, odd ones with a high-carb day: over all runs both are
@@ -384,7 +384,7 @@ class Findings:
 def study_patient(
     name: str, plan: Plan, tell: Callable[[str], None] = lambda step: None
 ) -> PatientRecord:
-    """Do all of it; the record is the same to the bit for the same plan.
+    """Return a patient's choices, truth and outcomes, the same to the bit for the same plan.
 
     Args:
         tell: is told each of `STEPS` when it is done.
@@ -409,7 +409,7 @@ def find(name: str, plan: Plan, tell: Callable[[str], None]) -> Findings:
 
 
 def record_of(found: Findings, tell: Callable[[str], None]) -> PatientRecord:
-    """Everything as plain values, with five-day outcomes of the choices."""
+    """Return the findings as plain values, with five-day outcomes of the choices."""
     record = PatientRecord(
         patient=_patient_facts(found.dosing, found.truth),
         pilot=_pilot_facts(found.pilot, found.truth),

@@ -122,12 +122,12 @@ class Dosing:
         return self.linear.n_arms // 2
 
     def arm_setting(self, arm: int) -> tuple[float, float]:
-        """CarbF and CorrF of an arm without any error."""
+        """Return CarbF and CorrF of an arm without any error."""
         insulin = float(self.linear.parameters[self.linear.pairs_of(arm).start, 2])
         return CARB_RULE / insulin, CORRECTION_RULE / insulin
 
     def pair_setting(self, pair: int) -> tuple[float, float]:
-        """CarbF and CorrF of a pair."""
+        """Return CarbF and CorrF of a pair."""
         carb, correction = self.linear.parameters[pair, 3:5].tolist()
         return carb, correction
 

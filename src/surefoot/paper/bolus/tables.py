@@ -152,8 +152,8 @@ def _frame(rows: Iterable[ArmFacts | Choice | FiveDays]) -> pd.DataFrame:
 
 
 def _outcome_summary(outcomes: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation over patients and runs, by case and method, with the paper's
-    beside them.
+    """Return mean and standard deviation over patients and runs, by case and method, with the
+    paper's beside them.
 
     The last row of the worst case is no method: it is the most harmful pair of all, the worst that
     the ranges allow.
@@ -207,12 +207,12 @@ def _method_summary(choices: pd.DataFrame) -> pd.DataFrame:
 
 
 def share(value: float) -> str:
-    """Return a share as readers see it; a dash where there is none."""
+    """Return a share in per cent; a dash for NaN."""
     return "–" if math.isnan(value) else f"{100 * value:.0f} %"
 
 
 def _if_trusted(method: Method, shares: pd.Series[bool]) -> float:
-    """Say what tests of the model found, where a model is trusted; nothing where none is."""
+    """Return the share of True, or NaN for a method that trusts no model."""
     return float(shares.mean()) if method.needs_scales else math.nan
 
 
@@ -388,13 +388,13 @@ def _differences(tables: Tables, case: str, one: str, other: str) -> dict[str, S
 
 
 def _gains(tables: Tables, case: str, one: str, other: str) -> dict[str, Spread]:
-    """By how much one method is better than another, over patients."""
+    """Return the lead of one method over another, over patients."""
     found = _differences(tables, case, one, other)
     return {m: spread if m == "within" else _minus(spread) for m, spread in found.items()}
 
 
 def _falls(tables: Tables, label: str) -> pd.Series[float]:
-    """Points of time in range that the worst error costs, by patient."""
+    """Return the points of time in range that the worst error costs, by patient."""
     found, worst = (_by_patient(tables, case, label)["within"] for case in CASES)
     return found - worst
 
@@ -425,7 +425,7 @@ def _distinct(arms: pd.Series[int]) -> str:
 
 
 def _outcomes_table(outcomes: pd.DataFrame) -> PrintedTable:
-    """Means and standard deviations over patients and runs, the paper's below ours."""
+    """Return means and standard deviations over patients and runs, the paper's below ours."""
     rows, roots = [], []
     for row in outcomes.to_dict("records"):
         for source, prefix in (("ours", ""), ("paper", "paper_")):
@@ -442,7 +442,7 @@ def _cell(row: Mapping[Any, Any], prefix: str, metric: str) -> str:
 
 
 def _groups_table(tables: Tables) -> PrintedTable:
-    """Outcomes by age group, under the worst error, with the share of choices that were best."""
+    """Return outcomes by age group, under the worst error, and shares of choices that were best."""
     heads = ("patients", "method", *COLUMNS.values(), "found the best", "mean regret")
     rows, roots = [], []
     for group in GROUPS:

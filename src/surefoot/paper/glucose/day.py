@@ -173,7 +173,7 @@ def find_patient(name: str | Patient) -> Patient:
 
 
 def patient_array(given: Patients) -> NDArray[np.object_]:
-    """Patients, however they were named, as an array of the same shape."""
+    """Return patients, however they were named, as an array of the same shape."""
     names = object_array(given, (str, Patient), "patients")
     found = np.empty(names.shape, dtype=object)
     found.ravel()[:] = [find_patient(name) for name in names.ravel()]
@@ -283,7 +283,7 @@ class Scenario:
         )
 
     def announced(self) -> Array:
-        """Grams that begin at each minute, (horizon,)."""
+        """Return (horizon,) grams that begin at each minute."""
         amounts = np.zeros(self.horizon)
         amounts[list(self.minutes)] = self.grams
         return amounts

@@ -77,7 +77,7 @@ class _Batch:
     groups: tuple[_Group, ...]
 
     def chunks(self, size: int) -> Iterator[_Group]:
-        """Groups cut into pieces of at most `size` lanes, so that work space stays small."""
+        """Return groups cut into pieces of at most `size` lanes, so that work space stays small."""
         for group in self.groups:
             for start in range(0, len(group.lanes), size):
                 yield _Group(group.patient, group.scenario, group.lanes[start : start + size])
@@ -118,7 +118,7 @@ def _make_batch(
 
 
 def lane_seeds(root: int | np.random.SeedSequence, shape: int | tuple[int, ...]) -> Words:
-    """Independent 64-bit seeds for lanes of that shape, from one root."""
+    """Return independent 64-bit seeds for lanes of that shape, from one root."""
     sequence = (
         root if isinstance(root, np.random.SeedSequence) else np.random.SeedSequence(_natural(root))
     )
@@ -420,7 +420,7 @@ def _at_boluses(call: _Call, group: _Group) -> IntArray:
 
 
 def _errors(call: _Call, group: _Group, wanted: IntArray) -> Array:
-    """Sensor errors of the group's lanes, (n_lanes, n_wanted)."""
+    """Return (n_lanes, n_wanted) sensor errors of the group's lanes."""
     if call.normals is not None:
         normals = call.normals[group.lanes]
     else:
