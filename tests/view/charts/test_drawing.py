@@ -30,7 +30,7 @@ from surefoot.view.charts.pulls import allocation_drawing, residuals_drawing
 from surefoot.view.charts.samples import FAMILIES
 from tests.browser import Watched, launched
 from tests.view.charts.results import finished, fresh, many
-from tests.view.charts.test_samples import FRAME
+from tests.view.charts.test_charts import SAMPLES
 
 ALL = [arms_drawing, evidence_drawing, allocation_drawing, residuals_drawing]
 
@@ -118,7 +118,7 @@ def test_a_cell_of_a_notebook_holds_all_that_its_chart_needs():
 
 
 def test_a_chart_that_was_changed_is_still_shown_without_a_network():
-    chart = samples_chart(FRAME, "d").properties(width=200)
+    chart = samples_chart(SAMPLES, "d").properties(width=200)
     assert set(chart._repr_mimebundle_()) == {"text/html"}
 
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from tests.waiting import PATIENCE
 
-COMMAND = [sys.executable, "-c", "from surefoot.cli import main; main()", "dashboard"]
+PROGRAM = "from surefoot.cli import main; main()"
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,23 @@ class Server:
 
 
 @contextmanager
-def server(folder: Path, *arguments: object, token: str | None = None) -> Iterator[Server]:
+def server(
+    folder: Path, *arguments: object, token: str | None = None, before: str = ""
+) -> Iterator[Server]:
+    """Run `surefoot dashboard` on a free port.
+
+    Args:
+        token: SUREFOOT_TOKEN; None: it is not set.
+        before: what its Python runs first.
+    """
     environment = {key: value for key, value in os.environ.items() if key != "SUREFOOT_TOKEN"}
     environment |= {"SUREFOOT_TOKEN": token} if token else {}
+    command = [sys.executable, "-c", before + PROGRAM, "dashboard", *map(str, arguments)]
     messages = folder / "messages.txt"
     with (
         messages.open("w") as errors,
         subprocess.Popen(
-            [*COMMAND, *map(str, arguments), "--port", "0"],
+            [*command, "--port", "0"],
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,

@@ -20,7 +20,13 @@ ROWS = """[...document.querySelectorAll('[data-chart=allocation] .role-axis-labe
   .map((row) => row.textContent).filter((name) => name.length > 4)"""
 
 
-def test_long_names_fit_a_phone(tmp_path):
+@pytest.fixture(scope="module")
+def browser():
+    with launched() as browser:
+        yield browser
+
+
+def test_long_names_fit_a_phone(tmp_path, browser):
     """Legends stay within the page, and rows of pairs can be told apart where they are cut."""
     names = [f"a clinic on the edge of the town, with {n} nurses, day and night" for n in range(6)]
     arms = [[0.2 * n, 1.0] for n in range(6)]
@@ -32,7 +38,7 @@ def test_long_names_fit_a_phone(tmp_path):
     result = identify(problem, simulator, delta=0.05, noise=Gaussian(), misfit=math.inf)
     file = tmp_path / "long.html"
     file.write_text(result_page(result), encoding="utf-8")
-    with launched() as browser, Watched(browser, file.as_uri(), PHONE) as watched:
+    with Watched(browser, file.as_uri(), PHONE) as watched:
         watched.page.goto(file.as_uri())
         watched.wait_for_charts("evidence", "arms", "allocation")
         assert not watched.overflows()
@@ -43,20 +49,19 @@ def test_long_names_fit_a_phone(tmp_path):
     assert len(rows) == len(set(rows)) > 6
 
 
-def test_a_report_opens_offline_and_draws_its_charts(tmp_path):
+def test_a_report_opens_offline_and_draws_its_charts(tmp_path, browser):
     file = tmp_path / "report.html"
     file.write_text(result_page(finished(), title="Wings"), encoding="utf-8")
-    with launched() as browser:
-        for scheme, size, viewport in LOOKS:
-            with Watched(browser, file.as_uri(), viewport, scheme) as watched:
-                watched.context.set_offline(True)
-                watched.page.goto(file.as_uri())
-                watched.wait_for_charts("evidence", "arms", "allocation", "bounds", "residuals")
-                rows = watched.page.evaluate("surefoot.view('evidence').data('evidence')")
-                assert [row["evidence"] for row in rows] == evidence_frame(finished())[
-                    "evidence"
-                ].tolist()
-                assert not watched.overflows()
-                assert not watched.page.evaluate(CUT)
-                watched.screenshot(f"report-{scheme}-{size}")
-                assert watched.trouble == []
+    for scheme, size, viewport in LOOKS:
+        with Watched(browser, file.as_uri(), viewport, scheme) as watched:
+            watched.context.set_offline(True)
+            watched.page.goto(file.as_uri())
+            watched.wait_for_charts("evidence", "arms", "allocation", "bounds", "residuals")
+            rows = watched.page.evaluate("surefoot.view('evidence').data('evidence')")
+            assert [row["evidence"] for row in rows] == evidence_frame(finished())[
+                "evidence"
+            ].tolist()
+            assert not watched.overflows()
+            assert not watched.page.evaluate(CUT)
+            watched.screenshot(f"report-{scheme}-{size}")
+            assert watched.trouble == []
