@@ -1,5 +1,5 @@
-"""Every benchmark can be imported and asked for its rows: `make bench` never ends half-way by a
-name that is gone.
+"""Benchmarks can be asked for their rows, which tables of the documentation show as long as they
+are today's; what was stopped goes on.
 """
 
 from __future__ import annotations
@@ -10,12 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import benchmarks
-import pandas as pd
 import pytest
-from benchmarks import confirm, page
-
-from surefoot.experiments.session import Session
-from surefoot.paper import figure1
+from benchmarks import __main__ as program
+from benchmarks import page, spread
 
 
 @pytest.mark.parametrize("name", benchmarks.NAMES)
@@ -102,27 +99,61 @@ def test_a_benchmark_rests_on_its_file_on_what_it_uses_and_on_the_algorithms_it_
     assert any(root.startswith("surefoot.design") for root in asked)
 
 
-def test_every_benchmark_has_a_digest() -> None:
-    assert len({page.code_of(name) for name in benchmarks.NAMES}) == len(benchmarks.NAMES)
+@pytest.fixture
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spread, "PROCESSES", 1)
+    spread._pool.cache_clear()
 
 
-def test_stored_runs_are_stamped_anew_only_if_they_come_out_the_same(
+def stopped(path: Path) -> None:
+    """Two calls, of which the second is not begun in time."""
+    with spread.kept_in(path):
+        assert spread.spread(pow, [(2, 3), (2, 4)]) == [8, 16]
+        raise spread.TimeIsUp
+
+
+def goes_on(path: Path) -> None:
+    with spread.kept_in(path):
+        assert spread.spread(pow, [(2, 3), (2, 4)]) == [8, 16]
+        assert spread.spread(pow, [(2, 5)]) == [32]
+
+
+@pytest.mark.usefixtures("one_process")
+def test_what_was_stopped_goes_on_with_what_it_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(confirm, "RESULTS", tmp_path)
-    panel, variation = figure1.SPHERE, figure1.Variation(sizes=(10,), prime=0)
-    session = Session(runs=2, out=tmp_path, processes=0, command="surefoot reproduce unit-sphere")
-    with session:
-        figure1.unit_sphere(session, variation)
-    shown = tmp_path / "unit-sphere-printed.json"
-    before = shown.read_text()
-    shown.write_text("{}")
-    confirm.main([panel.name])
-    assert shown.read_text() == before
-    runs = pd.read_parquet(tmp_path / "unit-sphere.parquet")
-    runs.loc[3, "samples"] += 1
-    runs.to_parquet(tmp_path / "unit-sphere.parquet", index=False)
-    shown.write_text("{}")
-    with pytest.raises(SystemExit, match="comes out otherwise today"):
-        confirm.main([panel.name])
-    assert shown.read_text() == "{}"
+    path = tmp_path / "kept"
+    with pytest.raises(spread.TimeIsUp):
+        stopped(path)
+    monkeypatch.setattr(spread, "UNTIL", 0.0)  # nothing new is begun
+    with pytest.raises(spread.TimeIsUp, match="1 of 1 parts are left"):
+        goes_on(path)
+    monkeypatch.undo()
+    goes_on(path)
+    assert not path.exists()  # complete
+
+
+@pytest.mark.usefixtures("one_process")
+def test_a_result_that_was_being_written_is_computed_anew(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    with pytest.raises(spread.TimeIsUp):
+        stopped(path)
+    torn = path.read_bytes()[:-3]
+    path.write_bytes(torn)
+    with pytest.raises(spread.TimeIsUp):
+        stopped(path)
+    assert len(path.read_bytes()) == len(torn) + 3
+
+
+def test_a_benchmark_of_which_rows_are_missing_is_not_of_today(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    row = {"work": "w", "measured": "1", "target": "", "met": None, "digest": page.code_of("noise")}
+    for complete in (False, True):
+        program.keep("noise", [row], complete)
+        rows = json.loads((tmp_path / "results" / "benchmarks.json").read_text())
+        assert page.fresh("measured", "noise", rows, {}) is complete
+        shown = page.filled("<!-- measured noise -->\n<!-- /measured -->", rows, {})
+        assert ("withdrawn" in shown) is not complete
+        assert "| w | 1 |" in shown

@@ -410,6 +410,25 @@ def test_any_program_is_a_simulator(folder: Path, capsys: pytest.CaptureFixture[
     assert "dose=3 has the best worst case" in capsys.readouterr().out
 
 
+def test_it_runs_where_the_locale_knows_nothing_but_ascii(folder: Path) -> None:
+    arms = 'arms.list = [{ name = "süß", dose = 1.0 }, { name = "groß", dose = 3.0 }]'
+    text = BY_HAND.replace("arms.grid = { dose = [1.0, 3.0] }", arms) + "budget = 4\n"
+    text = 'name = "Größe θ"\n' + text + 'simulator.python = "model:simulate"\n'
+    Path("study.toml").write_text(text, encoding="utf-8")
+    Path("model.py").write_text("def simulate(pull):\n    return pull.rng().normal()\n")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    environment = os.environ | plain | {"PYTHONIOENCODING": "ascii:strict"}
+    for command in (["run", "--quiet", "--processes", "2"], ["status"]):
+        ended = subprocess.run(
+            [sys.executable, "-m", "surefoot", *command],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert "\\xdf" in ended.stdout
+
+
 @pytest.mark.parametrize(
     "command", [("export", "-o", "file/out.csv"), ("report", "-o", "file/x.html")]
 )

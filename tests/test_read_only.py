@@ -23,10 +23,9 @@ def as_anybody() -> None:
         ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, DAC_OVERRIDE, 0, 0, 0)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "read-only"
-    place.mkdir()
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    place = tmp_path_factory.mktemp("read-only")
     noise, pairs = sf.Gaussian(1.0), [[1.0, 0.0], [0.0, 1.0]]
     problem = sf.RobustProblem.from_pairs(pairs, [0, 1])
     sf.Study.create(place / "toy.db", problem, "uniform", delta=0.1, noise=noise).close()

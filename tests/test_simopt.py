@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.simopt import Drawn, Replicated
-from benchmarks.simopt_models import MODELS, ROWS, Model, simulated, stream
+from benchmarks.simopt import Drawn
+from benchmarks.simopt_models import MODELS, ROWS, Model, simulated
 
-from surefoot.paper.peers import PeerContender
 from surefoot.statistics import Phase
 
 IDS = [model.name for model in MODELS]
@@ -22,17 +21,6 @@ def test_stored_rows_are_the_simulators_output(model: Model) -> None:
         np.testing.assert_allclose(stored[row], now, rtol=1e-6)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=IDS)
-def test_one_stream_gives_one_reward(model: Model) -> None:
-    first, again, other = (model.reward(3, stream(row)) for row in (5, 5, 6))
-    assert first == again != other
-
-
-@pytest.mark.parametrize("model", MODELS, ids=IDS)
-def test_the_zone_is_smaller_than_the_gap(model: Model) -> None:
-    assert model.zone < Replicated(model).gap
-
-
 def test_pulls_of_a_shared_phase_share_rows_batch_by_batch() -> None:
     """A table whose reward is the row's number shows which rows were drawn."""
     table = np.repeat(np.arange(1000.0)[:, None], 3, axis=1)
@@ -43,13 +31,3 @@ def test_pulls_of_a_shared_phase_share_rows_batch_by_batch() -> None:
     assert outcome.sums[2] > outcome.batch_sums[:, 2].sum()
     apart = Drawn(table, np.random.default_rng(1)).pull(Phase(0, phase.counts, batches=4))
     assert (apart.batch_sums[:, 1] != apart.batch_sums[:, 2]).all()
-
-
-def test_prime_finds_the_best_policy_of_dual_sourcing() -> None:
-    work = Replicated(MODELS[1])
-    contender = PeerContender(
-        "PRIME", "prime", {"tolerance": work.model.zone, "common_random_numbers": "auto"}
-    )
-    run = contender.run(work, work.problem(), np.random.SeedSequence(1))
-    assert run.certified
-    assert run.correct
