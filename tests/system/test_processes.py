@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -77,6 +78,7 @@ def test_stopping_does_not_wait_for_what_is_running() -> None:
     pool.submit(process_jobs.sleep_long)
     pool.stop()
     process.wait(timeout=PATIENCE)
+    assert not process.is_running()
 
 
 def test_processes_die_with_their_driver() -> None:
@@ -98,5 +100,5 @@ def test_processes_die_with_their_driver() -> None:
         check=True,
     )
     assert ended.stderr == ""  # nothing is said to have leaked
-    if psutil.pid_exists(int(ended.stdout)):
+    with contextlib.suppress(psutil.NoSuchProcess):  # it has ended
         psutil.Process(int(ended.stdout)).wait(timeout=PATIENCE)

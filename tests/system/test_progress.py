@@ -1,4 +1,4 @@
-"""What is shown of a running study or experiment."""
+"""What is shown of a running study or experiment, and what of it is safe to show."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from rich.console import Console
 
@@ -16,9 +17,12 @@ from surefoot.system.progress import (
     Snapshot,
     _BarProgress,
     _LineProgress,
+    cell,
     duration,
+    printable,
     progress_for,
     progress_if_seen,
+    spreadsheet_safe,
 )
 
 START = Snapshot(0, 0, 20, 0, 4, 5, None, None, None)
@@ -165,3 +169,34 @@ def test_a_notebook_gets_one_bar_that_is_drawn_anew(monkeypatch: pytest.MonkeyPa
 
 def test_durations() -> None:
     assert [duration(s) for s in (5, 90, 7200, 200000)] == ["5 s", "2 min", "2.0 h", "2.3 days"]
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("\x1b[2Jgone", "\\x1b[2Jgone"),
+        ("\x9b31m", "\\x9b31m"),
+        ("a\rb\b", "a\\rb\\x08"),
+        ("left \u202e thgir", "left \\u202e thgir"),
+        ("half \ud800", "half \\ud800"),
+        ("two\nlines\tžluť 🦶", "two\nlines\tžluť 🦶"),
+    ],
+)
+def test_nothing_steers_a_terminal(given: str, shown: str) -> None:
+    assert printable(given) == shown
+
+
+def test_formulas_become_text_and_numbers_stay_numbers() -> None:
+    formulas = ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\tx", "\rx"]
+    assert [cell(text) for text in formulas] == [f"'{text}" for text in formulas]
+    assert [cell(value) for value in ("calm", -1.5, None)] == ["calm", -1.5, None]
+
+
+def test_a_table_is_safe_in_its_headers_too() -> None:
+    frame = pd.DataFrame({"=x": [-1.0, 2.0], "arm": ["=cmd|x", "calm"], "error": [None, "-1"]})
+    safe = spreadsheet_safe(frame)
+    assert safe.columns.tolist() == ["'=x", "arm", "error"]
+    assert safe["'=x"].tolist() == [-1.0, 2.0]
+    assert safe["arm"].tolist() == ["'=cmd|x", "calm"]
+    assert safe["error"].tolist()[1] == "'-1"
+    assert frame["arm"].tolist()[0] == "=cmd|x"

@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from surefoot.experiments.session import FOLDER, Job, Session, Stopped
 from surefoot.system.progress import JobsSnapshot
 from tests.experiments.session import toy_jobs
 from tests.study.cluster import Cluster
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).parents[3]
 
@@ -39,11 +38,6 @@ def numbers(results: list[dict[str, float]]) -> list[tuple[float, float]]:
 
 
 EXPECTED = [(number**2, number / 3) for number in range(6)]
-
-
-def finished(out: Path) -> int:
-    """Jobs in the journal."""
-    return sum(path.read_bytes().count(b"\n") for path in out.glob(f"{FOLDER}/*.jsonl"))
 
 
 class Watching:
@@ -144,8 +138,8 @@ def test_an_interrupt_keeps_what_is_finished(
         start_new_session=True,
         env=os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
     )
-    while finished(out) < 4 and process.poll() is None:
-        time.sleep(0.02)
+    wait_for(lambda: toy_jobs.finished(out) >= 4 or process.poll() is not None)
+    assert process.poll() is None, process.communicate()
     os.killpg(process.pid, signal.SIGINT)
     _, words = process.communicate(timeout=PATIENCE)
     assert process.returncode == code

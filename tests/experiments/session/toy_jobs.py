@@ -7,6 +7,14 @@ import signal
 import time
 from pathlib import Path
 
+from surefoot.experiments.session import FOLDER
+from tests.waiting import wait_for
+
+
+def finished(out: Path) -> int:
+    """Count the jobs in the journal."""
+    return sum(path.read_bytes().count(b"\n") for path in out.glob(f"{FOLDER}/*.jsonl"))
+
 
 def square(number: int, notes: str | None = None) -> dict[str, float | int]:
     """Leave a note of being called, and give numbers that need every digit."""
@@ -18,7 +26,7 @@ def square(number: int, notes: str | None = None) -> dict[str, float | int]:
 def square_unless_gone(number: int, notes: str) -> dict[str, float | int]:
     """The worker that gets number 3 is killed while a file `deadly` is there."""
     if number == 3 and (Path(notes) / "deadly").exists():
-        time.sleep(0.5)
+        wait_for(lambda: finished(Path(notes).with_name("out")) >= 3)
         os.kill(os.getpid(), signal.SIGKILL)
     return square(number, notes)
 

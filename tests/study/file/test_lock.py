@@ -62,9 +62,9 @@ log.touch()
 held.take_log(log)
 child = os.fork()
 if child == 0:
-    time.sleep(60)
+    time.sleep(3600)
 print(child, flush=True)
-time.sleep(60)
+time.sleep(3600)
 """
 
 

@@ -16,11 +16,6 @@ from surefoot.study.file.replicates import Replicates
 from tests.study.toys import THETA, toy_problem
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "toy.db"
-
-
 def create(path: Path, **options: object) -> Study:
     settings = {"delta": 0.05, "noise": Gaussian(1.0), "misfit": 0.0, "seed": 3} | options
     return Study.create(path, toy_problem(), **settings)  # type: ignore[arg-type]

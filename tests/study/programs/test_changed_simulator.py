@@ -41,11 +41,13 @@ PROGRAM = """
 import random, sys
 from scale import UNIT
 random.seed(int(sys.argv[2]))
-minutes = UNIT * float(sys.argv[1]) + random.gauss(0, 1)
+minutes = UNIT * float(sys.argv[1]) + random.gauss(0, 0.3)
 print('{"minutes": %r, "seconds": %r}' % (minutes, 60 * minutes))
 """
 PYTHON = '{ python = "changing:simulate" }'
-COMMAND = '{{ command = ["{0}", "program.py", "{{dose}}", "{{seed}}"], json_field = "minutes" }}'
+COMMAND = (
+    '{{ command = ["{0}", "-S", "program.py", "{{dose}}", "{{seed}}"], json_field = "minutes" }}'
+)
 WORDS = "not the one that gave the first"
 
 

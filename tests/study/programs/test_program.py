@@ -16,7 +16,7 @@ import pytest
 
 from surefoot.study.programs.program import run_program
 from tests.study.cluster import Cluster
-from tests.waiting import PATIENCE, pending_interrupt, wait_for
+from tests.waiting import PATIENCE, wait_for
 
 # Starts a child, one in a session of its own and one that has lost its parent too; writes their
 # numbers to a file, which appears under its name when it is complete; then does what is asked.
@@ -43,6 +43,7 @@ executor = 2 if sys.argv[3] == "processes" else sys.argv[3]
 if str(executor).startswith("tcp:"):
     from surefoot.study.run.executors import dask_client
     executor = dask_client(executor)
+toys.tell_what_is_heard()
 with toys.toy_study(Path(sys.argv[1])) as study:
     try:
         study.run(command, executor)
@@ -87,8 +88,11 @@ def test_what_it_left_behind_ends_with_it_and_does_not_hold_the_pull(families: P
 
 
 def test_everything_it_started_ends_with_its_time_limit(families: Path) -> None:
-    with pytest.raises(TimeoutError):
-        run_program(family(families, "stay"), families, 1.5)
+    for limit in (1.5, 15.0, 150.0):  # on a busy machine they need longer to begin
+        with pytest.raises(TimeoutError):
+            run_program(family(families, "stay"), families, limit)
+        if numbers_in(families):
+            break
     assert len(numbers_in(families)) == 4
     assert everybody_is_gone(families)
 
@@ -124,8 +128,8 @@ def test_programs_end_with_a_second_interrupt(families: Path, executor: str) -> 
     driver = start_driver(families, executor)
     driver.send_signal(signal.SIGINT)
     assert not everybody_is_gone(families)
-    # two that come at the same time are one to Python: the second must be a second one
-    wait_for(lambda: not pending_interrupt(driver.pid))
+    assert driver.stdout is not None
+    assert driver.stdout.readline() == "heard\n"  # two at once are one to Python
     driver.send_signal(signal.SIGINT)
     output, errors = driver.communicate(timeout=PATIENCE)
     assert "without waiting" in output, errors

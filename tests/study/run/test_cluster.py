@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from distributed import LocalCluster
@@ -18,10 +18,9 @@ from distributed import LocalCluster
 from surefoot.errors import InputError
 from surefoot.study import StudyPaused
 from surefoot.study.run.executors import dask_client
-from surefoot.system.progress import Snapshot
 from tests.study import toys
 from tests.study.cluster import SOURCES, Cluster
-from tests.study.toys import MARK, same_result, toy_study
+from tests.study.toys import MARK, Listener, same_result, toy_study
 from tests.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).parents[3]
@@ -30,10 +29,17 @@ OTHER_NUMPY = "import surefoot.study.run.worker, numpy; numpy.__version__ = '9.9
 OLDEST = "import surefoot.study.run.worker as own; vars(own).pop('run_packed', None)"
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    with Cluster(tmp_path, workers=0) as cluster:
+@pytest.fixture(scope="module")
+def scheduled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with Cluster(tmp_path_factory.mktemp("cluster"), workers=0) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def cluster(scheduled: Cluster) -> Iterator[Cluster]:
+    """A cluster without workers; those that the test adds are gone before the next."""
+    yield scheduled
+    scheduled.dismiss()
 
 
 def test_a_module_that_workers_lack_is_a_failure_of_the_pull(
@@ -72,22 +78,6 @@ def test_a_worker_with_other_software_is_refused(
     assert toys.read_toy(tmp_path / "toy.db").status().told == 0
 
 
-class Listener:
-    """Hears what progress says; `said` waits for a word of it."""
-
-    def __init__(self) -> None:
-        self.heard: list[Snapshot] = []
-
-    def update(self, snapshot: Snapshot) -> None:
-        self.heard.append(snapshot)
-
-    def close(self) -> None:
-        pass
-
-    def said(self, words: str) -> bool:
-        return any(words in (snapshot.trouble or "") for snapshot in self.heard)
-
-
 def test_that_there_is_no_worker_is_said(
     tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,30 +106,29 @@ STUDY = (
 
 
 def test_a_scheduler_that_goes_ends_the_run_with_a_sentence(
-    tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(MARK, str(tmp_path / "mark"))
-    cluster.add_worker()
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "1s")
     (tmp_path / "study.toml").write_text(STUDY)
-    driver = subprocess.Popen(
-        [sys.executable, "-m", "surefoot", "run", "study.toml", "--dask", cluster.address],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (SOURCES, ROOT)))},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    wait_for((tmp_path / "mark").exists)
-    cluster.scheduler.send_signal(signal.SIGKILL)
-    _, errors = driver.communicate(timeout=PATIENCE)
+    with Cluster(tmp_path, workers=1) as cluster:
+        driver = subprocess.Popen(
+            [sys.executable, "-m", "surefoot", "run", "study.toml", "--dask", cluster.address],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (SOURCES, ROOT)))},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        wait_for((tmp_path / "mark").exists)
+        cluster.scheduler.send_signal(signal.SIGKILL)
+        _, errors = driver.communicate(timeout=PATIENCE)
     assert driver.returncode == 2, errors
     assert f"the Dask scheduler at {cluster.address} is gone" in errors
     assert "run the study again" in errors
     assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize(
-    "address", ["tcp://127.0.0.1:1", "nonsense", "tcp://host:port", "sctp://127.0.0.1:8786", ""]
-)
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense", "tcp://host:port", ""])
 def test_a_wrong_address_is_said(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("surefoot.study.run.executors.DASK_PATIENCE", "1s")
     with pytest.raises(InputError, match="no Dask scheduler answers"):
@@ -184,33 +173,27 @@ def test_a_pull_whose_worker_is_killed_is_counted_and_pulled_elsewhere(
         assert same_result(study.result, calm.run(toys.linear, "serial"))
 
 
-class Together:
-    """Waits until three pulls run at the same time."""
+class Company:
+    """A simulator whose first pull waits until a scheduler in this process knows of another."""
 
-    running = 0
-    changed = threading.Condition()
+    scheduler: ClassVar[Any]
 
     @classmethod
-    def simulate(cls, pull: Any) -> float:
-        with cls.changed:
-            cls.running += 1
-            cls.changed.notify_all()
-            assert cls.changed.wait_for(lambda: cls.running >= 3, PATIENCE), "it did not grow"
+    def awaited(cls, pull: Any) -> float:
+        if pull.id == 0:
+            wait_for(lambda: len(cls.scheduler.tasks) > 1)
         return toys.linear(pull)
 
 
-def test_a_cluster_that_adapts_grows_while_long_pulls_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pulls_wait_at_a_cluster_that_could_grow(tmp_path: Path) -> None:
     """Given no more pulls than it has workers, it would not see the use of another."""
-    monkeypatch.setattr("surefoot.study.run.cluster.REFRESH", 0.05)
-    local = LocalCluster(n_workers=0, threads_per_worker=1, processes=False, dashboard_address=None)
-    with local as adaptive, toy_study(tmp_path / "toy.db", rounds=1) as study:
-        adaptive.adapt(minimum=0, maximum=3, interval="100ms", target_duration="10ms")
-        with adaptive.get_client() as client:
-            result = study.run(Together.simulate, client)
-    with toy_study(tmp_path / "calm.db", rounds=1) as calm:
-        assert same_result(result, calm.run(toys.linear, "serial"))
+    with (
+        LocalCluster(1, threads_per_worker=1, processes=False, dashboard_address=None) as local,
+        local.get_client() as client,
+        toy_study(tmp_path / "toy.db", rounds=1) as study,
+    ):
+        Company.scheduler = local.scheduler
+        assert study.run(Company.awaited, client).samples == 16
 
 
 def test_the_commands_of_the_guide_work_as_written(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -22,20 +21,13 @@ from surefoot.study.run.executors import _SerialExecutor, is_loss
 from tests.study import toys
 from tests.study.cluster import ROOT, SOURCES, Cluster
 from tests.study.toys import open_toy, read_toy, rewards_of, same_result, toy_study
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_for
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with Cluster(tmp_path_factory.mktemp("cluster")) as cluster:
         yield cluster
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, list[Any]]:
-    path = tmp_path_factory.mktemp("undisturbed") / "toy.db"
-    with toy_study(path) as study:
-        return study.run(toys.linear, "serial"), rewards_of(path)
 
 
 @pytest.fixture(
@@ -116,17 +108,24 @@ def test_a_cluster_may_lose_a_worker_and_gain_another(tmp_path: Path, cluster: C
     with toy_study(tmp_path / "straight.db", 3, 8) as study:
         expected = study.run(toys.linear, "serial")
     path = tmp_path / "toy.db"
+    go = tmp_path / "go"
+
+    def held(pull: Any) -> float:
+        if pull.id >= 4:
+            wait_for(go.exists)
+        return toys.linear(pull)
+
     with cluster.client() as client, toy_study(path, 3, 8) as study:
 
         def disturb() -> None:
-            while study.told < 20:
-                time.sleep(0.01)
+            wait_for(lambda: study.told > 0)
             cluster.workers.pop(0).kill()
             cluster.add_worker()
+            go.touch()
 
-        disturber = threading.Thread(target=disturb)
+        disturber = threading.Thread(target=disturb, daemon=True)
         disturber.start()
-        result = study.run(toys.slow, client, retries=0)
+        result = study.run(held, client, retries=0)
         disturber.join()
         client.wait_for_workers(2, timeout=PATIENCE)
     assert same_result(result, expected)

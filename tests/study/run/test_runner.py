@@ -6,9 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,20 +25,13 @@ from tests.study.toys import (
     same_result,
     toy_study,
 )
-from tests.waiting import PATIENCE, pending_interrupt, wait_for
+from tests.waiting import PATIENCE, wait_for
 
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(toys.MARK, str(tmp_path / "mark"))
     return tmp_path / "toy.db"
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, list[Any]]:
-    path = tmp_path_factory.mktemp("undisturbed") / "toy.db"
-    with toy_study(path) as study:
-        return study.run(toys.linear, "serial"), rewards_of(path)
 
 
 def test_a_failure_is_retried_with_the_same_seed(path: Path, undisturbed: Any) -> None:
@@ -187,43 +178,39 @@ def test_a_simulator_that_cannot_be_sent_is_explained(path: Path, undisturbed: A
         assert same_result(study.run(lambda pull: toys.linear(pull), "threads"), undisturbed[0])
 
 
-def test_max_in_flight_is_kept(path: Path, undisturbed: Any) -> None:
-    flying, most, mutex = 0, 0, threading.Lock()
+class Held(toys.Listener):
+    """An executor that begins nothing before the study has told how far it is, which it does when
+    it has handed out all that it wants to; `most` counts the pulls in flight.
+    """
 
-    def counted(pull: Any) -> float:
-        nonlocal flying, most
-        with mutex:
-            flying += 1
-            most = max(most, flying)
-        time.sleep(0.002)
-        with mutex:
-            flying -= 1
-        return toys.linear(pull)
+    def __init__(self, size: int | None) -> None:
+        super().__init__()
+        self._max_workers, self.most = size, 0
+        self._held: list[tuple[Future[Any], Any, Any]] = []
 
-    with toy_study(path) as study, ThreadPoolExecutor(8) as pool:
-        assert same_result(study.run(counted, pool, max_in_flight=3), undisturbed[0])
-    assert 2 <= most <= 3
+    def submit(self, function: Any, simulator: Any, chunk: list[Pull]) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._held.append((future, function, (simulator, chunk)))
+        self.most = max(self.most, sum(len(pulls) for *_, (_, pulls) in self._held))
+        return future
+
+    def update(self, snapshot: Snapshot) -> None:
+        super().update(snapshot)
+        held, self._held = self._held, []
+        for future, function, arguments in held:
+            future.set_result(function(*arguments))
 
 
-def test_an_executor_of_unknown_size_is_kept_as_busy_as_allowed(
-    path: Path, undisturbed: Any
+@pytest.mark.parametrize(("size", "most"), [(8, 3), (None, 16)])
+def test_as_many_pulls_are_in_flight_as_allowed(
+    path: Path, undisturbed: Any, monkeypatch: pytest.MonkeyPatch, size: int | None, most: int
 ) -> None:
-    most = 0
-
-    class Silent(Elsewhere):
-        flying = 0
-
-        def submit(self, function: Any, *args: Any) -> Any:
-            nonlocal most
-            self.flying += 1
-            most = max(most, self.flying)
-            future = super().submit(function, *args)
-            future.add_done_callback(lambda _: setattr(self, "flying", self.flying - 1))
-            return future
-
-    with toy_study(path) as study, ThreadPoolExecutor(16) as pool:
-        assert same_result(study.run(toys.slow, Silent(pool), max_in_flight=16), undisturbed[0])
-    assert most == 16
+    monkeypatch.setattr("surefoot.study.run.runner.REFRESH", 0.0)
+    held = Held(size)
+    with toy_study(path) as study:
+        result = study.run(toys.linear, held, max_in_flight=most, progress=held)
+    assert same_result(result, undisturbed[0])
+    assert held.most == most
 
 
 def test_rewards_told_meanwhile_are_kept(path: Path) -> None:
@@ -237,7 +224,9 @@ def test_rewards_told_meanwhile_are_kept(path: Path) -> None:
     assert rewards_of(path)[15][2] == 123.0
 
 
-def test_tiny_pulls_are_sent_in_chunks(path: Path) -> None:
+def test_tiny_pulls_are_sent_in_chunks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surefoot.study.run.worker.time", SteppedClock())  # they take no time
+
     class Counting(_SerialExecutor):
         chunks = 0
 
@@ -294,21 +283,11 @@ def test_what_was_asked_by_hand_is_run_too(path: Path, undisturbed: Any) -> None
         assert same_result(study.run(toys.linear, "serial"), undisturbed[0])
 
 
-def test_progress_is_told(path: Path) -> None:
-    class Listener:
-        def __init__(self) -> None:
-            self.heard: list[Snapshot] = []
-            self.closed = False
-
-        def update(self, snapshot: Snapshot) -> None:
-            self.heard.append(snapshot)
-
-        def close(self) -> None:
-            self.closed = True
-
-    listener = Listener()
+def test_progress_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surefoot.study.run.runner.REFRESH", 0.0)
+    listener = toys.Listener()
     with toy_study(path, rounds=4) as study:
-        study.run(toys.slow, "serial", progress=listener)
+        study.run(toys.linear, "serial", progress=listener)
     assert listener.closed
     assert len(listener.heard) >= 4
     told = [snapshot.told for snapshot in listener.heard]
@@ -342,6 +321,7 @@ import sys
 from pathlib import Path
 from surefoot.study import StudyInterrupted
 from tests.study import toys
+toys.tell_what_is_heard()
 with toys.toy_study(Path(sys.argv[1]), ROUNDS) as study:
     print("ready", flush=True)
     try:
@@ -371,6 +351,12 @@ def start_driver(path: Path, simulator: str, executor: str) -> subprocess.Popen[
     return process
 
 
+def heard(process: subprocess.Popen[str]) -> bool:
+    """Wait until it has taken its first interrupt: two at once are one to Python."""
+    assert process.stdout is not None
+    return process.stdout.readline() == "heard\n"
+
+
 def stored(path: Path) -> int:
     with StudyReader(path) as reader:
         return reader.status().told
@@ -386,9 +372,11 @@ def long_undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Result:
 def test_one_interrupt_waits_for_what_is_running(
     path: Path, long_undisturbed: Result, executor: str
 ) -> None:
-    process = start_driver(path, "slow", executor)
+    process = start_driver(path, "waits_from_10_on", executor)
     wait_for(lambda: stored(path) > 0)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: driver and workers alike
+    assert heard(process)
+    Path(os.environ[toys.MARK]).touch()
     output, errors = process.communicate(timeout=PATIENCE)
     assert "run the study again to go on" in output, errors
     assert "Traceback" not in errors
@@ -401,7 +389,7 @@ def test_a_second_interrupt_does_not_wait(path: Path, long_undisturbed: Result) 
     process = start_driver(path, "takes_forever", "None")
     wait_for(Path(os.environ[toys.MARK]).exists)
     process.send_signal(signal.SIGINT)
-    wait_for(lambda: not pending_interrupt(process.pid))
+    assert heard(process)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=PATIENCE)

@@ -1,14 +1,16 @@
-"""SQLite is told to trust nothing in a file."""
+"""SQLite is told to trust nothing in a file, and SQL has one home."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import surefoot
 from surefoot.study.file.storage import connection as module
 from surefoot.study.file.storage.connection import Connection, connect
 
@@ -54,3 +56,16 @@ def test_a_reader_cannot_write(path: Path) -> None:
         pytest.raises(sqlite3.OperationalError, match="readonly"),
     ):
         opened.execute("DELETE FROM pulls")
+
+
+SOURCES = Path(surefoot.__file__).parent
+SQL = re.compile(r"\b(SELECT|INSERT INTO|INSERT OR|UPDATE|DELETE FROM|PRAGMA|CREATE TABLE) \w")
+
+
+def test_only_the_storage_speaks_sql() -> None:
+    speakers = {
+        path.relative_to(SOURCES).parent.as_posix()
+        for path in SOURCES.rglob("*.py")
+        if SQL.search(path.read_text())
+    }
+    assert speakers == {"study/file/storage"}
