@@ -482,8 +482,8 @@ def test_an_export_of_many_pulls_is_whole(
 def test_an_export_takes_no_more_memory_for_more_pulls(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surefoot.commands.export.AT_A_TIME", 500)
-    for name, budget in (("warm", 100), ("small", 2000), ("large", 8000)):
+    monkeypatch.setattr("surefoot.commands.export.AT_A_TIME", 250)
+    for name, budget in (("warm", 100), ("small", 1000), ("large", 4000)):
         Path(f"{name}.toml").write_text(
             BY_HAND.replace("robust-static", "uniform").replace("0.1", "100.0")
             + f"budget = {budget}\n"
@@ -501,7 +501,7 @@ def test_an_export_takes_no_more_memory_for_more_pulls(
 
     for ending in (".json", ".csv", ".parquet"):
         peak("warm", ending)  # what is imported and compiled counts once
-        assert peak("large", ending) < 1.5 * peak("small", ending)
+        assert peak("large", ending) < 2 * peak("small", ending)  # all at once would be four times
 
 
 def test_a_program_that_ignores_the_seed_is_not_certified(
