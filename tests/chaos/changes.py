@@ -5,8 +5,11 @@ gave it, and nothing is certified until somebody says why.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +18,8 @@ import numpy as np
 
 import surefoot as sf
 from surefoot.study import Pull
+from surefoot.study.programs.functions import Watched
+from surefoot.study.provenance import Source
 from surefoot.study.toml.config import StudyConfig
 from tests.chaos.trial import Trial
 
@@ -72,6 +77,34 @@ def changed_simulators(count: int, folder: Path, generator: np.random.Generator)
             f"{number}: {edit[0]}, {edit[1]!r} to {edit[2]!r}",
             _tried(own, edit, int(generator.integers(1, 30))),
         )
+    yield Trial("threads that read files at the same time", _read_at_once())
+
+
+def _read_at_once() -> str | None:
+    """Let threads parse a file: Python 3.11 fails if a collection of garbage lets another thread
+    parse in between.
+    """
+    found: list[Source] = []
+    before = gc.get_threshold()
+    threads = [
+        threading.Thread(target=lambda: found.append(Watched(changed_simulators).source))
+        for _ in range(4)
+    ]
+    gc.callbacks.append(_let_others_go_on)
+    gc.set_threshold(50)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(_let_others_go_on)
+    return None if len(found) == 4 and all(one == found[0] for one in found) else f"read: {found}"
+
+
+def _let_others_go_on(*_: object) -> None:
+    time.sleep(0)
 
 
 def _tried(folder: Path, edit: Edit, told: int) -> str | None:

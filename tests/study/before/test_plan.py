@@ -1,4 +1,4 @@
-"""What a study will cost."""
+"""Plans: studies that might be made, what they cost, and the simulated clock of a cluster."""
 
 from __future__ import annotations
 
@@ -13,11 +13,16 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.algorithms import algorithm_from
-from surefoot.study.before.intended import IntendedStudy
+from surefoot.algorithms import Settings, algorithm_from
+from surefoot.errors import InputError
+from surefoot.simulate import TableSimulator
+from surefoot.statistics import Phase
+from surefoot.study.before.intended import IntendedStudy, unit_gap_theta
+from surefoot.study.before.pilot import Pilot
 from surefoot.study.before.plan import Cost, Patience, Quantiles, expected_costs
+from surefoot.study.before.timetable import Timetable, Took, timed
+from surefoot.study.forecast import Durations
 from surefoot.system.processes import ProcessPool
-from tests.study.before.test_intended import large_problem, pilot_of
 from tests.study.toys import toy_problem
 
 UNKNOWN = sf.Settings(delta=0.05, noise=sf.Gaussian(equal=True), misfit=0)
@@ -213,3 +218,135 @@ def test_every_question_can_be_planned(asked: dict[str, Any]) -> None:
     assert wide.pulls["prime"].unanswered == 0
     assert wide.pulls["prime"].mean < narrow.pulls["prime"].mean
     assert math.isnan(wide.hardness)  # the lower bound is for the worst case of all arms
+
+
+SETTINGS = sf.Settings(delta=0.05, noise=sf.Gaussian(), misfit=0)
+
+
+def pilot_of(scale: float, common: float = 0.0) -> Pilot:
+    """Pulls with this noise, of which a share of the variance is common to a row."""
+    generator = np.random.default_rng(0)
+    shared, own = generator.normal(size=(400, 1)), generator.normal(size=(400, 4))
+    rewards = scale * (np.sqrt(common) * shared + np.sqrt(1 - common) * own)
+    return Pilot(np.arange(4), rewards, np.full(rewards.shape, 0.5))
+
+
+def large_problem(n_arms: int, n_perturbations: int) -> sf.RobustProblem:
+    generator = np.random.default_rng(0)
+    shape = (n_perturbations, 3)
+    return sf.RobustProblem.paper(
+        generator.normal(size=(n_arms, 3)),
+        [0.1 * generator.normal(size=shape) for _ in range(n_arms)],
+        features="linear",
+    )
+
+
+def test_a_single_arm_has_no_cost() -> None:
+    with pytest.raises(InputError, match="nothing has to be pulled"):
+        IntendedStudy(sf.RobustProblem.paper([[1.0]], [[[0.0]]]), SETTINGS, algorithm_from("prime"))
+
+
+def test_a_budget_for_a_guess_leaves_nothing_to_plan() -> None:
+    settings = replace(SETTINGS, misfit=math.inf, budget=400, aim="guess")
+    with pytest.raises(InputError, match="nothing to plan"):
+        IntendedStudy(large_problem(3, 2), settings, algorithm_from("prime"))
+
+
+def test_a_problem_too_large_to_be_simulated_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match='choose algorithm = "prime"'):
+        IntendedStudy(large_problem(1000, 20), SETTINGS, algorithm_from("robust-rage"))
+    monkeypatch.setattr("surefoot.study.before.intended.MOST_PAIRS", 100)
+    with pytest.raises(InputError, match="120 pairs: plan for a part of at most 100"):
+        IntendedStudy(large_problem(12, 10), SETTINGS, algorithm_from("prime"))
+
+
+def test_noise_is_as_given_or_as_the_pilot_says_or_one() -> None:
+    problem, prime = toy_problem(), algorithm_from("prime")
+    known = sf.Settings(delta=0.05, noise=sf.Gaussian(3.0), misfit=0)
+    assert IntendedStudy(problem, known, prime, pilot_of(2.0)).typical == 3
+    assert IntendedStudy(problem, SETTINGS, prime, pilot_of(2.0)).typical == pytest.approx(
+        2, rel=0.1
+    )
+    unknown = IntendedStudy(problem, SETTINGS, prime)
+    assert (unknown.typical, unknown.knows_unit) == (1, False)
+
+
+def test_a_study_without_a_model_is_simulated_without_one() -> None:
+    """A misfit in the unit of the rewards means nothing without a pilot; none at all does."""
+    for misfit, simulated in ((math.inf, math.inf), (0.1, 0.0)):
+        settings = replace(SETTINGS, misfit=misfit)
+        intended = IntendedStudy(toy_problem(), settings, algorithm_from("prime"))
+        assert intended.contestants()["prime"][1].misfit == simulated
+
+
+def test_random_parameters_have_a_robust_gap_of_one() -> None:
+    problem = toy_problem()
+    theta = unit_gap_theta(problem, np.random.default_rng(3))
+    assert problem.robust_gaps(theta).min() == pytest.approx(1)
+
+
+def test_a_misfit_counts_where_the_unit_is_known() -> None:
+    problem, prime = toy_problem(), algorithm_from("prime")
+    for noise, misfit in ((sf.Gaussian(1.0), 0.1), (sf.Gaussian(), 0.0)):
+        settings = sf.Settings(delta=0.05, noise=noise, misfit=0.1)
+        simulated = IntendedStudy(problem, settings, prime).contestants()["prime"][1]
+        assert simulated.misfit == misfit
+
+
+MEANS = np.array([1.0, 1.2, 0.2, 0.4])
+
+
+def study(workers: int, in_flight: int, seed: int = 0, least: float = 0.1) -> Took:
+    problem = sf.RobustProblem.from_pairs(np.eye(4), [0, 0, 1, 1])
+    settings = Settings(delta=0.05, noise=sf.Gaussian(1.0), parallel=4, in_flight=in_flight)
+    run = algorithm_from("prime").start(problem, settings)
+    clock = np.random.default_rng(seed)
+    return timed(
+        run,
+        TableSimulator(MEANS, 1.0, seed),
+        workers,
+        lambda pairs: clock.uniform(least, 1.0, len(pairs)),
+        clock,
+    )
+
+
+def test_one_worker_is_always_busy_and_pulls_one_after_the_other() -> None:
+    took = study(workers=1, in_flight=1, least=1.0)
+    assert took.busy == pytest.approx(1.0)
+    assert took.seconds == pytest.approx(took.pulls) == took.result.samples
+
+
+def test_workers_wait_for_the_last_pull_of_a_phase_unless_the_next_is_there() -> None:
+    """By hand: lengths 1, 1, 4 on 2 workers end at 1, 1 and 5; the next phase begins at 5 or 1."""
+    for waits, end, begun in ((True, 7.0, 5), (False, 5.0, 5)):
+        lengths = iter([np.array([1.0, 1.0, 4.0]), np.array([2.0, 2.0])])
+        table = Timetable(2, lambda pairs, drawn=lengths: next(drawn))
+        generator = np.random.default_rng(0)
+        table.begin(Phase(0, np.array([3])), generator)
+        if waits:
+            table.end(0)
+        table.begin(Phase(1, np.array([2]), overlaps=int(not waits)), generator)
+        table.end(0)
+        table.end(1)
+        took = table.took(None)  # type: ignore[arg-type]
+        assert (took.seconds, took.pulls) == (end, begun)
+        assert took.busy == pytest.approx(10 / (2 * end))
+
+
+def test_phases_in_flight_keep_workers_busier() -> None:
+    alone, two = ([study(4, k, seed).busy for seed in range(5)] for k in (1, 2))
+    assert np.mean(two) > np.mean(alone) + 0.05
+
+
+def test_pulls_that_begin_after_the_answer_are_not_counted() -> None:
+    took = study(workers=2, in_flight=2)
+    assert took.result.samples <= took.pulls
+    assert took.busy <= 1 + 1e-9
+
+
+def test_lengths_are_drawn_from_those_of_the_pair_or_of_all_where_it_was_not_tried() -> None:
+    known = Durations(np.array([2, 0, 2, 0]), np.array([5.0, 1.0, 6.0, 2.0]))
+    drawn = known.lengths(4, np.random.default_rng(0))
+    found = {pair: set(drawn(np.full(100, pair)).tolist()) for pair in range(4)}
+    assert found == {0: {1.0, 2.0}, 1: {1.0, 2.0, 5.0, 6.0}, 2: {5.0, 6.0}, 3: {1.0, 2.0, 5.0, 6.0}}
+    assert known.mean == 3.5
