@@ -358,9 +358,9 @@ def test_a_study_opened_again_and_again_has_the_same_bits(
     tmp_path: Path, options: dict[str, object], simulate: Callable[[Pull], float]
 ) -> None:
     straight, broken = tmp_path / "straight.db", tmp_path / "broken.db"
-    with create(straight, budget=1_000, **options) as study:
+    with create(straight, budget=400, **options) as study:
         study.run(simulate, "serial")
-    create(broken, budget=1_000, **options).close()
+    create(broken, budget=400, **options).close()
     done = False
     while not done:
         with Study.open(broken) as study:
