@@ -10,12 +10,11 @@ import pytest
 from scipy import stats
 
 import surefoot as sf
-from surefoot.algorithms import measured
 from surefoot.algorithms.settings import Settings
 from surefoot.certify import LimitedCertifier
 from surefoot.certify.walk import Walks
-from surefoot.plan import limited
-from surefoot.plan.limited import _best_shares
+from surefoot.plan import by_claims
+from surefoot.plan.by_claims import _best_shares
 
 DELTA, RUNS, FALSE_ALARM = 0.2, 12, 1e-4
 OBJECTIVE = np.array([[4.0, 4.5], [3.0, 3.0], [3.0, 3.5], [1.0, 1.5]])
@@ -154,10 +153,9 @@ def test_the_worst_case_without_limits_is_planned_without_their_room(
         raise AssertionError("a plain problem was planned as another question")
 
     before = run()
-    for room in (limited, measured):
-        for name_of in vars(room):
-            if callable(getattr(room, name_of)) and not name_of.startswith("__"):
-                monkeypatch.setattr(room, name_of, never)
+    for name_of in vars(by_claims):
+        if callable(getattr(by_claims, name_of)) and not name_of.startswith("__"):
+            monkeypatch.setattr(by_claims, name_of, never)
     monkeypatch.setattr(LimitedCertifier, "__init__", never)
     monkeypatch.setattr(Walks, "count", never)
     assert run() == before

@@ -9,6 +9,7 @@ import surefoot as sf
 from surefoot.arrays import IntArray
 from surefoot.experiments.instances import random_robust, unit_sphere
 from surefoot.plan.contrasts import Compared, Race
+from surefoot.plan.worst_case import WorstCase
 from tests.plan import phases
 from tests.plan.phases import asked, learnt, pairs_of
 
@@ -34,7 +35,7 @@ def test_the_pilot_measures_every_direction_and_does_not_count() -> None:
     assert phase.counts.sum() > len(pulled) > PROBLEM.dimension - 1
     after(run, 0.0)
     assert run.evidence is None
-    assert run.order.tolist() == np.argsort(-PROBLEM.worst_of(MEANS)).tolist()
+    assert run.strategy.order.tolist() == np.argsort(-PROBLEM.worst_of(MEANS)).tolist()
 
 
 def test_the_first_phase_that_counts_leads_to_a_look_and_says_what_the_model_says() -> None:
@@ -43,7 +44,7 @@ def test_the_first_phase_that_counts_leads_to_a_look_and_says_what_the_model_say
         after(run, noise)
     assert (run.certifier.walks.places == 0).all()
     assert run.evidence is not None
-    assert (run.evidence[run.order[1:]] > 0).all()
+    assert (run.evidence[run.strategy.order[1:]] > 0).all()
 
 
 @pytest.mark.parametrize("workers", [1, 300])
@@ -122,7 +123,7 @@ def _blind_phases(seed: int) -> int:
 
 
 def _as_designed(
-    self: sf.Prime, counts: IntArray, batches: int, race: Race, compared: Compared, past: sf.Past
+    self: WorstCase, counts: IntArray, batches: int, race: Race, compared: Compared, past: sf.Past
 ) -> tuple[IntArray, Compared]:
     return counts, compared
 
@@ -133,7 +134,7 @@ def test_every_phase_sees_something_of_every_open_comparison(
     """A design that misses a direction by a hair did so for a million pulls."""
     seeds = range(10)
     assert not sum(_blind_phases(seed) for seed in seeds)
-    monkeypatch.setattr(sf.Prime, "_in_sight", _as_designed)
+    monkeypatch.setattr(WorstCase, "_in_sight", _as_designed)
     assert sum(_blind_phases(seed) for seed in seeds)
 
 

@@ -9,6 +9,7 @@ from scipy import stats
 import surefoot as sf
 from surefoot.experiments.instances import near_tie, random_robust
 from surefoot.plan import Prime, Tuning
+from surefoot.plan.worst_case import WorstCase
 from surefoot.testing import LEVEL, error_test
 
 MODELS = {
@@ -27,10 +28,10 @@ def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     affordable.
     """
 
-    def spread_out(self: Prime, *_: object) -> tuple[np.ndarray, float]:
+    def spread_out(self: WorstCase, *_: object) -> tuple[np.ndarray, float]:
         return self.space.spread, 1.0
 
-    monkeypatch.setattr(Prime, "_chosen", spread_out)
+    monkeypatch.setattr(WorstCase, "_chosen", spread_out)
 
 
 @pytest.mark.statistical
@@ -213,12 +214,12 @@ def test_planned_weights_count_whatever_was_pulled() -> None:
         while phase := run.next_phase():
             run.update(simulator.pull(phase))
         looked = [record for record in run.history if record.boundary is not None]
-        planned = run.clocks.boundary
+        planned = run.strategy.clocks.boundary
         heights = (planned.level / np.sqrt(planned.times))[: len(looked)]
         assert [record.boundary for record in looked] == pytest.approx(heights)
         changed += sum(
-            record.counts.sum() != round(size * run.unit)
-            for record, size in zip(looked, run.clocks.sizes, strict=False)
+            record.counts.sum() != round(size * run.strategy.unit)
+            for record, size in zip(looked, run.strategy.clocks.sizes, strict=False)
         )
     assert changed  # some phase was larger or smaller than planned
 

@@ -37,6 +37,7 @@ from surefoot.certify.walk import Walks
 from surefoot.doubt import Doubt, Suspicion
 from surefoot.errors import InputError
 from surefoot.lead import beats
+from surefoot.noise import Noise
 from surefoot.noise.boundaries import boundary_by_starts
 from surefoot.problem.grouping import least_mixtures_of, places_of_smallest, smallest_of
 from surefoot.problem.measures import MOST_POINTS, Measure, values_of
@@ -150,6 +151,11 @@ class Past(NamedTuple):
         """(n_arms,) the grid point of each arm's clock after all phases in flight; or −1."""
         return self.certifier.promised
 
+    @property
+    def can_go_on(self) -> NDArray[np.bool_]:
+        """(n_arms,) whether clocks have points of the grid left."""
+        return can_go_on(self.certifier)
+
     def held(self, challenger: int) -> Array:
         """Return (n_arms, n_points) the walk as a challenger's points see it, ∞ if settled.
 
@@ -198,8 +204,7 @@ class Past(NamedTuple):
         by = lowest_shares(question, low)
         seen = by.totals(by.values * unpulled[by.columns]) == 0
         last = len(self.certifier.walks.boundary.times) - 1
-        can_go_on = (places < last) | (last == 0)
-        tested = self.certifier.rivals(challenger) & can_go_on & seen
+        tested = self.certifier.rivals(challenger) & self.can_go_on & seen
         arms = np.flatnonzero(tested)
         if not len(arms):
             return []
@@ -219,8 +224,7 @@ class Past(NamedTuple):
     @property
     def variances(self) -> Array:
         """(n_pairs,) of single pulls, as the data say: what claims under `Gaussian()` need."""
-        found = self.settings.noise.variances(self.tally.scatter, self.tally.freedom)
-        return np.where((found > 0) & np.isfinite(found), found, 1.0)
+        return guessed_variances(self.settings.noise, self.tally)
 
     def stakes(self, own: IntArray, rivals: IntArray, size: Counts) -> Stakes | None:
         """Return guesses for bets on points against points, in batches of so many pulls.
@@ -239,6 +243,18 @@ class Past(NamedTuple):
         doubts = np.sqrt(across(self.variances / np.maximum(self.tally.counts, 1)))
         batch = across(self.variances / np.maximum(size, 1))
         return Stakes(gaps, doubts, batch, 0.7 * self.settings.tolerance)
+
+
+def can_go_on(certifier: Certifier) -> NDArray[np.bool_]:
+    """Return (n_arms,) whether clocks have points of the grid left; those of bets never end."""
+    last = len(certifier.walks.boundary.times) - 1
+    return np.asarray((certifier.promised < last) | (last == 0))
+
+
+def guessed_variances(noise: Noise, tally: Tally) -> Array:
+    """Return (n_pairs,) variances of single pulls, as data say; 1 where they say nothing."""
+    found = noise.variances(tally.scatter, tally.freedom)
+    return np.where((found > 0) & np.isfinite(found), found, 1.0)
 
 
 def lowest_shares(question: Question, point_means: Array) -> Rows:
