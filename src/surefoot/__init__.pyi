@@ -7,9 +7,9 @@ from .algorithms import Algorithm as Algorithm
 from .algorithms import Result as Result
 from .algorithms import Settings as Settings
 from .algorithms import StopReason as StopReason
+from .algorithms.base import Proposal as Proposal
 from .algorithms.planner import Past as Past
 from .algorithms.planner import Planner as Planner
-from .algorithms.planner import Proposal as Proposal
 from .answer import Answer as Answer
 from .design import Design as Design
 from .design import g_design as g_design

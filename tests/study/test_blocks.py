@@ -13,8 +13,9 @@ import pytest
 
 import surefoot as sf
 from surefoot.algorithms import StopReason
+from surefoot.algorithms.base import Proposal
 from surefoot.errors import InputError
-from surefoot.statistics import Counts, Outcome
+from surefoot.statistics import Outcome
 from surefoot.study import Pull, Study, StudyReader
 from tests.study.toys import (
     MARK,
@@ -37,9 +38,9 @@ class Blocks(Rounds):
     size: int = 7  # two in each batch, and one in none
     name: ClassVar[str] = "blocks"
 
-    def next_counts(self) -> Counts | StopReason:
-        self.batches, self.shared = BATCHES, True
-        return super().next_counts()
+    def next_counts(self) -> Proposal | StopReason:
+        found = super().next_counts()
+        return found if isinstance(found, StopReason) else Proposal(found, BATCHES, True)
 
     def learn(self, outcome: Outcome) -> None:
         super().learn(outcome)

@@ -11,7 +11,8 @@ import pytest
 
 import surefoot as sf
 from surefoot.algorithms import Settings, algorithm_from
-from surefoot.algorithms.planner import Past, Planner, Proposal
+from surefoot.algorithms.base import Proposal
+from surefoot.algorithms.planner import Past, Planner
 from surefoot.statistics import Outcome, Phase
 from surefoot.study import Pull, Study, StudyReader, verify
 from surefoot.study.file.encoding import commitment_bytes, layout_bytes

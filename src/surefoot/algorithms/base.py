@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -106,6 +107,27 @@ def _refuse_impossible_rewards(outcome: Outcome, problem: RobustProblem) -> None
         )
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Proposal:
+    """The next phase, and what it will be used for: `next_counts` gives one, or counts alone.
+
+    Attributes:
+        counts: (n_pairs,) pulls of each pair.
+        batches: into how many batches the pulls of each pair are put; 0: into none.
+        shared: whether pulls of different pairs share random streams.
+        claims: what the phase is to prove; none for pulls that only teach.
+        variances: (n_pairs,) of single pulls, as guessed: needed with claims under `Gaussian()`.
+        others: with limits, what each of `LimitedCertifier.parts` will use the phase for.
+    """
+
+    counts: Counts
+    batches: int = 0
+    shared: bool = False
+    claims: Sequence[Claims] = ()
+    variances: Array | None = None
+    others: Sequence[Uses] = ()
+
+
 class Algorithm(ABC):
     """One run of one algorithm. A subclass is a dataclass of its own options and keeps its state in
     `begin`.
@@ -124,8 +146,8 @@ class Algorithm(ABC):
 
     Subclasses write `begin` (set up the state), `next_counts` (the next pulls, or why to stop) and
     `learn` (an outcome). They may set `leader` and `survivors`, and put what decided into
-    `evidence` and `boundary`. What needs batches of pulls, or streams that are shared, says so in
-    `batches` and `shared` when it gives its counts.
+    `evidence` and `boundary`. A phase with batches of pulls, or with streams that are shared, is a
+    `Proposal`.
     """
 
     name: ClassVar[str]
@@ -140,15 +162,12 @@ class Algorithm(ABC):
     evidence: Array | None
     boundary: float | None
     history: list[PhaseRecord]
-    batches: int
-    shared: bool
     flying: tuple[Phase, ...]
     limits: Sequence[Array | None] = ()
     given_boundary: Boundary | None
     stored_limits: Sequence[Array | None] | None
     _stop: StopReason | None
-    _waits: bool  # nothing more can be planned before the next outcome
-    _fresh: bool  # nothing was planned since the last outcome
+    _planned: bool  # all that can be planned before the next outcome is planned
 
     def start(
         self, problem: RobustProblem, settings: Settings, boundary: Boundary | None = None
@@ -160,9 +179,8 @@ class Algorithm(ABC):
         run.problem, run.settings, run.tally = problem, settings, Tally.empty(problem, settings)
         run.survivors = np.ones(problem.n_arms, dtype=bool)
         run.leader, run.evidence, run.boundary, run.history = 0, None, None, []
-        run.batches, run.shared = 0, False
         run.given_boundary, run.stored_limits = boundary, None
-        run.flying, run._waits, run._fresh = (), False, True
+        run.flying, run._planned = (), False
         alone = problem.n_arms == 1 and not settings.limits
         run._stop = StopReason.ONE_ARM if alone else None
         if run._stop is None:
@@ -174,7 +192,7 @@ class Algorithm(ABC):
         """Set up the state of a run; `problem`, `settings` and an empty `tally` are there."""
 
     @abstractmethod
-    def next_counts(self) -> Counts | StopReason | None:
+    def next_counts(self) -> Counts | Proposal | StopReason | None:
         """Return the pulls of the next phase, one number per pair, or the reason to stop; None,
         while phases are in flight, to wait for the next outcome.
         """
@@ -184,39 +202,43 @@ class Algorithm(ABC):
         """Draw conclusions from a phase; `tally` holds it already."""
 
     def next_phase(self) -> Phase | None:
-        """Return the phase whose outcome is needed next, the same until it is told.
+        """Return the oldest phase without an outcome. Repeated calls return the same phase until
+        `update`.
 
         All phases that may be in flight are planned first; `flying` holds them. None: the run is
-        over, and what is still open is called off.
+        over, and phases that are still open are called off.
         """
-        if self._fresh and self.flying:  # more of them, perhaps, than may be in flight by now
-            self._stop = self._stop or self.settled()
-        self._fresh = False
-        while (
-            self._stop is None
-            and not self._waits
-            and len(self.flying) < self.settings.phases_in_flight
-        ):
-            self._plan(self.next_counts())
+        self._plan_ahead()
         return self.flying[0] if self.flying and self._stop is None else None
 
+    def _plan_ahead(self) -> None:
+        """Plan the phases that may be in flight, once after each outcome."""
+        if self._planned:
+            return
+        if self.flying:  # more of them, perhaps, than may be in flight by now
+            self._stop = self._stop or self.settled()
+        goes_on = self._stop is None
+        while goes_on and len(self.flying) < self.settings.phases_in_flight:
+            goes_on = self._plan(self.next_counts())
+        self._planned = True
+
     def settled(self) -> StopReason | None:
-        """Return why rewards of phases in flight could change nothing, if that is so."""
+        """Return a final reason to stop if outcomes in flight cannot change the answer."""
         return None
 
-    def _plan(self, counts: Counts | StopReason | None) -> None:
-        """Let a phase wait for its outcome, or stop, or wait until more is known."""
-        if counts is None or isinstance(counts, StopReason):
-            stop = counts
-        elif (stop := self._refused(counts)) is None:
-            self._commit_to(counts.astype(np.int64))
-            return
-        if self.flying and (stop is None or not stop.final):
-            self._waits = True
-        elif stop is None:
+    def _plan(self, found: Counts | Proposal | StopReason | None) -> bool:
+        """Let a phase wait for its outcome; or stop, or wait until more is known: False."""
+        if isinstance(found, np.ndarray):
+            found = Proposal(found)
+        stop = self._refused(found.counts) if isinstance(found, Proposal) else found
+        if isinstance(found, Proposal) and stop is None:
+            self._commit_to(found)
+            return True
+        if stop is None and not self.flying:
             raise InputError(f"{self.name} waits, but no phase is in flight: let it give counts")
-        else:
+        if stop is not None and (stop.final or not self.flying):
             self._stop = stop
+        return False
 
     def _refused(self, counts: Counts) -> StopReason | None:
         """Return why a phase may not be pulled."""
@@ -230,14 +252,19 @@ class Algorithm(ABC):
             return StopReason.BUDGET
         return StopReason.LOOKS_SPENT if self.samples + pulls > MOST_PULLS else None
 
-    def _commit_to(self, counts: Counts) -> None:
-        index = len(self.history) + len(self.flying)
-        phase = Phase(index, counts, self.batches, self.shared, overlaps=len(self.flying))
+    def _commit_to(self, proposal: Proposal) -> None:
+        phase = Phase(
+            len(self.history) + len(self.flying),
+            proposal.counts.astype(np.int64),
+            proposal.batches,
+            proposal.shared,
+            overlaps=len(self.flying),
+        )
         self.flying = (*self.flying, phase)
-        self.asked(phase)
+        self.asked(phase, proposal)
 
-    def asked(self, phase: Phase) -> None:  # noqa: B027
-        """Take note of a phase that is to be pulled now."""
+    def asked(self, phase: Phase, proposal: Proposal) -> None:  # noqa: B027
+        """Take note of a phase that is to be pulled now, as it was proposed."""
 
     def commitment_of(self, phase: Phase) -> Commitment | None:
         """Return what an open phase will be used for; None if that decides nothing."""
@@ -257,7 +284,7 @@ class Algorithm(ABC):
     def update(self, outcome: Outcome) -> None:
         """Take the outcome of the phase that `next_phase` gave; refuse anything else."""
         if self.flying:
-            self.next_phase()  # before anything is learnt: what may be planned now is planned
+            self._plan_ahead()  # without this outcome, as its place in the order of steps says
         self.replay(outcome)
 
     def replay(self, outcome: Outcome, limits: Sequence[Array | None] | None = None) -> None:
@@ -270,7 +297,7 @@ class Algorithm(ABC):
         phase = _answered(waiting, outcome, self.problem, self.settings)
         self.tally, self.stored_limits = self.tally.after(outcome), limits
         self.learn(outcome)
-        self.flying, self._waits, self._fresh = self.flying[1:], False, True
+        self.flying, self._planned = self.flying[1:], False
         self.history = [*self.history, self._record(phase)]
 
     @property

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.algorithms.base import Algorithm
+from surefoot.algorithms.base import Algorithm, Proposal
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.unseen import pulls_beyond, pulls_for
@@ -101,29 +101,8 @@ GROWTH, POINTS, MIDDLE, RISE = 1.12, 150, 45, 1.0
 SHARES = (0.5, 0.1, 0.15, 0.25)
 SPENT = 0.999  # share of δ that planned steps spend: smaller ones may add
 LARGEST_DELTA = 0.5  # beyond it, walks that stand still now and then cross more often
-# points before the middle from which on clocks that begin there have a boundary of their own
+# offsets before the middle at which clocks begin that have a boundary of their own
 STARTS = (29, 21, 15, 11, 7, 3, 0)
-
-
-@dataclass(frozen=True, eq=False)
-class Proposal:
-    """The next phase, and what it will be used for.
-
-    Attributes:
-        counts: (n_pairs,) pulls of each pair.
-        batches: into how many batches the pulls of each pair are put; 0: none.
-        shared: whether pulls of different pairs share random streams.
-        claims: what the phase is to prove; none for pulls that only teach.
-        variances: (n_pairs,) of single pulls, as guessed: needed with claims under `Gaussian()`.
-        others: with limits, what each of `LimitedCertifier.parts` will use the phase for.
-    """
-
-    counts: Counts
-    batches: int = 0
-    shared: bool = False
-    claims: Sequence[Claims] = ()
-    variances: Array | None = None
-    others: Sequence[Uses] = ()
 
 
 class Past(NamedTuple):
@@ -473,10 +452,8 @@ class Planner(Algorithm):
             offsets = part.question.offsets
             doubt = Doubt(offsets, False, 0.0, self.suspicion(), problem.n_pairs)
             self.doubts.append(doubt if part.scores.guesses else None)
-        self.limits, self._proposal = (), None
+        self.limits = ()
         self.begin_planning(self.past)
-
-    _proposal: Proposal | None
 
     @property
     def past(self) -> Past:
@@ -484,36 +461,26 @@ class Planner(Algorithm):
             self.problem, self.settings, self.tally, self.certifier, self.doubt, self.remaining
         )
 
-    def next_counts(self) -> Counts | StopReason | None:
+    def next_counts(self) -> Proposal | StopReason | None:
         if reason := self._finished():
-            counts = self._going_on(reason)
-            if counts is None:
-                return reason
-            self._proposal, self.batches, self.shared = Proposal(counts), 0, False
-            return counts
-        proposal = self.propose(self.past)
-        if not isinstance(proposal, Proposal):
-            return proposal
-        self._proposal = proposal
-        self.batches, self.shared = proposal.batches, proposal.shared
-        return proposal.counts
+            return self._going_on(reason) or reason
+        return self.propose(self.past)
 
-    def _going_on(self, reason: StopReason) -> Counts | None:
-        """Return more pulls of the pairs on which the answer rests, while an unseen event would
-        not have to cost enough to change it; None if that is so, or the budget does not allow it.
+    def _going_on(self, reason: StopReason) -> Proposal | None:
+        """Return extra pulls of deciding pairs while an event of a cost below `unseen` could change
+        the answer; None otherwise, or if the budget does not allow them.
         """
         asked = self.settings.unseen
         if asked is None or not reason.certifies:
             return None
         result = self.tally.result(Verdict(self.name, self.leader, reason, self.survivors, []))
         counts = pulls_beyond(result, asked)
-        return counts if 0 < counts.sum() <= self.remaining else None
+        return Proposal(counts) if 0 < counts.sum() <= self.remaining else None
 
-    def asked(self, phase: Phase) -> None:
-        assert self._proposal is not None
-        own = Uses(self._proposal.claims, self._proposal.variances)
+    def asked(self, phase: Phase, proposal: Proposal) -> None:
+        own = Uses(proposal.claims, proposal.variances)
         own = _coarse_uses(own, self.certifier.question.most is not None)
-        self._commit(phase, own, [_coarse_uses(each) for each in self._proposal.others])
+        self._commit(phase, own, [_coarse_uses(each) for each in proposal.others])
 
     def recall(
         self,
@@ -548,7 +515,7 @@ class Planner(Algorithm):
         self.leader = self.best_guess()
 
     def _doubt(self, outcome: Outcome) -> None:
-        """Let doubt see what came of a phase, in every output that decides."""
+        """Update the normality checks of the objective and of limited outputs."""
         if self.doubt is not None:
             self.doubt.see(outcome)
         for place, doubt in enumerate(self.doubts):
@@ -615,7 +582,7 @@ class Planner(Algorithm):
         return np.where(kernel.shown, np.inf, margins)
 
     def _show(self) -> None:
-        """Keep what decides for the history: evidence in the unit of one boundary for all arms."""
+        """Record boundary and evidence for the history, in the unit that all arms share."""
         walks = self.certifier.walks
         if (walks.places < 0).all():
             return

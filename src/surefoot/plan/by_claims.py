@@ -24,13 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.algorithms.planner import (
-    Past,
-    Proposal,
-    can_go_on,
-    guessed_variances,
-    lowest_shares,
-)
+from surefoot.algorithms.base import Proposal
+from surefoot.algorithms.planner import Past, can_go_on, guessed_variances, lowest_shares
 from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import (

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from surefoot.algorithms.planner import Past, Planner, Proposal
+from surefoot.algorithms.base import Proposal
+from surefoot.algorithms.planner import Past, Planner
 from surefoot.algorithms.verdict import StopReason
 from surefoot.certify import Boundary, Commitment
 from surefoot.doubt import Suspicion

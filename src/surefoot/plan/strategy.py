@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from surefoot.algorithms.planner import Past, Proposal
+from surefoot.algorithms.base import Proposal
+from surefoot.algorithms.planner import Past
 from surefoot.algorithms.verdict import StopReason
 from surefoot.certify import Boundary, Commitment
 from surefoot.doubt import Suspicion

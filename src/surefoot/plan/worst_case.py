@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 from scipy import special
 
-from surefoot.algorithms.planner import Past, Proposal, clock_boundary
+from surefoot.algorithms.base import Proposal
+from surefoot.algorithms.planner import Past, clock_boundary
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.verdict import StopReason

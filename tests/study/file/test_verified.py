@@ -15,7 +15,8 @@ import pytest
 
 import surefoot as sf
 from surefoot import cli
-from surefoot.algorithms.planner import Past, Planner, Proposal
+from surefoot.algorithms.base import Proposal
+from surefoot.algorithms.planner import Past, Planner
 from surefoot.certify import Claims, Rows
 from surefoot.plan import Prime
 from surefoot.study import Pull, Study, StudyReader

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.algorithms.base import Proposal
 from surefoot.algorithms.peers.base import positive
 from surefoot.algorithms.peers.kn_rsb import KnRsb, reach_of
 from surefoot.algorithms.planner import question_of
@@ -16,7 +17,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.certify import Question
 from surefoot.errors import InputError
 from surefoot.limits import Limit
-from surefoot.statistics import Counts, Outcome
+from surefoot.statistics import Outcome
 
 
 class _Feasibility(NamedTuple):
@@ -73,16 +74,14 @@ class AkRsb(KnRsb):
                     'give Gaussian(), or use "prime"'
                 )
 
-    def next_counts(self) -> Counts | StopReason:
+    def next_counts(self) -> Proposal | StopReason:
         alive = self.survivors
         if not alive.any():
             return StopReason.NONE_FEASIBLE
         if alive.sum() == 1 and self.feasible[alive].all():
             return StopReason.INDIFFERENCE_ZONE
-        counts = super().next_counts()
-        if isinstance(counts, StopReason):  # one arm, and not declared feasible yet
-            return np.where(alive[self.problem.arm_of_pair], self.step, 0)
-        return counts
+        found = super().next_counts()  # a reason: one arm is left, and not declared feasible yet
+        return self.round_of(self.step) if isinstance(found, StopReason) else found
 
     def learn(self, outcome: Outcome) -> None:
         if self.checks is None:

@@ -8,12 +8,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.algorithms.base import Proposal
 from surefoot.algorithms.peers.base import Peer, positive, whole
 from surefoot.algorithms.planner import question_of
 from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.problem.grouping import members_of, smallest_of
-from surefoot.statistics import Counts, Outcome
+from surefoot.statistics import Outcome
 from surefoot.system.compiled import kernel
 
 
@@ -53,19 +54,24 @@ class KnRsb(Peer):
         self._zone = positive(self.name, "zone", self.zone)
         self._first = whole(self.name, "first_pulls", self.first_pulls, 2)
         whole(self.name, "step", self.step, 1)
-        self.shared = bool(self.settings.common_random_numbers)
+        self.batches, self.shared = 0, bool(self.settings.common_random_numbers)
         self.reach: Array | None = None  # (n_points, n_points) h² S²_ab / zone²
         self.question = question_of(self.problem, self.settings.measure, np.inf)
         self.offsets = self.question.offsets
         n_points = int(self.offsets[-1])
         self.ahead = np.zeros((n_points, n_points), dtype=bool)  # the first of the second
 
-    def next_counts(self) -> Counts | StopReason:
+    def next_counts(self) -> Proposal | StopReason:
         if self.survivors.sum() == 1:
             return StopReason.INDIFFERENCE_ZONE
         pulls = self._first if self.reach is None else self.step
         self.batches = pulls if self.reach is None or self.shared else 0
-        return np.where(self.survivors[self.problem.arm_of_pair], pulls, 0)
+        return self.round_of(pulls)
+
+    def round_of(self, pulls: int) -> Proposal:
+        """Return a phase with so many pulls of each pair of the arms that are left."""
+        counts = np.where(self.survivors[self.problem.arm_of_pair], pulls, 0)
+        return Proposal(counts, self.batches, self.shared)
 
     def learn(self, outcome: Outcome) -> None:
         points = self.question.points
