@@ -4,7 +4,7 @@ Each phase's score is exact for normal differences. Where they are skewed, a sho
 is rare, and one phase after another may. So no walk is above the t statistic of all batches so far
 as one sample, lowered in three ways: its noise is not far below that of all pulls of its pairs; it
 is corrected for skewness; and where a pair is quiet beside others, and few pulls of it say so, it
-is the one that the next pull would leave if that were a fall. A walk that is lowered stays below
+is the t statistic after one hypothetical low reward. A walk that is lowered stays below
 the one that the theorem bounds, whatever data lowered it; the kernel takes limits from here, and
 never lets them raise anything.
 """
@@ -29,7 +29,7 @@ LARGEST = 1e90  # cubes are finite; what is beyond says no more
 
 
 class Suspicion(NamedTuple):
-    """The degree to which what was seen of a shape is doubted.
+    """Constants by which evidence is lowered where rewards may not be normal.
 
     Attributes:
         hidden: a skewness seen in n batches may be larger by this share of 1 / √n.
@@ -71,10 +71,10 @@ class _Sums(NamedTuple):
         cubes: likewise.
         gains: weighted contrasts, in the deviation of a single pull.
         reaches: by how much a gap of 1 raises `gains`.
-        lopsided: by how much a skewness of 1 skews them.
+        lopsided: skew factor: by how much a skewness of 1 skews them.
         pulls: single pulls of both pairs.
-        leans: shares of the own pair in the variance, weighed by their degrees of freedom.
-        falls: how far a contrast of single pulls has fallen, the farthest.
+        leans: own-variance share: of the own pair, weighed by its degrees of freedom.
+        falls: deepest drop of a contrast of single pulls.
     """
 
     freedom: Array

@@ -24,7 +24,7 @@ SAFE = 0.99  # of what may be taken off bets, so that no wealth is negative
 
 
 def lead(kernel: Certifier, leader: int) -> float:
-    """Return how far a leader's value is above all others', or −∞ if there is no telling.
+    """Return how far a leader's value is above all others', or −∞ if no bound is known.
 
     It is too large with probability 2δ at most, whenever one looks and whichever arm leads.
     """
@@ -55,7 +55,7 @@ def lead_over(kernel: Certifier, leader: int, other: int) -> float:
 
 
 def beats(kernel: Certifier, leader: int, other: int, gain: float) -> bool:
-    """Return whether a leader is shown to be ahead of such an arm by a gain, as `lead_over` does.
+    """Return whether a leader is shown to be ahead of an arm named before the data, by a gain.
 
     It is ever wrong, for any leader, with probability δ at most.
     """

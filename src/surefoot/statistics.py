@@ -171,7 +171,7 @@ class Levels(NamedTuple):
         return cls(np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs), np.zeros(n_pairs))
 
     def after(self, outcome: Outcome) -> Levels:
-        """Return the shifts with one more phase: what its means are off by counts as well."""
+        """Return the levels after one more phase (Chan's update)."""
         counts = self.counts + outcome.counts
         total = np.maximum(counts, 1)
         off = outcome.sums / np.maximum(outcome.counts, 1) - self.means

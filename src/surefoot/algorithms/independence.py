@@ -1,9 +1,10 @@
-"""Whether pulls of a pair depend on those before, held against bets on their ranks.
+"""A test of whether pulls of a pair depend on those before, by bets on their ranks.
 
 The rank of each reward of a pair among its earlier ones says nothing about the next one's if pulls
 are independent: then sequential ranks are independent and uniform, whatever the law of rewards.
-A gambler who bets that what was high stays high grows rich if they are not; docs/certificate.md
-has the proof. Before that much is known, pulls that seem to follow each other decide nothing.
+A betting martingale on the serial correlation of ranks grows if pulls are positively dependent;
+docs/certificate.md has the proof. While it is unclear, pulls that seem to follow each other decide
+nothing.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from scipy import special
 from surefoot.arrays import Array, IntArray
 from surefoot.statistics import Outcome
 
-MEMORY = 40.0  # pulls that "usual" means: slower drifts of a mean are not bet on
-BETS = ((1.0, 1.5), (1.0, 3.5), (5.0, 1.5), (5.0, 3.5))  # pulls that "now" means; stakes below 4
-FIRST = 2000  # pulls of a pair that are looked at: what depends shows by then
+MEMORY = 40.0  # of the long-run average of ranks, in pulls: slower drifts are not bet on
+BETS = ((1.0, 1.5), (1.0, 3.5), (5.0, 1.5), (5.0, 3.5))  # memories in pulls, and stakes below 4
+FIRST = 2000  # pulls of a pair that are tested: dependence shows by then
 CHUNK = 128  # pulls that are ranked at once
 FEW = 60  # pulls of a pair up to which bets may not have had the time to grow
 SEEMING = 2.0  # standard errors beyond which so few pulls seem to follow each other

@@ -31,7 +31,7 @@ HIGHEST = 12.0  # by how much c² rises at most: so rare that it is as good as f
 # how far clocks look ahead
 HORIZONS, FURTHEST = 20, 1000.0
 LEAST_LACKING = 1e-3  # of a wealth
-LEAST_HOPE = 0.1  # chance of a lead that a phase is weighed by at least
+LEAST_HOPE = 0.1  # floor of P(gap > 0), the weight of a phase
 
 
 class Clocks(ABC):
@@ -70,8 +70,8 @@ class CommonClocks(Clocks):
 
     Args:
         unit: pulls of the first phase.
-        enough: units that no run needs more of.
-        boundary: that of a run that goes on; None: it is planned anew.
+        enough: upper bound of a run's data, in units.
+        boundary: of a run that is resumed; None: a new one is planned.
     """
 
     flexible = True

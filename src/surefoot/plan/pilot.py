@@ -1,4 +1,4 @@
-"""Pulls that teach who matters: those of a pilot, and those of a run that is asked for a guess."""
+"""Pulls outside any claim: of a pilot, of a guess, and of a pair that tests the model."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from surefoot.statistics import Counts
 MOST_NUMBERS = 4_000_000  # drawn at once
 DRAWS = 200
 PER_DIMENSION = 2  # pulls of a model's pilot
-SHARE, LEAST = 0.1, 4  # pulls of a round, in those so far, and at least
+SHARE, LEAST = 0.1, 4  # pulls of a round: their share of those so far, and the least
 
 
-class Opinion(NamedTuple):
-    """Shares of draws from a view.
+class PosteriorDraws(NamedTuple):
+    """Shares of draws of all means from a view.
 
     Attributes:
         best: (n_arms,) how often each arm is best.
@@ -34,8 +34,10 @@ class Opinion(NamedTuple):
     interest: Array
 
 
-def opinion(view: View, offsets: IntArray, alive: NDArray[np.bool_], seed: int) -> Opinion:
-    """Draw means as they are guessed, and see who is best. The same seed gives the same answer."""
+def draw_best_arms(
+    view: View, offsets: IntArray, alive: NDArray[np.bool_], seed: int
+) -> PosteriorDraws:
+    """Draw means as they are guessed, and count who is best; equal seeds give equal draws."""
     n_arms, n_pairs = len(offsets) - 1, len(view.means)
     draws = int(np.clip(MOST_NUMBERS // n_pairs, 16, DRAWS))
     generator = np.random.default_rng(np.random.SeedSequence((n_pairs, seed)))
@@ -52,7 +54,7 @@ def opinion(view: View, offsets: IntArray, alive: NDArray[np.bool_], seed: int) 
         own = np.where(arm_of_pair == chosen[:, None], means, np.inf)
         interest += np.bincount(own.argmin(axis=1), minlength=n_pairs)
         values[np.arange(draws), chosen] = -np.inf
-    return Opinion(best, interest / interest.sum())
+    return PosteriorDraws(best, interest / interest.sum())
 
 
 def first_of_model(space: Space, batched: bool, parallel: int, remaining: float) -> Counts:

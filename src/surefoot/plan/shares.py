@@ -1,4 +1,4 @@
-"""Where pulls go: how soon all comparisons are settled, shares of the pairs, whole pulls."""
+"""Shares of pulls: the phases until all comparisons are decided, shares of pairs, whole pulls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from surefoot.plan.contrasts import Compared
 from surefoot.statistics import Counts
 from surefoot.system.compiled import kernel
 
-ENOUGH = 0.02  # what the best pair may promise beyond the average, in that average
+ENOUGH = 0.02  # the search stops once the largest relative gradient is this near the mean
 LEAST = 1e-9  # share of a pair that may come back
 RIDGE = 1e-9  # of the mean information: a direction that is not measured gets a finite length
 # sums may be taken in another order: vector units then work on them

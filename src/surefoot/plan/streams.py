@@ -43,7 +43,7 @@ class Streams:
     def pay(self, race: Race, rivals: IntArray) -> bool:
         """Return whether differences varied less than they would with independent streams.
 
-        Without any data in point the answer is yes: one phase of it will tell.
+        True if no shared phase compared these pairs yet, so that one is tried.
         """
         together, apart = 0.0, 0.0
         for pairs, values, _ in self._phases:

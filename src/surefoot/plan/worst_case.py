@@ -21,12 +21,12 @@ from surefoot.plan.clocks import Clocks, CommonClocks, NoClocks, OwnClocks
 from surefoot.plan.contrasts import Compared, Measured, Race, by_model, directly, pulls_of
 from surefoot.plan.evidence import evidence_for
 from surefoot.plan.pilot import (
-    Opinion,
+    PosteriorDraws,
+    draw_best_arms,
     first_of_guide,
     first_of_model,
     in_blocks,
     next_round,
-    opinion,
     spares_one,
     witness,
 )
@@ -54,8 +54,8 @@ MARGIN = 2.0  # by which the evidence that a tolerance asks for at most exceeds 
 EXPLORED = 30.0  # units of data after which the share that explores falls
 TURNS = 2  # of choosing contrasts for shares, and shares for contrasts
 AFRESH = 0.05  # share of the pulls that begin on all candidates: none is ruled out
-NEGLECTED = 60.0  # times as many pulls as a pair's has another of its arm: it is then doubted by
-SUSPICION = 1.5  # so many standard errors more, at each factor e beyond (squares add up)
+NEGLECTED = 60.0  # ratio of an arm's most pulls of a pair to this pair's, beyond which
+NEGLECT = 1.5  # standard errors are added to its mean's, for each factor e (squares add up)
 MANY = 1000  # pairs beyond which only some are candidates
 
 
@@ -63,7 +63,7 @@ class WorstCase(Strategy):
     """Claims that every pair of a leader beats a mixture of the pairs of each survivor.
 
     Args:
-        boundary: that of a run that goes on; None: it is planned anew.
+        boundary: of a run that is resumed; None: a new one is planned.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class WorstCase(Strategy):
         guess = checked(self.guide, Seen(self.problem, tally.counts, means, noise))
         return self.space.guessed(guess, noise)
 
-    # -- pulls that only teach -------------------------------------------------------------------
+    # -- pulls outside any claim -------------------------------------------------------------------
 
     @property
     def _may_share(self) -> bool:
@@ -199,13 +199,13 @@ class WorstCase(Strategy):
         most = max(tuning.pilot_most * self.first_pulls, tuning.pilot_pulls * self.problem.n_pairs)
         if samples >= most or (past.places >= 0).any():
             return None
-        view = self._opinion(past)
-        if view.best.max() >= tuning.pilot_sure:
+        draws = self._draws(past)
+        if draws.best.max() >= tuning.pilot_sure:
             return None
         pulls = next_round(tuning, samples, self.settings.least_pulls, past.remaining)
         if self._may_share and self.common.own_share < tuning.streams_pay and pulls >= 2:
-            return Proposal(*in_blocks(view.interest, pulls), True)
-        return Proposal(cumulative(view.interest / np.sqrt(past.tally.prices), pulls))
+            return Proposal(*in_blocks(draws.interest, pulls), True)
+        return Proposal(cumulative(draws.interest / np.sqrt(past.tally.prices), pulls))
 
     def _last_pulls(self, past: Past) -> Proposal:
         """Return pulls that improve the guess, where too few are left for a phase that counts."""
@@ -213,7 +213,7 @@ class WorstCase(Strategy):
             self.tuning, past.tally.samples, self.settings.least_pulls, past.remaining
         )
         return Proposal(
-            cumulative(self.space.spread if self.modelled else self._opinion(past).interest, pulls)
+            cumulative(self.space.spread if self.modelled else self._draws(past).interest, pulls)
         )
 
     def _spend(self, past: Past) -> Proposal:
@@ -230,12 +230,12 @@ class WorstCase(Strategy):
                 return compared
         most = learning if learning >= 1 else int(remaining)
         pulls = next_round(self.tuning, samples, 1, most)
-        interest = self._opinion(past).interest / np.sqrt(past.tally.prices)
+        interest = self._draws(past).interest / np.sqrt(past.tally.prices)
         return Proposal(cumulative(interest, pulls))
 
-    def _opinion(self, past: Past) -> Opinion:
+    def _draws(self, past: Past) -> PosteriorDraws:
         alive, seed = past.certifier.survivors, past.tally.samples
-        return opinion(self.view, self.problem.offsets, alive, seed)
+        return draw_best_arms(self.view, self.problem.offsets, alive, seed)
 
     # -- pulls that count ------------------------------------------------------------------------
 
@@ -302,7 +302,7 @@ class WorstCase(Strategy):
         beaten = float(view.means[race.own].min())
         most = np.repeat(np.maximum.reduceat(counts, offsets[:-1]), np.diff(offsets))
         neglect = np.maximum(np.log(most / (NEGLECTED * counts)), 0.0)
-        doubt = self.tuning.own_doubt**2 + SUSPICION**2 * neglect
+        doubt = self.tuning.own_doubt**2 + NEGLECT**2 * neglect
         spread = np.sqrt(view.alone + doubt * view.noise / counts)
         z = (beaten - view.means) / spread
         density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
@@ -428,8 +428,8 @@ class WorstCase(Strategy):
         return Proposal(counts, batches, shared, [claims, *self._in_question_again(past)], noise)
 
     def _in_question_again(self, past: Past) -> list[Claims]:
-        """Claim once more that arms are beaten which by now seem better than what beat them: a
-        fall may have been seen since. Their clocks stand still, so doubt may only take back.
+        """Return claims that test eliminated arms again whose estimate now exceeds that of their
+        challenger. Clocks stand still, so a lowered walk may restore an arm, and no more.
         """
         if past.doubt is None:
             return []
