@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from surefoot.arrays import Array
 from surefoot.errors import InputError
 from surefoot.noise import NOISE_MODELS, USAGE, Bounded, Gaussian, Noise, noise_from_dict
 from surefoot.problem.coding import exact_number
@@ -104,6 +105,10 @@ class Limit:
         measure = "" if isinstance(self.measure, Worst) else f"the {self.measure.words} of "
         near = f" to within {self.slack:g}" if self.slack else ""
         return f"{measure}{self.output} {side} {self.value:g}{near}"
+
+    def margins(self, values: Array) -> Array:
+        """Return by how much values of the output are on the right side of the limit."""
+        return self.sign * (values - self.value)
 
     def margins_of(self, outcome: Outcome, negated: bool = False) -> Outcome:
         """Return the margins of this output in an outcome, or their negatives less the slack."""

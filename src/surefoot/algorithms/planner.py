@@ -575,7 +575,7 @@ class Planner(Algorithm):
         if not isinstance(kernel, LimitedCertifier):
             return margins
         for limit, each in zip(self.settings.limits, kernel.limited, strict=True):
-            means = limit.sign * (self.tally.others[limit.output].averages - limit.value)
+            means = limit.margins(self.tally.others[limit.output].averages)
             means = np.where(np.isfinite(means), means, 0.0)
             own = smallest_of(each.question.points.dot(means[:, None])[:, 0], each.question.offsets)
             margins = np.minimum(margins, own + limit.slack / 2)

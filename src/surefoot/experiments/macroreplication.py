@@ -58,7 +58,7 @@ class _Truth:
             return self
         kept, nearly = np.ones((2, problem.n_arms), dtype=bool)
         for limit in settings.limits:
-            margins = limit.sign * (others[limit.output] - limit.value)
+            margins = limit.margins(others[limit.output])
             values = limit.measure.points(problem).values_of(margins)
             kept, nearly = kept & (values >= 0), nearly & (values >= -limit.slack)
         among = np.where(kept, self.values, -np.inf)

@@ -404,7 +404,7 @@ def _outputs_of(past: Past, kernel: LimitedCertifier) -> list[_Output]:
     found, counts = [_objective(past)], past.tally.counts
     for k, limit in enumerate(past.settings.limits):
         other = past.tally.others[limit.output]
-        margins = limit.sign * (other.averages - limit.value)
+        margins = limit.margins(other.averages)
         variances = guessed_variances(limit.noise, other)
         found.append(_Output(kernel.unfit_by[k], margins, variances, counts))
         found.append(_Output(kernel.fit_by[k], -margins - limit.slack, variances, counts))
