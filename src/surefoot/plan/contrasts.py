@@ -1,4 +1,17 @@
-"""Claims of a phase: who is compared with whom, by which contrast, and how far a model is used."""
+"""Claims of a phase: who is compared with whom, by which contrast, and how far a model is used.
+
+A phase is held against several *offers*: predictors of all means, each with another share of the
+pulled pairs' own residuals. For each pair of the leader and each arm, the clearest contrast of all
+offers is taken:
+
+    offers:  deviation τ²  →  ahead, behind, expected      (n_pairs, ...)
+                                   │  own pair k, arm a
+    room:    one row for each pair j of arm a              (most, ...)
+                                   │  the clearest row, or mixture of rows
+    best:    score, shares, gap, doubt, length             (n_own, n_tested)
+
+In the kernels k is an own pair, a an arm under test, j a pair of that arm, and c a column.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +64,7 @@ class _Best(NamedTuple):
     Attributes:
         scores: gap beyond the bias in deviations, by which they were chosen; −∞: none.
         shares: (n_own, n_tested, most) p over the arm's pairs.
-        offer: which offer it is; −1 for none.
+        offer: the number of the offer; −1 where there is no contrast.
         gaps: what is expected beyond the bias.
         doubts: deviations of these expectations.
         lengths: deviations of the contrasts in the phase.
@@ -70,7 +83,8 @@ class _Room(NamedTuple):
 
     Attributes:
         rows: (most, width) contrasts with single pairs, in deviations.
-        worths: (most,) what they are chosen by; scaled: the same, the best at 1.
+        worths: (most,) what they are chosen by.
+        scaled: (most,) worths in units of the best.
         members: (most,) which of the arm's pairs they are with.
         found, mixed: (most,) shares of the arm's pairs, and of the members.
     """
@@ -98,17 +112,18 @@ def _take_clearest(
     offsets: IntArray,
     own: IntArray,
     arms: IntArray,
-    how: tuple[int, bool],
+    number: int,
+    cautious: bool,
     best: _Best,
 ) -> None:
     """Take this offer wherever it is clearer than the best so far.
 
     Args:
-        how: the number of the offer; and whether to be cautious. Caution counts a gap as it seems,
-            against what the phase and the past leave open; hope counts what it may be, as the root
-            mean square of its positive part, against what the phase leaves open.
+        number: of the offer.
+        cautious: whether a gap counts as it seems, against what the phase and the past leave open;
+            else it counts as what it may be, the root mean square of its positive part, against
+            what the phase leaves open.
     """
-    number, cautious = how
     width = offer.ahead.shape[1] + (offer.behind.shape[1] if cautious else 0)
     most = best.shares.shape[2]
     room = _Room(
@@ -360,7 +375,7 @@ def by_model(space: Space, view: View, race: Race, pulled: Measured, cautious: b
     tried = [_deviation_of(pulled.variances, share) for share in space.tried if len(pulled.pairs)]
     for number, deviation in enumerate(tried):
         offer = _offer(space, view, pulled, deviation, chosen)
-        _take_clearest(offer, offsets, own, arms, (number, cautious), best)
+        _take_clearest(offer, offsets, own, arms, number, cautious, best)
     deviations = np.zeros(()) if space.exact else np.array([*tried, 0.0])[best.offer]
     shares = _rows(best, space.offsets[race.arms])
     return Compared(race, shares, deviations, best.gaps, best.doubts, best.lengths)
