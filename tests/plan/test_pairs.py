@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.plan import prime
+from surefoot.plan import worst_case
 from tests.plan import phases
 from tests.plan.phases import asked, learnt, pairs_of
 
@@ -134,5 +134,5 @@ def test_a_rivals_pair_that_was_lucky_at_first_is_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert pulls_of_a_lucky_pair() > 20
-    monkeypatch.setattr(prime, "SUSPICION", 0.0)
+    monkeypatch.setattr(worst_case, "NEGLECT", 0.0)
     assert pulls_of_a_lucky_pair() == 3
