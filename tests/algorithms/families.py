@@ -86,6 +86,12 @@ def simulated(
     return coins
 
 
+def finish(run: Algorithm, simulator: LinearSimulator) -> None:
+    """Pull whatever a run asks for until it ends."""
+    while phase := run.next_phase():
+        run.update(simulator.pull(phase))
+
+
 def game(instance: Instance) -> Instance:
     """Coins without any model, whose means are in the same order as the instance's."""
     problem = instance[0]

@@ -26,6 +26,16 @@ def beats(
     )
 
 
+def winners(problem: RobustProblem, theta: Array, A: Array, c: float) -> list[int]:
+    """List the arms that beat every other (`eq:11`)."""
+    arms = range(problem.n_arms)
+    return [
+        x
+        for x in arms
+        if all(beats(problem, theta, A, c, x, other, strict=False) for other in arms if other != x)
+    ]
+
+
 def clearance(problem: RobustProblem, theta: Array, A: Array, winner: int, loser: int) -> float:
     """The largest c at which the winner beats the loser."""
     inverse = np.linalg.inv(A)

@@ -11,7 +11,7 @@ from surefoot.algorithms.peers import MKlLucb, MLucb, MRacing
 from surefoot.noise import Bounded, Gaussian, SubGaussian
 from surefoot.testing import error_test
 from tests.algorithms.families import CERTIFYING, FAMILIES, NAMES, made_for, settings_for
-from tests.algorithms.peers.games import table
+from tests.algorithms.games import table
 
 NOISES = {
     "unknown": (Gaussian(equal=True), "gaussian"),

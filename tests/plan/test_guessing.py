@@ -8,7 +8,7 @@ from surefoot.errors import InputError
 from surefoot.noise import Bounded, Gaussian
 from surefoot.simulate import LinearSimulator, identify
 from surefoot.testing import ErrorTest
-from tests.algorithms.peers.games import slippage, solved, table
+from tests.algorithms.games import slippage, solved, table
 
 NEAR = [[0.0, 0.3, 0.6], [-0.2, 0.5, 0.6], [-0.9, 0.0, 0.4], [-1.5, 0.1, 0.0]]
 
