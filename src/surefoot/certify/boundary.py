@@ -129,7 +129,7 @@ class _VilleBoundary(Boundary):
             raise InputError(f"the boundary spends {self.delta:g}, more than delta = {delta:g}")
 
     def p_value(self, strength: float, group: int = 0) -> float:
-        return min(1.0, math.exp(-strength))
+        return math.exp(min(-strength, 0.0))
 
 
 class MixtureBoundary(_VilleBoundary):

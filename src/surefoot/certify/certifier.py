@@ -7,6 +7,7 @@ most, whoever chose the phases, claims and clocks, and however scores were lower
 
 from __future__ import annotations
 
+import operator
 from collections import deque
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -109,7 +110,8 @@ class Certifier:
         if question.most is not None and not scores.adds_up:
             raise InputError("mixtures of points need scores that add up: noise of known scales")
         boundary.check(delta)
-        self.question, self.scores, self.delta, self.tolerance = question, scores, delta, tolerance
+        self.question, self.scores = question, scores
+        self.delta, self.tolerance = float(delta), float(tolerance)
         self._shifts = (0.0, tolerance) if tolerance > 0 else (0.0,)
         n_kinds = len(self._shifts)
         self.walks = Walks(question.offsets, boundary, n_kinds, strict, question.most)
@@ -138,7 +140,9 @@ class Certifier:
     def _fixed(self, phase: Phase, claims: Sequence[Claims], variances: Array | None) -> Commitment:
         """Copy what somebody would commit to, and refuse what is none."""
         rule, n_pairs, n_points = self.scores, self.question.n_pairs, self.question.offsets[-1]
-        phase = replace(phase, counts=fixed_integers(phase.counts))
+        index, batches = map(operator.index, (phase.index, phase.batches))
+        counts, shared = fixed_integers(phase.counts), bool(phase.shared)
+        phase = replace(phase, index=index, counts=counts, batches=batches, shared=shared)
         claims = tuple(each.fixed(n_points) for each in claims)
         if phase.index != len(self._taken) + len(self._open):
             raise InputError(f"phase {phase.index} is not the next: phases are numbered from 0")
@@ -203,7 +207,8 @@ class Certifier:
         scored, limits = list[tuple[Claims, Array]](), list[Array | None]()
         for claims in mine.claims:
             said = self._contrasts(mine, claims, outcome, centre)
-            scores = np.stack([self.scores.scores(said, shift) for shift in self._shifts])
+            found = np.stack([self.scores.scores(said, shift) for shift in self._shifts])
+            scores = np.clip(np.where(np.isnan(found), -LARGEST, found), -LARGEST, LARGEST)
             root = self.walks.boundary.root(self.walks.places[claims.arms], claims.clocks)
             scored.append((claims, scores))
             limit = lower and lower(*deepcopy((claims, scores, said, root)))

@@ -30,7 +30,8 @@ from surefoot.arrays import Array, IntArray, fixed, fixed_integers
 from surefoot.errors import InputError
 
 RANK = 1e-11  # singular values below this share of the largest are zero
-UNMEASURED = 1e-9  # share of a claim that pulled pairs may leave unexplained: rounding
+DEPENDENT = 1e-14  # such a share, for one row, that is more than rounding
+UNMEASURED = 1e-12  # share of a claim that pulled pairs may leave unexplained: rounding
 ROUNDING = 1e-9  # by which a mixture may hold more of a point than it may
 SAME = 1e-12  # share of a claim's size below which its two sides are one point, up to rounding
 ROUGHLY = 1e-5  # by which shares may miss 1 before they are scaled to it
@@ -63,7 +64,10 @@ class Rows(NamedTuple):
             raise InputError("rows need starts from 0 on, and a column and a value for each entry")
         if not ((columns >= 0) & (columns < n_columns)).all():
             raise InputError(f"rows name columns from 0 to {n_columns - 1}, and no others")
-        return Rows(starts, columns, values)
+        rows = Rows(starts, columns, values)
+        if len(np.unique(rows.row * n_columns + columns)) < len(columns):
+            raise InputError("a row names a column once: add its values up")
+        return rows
 
     def totals(self, entries: Array) -> Array:
         """Return (n_rows,) the sums of numbers that stand for the entries."""
@@ -223,7 +227,10 @@ class Question:
         features = np.ldexp(self.features, -largest)  # squares of any unit are finite, and not 0
         size = np.linalg.norm(features, axis=0)
         left, singular, _ = np.linalg.svd(features / np.where(size > 0, size, 1.0), False)
-        rank = int((singular > RANK * singular[0]).sum())
+        share = singular / singular[0]
+        rank = int((share > RANK).sum())
+        if (share[rank:] > DEPENDENT * np.sqrt(len(left))).any():
+            raise InputError("columns of features nearly depend on each other: centre them first")
         return np.asarray(np.ascontiguousarray(left[:, :rank]) * np.sqrt(len(left)))
 
     def __post_init__(self) -> None:
@@ -231,16 +238,18 @@ class Question:
         object.__setattr__(self, "offsets", fixed_integers(self.offsets))
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "features", fixed(self.features))
-        entries = points.row * self.n_pairs + points.columns
+        object.__setattr__(self, "misfit", float(self.misfit))
         if not (self.misfit >= 0 and np.isfinite(self.features).all() and points.sizes.any()):
             raise InputError("a question needs a misfit of 0 or more, finite features, and points")
         ends = self.offsets[[0, -1]].tolist()
         if ends != [0, len(points.sizes)] or (np.diff(self.offsets) < 1).any():
             raise InputError("every arm needs a point at least")
-        if len(np.unique(entries)) != len(entries) or not np.isfinite(points.values).all():
-            raise InputError("a point must name a pair once, with a finite weight")
+        if not np.isfinite(points.values).all():
+            raise InputError("a point needs finite weights")
         if not self.features.any() if model else (points.values < 0).any():
             raise InputError("a model needs features that are not all 0, no model weights above 0")
+        if model:
+            _ = self.basis  # refuses what could not be told from rounding later
         if self.most is not None:
             most, pairs = fixed(self.most), points.columns
             object.__setattr__(self, "most", most)
@@ -382,14 +391,16 @@ def _fitted(
     values, variances = (np.zeros((len(rows), len(row_of))) for rows in (means, noise))
     for deviation, cells in _groups(claims, row_of, n):
         kept_share, P = _fit(U[pulled.pairs], pulled.variances, deviation)
+        left = np.eye(U.shape[1]) - P @ U[pulled.pairs]
         k, row = cells // len(claims.arms), row_of[cells]
         mine, theirs = own.take(k).on(place, n), shares.take(row).on(place, n)
         c, inside, outside = own_U[k] - shares_U[row], (mine - theirs)[:, :n], (mine + theirs)[:, n]
         kept = inside * kept_share
         G = c - kept @ U[pulled.pairs]
-        a = G @ P + kept
+        gap = G @ left  # zero in directions that are measured, up to rounding
+        a = (G + gap) @ P + kept
+        gap = gap @ left  # what that leaves
         stray = np.abs(a - inside).sum(axis=1) + outside
-        gap = G @ (P @ U[pulled.pairs] - np.eye(U.shape[1]))  # zero in directions that are measured
         length = np.linalg.norm(c, axis=1)
         usable = (np.linalg.norm(gap, axis=1) <= UNMEASURED * length) & (
             length > SAME * (sizes[0][k] + sizes[1][row])

@@ -41,7 +41,8 @@ class LimitedBoundary(Boundary):
     """
 
     def __init__(self, parts: Sequence[Boundary | None], deltas: Sequence[float]) -> None:
-        if len(parts) != len(deltas) or len(parts) < 4 or len(parts) % 2 or parts[0] is None:
+        fit = len(parts) == len(deltas) >= 4 and not len(parts) % 2
+        if not fit or parts[0] is None or None in parts[2:]:
             raise InputError("limits need two boundaries each, beside two of the objective")
         self.parts, self.deltas = tuple(parts), tuple(map(float, deltas))
         self.objective = parts[0]

@@ -5,8 +5,8 @@ point z' is settled against x once the sum would cross with z' as the worst poin
 those of the other challengers are; settled points leave the minimum. Where arms are the least of
 mixtures of points, the minimum is over the mixtures, and nothing is settled.
 
-With a tolerance the same is
-kept with each score eased by it, in favour of one challenger at a time.
+With a tolerance the same is kept with each score eased by it, in favour of one challenger at a
+time.
 
 Where only some arms may challenge, as with limits only those shown to qualify, the others' minima
 count as far as they are below 0: they are there in full once their arm is known to be one.
@@ -98,7 +98,9 @@ class Walks:
         cells = np.ix_(np.arange(self.n_kinds), arms, claims.points - self.offsets[ell])
         root = self.boundary.root(self.places[arms], claims.clocks)
         exact = held.exact[cells] + (root * scores).transpose(0, 2, 1)
-        lowered = exact if caps is None else np.fmin(exact, caps.transpose(0, 2, 1))
+        lowered = exact
+        if caps is not None:
+            lowered = np.minimum(exact, np.where(np.isnan(caps), np.inf, caps).transpose(0, 2, 1))
         lowered = lowered - (0.0 if less is None else less.transpose(0, 2, 1))
         self.survivors[arms[root == 0]] = True  # the next look concludes anew
         for concluded, nothing in ((self.near, False), (self._strength, -np.inf)):
