@@ -150,3 +150,14 @@ def test_no_certificate_rests_on_pulls_that_depend() -> None:
     assert result.unseen is None
     assert "independent pulls rejected" in result.checks
     assert "pull.rng()" in repr(result)
+
+
+def test_pairs_without_a_pull_count() -> None:
+    """Whoever chooses how many pairs to begin with would choose the luckiest number."""
+    rewards = np.repeat(np.arange(200.0), 2)  # of two pairs that rise all the time
+    few, many = (
+        Independence().after(Outcome.from_rewards(0, n, np.tile([0, 1], 200), rewards)).p_value
+        for n in (2, 200)
+    )
+    assert few is not None and many is not None
+    assert few < many

@@ -60,6 +60,7 @@ class Independence:
     """The bets so far. It never changes: `after` gives the next one."""
 
     _pairs: dict[int, _Pair] = field(default_factory=dict)
+    _n_pairs: int = 0
     _shared: bool = False
 
     def after(self, outcome: Outcome, shared: bool = False) -> Independence:
@@ -77,7 +78,8 @@ class Independence:
         for block in np.split(order, ends[:-1]) if len(order) else ():
             pair = int(pairs[block[0]])
             found[pair] = _bet(found.get(pair, UNKNOWN), pair, rewards[block])
-        return replace(self, _pairs=found, _shared=self._shared or shared)
+        shared = self._shared or shared
+        return replace(self, _pairs=found, _n_pairs=len(outcome.counts), _shared=shared)
 
     @property
     def p_value(self) -> float | None:
@@ -85,8 +87,9 @@ class Independence:
         if not self._pairs:
             return None
         gains = np.array([[bet.most for bet in pair.bets] for pair in self._pairs.values()])
-        together = special.gammaincc(len(gains), gains.sum(axis=0))  # Fisher's
-        single = len(gains) * np.exp(-gains.max(axis=0))
+        n = self._n_pairs  # all there are: a planner chooses how many it begins with
+        together = special.gammaincc(n, gains.sum(axis=0))  # Fisher's
+        single = n * np.exp(-gains.max(axis=0))
         each = single if self._shared else 2 * np.minimum(together, single)
         return float(min(1.0, len(BETS) * each.min()))
 

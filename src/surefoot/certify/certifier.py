@@ -206,8 +206,9 @@ class Certifier:
         outcome, centre = self._own(mine, outcome), self._centre()
         scored, limits = list[tuple[Claims, Array]](), list[Array | None]()
         for claims in mine.claims:
-            said = self._contrasts(mine, claims, outcome, centre)
-            found = np.stack([self.scores.scores(said, shift) for shift in self._shifts])
+            with np.errstate(over="ignore", invalid="ignore"):  # what is no number counts against
+                said = self._contrasts(mine, claims, outcome, centre)
+                found = np.stack([self.scores.scores(said, shift) for shift in self._shifts])
             scores = np.clip(np.where(np.isnan(found), -LARGEST, found), -LARGEST, LARGEST)
             root = self.walks.boundary.root(self.walks.places[claims.arms], claims.clocks)
             scored.append((claims, scores))
