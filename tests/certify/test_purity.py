@@ -11,7 +11,7 @@ import pytest
 
 import surefoot.certify
 
-MOST_LINES = 1000  # of which limits take 150, mixtures 40
+MOST_LINES = 1020  # of which limits take 150, mixtures 40
 FOLDER = Path(surefoot.certify.__file__).parent
 MODULES = sorted(FOLDER.glob("*.py"))
 BESIDE = [FOLDER.parent / f"{name}.py" for name in ("arrays", "errors", "statistics")]

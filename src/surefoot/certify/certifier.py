@@ -7,7 +7,6 @@ most, whoever chose the phases, claims and clocks, and however scores were lower
 
 from __future__ import annotations
 
-import operator
 from collections import deque
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -140,7 +139,7 @@ class Certifier:
     def _fixed(self, phase: Phase, claims: Sequence[Claims], variances: Array | None) -> Commitment:
         """Copy what somebody would commit to, and refuse what is none."""
         rule, n_pairs, n_points = self.scores, self.question.n_pairs, self.question.offsets[-1]
-        index, batches = map(operator.index, (phase.index, phase.batches))
+        index, batches = fixed_integers([phase.index, phase.batches]).tolist()
         counts, shared = fixed_integers(phase.counts), bool(phase.shared)
         phase = replace(phase, index=index, counts=counts, batches=batches, shared=shared)
         claims = tuple(each.fixed(n_points) for each in claims)

@@ -235,10 +235,8 @@ class Question:
 
     def __post_init__(self) -> None:
         points, model = self.points.fixed(self.n_pairs), np.isfinite(self.misfit)
-        object.__setattr__(self, "offsets", fixed_integers(self.offsets))
-        object.__setattr__(self, "points", points)
-        object.__setattr__(self, "features", fixed(self.features))
-        object.__setattr__(self, "misfit", float(self.misfit))
+        copies = {"features": fixed(self.features), "misfit": float(self.misfit)}
+        vars(self).update(copies, points=points, offsets=fixed_integers(self.offsets))
         if not (self.misfit >= 0 and np.isfinite(self.features).all() and points.sizes.any()):
             raise InputError("a question needs a misfit of 0 or more, finite features, and points")
         ends = self.offsets[[0, -1]].tolist()
@@ -252,7 +250,7 @@ class Question:
             _ = self.basis  # refuses what could not be told from rounding later
         if self.most is not None:
             most, pairs = fixed(self.most), points.columns
-            object.__setattr__(self, "most", most)
+            vars(self)["most"] = most
             alone = (points.sizes == 1).all() and (points.values == 1).all()
             if model or not alone or len(np.unique(pairs)) != len(pairs):
                 raise InputError("mixtures of points are of pairs themselves, without a model")
