@@ -159,5 +159,6 @@ def test_pairs_without_a_pull_count() -> None:
         Independence().after(Outcome.from_rewards(0, n, np.tile([0, 1], 200), rewards)).p_value
         for n in (2, 200)
     )
-    assert few is not None and many is not None
+    assert few is not None
+    assert many is not None
     assert few < many

@@ -81,7 +81,7 @@ class AkRsb(KnRsb):
         if alive.sum() == 1 and self.feasible[alive].all():
             return StopReason.INDIFFERENCE_ZONE
         found = super().next_counts()  # a reason: one arm is left, and not declared feasible yet
-        return self.round_of(self.step) if isinstance(found, StopReason) else found
+        return self.next_round() if isinstance(found, StopReason) else found
 
     def learn(self, outcome: Outcome) -> None:
         if self.checks is None:

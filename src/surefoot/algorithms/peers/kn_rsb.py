@@ -64,14 +64,14 @@ class KnRsb(Peer):
     def next_counts(self) -> Proposal | StopReason:
         if self.survivors.sum() == 1:
             return StopReason.INDIFFERENCE_ZONE
-        pulls = self._first if self.reach is None else self.step
-        self.batches = pulls if self.reach is None or self.shared else 0
-        return self.round_of(pulls)
+        return self.next_round()
 
-    def round_of(self, pulls: int) -> Proposal:
-        """Return a phase with so many pulls of each pair of the arms that are left."""
+    def next_round(self) -> Proposal:
+        """Return as many pulls of each pair of the arms that are left."""
+        pulls = self._first if self.reach is None else self.step
+        batches = pulls if self.reach is None or self.shared else 0
         counts = np.where(self.survivors[self.problem.arm_of_pair], pulls, 0)
-        return Proposal(counts, self.batches, self.shared)
+        return Proposal(counts, batches, self.shared)
 
     def learn(self, outcome: Outcome) -> None:
         points = self.question.points
