@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import math
 import signal
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +200,34 @@ def test_processes_need_random_streams_and_give_the_same_answer() -> None:
     assert (there.table() == here.table()).all().sum() >= 4
     with pytest.raises(sf.InputError, match="takes neither rng nor seed"):
         sf.find(lambda nurses, doctors: nurses, ARMS, workers=2)
+
+
+def slow(nurses: float, doctors: float, rng: np.random.Generator) -> float:
+    if nurses == 1:
+        time.sleep(60)
+    return float(nurses + doctors + rng.normal())
+
+
+def test_a_call_that_takes_too_long_fails() -> None:
+    asked: dict[str, Any] = {"budget": 40, "seed": 1}
+    arms = [{"nurses": 1, "doctors": 2}, {"nurses": 2, "doctors": 2}]
+    with pytest.raises(StudyPaused, match=r"failed:\nTimeoutError: .* time limit of 0\.2 s"):
+        sf.find(slow, arms, workers=2, retries=0, time_limit=0.2, **asked)
+    answer = sf.find(slow, arms, workers=2, time_limit=0.2, on_failure=-10.0, **asked)
+    assert answer.arm == "nurses=2"
+    quick = sf.find(clinic, ARMS, TROUBLE, workers="threads", time_limit=60, **ASKED)
+    assert quick.sentence == sf.find(clinic, ARMS, TROUBLE, **ASKED).sentence
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, math.nan, math.inf, "soon"])
+def test_a_time_limit_is_a_number_of_seconds(limit: Any) -> None:
+    with pytest.raises(sf.InputError, match="must be a number of seconds above 0"):
+        sf.find(clinic, ARMS, TROUBLE, workers=1, time_limit=limit, **ASKED)
+
+
+def test_a_time_limit_needs_workers() -> None:
+    with pytest.raises(sf.InputError, match=r"time_limit=5 needs workers.*give workers=1"):
+        sf.find(clinic, ARMS, TROUBLE, time_limit=5, **ASKED)
 
 
 def test_a_cluster_gives_the_same_answer(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def find(
     workers: Any = None,
     dask: Any = None,
     retries: int | None = None,
+    time_limit: float | None = None,
     progress: bool | Progress | None = None,
     algorithm: str | Algorithm = "prime",
     on_identical: OnIdentical = "refuse",
@@ -94,6 +95,7 @@ def find(
         dask: the address of a Dask scheduler, or a client.
         retries: how often a call that fails is tried again; None: never in this process, twice by
             workers.
+        time_limit: seconds after which a call is stopped, and has failed; it needs workers.
         progress: whether to show a bar; None: in a terminal and in a notebook.
         algorithm: a name from `surefoot.algorithms`, or an instance.
         on_identical: "accept" for a function without noise.
@@ -112,7 +114,7 @@ def find(
     """
     _refuse_unknown(asked)
     problem = _problem(arms, perturbations, environment)
-    call = Named(simulate, problem.parameter_names)
+    call = Named(simulate, problem.parameter_names, time_limit=time_limit)
     chosen, confident = algorithm_from(algorithm), _probability(confidence)
     asked.setdefault("misfit", default_misfit(chosen))
     settings = Settings(
@@ -134,12 +136,17 @@ def find(
     kept = None if file is not None else _Scratch()
     path = kept.path if kept else Path(os.fspath(file))  # type: ignore[arg-type]
     with _opened(path, question, chosen, seed) as study, _executor(workers, dask) as executor:
-        if executor != "serial" and not call.is_repeatable:
+        here = executor == "serial"
+        if here and time_limit is not None:
+            raise InputError(
+                f"time_limit={time_limit:g} needs workers, since a call in this process cannot be "
+                'ended: give workers=1 or more, or workers="threads"'
+            )
+        if not here and not call.is_repeatable:
             raise InputError(
                 f"{call.title} takes neither rng nor seed, so processes may draw the same random "
                 "numbers: let it take rng (or seed), and draw all that is random from it"
             )
-        here = executor == "serial"
         tries = (0 if here else 2) if retries is None else retries
         interrupted = False
         try:

@@ -9,6 +9,7 @@ import multiprocessing
 import signal
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,9 @@ import pytest
 
 from surefoot.errors import InputError
 from surefoot.noise import Gaussian
+from surefoot.problem.problem import RobustProblem
 from surefoot.study import Pull, Study, StudyPaused
+from surefoot.study.programs.functions import Named
 from surefoot.study.programs.simulators import TimeLimited
 from tests.study.toys import toy_problem
 from tests.waiting import PATIENCE
@@ -94,6 +97,21 @@ def test_a_timer_of_somebody_else_goes_on() -> None:
     finally:
         signal.signal(signal.SIGALRM, before)
         signal.setitimer(signal.ITIMER_REAL, *left)
+
+
+def test_a_function_of_named_parameters_has_a_limit_too(tmp_path: Path) -> None:
+    def simulate(gain: float, rng: np.random.Generator) -> float:
+        return gain + float(rng.normal())
+
+    def ended(simulator: Callable[..., float]) -> str:
+        problem = RobustProblem.from_lists([{"gain": 0.0}, {"gain": 5.0}])
+        path = tmp_path / f"{type(simulator).__name__}.db"
+        with Study.create(path, problem, delta=0.05, noise=Gaussian(), seed=1) as study:
+            return study.run(simulator, "serial").sentence
+
+    named = Named(simulate, ["gain"], time_limit=60.0)
+    assert named.title == "simulate"
+    assert ended(TimeLimited(simulate, 60.0)) == ended(named) == ended(simulate)
 
 
 def test_an_error_of_the_simulator_stays_what_it_is() -> None:

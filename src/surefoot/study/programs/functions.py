@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from surefoot.errors import InputError
 from surefoot.study.input import Simulated
-from surefoot.study.programs.simulators import FIELD, CommandSimulator
+from surefoot.study.programs.simulators import FIELD, CommandSimulator, TimeLimited
 from surefoot.study.provenance import Source, digest_of_text
 from surefoot.study.pull import Pull
 
@@ -49,6 +49,7 @@ class Named:
 
     Args:
         parameters: the names of what is simulated.
+        time_limit: seconds after which a call is stopped, and has failed; None: never.
     """
 
     def __init__(
@@ -56,13 +57,15 @@ class Named:
         function: Callable[..., Simulated],
         parameters: Sequence[str],
         module: str | None = None,
+        time_limit: float | None = None,
     ) -> None:
         if not callable(function):
             raise InputError(
                 f"the simulator is {function!r:.80}, which cannot be called: give a function such "
                 f"as simulate({', '.join([*parameters[:3], 'rng'])}) that returns one number"
             )
-        self.function, self.module = function, module
+        self.function = function if time_limit is None else TimeLimited(function, time_limit)
+        self.module = module
         self.raised: BaseException | None = None
         self.names = _arguments(function, list(parameters))
 
@@ -75,8 +78,8 @@ class Named:
     def title(self) -> str:
         """The name of the function."""
         inner = self.function
-        while isinstance(inner, functools.partial):
-            inner = inner.func
+        while isinstance(inner, functools.partial | TimeLimited):
+            inner = inner.func if isinstance(inner, functools.partial) else inner.function
         return getattr(inner, "__name__", type(inner).__name__).strip("<>")
 
     @property

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -30,6 +31,7 @@ FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 OWN_FIELDS = ("arm", "perturbation", "id", "seed")
 NOMINAL = "nominal.{}"
 LARGEST_WHOLE = 2.0**53  # up to here every whole number is a float
+LONGEST_LIMIT = 1e8  # seconds: timers of some systems take no more
 GRACE = 1.0  # seconds for a function to end after it was told to
 
 
@@ -273,32 +275,35 @@ os.register_at_fork(before=faulthandler.cancel_dump_traceback_later)
 
 @dataclass(frozen=True)
 class TimeLimited:
-    """A simulator whose pull fails once it takes longer than its limit.
+    """A function whose call fails once it takes longer than its limit.
 
     The function is stopped where it is. Code that is not Python is not: in a worker process of
     surefoot's own, one that does not come back to Python ends with its process.
 
     Attributes:
-        function: gives the reward of a pull.
+        function: gives the reward of a pull, or of named parameters.
         seconds: the limit.
     """
 
-    function: Simulate
+    function: Callable[..., Simulated]
     seconds: float
 
     def __post_init__(self) -> None:
-        if not self.seconds > 0:
-            raise InputError(f"time_limit={self.seconds!r} must be a number of seconds above 0")
+        if not (isinstance(self.seconds, Real) and 0 < self.seconds <= LONGEST_LIMIT):
+            raise InputError(
+                f"time_limit={self.seconds!r:.60} must be a number of seconds above 0, of at most "
+                f"{LONGEST_LIMIT:g}"
+            )
 
     @property
-    def __wrapped__(self) -> Simulate:
+    def __wrapped__(self) -> Callable[..., Simulated]:
         return self.function
 
-    def __call__(self, pull: Pull) -> Simulated:
+    def __call__(self, *given: Any, **named: Any) -> Simulated:
         began = time.monotonic()
         in_main_thread = threading.current_thread() is threading.main_thread()
         with self._alarm() if in_main_thread else self._messenger():
-            reward = self.function(pull)
+            reward = self.function(*given, **named)
         if time.monotonic() - began > self.seconds:  # where it could not be stopped, or hid it
             raise self._too_long()
         return reward

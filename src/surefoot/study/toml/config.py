@@ -17,7 +17,7 @@ from surefoot.problem.tables import numbers_from_csv, pair_numbers
 from surefoot.study.file.description import Description, outputs_needed
 from surefoot.study.input import Outputs, imported
 from surefoot.study.programs.functions import Named
-from surefoot.study.programs.simulators import CommandSimulator, TimeLimited, simulator_from
+from surefoot.study.programs.simulators import CommandSimulator, simulator_from
 from surefoot.study.pull import Simulate, refuse_reserved
 from surefoot.study.study import Study
 from surefoot.study.toml.sections import Config, read_config
@@ -118,9 +118,7 @@ class StudyConfig:
         if section.python is not None:
             function = simulator_from(section.python, self.path.parent)
             module = section.python.partition(":")[0]
-            function = Named(function, problem.parameter_names, module)
-            limit = section.time_limit
-            return function if limit is None else TimeLimited(function, limit)
+            return Named(function, problem.parameter_names, module, section.time_limit)
         command = CommandSimulator(
             section.command or [],
             section.json_field,
