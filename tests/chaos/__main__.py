@@ -18,7 +18,7 @@ from surefoot.errors import SurefootWarning
 from tests.chaos.changes import changed_simulators
 from tests.chaos.clusters import clusters
 from tests.chaos.commands import commands_killed
-from tests.chaos.edits import Edits, commitments, cuts, flips, reorderings, rewards
+from tests.chaos.edits import Edits, commitments, cuts, flips, origins, reorderings, rewards
 from tests.chaos.files import crafted, damaged
 from tests.chaos.inputs import configurations, tables
 from tests.chaos.kills import Kills
@@ -39,6 +39,7 @@ SUITES = [
     Suite("edited rewards", 120, Edits(rewards)),
     Suite("edited commitments", 60, Edits(commitments)),
     Suite("reordered studies", 20, Edits(reorderings)),
+    Suite("edited origins", 18, Edits(origins)),
     Suite("flipped bits", 60, flips),
     Suite("cuts at 512 bytes", 400, cuts),
     Suite("processors", 30, Processors()),

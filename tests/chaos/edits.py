@@ -92,6 +92,24 @@ def reorderings(connection: sqlite3.Connection, number: int, generator: np.rando
     return f"{'phases' if kind == 1 else 'digests of phases'} {one} and {other}"
 
 
+ORIGINS = (
+    "UPDATE pulls SET simulator = simulator + 1 WHERE id = ?",
+    "UPDATE pulls SET simulator = NULL WHERE id = ?",
+    "UPDATE pulls SET error = 'it failed', attempts = 2 WHERE id = ?",
+    "UPDATE pulls SET error = 'it counts' WHERE id = ?",
+    "UPDATE simulators SET since = since + 1 + ?",
+    "UPDATE simulators SET accepted = 'pull ' || ?",
+)
+
+
+def origins(connection: sqlite3.Connection, number: int, generator: np.random.Generator) -> str:
+    """Change what gave a reward, whether its pull failed, or what is said of the simulator."""
+    (last,) = connection.execute("SELECT max(id) FROM pulls").fetchone()
+    pull, change = int(generator.integers(last + 1)), ORIGINS[number // 3 % len(ORIGINS)]
+    connection.execute(change, (pull,))
+    return change.replace("?", str(pull))
+
+
 def flips(count: int, folder: Path, generator: np.random.Generator) -> Iterator[Trial]:
     """Flip one bit of a file: it is found, or stands where no answer rests on it."""
     sources, path = finished(folder), folder / "flipped.db"

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from tests.chaos.__main__ import SUITES, run_suite
-from tests.chaos.edits import Edits, commitments, cuts, flips, reorderings, rewards
+from tests.chaos.edits import Edits, commitments, cuts, flips, origins, reorderings, rewards
 from tests.chaos.files import crafted, damaged
 from tests.chaos.inputs import configurations, tables
 from tests.chaos.places import logs
@@ -24,6 +24,7 @@ SMALL = [
     Suite("edited rewards", 3, Edits(rewards)),
     Suite("edited commitments", 3, Edits(commitments)),
     Suite("reordered studies", 3, Edits(reorderings)),
+    Suite("edited origins", 18, Edits(origins)),
     Suite("flipped bits", 2, flips),
     Suite("cuts at 512 bytes", 3, cuts),
     Suite("cut and foreign logs", 3, logs),

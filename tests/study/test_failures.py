@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,6 +67,18 @@ def test_failures_that_clusters_explain_withhold_nothing(tmp_path: Path) -> None
         answer = found(tmp_path / "study.db", simulate)
     assert answer.certified
     assert "failed, and gave a reward" in " ".join(verify(tmp_path / "study.db").assumed)
+
+
+@pytest.mark.parametrize("statement", ["error = NULL", "attempts = 1", "error = 'lost: it'"])
+def test_an_edit_of_failures_is_found(tmp_path: Path, statement: str) -> None:
+    path = tmp_path / "study.db"
+    with pytest.warns(SurefootWarning, match="tried again with the same seed"):
+        found(path, unlucky(0.3))
+    assert verify(path).intact
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"UPDATE pulls SET {statement} WHERE error IS NOT NULL")
+        connection.execute("UPDATE pulls SET attempts = 1") if "lost" in statement else None
+    assert "the origins of its rewards" in verify(path).sentence
 
 
 def test_a_failed_pull_may_count(tmp_path: Path) -> None:

@@ -354,7 +354,8 @@ class Ledger:
             stored = self._open[0].stored
             if len(self._run.history) == stored.index:
                 self.note_last()
-                self._run.take(stored)
+                origins = self.storage.origins(stored.first_pull, len(stored.pairs))
+                self._run.take(stored, origins)
             assert self._run.ending is not None
             result = self._run.result
             brief = Note.of(replace(result, confidence_later=None))

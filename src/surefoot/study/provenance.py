@@ -8,11 +8,13 @@ until somebody says, with a reason that is stored, that the change makes no diff
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import add
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
+import numpy as np
 from scipy import special
 
 from surefoot.algorithms import Result, StopReason
@@ -106,6 +108,26 @@ class Simulators(list[UsedSimulator]):
         """Return the one that has this source."""
         return next((one for one in self if not one.source.differences(source)), None)
 
+    def to_plain(self) -> list[list[Any]]:
+        """Return the number, source, first use and acceptance of each simulator for JSON."""
+        return [[one.number, one.source.to_dict(), one.since, one.accepted] for one in self]
+
+    @property
+    def content(self) -> bytes:
+        """The canonical bytes of `to_plain`, which the fingerprint of a study covers."""
+        return json.dumps(self.to_plain(), sort_keys=True, separators=(",", ":")).encode()
+
+    @classmethod
+    def from_plain(cls, stored: Any, origins: Iterable[Origin]) -> Self:
+        """Rebuild what `to_plain` gave, with the number of rewards that each simulator gave."""
+        pulls: dict[int, int] = {}
+        for one in origins:
+            pulls[one.simulator] = pulls.get(one.simulator, 0) + one.pulls
+        return cls(
+            UsedSimulator(number, Source.from_dict(source), since, pulls.get(number, 0), accepted)
+            for number, source, since, accepted in stored
+        )
+
     def sentences(self) -> list[str]:
         """Return what changed, when, and whether that is accepted, a sentence for each change."""
         first = self.first
@@ -133,13 +155,51 @@ USUAL = 0.01  # share of pulls that failing disks, networks and licences explain
 LEVEL = 0.01  # of the exact test that no larger share of an arm's pulls fails
 
 
-class Tries(dict[int, tuple[int, int, int]]):
-    """Pulls of each pair with a reward, those of them that failed before, and those whose reward is
-    what a failed pull counts as; nothing if none ever failed.
+class Origin(NamedTuple):
+    """The pulls of one pair in one phase whose rewards one simulator gave.
+
+    Attributes:
+        simulator: its number; 0: the rewards were told by hand.
+        pulls: their number.
+        retried: pulls that failed, and gave a reward when they were tried again.
+        counted: pulls whose reward is what a failed pull counts as.
     """
 
+    pair: int
+    simulator: int
+    pulls: int
+    retried: int
+    counted: int
+
+
+def origins_bytes(origins: Iterable[Origin]) -> bytes:
+    """Return the origins of a phase's rewards as canonical bytes."""
+    return np.array(sorted(origins), dtype="<i8").tobytes()
+
+
+def origins_from(content: bytes) -> list[Origin]:
+    """Read what `origins_bytes` wrote."""
+    rows = np.frombuffer(content, dtype="<i8").reshape(-1, len(Origin._fields))
+    return [Origin(*row) for row in rows.tolist()]
+
+
+class Tries(dict[int, tuple[int, int, int]]):
+    """The number of pulls of each pair with a reward, of those that failed before they gave it,
+    and of those whose reward is what a failed pull counts as.
+    """
+
+    @classmethod
+    def of(cls, origins: Iterable[Origin], first: UsedSimulator | None) -> Self:
+        """Add up the pulls of each pair, and the failures of the first simulator."""
+        found, number = cls(), first.number if first else None
+        for one in origins:
+            failed = (one.retried, one.counted) if one.simulator == number else (0, 0)
+            told, retried, counted = map(add, found.get(one.pair, (0, 0, 0)), (one.pulls, *failed))
+            found[one.pair] = told, retried, counted
+        return found
+
     def by_arm(self, problem: RobustProblem) -> dict[str, tuple[int, int, int]]:
-        """Return the same of each arm that has any."""
+        """Return the sums of each arm of which a pull failed."""
         found: dict[str, tuple[int, int, int]] = {}
         for pair, counts in self.items():
             arm = problem.arm_names[int(problem.arm_of_pair[pair])]
@@ -171,6 +231,11 @@ class Tries(dict[int, tuple[int, int, int]]):
         if result.certified:
             return replace(result, certified=False, reason=StopReason.FAILURES_DEPEND)
         return replace(result, confidence_later=None)
+
+
+def remarks(simulators: Simulators, tries: Tries, problem: RobustProblem) -> list[str]:
+    """Return a sentence for each change of the simulator, and for each kind of pull that failed."""
+    return [*simulators.sentences(), *tries.sentences(problem)]
 
 
 def digest_of_text(text: bytes) -> str:

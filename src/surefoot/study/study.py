@@ -15,6 +15,7 @@ from surefoot.algorithms.settings import Asked, default_misfit
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Noise
 from surefoot.problem.problem import RobustProblem
+from surefoot.study.file.chain import fingerprint_of
 from surefoot.study.file.description import Description, Direction, OnFailure, OnIdentical
 from surefoot.study.file.storage import WriteStorage, schema
 from surefoot.study.file.storage.records import Standing, State
@@ -27,6 +28,7 @@ from surefoot.study.input import (
     pull_number,
 )
 from surefoot.study.ledger import Ledger
+from surefoot.study.provenance import Simulators
 from surefoot.study.pull import Pull, Report, refuse_reserved
 from surefoot.system.progress import Progress
 
@@ -105,7 +107,8 @@ class Study:
         now = time.time()
         standing = Standing(created=now, configuration=configuration, state="running", message=None)
         entries = description.to_entries() | standing.model_dump()
-        entries["head"] = entries["fingerprint"] = description.head.hex()
+        entries["head"] = description.head.hex()
+        entries["fingerprint"] = fingerprint_of(description.head, Simulators())
         schema.make(Path(path), {key: json.dumps(value) for key, value in entries.items()})
         return cls.open(path, algorithm=algorithm)
 

@@ -20,7 +20,7 @@ ORDER = chain.order_of(PAIRS)
 
 def closing(rewards: np.ndarray = REWARDS, limits: bytes = b"limits") -> chain.Closing:
     outcome = Outcome.from_rewards(PHASE, 2, PAIRS, REWARDS)
-    return chain.Closing(chain.rewards_of(rewards), chain.sums_of(outcome), limits)
+    return chain.Closing(chain.rewards_of(rewards), chain.sums_of(outcome), limits, b"origins")
 
 
 def stored_link() -> bytes:
@@ -38,7 +38,7 @@ def test_an_untouched_phase_is_taken() -> None:
     end = written.close(closing())
     read.check_open(PHASE, PLAN, ORDER, (PLAN, stored_link()))
     read.check_close(closing(), (closing().rewards, end))
-    assert read.fingerprint == written.fingerprint
+    assert read.latest == written.latest
     assert read.phases == 1
 
 

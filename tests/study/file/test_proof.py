@@ -58,9 +58,9 @@ def proof(in_flight: int = 1) -> Iterator[Sealed]:
         plan = chain.plan_of(layout_bytes(phase), commitment)
         order, seen = chain.order_of(pairs), chain.rewards_of(rewards)
         link = links.open(phase, plan, order)
-        end = links.close(chain.Closing(seen, chain.sums_of(outcome), limits))
+        end = links.close(chain.Closing(seen, chain.sums_of(outcome), limits, b""))
         yield Sealed(
-            phase, commitment, limits, outcome, order, seen, plan, link, kept_rewards=seen,
+            phase, commitment, limits, b"", outcome, order, seen, plan, link, kept_rewards=seen,
             closing=end,
         )  # fmt: skip
 
@@ -119,7 +119,8 @@ def test_a_chain_over_claims_that_are_none_proves_nothing() -> None:
     commitment = commitment_bytes([claims(0)._replace(shares=shares)], None)
     plan = chain.plan_of(layout_bytes(first.phase), commitment)
     link = links.open(first.phase, plan, first.order)
-    closing = chain.Closing(first.rewards, chain.sums_of(first.outcome), first.limits)
+    sums = chain.sums_of(first.outcome)
+    closing = chain.Closing(first.rewards, sums, first.limits, first.origins)
     end = links.close(closing)
     forged = replace(first, commitment=commitment, plan=plan, link=link, closing=end)
     with pytest.raises(chain.ChainBroken, match="phase 0 proves nothing: shares"):

@@ -207,7 +207,7 @@ def test_a_certificate_is_one_file(path: Path, tmp_path: Path) -> None:
     assert "fingerprint" in changed(phases=document["phases"][:-1])
     assert "phase 0" in changed(phases=document["phases"][1:])
     assert "phase 0" in changed(question=document["question"] | {"seed": "7"})
-    for key in ("layout", "commitment", "sums", "limits"):
+    for key in ("layout", "commitment", "sums", "limits", "origins"):
         first = document["phases"][0] | {key: document["phases"][1][key]}
         if first != document["phases"][0]:
             assert "phase 0" in changed(phases=[first, *document["phases"][1:]])
@@ -360,7 +360,8 @@ def test_a_study_opened_again_and_again_has_the_same_bits(
 ) -> None:
     straight, broken = tmp_path / "straight.db", tmp_path / "broken.db"
     with create(straight, budget=400, **options) as study:
-        study.run(simulate, "serial")
+        for pull in study.pulls():
+            study.tell(pull, simulate(pull))
     create(broken, budget=400, **options).close()
     done = False
     while not done:

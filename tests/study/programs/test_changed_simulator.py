@@ -18,7 +18,6 @@ import pytest
 from surefoot import StopReason, cli, verify
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.study import Pull, Study, StudyReader
-from surefoot.study.file.verified import NO_DIGEST
 from surefoot.study.toml.config import StudyConfig
 from surefoot.system.progress import NoProgress, Snapshot
 
@@ -321,45 +320,62 @@ def test_accepting_nothing_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "statement",
+    ("statement", "said"),
     [
-        "UPDATE simulators SET pulls = 0 WHERE id = 2",
-        "UPDATE pulls SET simulator = 1",
-        "DELETE FROM simulators WHERE id = 2",
+        ("UPDATE simulators SET pulls = 0 WHERE id = 2", "marked with other simulators"),
+        ("DELETE FROM simulators WHERE id = 2", "marked with other simulators"),
+        ("UPDATE pulls SET simulator = 1", "marked with other simulators"),
+        (
+            "UPDATE pulls SET simulator = 1; UPDATE simulators SET pulls = 0; "
+            "UPDATE simulators SET pulls = (SELECT count(*) FROM pulls WHERE reward IS NOT NULL) "
+            "WHERE id = 1",
+            "the origins of its rewards",
+        ),
+        ("UPDATE simulators SET accepted = 'nobody said so' WHERE id = 2", "of a simulator"),
+        ("UPDATE simulators SET since = 0 WHERE id = 2", "of a simulator"),
+        (
+            "UPDATE simulators SET source = (SELECT source FROM simulators WHERE id = 1)",
+            "of a simulator",
+        ),
     ],
 )
-def test_marks_that_do_not_agree_are_no_certificate(folder: Path, statement: str) -> None:
+def test_an_edit_of_who_gave_the_rewards_is_found(folder: Path, statement: str, said: str) -> None:
     begun(PYTHON)
     edit("changing.py", "UNIT *", "-UNIT *")
     with pytest.warns(SurefootWarning, match=WORDS):
         finished()
+    assert verify("study.db").intact
     with contextlib.closing(sqlite3.connect("study.db")) as connection, connection:
-        connection.execute(statement)
+        connection.executescript(statement)
     found = verify("study.db")
     assert not found.intact
-    assert "marked with other simulators" in found.sentence
+    assert said in found.sentence
+    with StudyReader("study.db") as reader:
+        assert not reader.status().certified
 
 
-def test_verify_says_that_no_digest_covers_who_gave_the_rewards(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An edit of a reason lifts what withholds a certificate, in a study as in a certificate."""
+def test_an_edit_of_an_accepted_change_is_found(folder: Path) -> None:
+    """The reason is signed though no phase follows, in a study as in its certificate."""
     begun(PYTHON)
     edit("changing.py", "UNIT *", "-UNIT *")
     with pytest.warns(SurefootWarning, match=WORDS):
         finished()
-    assert not verify("study.db").certified
-    with contextlib.closing(sqlite3.connect("study.db")) as connection, connection:
-        connection.execute("UPDATE simulators SET accepted = 'nobody said so' WHERE id = 2")
+    before = verify("study.db").fingerprint
+    with Study.open("study.db") as study:
+        study.accept_change("the sign was wrong")
     found = verify("study.db")
     assert found.certified
-    assert NO_DIGEST in found.assumed
-    assert any("nobody said so" in text for text in found.assumed)
+    assert found.fingerprint != before
     shown("export", "--certificate", "proof.json")
+    assert verify("proof.json").certified
+    assert any("the sign was wrong" in text for text in verify("proof.json").assumed)
     document = json.loads(Path("proof.json").read_text())
-    Path("proof.json").write_text(json.dumps(document | {"changes": []}))
-    capsys.readouterr()
-    shown("verify", "proof.json")
-    said = capsys.readouterr().out
-    assert "nobody said so" not in said
-    assert NO_DIGEST in said
+    for reason in ("another", None):
+        changed = [document["simulators"][0], [*document["simulators"][1][:-1], reason]]
+        Path("proof.json").write_text(json.dumps(document | {"simulators": changed}))
+        assert "of a simulator" in verify("proof.json").sentence
+    with contextlib.closing(sqlite3.connect("study.db")) as connection, connection:
+        connection.execute("UPDATE simulators SET accepted = 'another' WHERE id = 2")
+    assert not verify("study.db").intact
+    with StudyReader("study.db") as reader:
+        assert reader.recorded.reason is StopReason.NOT_VERIFIED

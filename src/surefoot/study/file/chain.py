@@ -7,9 +7,12 @@ Each phase is tied to all that was known before it, and to its rewards:
     link     all that its planner was allowed to know: the closing of the last phase that was not in
              flight, and the link of the phase before (the head where there is none); plan, order of
              the pulls
-    closing  the closing of the phase before, link, rewards, their sums, limits
+    closing  the closing of the phase before, link, rewards, their sums, limits, and the origins of
+             the rewards: which simulator gave how many, and how many pulls failed before
 
-So a changed reward, commitment or limit, and a phase that was dropped or moved, is noticed. The
+The fingerprint of a study is the digest of its last closing and of its simulators, with the reasons
+for which their changes were accepted. So a changed reward, commitment, limit, origin or reason, and
+a phase that was dropped or moved, is noticed. The
 streams of a phase follow from head, number and plan: a plan changed afterwards does not reproduce
 its own rewards, and another question draws other streams from the same seed.
 """
@@ -30,6 +33,7 @@ from surefoot.certify import Claims
 from surefoot.errors import InputError
 from surefoot.statistics import Outcome, Phase
 from surefoot.study.file.encoding import layout_bytes, limits_from
+from surefoot.study.provenance import Simulators
 
 
 class ChainBroken(InputError):
@@ -88,12 +92,20 @@ def sums_of(outcome: Outcome) -> bytes:
     return digest("sums", outcome.counts.astype("<i8").tobytes(), shape, *content)
 
 
+def fingerprint_of(latest: bytes, simulators: Simulators) -> str:
+    """Return the digest of the last closing, or of the question, and of the simulators."""
+    return digest("study", latest, simulators.content).hex()
+
+
 class Closing(NamedTuple):
-    """The end of a phase: digests of its rewards and of their sums, and its limits as bytes."""
+    """The end of a phase: digests of its rewards and of their sums; its limits, and the origins of
+    its rewards, as canonical bytes.
+    """
 
     rewards: bytes
     sums: bytes
     limits: bytes
+    origins: bytes
 
 
 @dataclass
@@ -120,10 +132,9 @@ class Chain:
         """The closing of the last closed phase; the head before there is one."""
         return self.closings[-1] if self.closings else self.head
 
-    @property
-    def fingerprint(self) -> str:
-        """The digest that stands for the whole study up to now, in hexadecimal digits."""
-        return self.latest.hex()
+    def fingerprint(self, simulators: Simulators) -> str:
+        """Return the digest that stands for the whole study up to now, in hexadecimal digits."""
+        return fingerprint_of(self.latest, simulators)
 
     def open(self, phase: Phase, plan: bytes, order: bytes) -> bytes:
         """Add the next phase, or the same again, and return its digest with all it rests on."""
@@ -171,8 +182,8 @@ class Chain:
             raise ChainBroken(f"phase {index}: a reward was changed after the phase was closed")
         if self._closing(closing) != stored[1]:
             raise ChainBroken(
-                f"phase {index}: the sums, or the limits of its evidence, were changed after the "
-                "phase was closed"
+                f"phase {index}: the sums, the limits of its evidence, or the origins of its "
+                "rewards were changed after the phase was closed"
             )
         self.close(closing)
 
@@ -183,7 +194,7 @@ class Sealed:
 
     Attributes:
         phase: its pulls, batches and streams.
-        commitment, limits: as canonical bytes.
+        commitment, limits, origins: as canonical bytes.
         outcome: what its rewards say, for rewards to be maximised.
         order, rewards: digests of its pairs and of its rewards, computed from those that are there.
         plan, link, kept_rewards, closing: digests that were stored.
@@ -192,6 +203,7 @@ class Sealed:
     phase: Phase
     commitment: bytes
     limits: bytes
+    origins: bytes
     outcome: Outcome
     order: bytes
     rewards: bytes
@@ -213,7 +225,7 @@ def follow(chain: Chain, sealed: Sealed) -> None:
 
 def close(chain: Chain, sealed: Sealed) -> None:
     """Close the oldest open phase of a chain, if its end is as it was stored."""
-    closing = Closing(sealed.rewards, sums_of(sealed.outcome), sealed.limits)
+    closing = Closing(sealed.rewards, sums_of(sealed.outcome), sealed.limits, sealed.origins)
     chain.check_close(closing, (sealed.kept_rewards, sealed.closing))
 
 

@@ -308,6 +308,7 @@ class Description:
             phase=phase.layout(self.problem.n_pairs),
             commitment=phase.commitment,
             limits=ending.limits,
+            origins=phase.origins,
             outcome=self.outcome(phase) if outcome is None else outcome,
             order=order_of(phase.pairs),
             rewards=rewards_of(phase.rewards, phase.others),

@@ -183,7 +183,7 @@ class Follower:
 def _digest_of(stored: StoredPhase) -> bytes:
     """Return a digest of all that was read of a phase."""
     proof = (stored.commitment, stored.plan, stored.link, *(stored.ending or ()))
-    rewards = stored.rewards.tobytes(), "\n".join(stored.others).encode()
+    rewards = stored.rewards.tobytes(), "\n".join(stored.others).encode(), stored.origins
     return digest("seen", stored.pairs.tobytes(), *rewards, *proof)
 
 

@@ -32,7 +32,7 @@ from surefoot.study.file.storage.reading import (
 from surefoot.study.file.storage.records import Note, Standing, State
 from surefoot.study.forecast import NEAR_TIE, Durations, is_near_tie, left_now
 from surefoot.study.input import from_text
-from surefoot.study.provenance import Simulators
+from surefoot.study.provenance import Simulators, remarks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,13 +150,15 @@ class StudyReader:
         """Return a result without its certificate where it rests on rewards of two simulators, or
         on pulls that were tried until they did not fail.
         """
-        return self._storage.tries().judge(self.simulators.judge(result))
+        judged = self._storage.tries().judge(self.simulators.judge(result))
+        if judged.certified and not self._storage.is_signed:
+            return replace(judged, certified=False, reason=StopReason.NOT_VERIFIED)
+        return judged
 
     @property
     def remarks(self) -> list[str]:
         """A sentence for each change of the simulator, and for each kind of pull that failed."""
-        tries = self._storage.tries()
-        return [*self.simulators.sentences(), *tries.sentences(self.problem)]
+        return remarks(self.simulators, self._storage.tries(), self.problem)
 
     @property
     def simulators(self) -> Simulators:
@@ -201,13 +203,14 @@ class StudyReader:
             has_kernel = self.description.boundary is not None
             chain = self._checked_by_kernel() if has_kernel else self._feeder.run().chain
             stored = self._storage.entries("fingerprint").get("fingerprint")
-            if stored == chain.fingerprint:
+            if stored == chain.fingerprint(self.simulators):
                 return chain
             # a running study may have closed a phase meanwhile; NaN is never what it was before
             if not isinstance(stored, str) or stored == before:
                 raise ChainBroken(
-                    f"{chain.phases} phases are there, but the fingerprint is of others: the last "
-                    "phases were dropped or replaced"
+                    f"{chain.phases} phases are there, but the fingerprint is of others, or of "
+                    "other simulators: the last phases were dropped or replaced, or what was said "
+                    "of a simulator was changed"
                 )
             before = stored
 

@@ -115,13 +115,18 @@ class Run:
             return None
         return self._replicates.refusal(certified)
 
-    def take(self, stored: StoredPhase) -> None:
-        """Learn from the oldest open phase, now that it is complete."""
+    def take(self, stored: StoredPhase, origins: bytes = b"") -> None:
+        """Learn from the oldest open phase, now that it is complete.
+
+        Args:
+            origins: of its rewards, as canonical bytes.
+        """
         outcome = self._description.outcome(stored)
         self.algorithm.update(outcome)
         self._replicates.add(stored.pairs, stored.rewards, stored.others)
         limits = limits_bytes(self.algorithm.limits)
-        closing = Closing(rewards_of(stored.rewards, stored.others), sums_of(outcome), limits)
+        rewards = rewards_of(stored.rewards, stored.others)
+        closing = Closing(rewards, sums_of(outcome), limits, origins)
         self.ending = Ending(closing.rewards, limits, self.chain.close(closing))
 
     def feed(self, phases: Iterable[StoredPhase]) -> list[StoredPhase]:

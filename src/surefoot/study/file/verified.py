@@ -33,12 +33,9 @@ from surefoot.study.file.encoding import (
 from surefoot.study.file.proof import Proof
 from surefoot.study.file.reader import StudyReader
 from surefoot.study.file.storage import schema
+from surefoot.study.provenance import Simulators, Tries, origins_from, remarks
 
 KIND = "surefoot certificate"
-NO_DIGEST = (
-    "which simulator gave which reward, which pulls failed, and why that was accepted are as the "
-    "file says: the chain holds the question, the choices and the rewards"
-)
 VERSION = 1
 DIGESTS = ("order", "rewards", "plan", "link", "closing")
 
@@ -58,8 +55,8 @@ def certificate_of(reader: StudyReader) -> dict[str, Any]:
         "version": VERSION,
         "claimed": result.sentence,
         "arm": result.arm_name,
-        "fingerprint": chain.fingerprint,
-        "changes": reader.remarks,
+        "fingerprint": chain.fingerprint(reader.simulators),
+        "simulators": reader.simulators.to_plain(),
         "question": reader.description.to_entries(),
         "phases": [_phase(sealed, _outputs(reader.description)) for sealed in reader.sealed()],
     }
@@ -80,14 +77,15 @@ def _phase(sealed: Sealed, outputs: list[str]) -> dict[str, str]:
         "commitment": sealed.commitment,
         "sums": writer.content,
         "limits": sealed.limits,
+        "origins": sealed.origins,
     }
     digests = {name: getattr(sealed, name).hex() for name in DIGESTS}
     return {key: base64.b64encode(packed(each)).decode() for key, each in content.items()} | digests
 
 
-def _check_certificate(path: Path) -> tuple[Chain, Result, list[str]]:
-    """Check a certificate, and return its chain, its answer and the changes that were accepted; an
-    error says what is wrong.
+def _check_certificate(path: Path) -> tuple[Chain, Result, str, list[str]]:
+    """Check a certificate, and return its chain, its answer, its fingerprint and what it says of
+    simulators and failures; an error says what is wrong.
     """
     try:
         document = json.loads(path.read_bytes())
@@ -100,13 +98,26 @@ def _check_certificate(path: Path) -> tuple[Chain, Result, list[str]]:
         ]
         arm = described.problem.arm_names.index(document["arm"])
         fingerprint = str(document["fingerprint"])
-        changes = [str(each) for each in document["changes"]]
+        origins = [one for sealed in phases for one in origins_from(sealed.origins)]
+        simulators = Simulators.from_plain(document["simulators"], origins)
+        tries = Tries.of(origins, simulators.first)
     except InputError:
         raise
     except (*UNREADABLE, RecursionError) as error:
         raise ChainBroken(f"{path} is no certificate ({error!s:.100})") from None
     try:
-        return *_proved(described, phases, arm, fingerprint), changes
+        proof, tally = _fed(described, phases)
+        if proof.chain.fingerprint(simulators) != fingerprint:
+            raise ChainBroken(
+                "the fingerprint is of another certificate, or of other simulators: phases were "
+                "dropped, or what was said of a simulator was changed"
+            )
+        verdict = proof.verdict(arm, proof.reason(arm))
+        if not verdict.reason.certifies:
+            raise ChainBroken(f"{described.problem.arm_names[arm]} is not the arm that is proved")
+        result = described.measured(tally.result(verdict))
+        said = remarks(simulators, tries, described.problem)
+        return proof.chain, tries.judge(simulators.judge(result)), fingerprint, said
     except InputError:
         raise
     except (*UNREADABLE, RecursionError) as error:
@@ -115,26 +126,18 @@ def _check_certificate(path: Path) -> tuple[Chain, Result, list[str]]:
         ) from None
 
 
-def _proved(
-    described: Description, phases: list[Sealed], arm: int, fingerprint: str
-) -> tuple[Chain, Result]:
-    proof = Proof(described)
-    tally = Tally.empty(described.problem, described.signed_settings)
+def _fed(described: Description, phases: list[Sealed]) -> tuple[Proof, Tally]:
+    proof, tally = Proof(described), Tally.empty(described.problem, described.signed_settings)
     for sealed in phases:
         proof.take(sealed)
         tally = tally.after(sealed.outcome)
-    if proof.chain.fingerprint != fingerprint:
-        raise ChainBroken("the fingerprint is of another certificate")
-    verdict = proof.verdict(arm, proof.reason(arm))
-    if not verdict.reason.certifies:
-        raise ChainBroken(f"{described.problem.arm_names[arm]} is not the arm that is proved")
-    return proof.chain, described.measured(tally.result(verdict))
+    return proof, tally
 
 
 def _sealed(index: int, stored: dict[str, str], outputs: list[str]) -> Sealed:
-    layout, commitment, sums, limits = (
+    layout, commitment, sums, limits, origins = (
         unpacked(base64.b64decode(stored[key]))
-        for key in ("layout", "commitment", "sums", "limits")
+        for key in ("layout", "commitment", "sums", "limits", "origins")
     )
     digests = {name: bytes.fromhex(stored[name]) for name in DIGESTS}
     phase = layout_from(index, layout)
@@ -146,6 +149,7 @@ def _sealed(index: int, stored: dict[str, str], outputs: list[str]) -> Sealed:
         phase=phase,
         commitment=commitment,
         limits=limits,
+        origins=origins,
         outcome=replace(outcome, others=others),
         kept_rewards=digests["rewards"],
         **digests,
@@ -172,7 +176,8 @@ class Verified:
         claimed: the answer that stands in the file; None if it cannot be read.
         assumed: what the answer rests on, one sentence each.
         phases, pulls: that were checked.
-        fingerprint: the digest of the whole chain, in hexadecimal digits; None if it is broken.
+        fingerprint: the digest of the whole chain and of the simulators, in hexadecimal digits;
+            None if the chain is broken.
     """
 
     certified: bool
@@ -223,12 +228,12 @@ def _verified(reader: StudyReader) -> Verified:
         ),
         phases=chain.phases,
         pulls=result.samples,
-        fingerprint=chain.fingerprint,
+        fingerprint=chain.fingerprint(reader.simulators),
     )
 
 
 def _certificate(path: Path) -> Verified:
-    chain, result, changes = _check_certificate(path)
+    chain, result, fingerprint, said = _check_certificate(path)
     return Verified(
         certified=result.certified,
         sentence=_sentence(result, True, chain.phases),
@@ -236,12 +241,12 @@ def _certificate(path: Path) -> Verified:
         claimed=result.sentence,
         assumed=(
             *_assumptions(result.settings, has_kernel=True),
-            *changes,
+            *said,
             "the sums are those of the rewards in the study: single rewards are not in this file",
         ),
         phases=chain.phases,
         pulls=result.samples,
-        fingerprint=chain.fingerprint,
+        fingerprint=fingerprint,
     )
 
 
@@ -266,7 +271,6 @@ def _assumptions(settings: Settings, has_kernel: bool) -> tuple[str, ...]:
     for limit in settings.limits:
         of_output = f"of {limit.output}: {limit.noise.assumption}"
         found += [] if of_output in found else [of_output]
-    found.append(NO_DIGEST)
     if not has_kernel:
         found.append("the conclusions of the algorithm itself: it has no kernel that checks them")
     return tuple(found)

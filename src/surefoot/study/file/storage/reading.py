@@ -18,11 +18,19 @@ import numpy as np
 
 from surefoot.arrays import Array
 from surefoot.errors import InputError, StudyFileError
+from surefoot.study.file.chain import fingerprint_of
 from surefoot.study.file.encoding import unpacked
 from surefoot.study.file.storage import connection, schema
 from surefoot.study.file.storage.connection import wal_of, writer_of
 from surefoot.study.file.storage.records import Ending, PullCounts, Running, StoredPhase
-from surefoot.study.provenance import Simulators, Source, Tries, UsedSimulator
+from surefoot.study.provenance import (
+    Origin,
+    Simulators,
+    Source,
+    Tries,
+    UsedSimulator,
+    origins_bytes,
+)
 from surefoot.system.drafts import new_file
 
 Row = tuple[Any, ...]
@@ -129,7 +137,25 @@ class ReadStorage:
             others, costs = self._said_beside(first, count)
             pulled, layout = (pairs, rewards, others), (batches, shared == 1, overlaps)
             made = commitment, plan, link
-            yield StoredPhase(index, first, *pulled, *layout, *made, end, costs)
+            origins = self.origins(first, count) if end else b""
+            yield StoredPhase(index, first, *pulled, *layout, *made, end, costs, origins)
+
+    def origins(self, first: int, count: int) -> bytes:
+        """Return the origins of the rewards of so many pulls, as canonical bytes."""
+        return origins_bytes(self._origins(first, first + count))
+
+    def _origins(self, first: int, end: int) -> list[Origin]:
+        rows = self._table(
+            "SELECT pair, coalesce(simulator, 0), count(*), "
+            "sum(error IS NOT NULL AND attempts > 1), "
+            "sum(error IS NOT NULL AND attempts = 1 AND error NOT LIKE 'lost:%') "
+            "FROM pulls WHERE id >= ? AND id < ? AND state = 'done' GROUP BY pair, simulator",
+            (int,) * 5,
+            first,
+            end,
+            filled=5,
+        )
+        return [Origin(*row) for row in rows]
 
     def _said_beside(self, first: int, count: int) -> tuple[list[str], Array]:
         """Return further outputs and costs of some pulls, which most studies do not have."""
@@ -332,35 +358,48 @@ class ReadStorage:
             )
 
     def tries(self) -> Tries:
-        """Return how often pulls failed before they gave a reward to the first simulator."""
-        failed = (
-            "state = 'done' AND error IS NOT NULL AND "
-            "simulator = (SELECT min(id) FROM simulators WHERE pulls > 0)"
-        )
-        if not self._number(f"SELECT count(*) FROM pulls WHERE {failed}"):
+        """Return how often pulls of closed phases failed before they gave a reward."""
+        if not self._number("SELECT count(*) FROM pulls WHERE error IS NOT NULL"):
             return Tries()
-        lost = "error LIKE 'lost:%'"
-        rows = self._table(
-            f"SELECT pair, count(*), sum({failed} AND attempts > 1), "
-            f"sum({failed} AND attempts = 1 AND NOT {lost}) "
-            "FROM pulls WHERE state = 'done' GROUP BY pair",
-            (int, int, int, int),
+        closed = self._number(
+            "SELECT coalesce(max(first_pull + pulls), 0) FROM phases WHERE closing IS NOT NULL"
         )
-        return Tries({pair: (told, again or 0, asked or 0) for pair, told, again, asked in rows})
+        return Tries.of(self._origins(0, closed), self.simulators().first)
 
     def check_simulators(self) -> None:
         """Refuse marks of what gave the rewards that do not agree with the simulators stored."""
+        if not self._has_true_marks:
+            raise StudyFileError(
+                f"{self.path} is damaged: its rewards are marked with other simulators than it "
+                "lists; restore it from a copy"
+            )
+
+    @property
+    def _has_true_marks(self) -> bool:
+        """True if each simulator gave as many rewards as it is said to have given."""
         wrong = self._number(
             "SELECT (SELECT count(*) FROM simulators AS one WHERE one.pulls <> "
             "(SELECT count(*) FROM pulls WHERE simulator = one.id AND state = 'done')) + "
             "(SELECT count(*) FROM pulls WHERE simulator IS NOT NULL AND "
             "simulator NOT IN (SELECT id FROM simulators))"
         )
-        if wrong:
-            raise StudyFileError(
-                f"{self.path} is damaged: its rewards are marked with other simulators than it "
-                "lists; restore it from a copy"
-            )
+        return wrong == 0
+
+    @property
+    def is_signed(self) -> bool:
+        """True if the stored fingerprint is that of the last phase and of the simulators."""
+        with self._one_moment():
+            if self.entries("fingerprint").get("fingerprint") != self._fingerprint:
+                return False
+            return len(self.simulators()) < 2 or self._has_true_marks
+
+    @property
+    def _fingerprint(self) -> str:
+        last = "SELECT closing FROM phases WHERE closing IS NOT NULL ORDER BY phase DESC LIMIT 1"
+        found = self._table(last, (bytes,))
+        with self._explained():
+            latest = found[0][0] if found else bytes.fromhex(self.entries("head")["head"])
+            return fingerprint_of(latest, self.simulators())
 
     def log_rows(self) -> list[Row]:
         """Return the log as LOG_COLUMNS, in the order in which it was written."""

@@ -52,6 +52,7 @@ class StoredPhase:
         commitment: what it will be used for, as canonical bytes.
         plan, link: digests that were stored before its first reward.
         ending: what was stored when it was closed; None before.
+        origins: which simulators gave its rewards, as canonical bytes; empty while it is open.
     """
 
     index: int
@@ -67,6 +68,7 @@ class StoredPhase:
     link: bytes = b""
     ending: Ending | None = None
     costs: Array | None = None
+    origins: bytes = b""
 
     def layout(self, n_pairs: int) -> Phase:
         """Return the phase as it was planned."""

@@ -5,7 +5,7 @@ It is an SQLite database:
 - `study`: one row per key, value as JSON: id, name, created, versions, problem, settings,
   algorithm, options, direction, seed, configuration, state (running, paused or finished), message
   (why), and result once it is finished; boundary (as numbers), head (digest of the question) and
-  fingerprint (digest of all closed phases).
+  fingerprint (digest of all closed phases and of `simulators`).
 - `phases`: one row per phase; pulls are `first_pull` to `first_pull + pulls − 1`; `batches` says
   into how many the pulls of each pair are put, in the order of their numbers, `shared` whether
   pulls of different pairs share random streams, `overlaps` how many phases before it were in flight

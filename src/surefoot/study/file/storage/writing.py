@@ -202,10 +202,13 @@ class WriteStorage(ReadStorage):
                 "limits = ?, closing = ? WHERE phase = ?",
                 (time.time(), note, ending.rewards, packed(ending.limits), ending.closing, index),
             )
-            self._connection.execute(
-                "INSERT OR REPLACE INTO study VALUES ('fingerprint', ?)",
-                (json.dumps(ending.closing.hex()),),
-            )
+            self._sign()
+
+    def _sign(self) -> None:
+        """Store the fingerprint of what the file holds now, within a transaction."""
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO study VALUES (?, ?)", _rows({"fingerprint": self._fingerprint})
+        )
 
     def change_note(self, index: int, note: str) -> None:
         """Store what became known after a phase was closed."""
@@ -283,6 +286,7 @@ class WriteStorage(ReadStorage):
                 "INSERT INTO simulators (source, since) VALUES (?, ?)",
                 (_storable(json.dumps(source.to_dict())), since),
             )
+            self._sign()
 
     def accept_simulators(self, numbers: Iterable[int], reason: str) -> None:
         """Store why rewards of these simulators are those of the first one, and say so."""
@@ -295,6 +299,7 @@ class WriteStorage(ReadStorage):
                 "INSERT INTO log (time, text) VALUES (?, ?)",
                 (time.time(), _storable(f"a change of the simulator was accepted: {reason}")),
             )
+            self._sign()
 
     def correct(self, was: Mapping[int, Reading], became: Mapping[int, Reading]) -> None:
         """Replace rewards and further outputs, and keep what they were."""
@@ -317,7 +322,7 @@ class WriteStorage(ReadStorage):
         """Count pulls whose worker died; they will be pulled again."""
         with self._transaction():
             self._connection.executemany(
-                "UPDATE pulls SET losses = losses + 1, error = ? WHERE id = ?",
+                "UPDATE pulls SET losses = losses + 1, error = ? WHERE id = ? AND state <> 'done'",
                 ((_storable(error), number) for number in numbers),
             )
 
