@@ -239,13 +239,7 @@ def _opened(path: Path, question: Description, algorithm: Algorithm, seed: int |
                 f"{path} is a study of another question: {', '.join(sorted(changed))} changed. "
                 "Change it back to go on, or give another file for a new study"
             )
-        now, then = question.settings, study.description.settings
-        free = {
-            name: getattr(now, name)
-            for name in ("budget", "guide", "parallel", "in_flight", "unseen", "cost")
-            if getattr(now, name) != getattr(then, name)
-        }
-        if free:
+        if free := study.description.changes(question.settings):
             study.change(**free)
     except BaseException:
         study.close()

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.algorithms.settings import QUESTION
 from surefoot.errors import InputError
 from surefoot.study import Pull, Study, StudyPaused, StudyReader, verify
 from surefoot.study.file.chain import head_of
-from surefoot.study.file.description import ASKED
 from surefoot.study.input import Outputs, Reading, _as_text, from_text, outputs_of
 from surefoot.study.sheet import read_sheet, write_sheet
 from surefoot.study.toml.config import StudyConfig
@@ -73,7 +73,8 @@ def test_a_single_number_without_a_name_is_the_question_that_it_was(tmp_path: Pa
         study.run(cost_alone, "serial")
         described = study.description
     entries = described.to_entries()
-    asked = {key: entries["settings"][key] for key in ASKED}
+    always = [each.name for each in QUESTION if not each.metadata.get("named if given")]
+    asked = {key: entries["settings"][key] for key in always}
     keys = ("problem", "direction", "seed", "on_identical", "boundary")
     assert described.head == head_of(asked | {key: entries[key] for key in keys})
     assert all(others is None for _, others in stored(tmp_path / "one.db"))

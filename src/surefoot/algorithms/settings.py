@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
@@ -28,6 +28,12 @@ SMALLEST_RAREST = 1e-9
 MOST_PARALLEL = 1_000_000
 SPARE = 0.3
 IN_FLIGHT, MOST_IN_FLIGHT = 2, 100  # phases, where there are several workers; and at most
+
+
+FREE = {"free": True}  # may change while a study goes on: it is no part of the question
+# a digest of the question names it where it is not the default alone, as it must every setting that
+# a later version adds
+NAMED_IF_GIVEN = {"named if given": True}
 
 
 class Asked(TypedDict, total=False):
@@ -103,22 +109,24 @@ class Settings:
     noise: Noise
     rules: Literal["valid", "paper"] = "valid"
     tolerance: float = 0.0
-    budget: int | None = None
+    budget: int | None = field(default=None, metadata=FREE)
     on_misfit: Literal["reject", "ignore"] = "reject"
     misfit: float = math.inf
-    measure: Any = "worst"
-    limits: Any = ()
-    guide: Any = None
+    measure: Any = field(default="worst", metadata=NAMED_IF_GIVEN)
+    limits: Any = field(default=(), metadata=NAMED_IF_GIVEN)
+    guide: Any = field(default=None, metadata=FREE)
     common_random_numbers: bool | Literal["auto"] = False
-    aim: Literal["certify", "guess", "beat baseline"] = "certify"
-    gain: float = 0.0
-    objective: str | None = None
+    aim: Literal["certify", "guess", "beat baseline"] = field(
+        default="certify", metadata=NAMED_IF_GIVEN
+    )
+    gain: float = field(default=0.0, metadata=NAMED_IF_GIVEN)
+    objective: str | None = field(default=None, metadata=NAMED_IF_GIVEN)
     rarest: float | None = None
-    unseen: float | None = None
-    parallel: int = 1
+    unseen: float | None = field(default=None, metadata=FREE)
+    parallel: int = field(default=1, metadata=FREE)
     baseline: str | None = None
-    in_flight: int | None = None
-    cost: Literal["time", "reported"] | None = None
+    in_flight: int | None = field(default=None, metadata=FREE)
+    cost: Literal["time", "reported"] | None = field(default=None, metadata=FREE)
 
     def __post_init__(self) -> None:
         """Check everything, and keep plain numbers: study files hold nothing else."""
@@ -280,6 +288,9 @@ class Settings:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
+
+QUESTION = [each for each in fields(Settings) if not each.metadata.get("free")]
+FREE_SETTINGS = [each.name for each in fields(Settings) if each.metadata.get("free")]
 
 # when settings exclude others, those that are excluded, and the sentence that says so
 _EXCLUDED: tuple[tuple[Callable[[Settings], bool], tuple[str, ...], str], ...] = (

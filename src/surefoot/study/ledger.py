@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from surefoot.algorithms import Algorithm, Result
+from surefoot.algorithms.settings import FREE_SETTINGS
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.study.file.description import Description, versions_here
 from surefoot.study.file.replay import OpenPhase, Run, refuse_another_plan
@@ -20,8 +21,6 @@ from surefoot.study.input import Reading
 from surefoot.study.provenance import Source
 from surefoot.study.pull import Pull, PullFactory, Report
 from surefoot.system.progress import Snapshot
-
-CHANGEABLE = {"budget", "guide", "parallel", "in_flight", "unseen", "cost"}
 
 
 class Ledger:
@@ -152,7 +151,7 @@ class Ledger:
                 phase.hold_back(numbers)
 
     def recall(self) -> None:
-        """Let all without a reward wait again, whoever has it; plan what is left to be planned."""
+        """Return all pulls without a reward to the queue; plan what is left to be planned."""
         with self.mutex:
             self._advance()
             self._open = [OpenPhase(phase.stored) for phase in self._open]
@@ -271,10 +270,10 @@ class Ledger:
     def change(self, settings: Mapping[str, Any]) -> None:
         """Go on with other settings that are no part of the question, and say so in the log."""
         with self.mutex:
-            for name in settings.keys() - CHANGEABLE:
+            for name in settings.keys() - set(FREE_SETTINGS):
                 raise InputError(
                     f"{name} is part of the question, so it cannot be changed: start a new study, "
-                    f"or change {', '.join(sorted(CHANGEABLE))}"
+                    f"or change {', '.join(sorted(FREE_SETTINGS))}"
                 )
             asked = self.description.settings
             description = replace(self.description, settings=replace(asked, **settings))

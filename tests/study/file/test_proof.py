@@ -33,6 +33,7 @@ QUESTION = Description(
     versions={},
     on_identical="refuse",
     boundary=GaussianBoundary(np.arange(1.0, PHASES + 1), np.zeros(PHASES), 12.0),
+    on_failure=None,
 )
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 from surefoot.algorithms import Algorithm, Result, Settings, stored_algorithm
 from surefoot.algorithms.planner import Planner
+from surefoot.algorithms.settings import FREE_SETTINGS, QUESTION
 from surefoot.arrays import Array
 from surefoot.certify import Boundary, LimitedCertifier
 from surefoot.errors import InputError, StudyFileError
@@ -36,17 +37,6 @@ from surefoot.study.input import (
 Direction = Literal["maximize", "minimize"]
 OnIdentical = Literal["refuse", "accept"]
 OnFailure = Literal["retry", "worst"] | float
-# of the settings, those that a certificate speaks of; others may change while a study runs
-ASKED = (
-    *("delta", "noise", "tolerance", "misfit", "rules", "on_misfit", "baseline"),
-    *("common_random_numbers", "rarest"),
-)
-NEWER = (
-    "measure",
-    "objective",
-    "limits",
-    "gain",
-)  # named in a digest only where they are asked for
 # what comes of values that are not what was written
 UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError)
 NO_MODEL = "inf"  # an infinite misfit in a file: JSON has no such number
@@ -77,7 +67,7 @@ class Description:
     versions: dict[str, str]
     on_identical: OnIdentical
     boundary: Boundary | None
-    on_failure: float | None = None
+    on_failure: float | None
 
     @classmethod
     def fresh(
@@ -165,14 +155,22 @@ class Description:
             )
 
     def differences(self, other: Description) -> set[str]:
-        """Return what another study would ask otherwise, by the names of its settings."""
-        asked = (_settings_to_dict(self.settings), _settings_to_dict(other.settings))
-        found = {name for name in (*ASKED, *NEWER) if asked[0][name] != asked[1][name]}
-        problems = (self.problem.to_dict(), other.problem.to_dict())
-        if problems[0] != problems[1]:
-            found.add("arms or perturbations")
-        parts = ("direction", "seed", "on_identical", "on_failure", "algorithm")
+        """Return the parts of the question in which another study differs, by the names of its
+        settings.
+        """
+        here, there = _settings_to_dict(self.settings), _settings_to_dict(other.settings)
+        found = {each.name for each in QUESTION if here[each.name] != there[each.name]}
+        if self.problem.to_dict() != other.problem.to_dict():
+            found.add("arms, perturbations or features")
+        if (self.algorithm, self.options) != (other.algorithm, other.options):
+            found.add("algorithm")
+        parts = ("direction", "seed", "on_identical", "on_failure")
         return found | {name for name in parts if getattr(self, name) != getattr(other, name)}
+
+    def changes(self, settings: Settings) -> dict[str, Any]:
+        """Return those of some settings that may change while a study goes on, and do."""
+        wanted = {name: getattr(settings, name) for name in FREE_SETTINGS}
+        return {k: v for k, v in wanted.items() if v != getattr(self.settings, k)}
 
     def to_entries(self) -> dict[str, Any]:
         """Return it as plain values for the study file."""
@@ -195,9 +193,15 @@ class Description:
     def head(self) -> bytes:
         """The digest of the question, with which the chain of a study's phases begins."""
         settings = _settings_to_dict(self.settings)
+        usual = _settings_to_dict(Settings(delta=self.settings.delta, noise=self.settings.noise))
         question = {
             "problem": self.problem.to_dict(),
-            **{key: settings[key] for key in ASKED},
+            **{
+                each.name: settings[each.name]
+                for each in QUESTION
+                if settings[each.name] != usual[each.name]
+                or not each.metadata.get("named if given")
+            },
             "direction": self.direction,
             "seed": str(self.seed),
             "on_identical": self.on_identical,
@@ -205,14 +209,6 @@ class Description:
         }
         if self.on_failure is not None:
             question |= {"on_failure": self.on_failure}
-        if not self.settings.worst_case:
-            question |= {"measure": settings["measure"]}
-        if self.settings.objective is not None:
-            question |= {"objective": settings["objective"]}
-        if self.settings.aim == "beat baseline":
-            question |= {"aim": settings["aim"], "gain": settings["gain"]}
-        if self.settings.limits:
-            question |= {"limits": settings["limits"]}
         if self.boundary is None:
             question |= {"algorithm": self.algorithm, "options": self.options}
         return head_of(question)
@@ -220,8 +216,7 @@ class Description:
     @classmethod
     def from_entries(cls, entries: dict[str, Any]) -> Description:
         """Rebuild what `to_entries` wrote."""
-        needed = (field.name for field in fields(cls) if field.name != "on_failure")
-        missing = [name for name in needed if name not in entries]
+        missing = [field.name for field in fields(cls) if field.name not in entries]
         if missing:
             raise StudyFileError(
                 f"the study file is damaged: it lacks {', '.join(missing)}; restore it from a copy"
@@ -242,7 +237,7 @@ class Description:
             raise ValueError(f"direction is {entries['direction']!r}")
         if entries["on_identical"] not in get_args(OnIdentical):
             raise ValueError(f"on_identical is {entries['on_identical']!r}")
-        boundary, counted = entries["boundary"], entries.get("on_failure")
+        boundary, counted = entries["boundary"], entries["on_failure"]
         return cls(
             id=entries["id"],
             name=entries["name"],

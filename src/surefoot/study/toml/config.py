@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from surefoot.algorithms import Settings
 from surefoot.algorithms.settings import Asked, default_misfit
 from surefoot.errors import InputError, SurefootWarning
-from surefoot.limits import limits_to_plain
 from surefoot.noise import Noise
 from surefoot.problem.features import Function
 from surefoot.problem.problem import RobustProblem
@@ -23,6 +23,9 @@ from surefoot.study.study import Study
 from surefoot.study.toml.sections import Config, read_config
 from surefoot.study.toml.space import build_problem
 
+# parts of a question that are as the study has them where the file leaves them unsaid
+AS_IT_IS = {"noise", "misfit", "common_random_numbers", "aim", "gain", "rarest", "on_failure"}
+AS_IT_IS |= {"on_identical", "seed"}
 LONGEST_NAME = 240  # bytes; the system allows 255, with what stands beside a study
 
 
@@ -148,17 +151,12 @@ class StudyConfig:
 
     def _change(self, study: Study) -> None:
         """Go on with what may change: the budget, and of the rest what the file says."""
-        values, settings = self.values, study.description.settings
-        named = {"guide", "parallel", "in_flight", "unseen", "cost"} & values.model_fields_set
-        if "parallel" in named:
-            named.add("in_flight")  # what it is by default follows from the number of workers
-        changed = {
-            key: getattr(self.settings, key)
-            for key in ("budget", *sorted(named))
-            if getattr(self.settings, key) != getattr(settings, key)
-        }
-        if changed:
-            study.change(**changed)
+        said = {"budget"} | self.values.model_fields_set
+        if "parallel" in said:
+            said.add("in_flight")  # what it is by default follows from the number of workers
+        changed = study.description.changes(self.settings)
+        if said & changed.keys():
+            study.change(**{name: changed[name] for name in changed if name in said})
 
     def description(self) -> Description:
         """Return the question of a new study; nothing is stored."""
@@ -188,40 +186,16 @@ class StudyConfig:
     def _refuse_changes(self, study: Study) -> None:
         """Refuse to change a question half-way: the guarantee is for one.
 
-        What the file leaves unsaid is as the study has it: versions differ in what they then do.
+        What the file leaves unsaid of `AS_IT_IS` is as the study has it.
         """
         asked, values = study.description, self.values
         algorithm = values.algorithm.build()
         same = algorithm.name == asked.algorithm
-        options = asked.options_of(type(algorithm)) if same else asked.options
-        now: dict[str, Any] = {
-            "arms, perturbations or features": self.problem().to_dict(),
-            "noise": self.settings.noise.to_dict(),
-            "algorithm": [algorithm.name, values.algorithm.options_beside(options)],
-            "direction": values.direction,
-        }
-        then: dict[str, Any] = {
-            "arms, perturbations or features": asked.problem.to_dict(),
-            "noise": asked.settings.noise.to_dict(),
-            "algorithm": [asked.algorithm, options],
-            "direction": asked.direction,
-        }
-        now["limits"], then["limits"] = map(limits_to_plain, (values.limits, asked.settings.limits))
-        for key in ("delta", "tolerance", "rules", "on_misfit", "measure", "objective"):
-            now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
-        if "noise" not in values.model_fields_set:
-            del now["noise"]
-        for key in ("misfit", "common_random_numbers", "aim", "gain", "rarest"):
-            if key in values.model_fields_set:
-                now[key], then[key] = getattr(values, key), getattr(asked.settings, key)
-        now["baseline"], then["baseline"] = self.settings.baseline, asked.settings.baseline
-        if "on_failure" in values.model_fields_set:
-            now["on_failure"] = self.description().on_failure
-            then["on_failure"] = asked.on_failure
-        for key in ("on_identical", "seed"):
-            if key in values.model_fields_set:
-                now[key], then[key] = getattr(values, key), getattr(asked, key)
-        changed = [key for key in now if now[key] != then[key]]
+        kept = asked.options_of(type(algorithm)) if same else asked.options
+        options = values.algorithm.options_beside(kept)
+        now = replace(self.description(), options=options)
+        unsaid = AS_IT_IS - values.model_fields_set
+        changed = sorted(replace(asked, options=kept).differences(now) - unsaid)
         if changed:
             raise InputError(
                 f"{self.path} asks another question than {self.file} was made for: "
