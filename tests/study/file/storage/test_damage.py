@@ -215,21 +215,14 @@ def test_a_database_of_another_program(path: Path) -> None:
     refuse(path, "another program")
 
 
-@pytest.mark.parametrize(
-    ("version", "words"),
-    [
-        (schema.FORMAT + 1, "install a newer surefoot"),
-        (schema.FORMAT - 1, r"before 1\.0, which was never released: start a new study"),
-        (0, r"before 1\.0, which was never released: start a new study"),
-    ],
-)
-def test_another_format(path: Path, version: int, words: str) -> None:
+@pytest.mark.parametrize("version", [0, schema.FORMAT + 1])
+def test_another_format(path: Path, version: int) -> None:
     toy_study(path).close()
     with sqlite3.connect(path) as connection:
         connection.execute(f"PRAGMA user_version = {version}")
         connection.execute("PRAGMA journal_mode = DELETE")
     connection.close()
-    refuse(path, words)
+    refuse(path, f"has format {version}, .* reads format 1: open it with the version that made it")
 
 
 def test_a_damaged_file(path: Path) -> None:

@@ -39,7 +39,7 @@ from surefoot.study.file.storage.connection import Connection, wal_of
 from surefoot.system.drafts import new_file
 
 APPLICATION = 0x53464F54  # "SFOT": stands in the header of every study file
-FORMAT = 9
+FORMAT = 1
 
 TABLES = (
     "CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -162,15 +162,10 @@ def check(path: Path, connection: Connection) -> None:
             f"{path} is a database of another program, not a study: give a file made "
             f"by Study.create"
         )
-    if version < FORMAT:
+    if version != FORMAT:
         raise StudyFileError(
-            f"{path} was made by a version of surefoot before 1.0, which was never released: start "
-            "a new study"
-        )
-    if version > FORMAT:
-        raise StudyFileError(
-            f"{path} has format {version}, this version of surefoot knows up to "
-            f"{FORMAT}: install a newer surefoot"
+            f"{path} has format {version}, and this version of surefoot reads format {FORMAT}: "
+            "open it with the version that made it"
         )
     _check_tables(path, connection)
     _refuse_cut(path, connection.rows("PRAGMA page_size")[0][0])
