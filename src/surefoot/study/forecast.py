@@ -52,11 +52,10 @@ def expected_left(run: Algorithm) -> float | None:
 
 
 class Forecaster:
-    """Makes forecasts while a study runs: none where nobody looks, else so rarely that they take a
-    hundredth of the driver's time.
+    """Makes forecasts while a study runs, limited to 1 % of the driver's CPU time.
 
     Attributes:
-        wanted: whether anybody may look.
+        wanted: whether forecasts are made at all: not where nothing shows them.
         latest: the last forecast, less what was pulled since.
     """
 

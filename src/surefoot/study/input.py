@@ -172,7 +172,9 @@ class Outputs:
         return (self.objective, *(name for name in self.limited if name != self.objective))
 
     def read(self, given: Simulated) -> Reading:
-        """Return what came of a pull, apart; an error says what came and what is needed."""
+        """Split a simulator's value into the objective and further outputs; an error says which
+        one is missing.
+        """
         if not isinstance(given, Mapping):
             if self.objective is None:
                 return Reading(float(given))

@@ -95,7 +95,7 @@ class Pull(Mapping[str, Value]):
 
     @property
     def nominal(self) -> dict[str, Value] | None:
-        """The arm as nothing goes wrong, by name; None if only its pairs are known."""
+        """The unperturbed (nominal) arm, by name; None if only its pairs are known."""
         if self.own_values is None:
             return None
         return dict(zip(self.parameters, self.own_values, strict=True))

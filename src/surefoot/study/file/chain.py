@@ -137,7 +137,7 @@ class Chain:
         return fingerprint_of(self.latest, simulators)
 
     def open(self, phase: Phase, plan: bytes, order: bytes) -> bytes:
-        """Add the next phase, or the same again, and return its digest with all it rests on."""
+        """Add the next phase, or replace the last if its index repeats, and return its link."""
         link = self._link(phase, plan, order)
         self.links[phase.index :] = [link]
         return link

@@ -62,8 +62,8 @@ class Follower:
         return self.proof if self.broken is None else None
 
     def result(self) -> Result | None:
-        """Return the answer after the last closed phase; None if the notes do not tell all of
-        it.
+        """Return the answer after the last closed phase; None if the notes leave a part of it
+        out.
         """
         notes = self._notes(since=max(len(self._history) - 1, 0))
         new = notes[1:] if self._history else notes

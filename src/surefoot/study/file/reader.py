@@ -167,11 +167,11 @@ class StudyReader:
 
     @property
     def recorded(self) -> Result:
-        """The answer without any algorithm: nothing is planned.
+        """The answer by the kernel, from stored commitments and rewards.
 
-        What is certified follows from the commitments and rewards by the kernel. For algorithms
-        without one it is what the writer noted after each phase (`result`, where the notes do not
-        tell all, of many arms); at the end the algorithm is fed, and has to agree.
+        For algorithms without a kernel it is the answer that the writer noted after each phase
+        (`result`, where notes of many arms leave a part out); at the end the algorithm is fed, and
+        has to agree.
         """
         note = self._last_note()
         over = note is not None and note.reason != StopReason.RUNNING.name

@@ -1,4 +1,4 @@
-"""Whether a simulator repeats itself: pulls of one pair must differ, or say nothing new.
+"""The detection of simulators that return identical rewards, as those of a fixed seed do.
 
 A fixed seed gives every pull of a pair the same reward to the last bit, and then each repetition
 counts as evidence that it is not. Rewards alone cannot tell a fixed seed from a simulator without
@@ -18,7 +18,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.noise import Noise
 
 REPEATS = 5  # repetitions without any difference, where each should differ
-REPEATS_AT_THE_END = 2  # the same for a certificate: rounded rewards may be equal once
+REPEATS_AT_THE_END = 2  # repetitions that refuse a certificate: rounded rewards may be equal once
 KEPT = 200  # rewards of a pair among which repetitions are looked for
 DIGITS = 12  # of a reward that was measured in full; values of fewer may repeat
 COARSE = 1000  # parts of a step that a lattice may have: its values may repeat
@@ -115,7 +115,7 @@ class Replicates:
 
 
 def _repeats(rewards: Array) -> int:
-    """Return how many of them repeat; 0 if such values may do so: steps, or short numbers."""
+    """Count duplicates among rewards of full precision; 0 on a lattice or for short decimals."""
     values, counts = np.unique(rewards, return_counts=True)
     several = values[counts > 1]
     if len(several) < 3 or any(float(f"{value:.{DIGITS - 1}g}") == value for value in several):

@@ -40,8 +40,8 @@ class CommandSimulator:
     """Runs a program for each pull, without a shell.
 
     Fields in braces are replaced: {seed}, {id}, {arm}, {perturbation}, and each parameter by its
-    name, written so that reading it back gives the same value; {nominal.name} is the arm's own,
-    as nothing goes wrong. {{ and }} stand for braces.
+    name, written so that reading it back gives the same value; {nominal.name} is the
+    unperturbed arm's. {{ and }} stand for braces.
 
     Attributes:
         command: the program and its arguments, each with fields; a single string is split as a

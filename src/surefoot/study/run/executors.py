@@ -165,7 +165,7 @@ class _OwnThreads(Workers):
 
 
 class _ProcessWorkers(Workers):
-    """A process pool of somebody else's; a broken one is replaced by one of ours made alike."""
+    """A caller's ProcessPoolExecutor; if broken, replaced by a new pool with its settings."""
 
     def __init__(self, pool: ProcessPoolExecutor) -> None:
         super().__init__(pool)

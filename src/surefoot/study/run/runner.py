@@ -92,7 +92,7 @@ class Runner:
         self._answers: SimpleQueue[Any] = SimpleQueue()
         self._flying: dict[Any, tuple[Chunk, float]] = {}  # and when they were handed out
         self._again: deque[Pull] = deque()  # to be pulled once more, each on its own
-        # lost their worker again and again: one at a time, nothing beside them
+        # pulls that lost their worker repeatedly: each runs alone
         self._dangerous: deque[Pull] = deque()
         self._failures: Counter[int] = Counter()
         self._has_warned = False
