@@ -206,6 +206,20 @@ def complexity(
     return Complexity(best, gap, exact, paper, problem.dimension, len(pairs), scale, meet)
 
 
+def complexity_by_pairs(
+    problem: RobustProblem, means: Array, tolerance: float, scales: Array
+) -> Complexity:
+    """Return the sample complexity where no model is trusted: each pair's mean is a parameter.
+
+    Args:
+        means: (n_pairs,) true mean rewards.
+        tolerance: the largest relative gap between H* and its proven lower bound.
+        scales: (n_pairs,) of the noise.
+    """
+    alone = RobustProblem.from_pairs(np.eye(problem.n_pairs), problem.arm_of_pair)
+    return complexity(alone, means, tolerance, alone.pairs / scales[:, None])
+
+
 def _largest_scale(pairs: Array, rows: Array) -> float:
     """Return the largest ratio of a pair to what its pull measures, of pairs that are measured."""
     lengths = np.linalg.norm(rows, axis=1)

@@ -10,9 +10,7 @@ import numpy as np
 
 from surefoot.algorithms import Result, StopReason, algorithm_from
 from surefoot.algorithms.settings import Settings
-from surefoot.arrays import Array
 from surefoot.errors import InputError
-from surefoot.problem.problem import RobustProblem
 from surefoot.view.charts import evidence_frame
 
 if TYPE_CHECKING:
@@ -32,29 +30,23 @@ def estimated_hardness(result: Result) -> Complexity | None:
     themselves, whichever is trusted; None where there is no telling: a tolerance or shared streams
     need fewer pulls than its lower bound.
     """
-    from surefoot.design.hardness import complexity
+    from surefoot.design.hardness import complexity, complexity_by_pairs
 
     scales = result.noise_scales
     if result.settings.tolerance or result.settings.common_random_numbers:
         return None
-    model = result.settings.modelled
+    problem, model = result.problem, result.settings.modelled
     largest = LARGEST if model else LARGEST_DIRECT
-    if scales is None or not result.samples or result.problem.n_pairs > largest:
+    if scales is None or not result.samples or problem.n_pairs > largest:
         return None
-    problem, means = (
-        (result.problem, result.sign * result.theta) if model else _by_themselves(result)
-    )
     try:
-        return complexity(problem, means, TOLERANCE, problem.pairs / scales[:, None])
+        if model:
+            theta = result.sign * result.theta
+            return complexity(problem, theta, TOLERANCE, problem.pairs / scales[:, None])
+        means = np.nan_to_num(result.sign * result.pair_means)
+        return complexity_by_pairs(problem, means, TOLERANCE, scales)
     except (InputError, np.linalg.LinAlgError):  # a tie in the estimate, a single arm
         return None
-
-
-def _by_themselves(result: Result) -> tuple[RobustProblem, Array]:
-    """Return the problem with one feature for each pair, and their means."""
-    problem = result.problem
-    own = RobustProblem.from_pairs(np.eye(problem.n_pairs), problem.arm_of_pair)
-    return own, np.nan_to_num(result.sign * result.pair_means)
 
 
 @dataclass(frozen=True)
