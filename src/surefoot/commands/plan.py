@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from dataclasses import replace
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from surefoot.study.forecast import Durations
     from surefoot.study.toml.config import StudyConfig
 
-FOREVER = 1e9  # seconds
 WORTHWHILE = 0.9  # a share of the time
 ENOUGH = 5  # studies, to speak of what most of them took
 OWN_PAIRS, OWN_PULLS = 8, 10  # of a pilot that the plan makes itself
@@ -102,7 +102,7 @@ def command(
         problem, config.settings, algorithm, tried, workers, seconds, _earlier(config), compare
     )
     shown = NoProgress() if quiet else progress_for(sys.stderr)
-    effort = Patience(limit) if runs is None else Patience(FOREVER, runs)
+    effort = Patience(limit) if runs is None else Patience(math.inf, runs)
     effort = replace(effort, progress=shown, processes=processes or cores())
     costs = expected_costs(intended, gap or GAPS, effort)
     _print(intended, costs)

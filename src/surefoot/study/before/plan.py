@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import BrokenExecutor, Future
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,8 +12,7 @@ import numpy as np
 
 from surefoot.algorithms import Algorithm, Settings
 from surefoot.arrays import Array
-from surefoot.design.hardness import Complexity, complexity
-from surefoot.problem.problem import RobustProblem
+from surefoot.design.hardness import Complexity, complexity, complexity_by_pairs
 from surefoot.simulate import SeveralOutputs, Simulator, TableSimulator
 from surefoot.study.before.intended import IntendedStudy, unit_gap_theta
 from surefoot.study.before.timetable import timed
@@ -24,7 +22,9 @@ from surefoot.system.progress import JobProgress, JobsSnapshot, NoProgress
 GAPS = (2.0, 1.0, 0.5, 0.2, 0.1)
 KEEP = 0.5  # the share of arms that keep all limits, beside the best two
 MOST_OWN = 400  # pairs up to which their own hardness is worked out: each is a dimension
-WORTHWHILE = 5.0  # seconds of work left that are worth a process, which takes two to begin
+COMPILED = 8.0  # a gap so wide that its studies are short: they load compiled code before the clock
+START_UP = 2.0  # seconds that processes take to begin
+TITLE = "simulating studies"
 
 
 class Quantiles(NamedTuple):
@@ -81,8 +81,8 @@ class Patience:
         seconds: no simulated study begins later, but for the very first.
         most_runs: of each kind.
         clock: what time it is.
-        processes: that simulate at the same time, this one among them; what they find does not
-            depend on how many there are.
+        processes: that simulate at the same time; what they find does not depend on how many there
+            are.
     """
 
     seconds: float = 6.0
@@ -100,7 +100,12 @@ def expected_costs(
     What the true θ is, only the study itself finds out; random ones show the order of magnitude.
     Gaps for which the time did not suffice have no runs.
     """
-    return _Simulation(intended, sorted(gaps, reverse=True), effort or Patience()).costs()
+    effort, gaps = effort or Patience(), sorted(gaps, reverse=True)
+    try:
+        rounds = _rounds(intended, gaps, effort)
+    finally:
+        effort.progress.close()
+    return [_cost(intended, gap, rounds) for gap in gaps]
 
 
 class _Round(NamedTuple):
@@ -136,117 +141,80 @@ def _round(
     return done
 
 
-class _Simulation:
-    """Rounds of simulated studies: in each a new θ, for every gap and algorithm.
+def _rounds(intended: IntendedStudy, gaps: Sequence[float], effort: Patience) -> list[_Round]:
+    """Return rounds of simulated studies: in each a new θ, for every gap and algorithm.
 
-    The first round is made here, and ends when the time is up; all later ones are whole, so that
-    rows can be compared. While this process makes a round, others make the next ones.
+    The first round ends when the time is up; all later ones are whole, so that rows can be
+    compared.
     """
+    _round(intended, [COMPILED], 0)
+    begun = effort.clock()
 
-    def __init__(self, intended: IntendedStudy, gaps: Sequence[float], effort: Patience) -> None:
-        self.intended, self.gaps, self.effort = intended, gaps, effort
-        self.contestants = intended.contestants()
-        self.rounds: dict[int, _Round] = {}
-        self._took, self._studies = 0.0, 0
-        self._compile()
-        self.begun = effort.clock()
+    def late(gap: float) -> bool:
+        return gap != gaps[0] and effort.clock() - begun > effort.seconds
 
-    def _compile(self) -> None:
-        """Let compiled code be loaded before anything is timed."""
-        source = np.random.SeedSequence(self.intended.seed)
-        measure = self.intended.settings.measure
-        theta = unit_gap_theta(self.intended.problem, np.random.default_rng(source), measure)
-        for contestant in self.contestants.values():
-            theta = 8 * self.intended.typical * theta
-            _simulated(self.intended, contestant, theta, 8.0, source)
+    effort.progress.update(JobsSnapshot(TITLE, effort.most_runs, 0, None))
+    rounds = [_round(intended, gaps, 0, late)]
+    more, processes = _affordable(effort, effort.clock() - begun)
+    for each in _later(intended, gaps, more, processes):
+        rounds.append(each)
+        left = (effort.clock() - begun) / len(rounds) * (1 + more - len(rounds))
+        effort.progress.update(JobsSnapshot(TITLE, 1 + more, len(rounds), left))
+    return rounds
 
-    def costs(self) -> list[Cost]:
-        pool = None
+
+def _affordable(effort: Patience, took: float) -> tuple[int, int]:
+    """Return how many rounds there is time for after the first, and on how many processes.
+
+    Args:
+        took: the seconds of the first round.
+    """
+    left, most = effort.seconds - took, effort.most_runs - 1
+    if left <= 0 or not most:
+        return 0, 1
+    processes, took = min(effort.processes, most), max(took, 1e-9)
+    more = int(min(most, max(left, processes * (left - START_UP)) / took))
+    faster = START_UP + more * took / processes < more * took
+    return more, processes if faster else 1
+
+
+def _later(
+    intended: IntendedStudy, gaps: Sequence[float], more: int, processes: int
+) -> Iterator[_Round]:
+    """Yield the rounds after the first, in their order; those that other processes cannot make are
+    made here, where it is seen what is wrong.
+    """
+    numbers = list(range(1, 1 + more))
+    if processes > 1:
+        pool = ProcessPool(processes)
         try:
-            self._here(0)
-            work = min(self.effort.seconds, (self.effort.most_runs - 1) * self._took)
-            beside = min(self.effort.processes, self.effort.most_runs) - 1
-            if beside > 0 and work - self._elapsed > WORTHWHILE:
-                pool = ProcessPool(beside)
-            self._others(pool, beside)
+            for made in [pool.submit(_round, intended, gaps, number) for number in numbers]:
+                yield made.result()
+                numbers.pop(0)
+        except Exception:  # a process has died, or what it needs does not travel
+            pass
         finally:
-            if pool is not None:
-                pool.stop()
-            self.effort.progress.close()
-        return [self._cost(gap) for gap in self.gaps]
+            pool.stop()
+    for number in numbers:
+        yield _round(intended, gaps, number)
 
-    def _others(self, pool: ProcessPool | None, beside: int) -> None:
-        """Make rounds after the first, as many as there is time for."""
-        running: dict[int, Future[_Round]] = {}
-        numbers = iter(range(1, self.effort.most_runs))
-        while self._elapsed + self._took <= self.effort.seconds:
-            while pool is not None and len(running) < beside:
-                if (number := next(numbers, None)) is None:
-                    break
-                try:
-                    running[number] = pool.submit(_round, self.intended, self.gaps, number)
-                except BrokenExecutor:
-                    pool = None
-                    self._here(number)
-            if (number := next(numbers, None)) is None:
-                break
-            self._here(number)
-            for number in [number for number, future in running.items() if future.done()]:
-                self._there(number, running.pop(number))
-        for number, future in running.items():
-            self._there(number, future)
 
-    def _here(self, number: int) -> None:
-        """Make a round in this process."""
-        before = self._elapsed
-
-        def enough(gap: float) -> bool:
-            self._show()
-            self._studies += 1
-            return number == 0 and gap != self.gaps[0] and self._elapsed > self.effort.seconds
-
-        self.rounds[number] = _round(self.intended, self.gaps, number, enough)
-        self._took = self._elapsed - before
-        self._show()
-
-    def _there(self, number: int, future: Future[_Round]) -> None:
-        """Take a round of another process, or make it here, where it is seen what is wrong."""
-        try:
-            self.rounds[number] = future.result()
-        except Exception:  # the process has died, or what it needs does not travel
-            self._here(number)
-        else:
-            self._studies += len(self.rounds[number].found)
-            self._show()
-
-    @property
-    def _elapsed(self) -> float:
-        return self.effort.clock() - self.begun
-
-    def _show(self) -> None:
-        whole = self.effort.most_runs * len(self.gaps) * len(self.contestants)
-        elapsed = self._elapsed
-        share = min(1.0, max(elapsed / max(self.effort.seconds, 1e-9), self._studies / whole))
-        left = elapsed * (1 - share) / share if share else None
-        self.effort.progress.update(JobsSnapshot("simulating studies", 1.0, share, left))
-
-    def _cost(self, gap: float) -> Cost:
-        rounds = [self.rounds[number] for number in sorted(self.rounds)]
-        known = [each.hardness for each in rounds if each.hardness is not None]
-        exact = np.mean([h.exact for h in known]) if known else math.nan
-        delta, eased = self.intended.settings.delta, self.intended.settings.tolerance > 0
-        bound = np.mean([h.lower_bound(delta) for h in known]) if known else math.nan
-        found = {
-            name: [each.found[gap, name] for each in rounds if (gap, name) in each.found]
-            for name in self.contestants
-        }
-        return Cost(
-            gap,
-            float(exact) / gap**2,
-            math.nan if eased else float(bound) / gap**2,
-            {name: Quantiles.of([pulls for pulls, _ in each]) for name, each in found.items()},
-            {name: Quantiles.of([took for _, took in each]) for name, each in found.items()},
-        )
+def _cost(intended: IntendedStudy, gap: float, rounds: list[_Round]) -> Cost:
+    known = [each.hardness for each in rounds if each.hardness is not None]
+    exact = np.mean([h.exact for h in known]) if known else math.nan
+    delta, eased = intended.settings.delta, intended.settings.tolerance > 0
+    bound = np.mean([h.lower_bound(delta) for h in known]) if known else math.nan
+    found = {
+        name: [each.found[gap, name] for each in rounds if (gap, name) in each.found]
+        for name in intended.contestants()
+    }
+    return Cost(
+        gap,
+        float(exact) / gap**2,
+        math.nan if eased else float(bound) / gap**2,
+        {name: Quantiles.of([pulls for pulls, _ in each]) for name, each in found.items()},
+        {name: Quantiles.of([took for _, took in each]) for name, each in found.items()},
+    )
 
 
 def _hardness(intended: IntendedStudy, theta: Array) -> Complexity | None:
@@ -260,9 +228,7 @@ def _hardness(intended: IntendedStudy, theta: Array) -> Complexity | None:
         return complexity(problem, theta, 1e-2, problem.pairs / scales[:, None])
     if problem.n_pairs > MOST_OWN:
         return None
-    alone = RobustProblem.from_pairs(np.eye(problem.n_pairs), problem.arm_of_pair)
-    means = problem.pairs @ theta
-    return complexity(alone, alone.pairs.T @ means, 1e-2, alone.pairs / scales[:, None])
+    return complexity_by_pairs(problem, problem.pairs @ theta, 1e-2, scales)
 
 
 def _simulated(
