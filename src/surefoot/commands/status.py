@@ -88,15 +88,14 @@ def called_off(pulls: int, simulated: int) -> str:
 
 
 def _state(reader: StudyReader, status: Status) -> str:
-    """Return the state in words: a study that runs without anybody running it was interrupted."""
+    """Return the state in words, and how to go on."""
     if status.state == "finished" or status.writer:
         return status.state
     if status.asked:
         return f"waiting for {status.asked} rewards that were asked for by hand"
-    on = f"go on with {reader.how_to_go_on}"
-    if status.state == "paused":
-        return f"paused, {on}"
-    return f"interrupted, {on}" if status.told else f"not begun, {on.removeprefix('go on ')}"
+    if status.doing == "waiting":
+        return f"not begun, with {reader.how_to_go_on}"
+    return f"{status.doing}, go on with {reader.how_to_go_on}"
 
 
 def _left(status: Status) -> str:

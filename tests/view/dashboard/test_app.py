@@ -50,7 +50,7 @@ def test_every_state_has_a_page_that_makes_sense(app):
     assert "has the best worst case" in done
     assert EVIL not in done
     assert "no &lt;b&gt;lift&lt;/b&gt; at this angle" in paused
-    assert "No reward has come yet" in fresh
+    assert "It waits for a reward" in fresh
     assert "is not a study" in broken
     assert "There is no file gone.db" in missing
     for page in (broken, missing):

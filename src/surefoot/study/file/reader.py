@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_DURATIONS = 100_000  # pulls
+
+Doing = Literal[State, "interrupted", "waiting"]
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,15 @@ class Status:
     cost: str | None
     spent: float | None
     running: list[Running]
+
+    @property
+    def doing(self) -> Doing:
+        """The state, but for a study that nobody runs: "interrupted", or "waiting" where its first
+        reward is missing, or rewards that were asked for by hand.
+        """
+        if self.state != "running" or self.writer:
+            return self.state
+        return "waiting" if self.asked or not self.told else "interrupted"
 
 
 class StudyReader:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from surefoot.algorithms import Result
 from surefoot.errors import InputError
 from surefoot.study import StudyReader
-from surefoot.study.file.reader import Status
+from surefoot.study.file.reader import Doing, Status
 from surefoot.study.file.storage import Running
 from surefoot.system.progress import Forward, duration, printable, share_done, spreadsheet_safe
 from surefoot.view.charts import arms_frame
@@ -37,11 +37,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from surefoot.design.hardness import Complexity
-    from surefoot.study.file.reader import Status
 
 FRESH = 0.25  # seconds: several readers within it share a snapshot
 
-State = Literal["running", "interrupted", "waiting", "paused", "finished", "missing", "broken"]
+State = Literal[Doing, "missing", "broken"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +48,7 @@ class _Moment:
     """A study at one moment, or why it cannot be seen.
 
     Attributes:
-        state: "interrupted" is running in name, but nobody runs it; "waiting" has no reward yet;
-            "missing" and "broken" files have no status.
+        state: as `Status.doing` says; "missing" and "broken" files have no status.
         trouble: why there is no status or no result.
         result: after the last complete phase; None if it cannot be told.
     """
@@ -147,7 +145,7 @@ class FileWatch:
             known = _recorded(reader)
         return _Moment(
             self._name,
-            _state(status),
+            status.doing,
             status,
             known[0],
             reader.problem.n_arms,
@@ -175,14 +173,6 @@ class FileWatch:
         self._reader, self._last = None, None
 
 
-def _state(status: Status) -> State:
-    if status.state != "running":
-        return status.state
-    if status.writer:
-        return "running"
-    return "interrupted" if status.told else "waiting"
-
-
 def _recorded(reader: StudyReader) -> tuple[Result | None, str | None]:
     try:
         return reader.recorded, None
@@ -198,7 +188,7 @@ LONGEST = 3  # pulls that are named
 HINTS = {
     "running": "",
     "interrupted": "It was interrupted, and nothing is lost: run the study again to go on.",
-    "waiting": "No reward has come yet. This page shows more as soon as one does.",
+    "waiting": "It waits for a reward. This page shows more as soon as one comes.",
     "paused": "",
     "finished": "",
     "missing": "When the file comes back, this page goes on by itself.",

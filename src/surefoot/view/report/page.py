@@ -30,7 +30,10 @@ from surefoot.view.report.facts import (
 )
 
 if TYPE_CHECKING:
+    import jinja2
+
     from surefoot.design.hardness import Complexity
+    from surefoot.study import StudyReader
     from surefoot.view.charts.drawing import Drawing
 
 LIMITS = [f"limit{number}" for number in range(1, 9)]  # no more of them are drawn
@@ -84,13 +87,6 @@ def safe_json(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-if TYPE_CHECKING:
-    import jinja2
-
-    from surefoot.study import StudyReader
-    from surefoot.study.file.reader import Status
-
-
 FOLDER = Path(__file__).parent / "assets"
 
 
@@ -109,7 +105,7 @@ def study_page(reader: StudyReader, kept: bool = True) -> str:
     return _page(
         result,
         reader.name,
-        state_words(_state(status), result.certified, result.reason),
+        state_words(status.doing, result.certified, result.reason),
         place=printable(f"{reader.path.absolute().parent.name}/{reader.path.name}" if kept else ""),
         message=status.message if status.state == "paused" else None,
         told=status.told,
@@ -120,12 +116,6 @@ def study_page(reader: StudyReader, kept: bool = True) -> str:
         changes=status.changes,
         configuration=json.dumps(reader.configuration, indent=1) if reader.configuration else None,
     )
-
-
-def _state(status: Status) -> str:
-    """Return a study that is running in name, but that nobody runs, was interrupted."""
-    running = status.state == "running" and status.told and not status.asked
-    return "interrupted" if running and not status.writer else status.state
 
 
 def _page(result: Result, title: str, state: str, **more: Any) -> str:
