@@ -32,6 +32,7 @@ from surefoot.view.report import result_page, study_page
 from surefoot.view.report.facts import arm_rows, certificate, number, settings_facts
 from surefoot.view.report.page import DESCRIPTIONS, drawings, fingerprint, safe_json
 from tests.view.charts.results import EVIL, WINGS, finished, fresh, wings
+from tests.view.charts.test_charts import limited
 from tests.view.dashboard.studies import finished_study, grid_study, paused_study
 
 
@@ -304,6 +305,13 @@ def test_there_is_no_telling_without_data_or_with_too_many_pairs(monkeypatch):
     assert hardness.estimated_hardness(fresh()) is None
     monkeypatch.setattr(hardness, "LARGEST", 3)
     assert hardness.estimated_hardness(finished()) is None
+
+
+def test_there_is_none_for_other_questions_than_the_best_worst_case_of_all_arms():
+    assert hardness.estimated_hardness(limited()) is None
+    result = finished()
+    asked = replace(result.settings, measure="mean")
+    assert hardness.estimated_hardness(replace(result, settings=asked)) is None
 
 
 def test_without_a_model_it_is_that_of_the_pairs_by_themselves():

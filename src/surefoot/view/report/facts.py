@@ -27,15 +27,17 @@ MOST_ARMS = 1_000  # rows of a table on a page
 
 def estimated_hardness(result: Result) -> Complexity | None:
     """Return the complexity at the estimated means and noise, of the model or of pairs by
-    themselves, whichever is trusted; None where there is no telling: a tolerance or shared streams
-    need fewer pulls than its lower bound.
+    themselves, whichever is trusted; None where it is of another question: a tolerance or shared
+    streams need fewer pulls than its lower bound, which is for the best worst case of all arms.
     """
     from surefoot.design.hardness import complexity, complexity_by_pairs
 
-    scales = result.noise_scales
-    if result.settings.tolerance or result.settings.common_random_numbers:
+    scales, settings = result.noise_scales, result.settings
+    if settings.tolerance or settings.common_random_numbers:
         return None
-    problem, model = result.problem, result.settings.modelled
+    if not settings.worst_case or settings.limits or settings.aim == "beat baseline":
+        return None
+    problem, model = result.problem, settings.modelled
     largest = LARGEST if model else LARGEST_DIRECT
     if scales is None or not result.samples or problem.n_pairs > largest:
         return None
