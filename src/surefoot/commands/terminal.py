@@ -14,6 +14,9 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from surefoot.experiments.session import Session
+    from surefoot.study import Study
+
 
 def print_table(table: Table) -> None:
     """Print names and messages as they are: rich would take [brackets] for markup, and :words: for
@@ -28,9 +31,6 @@ def print_table(table: Table) -> None:
         column._cells = [printable(text) for text in column._cells]
     Console(markup=False, emoji=False).print(table)
 
-
-if TYPE_CHECKING:
-    from surefoot.experiments.session import Session
 
 STOPPED, INTERRUPTED = 1, 130
 
@@ -49,9 +49,6 @@ def running(session: Session) -> Iterator[None]:
             os._exit(INTERRUPTED)  # threads of a killed pool must not keep a terminal waiting
         raise typer.Exit(STOPPED) from None
 
-
-if TYPE_CHECKING:
-    from surefoot.study import Study
 
 StudyOption = Annotated[
     Path | None,

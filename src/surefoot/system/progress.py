@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.console import Console
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes what begins with one of these
 KEPT = "\n\t"
@@ -46,10 +47,6 @@ def _visible(character: str) -> str:
     if character in KEPT or unicodedata.category(character) not in CATEGORIES:
         return character
     return character.encode("unicode_escape", "surrogatepass").decode()
-
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 @dataclass(frozen=True)

@@ -113,9 +113,6 @@ def _refuse_unknown_policies(frame: pd.DataFrame) -> None:
         )
 
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 GROWTH_COLUMNS = ("label", "mean", "low", "high", "bound")
 DASHED = [5, 4]
 SOLID = [1, 0]
