@@ -266,6 +266,14 @@ def test_claims_that_cannot_be_held_are_refused(name: str) -> None:
         certifier().commit(Phase(0, ONCE), [claims(**CLAIMS[name])])
 
 
+@pytest.mark.parametrize(("arm", "third"), [(1, 2), (2, 1)])
+def test_shares_of_a_third_arm_are_refused(arm: int, third: int) -> None:
+    """It has no pair in common with the challenger, for which it would be refused anyhow."""
+    one = certifier(question=question(offsets=THREE))
+    with pytest.raises(InputError):
+        one.commit(Phase(0, ONCE), [claims(arms=np.array([arm]), shares=row(third))])
+
+
 MIXED: dict[str, dict[str, Any]] = {
     "a point with more than it may have": {"shares": shares(0.2, 0.8)},
     "a point alone": {"shares": shares(1.0)},
