@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from surefoot.algorithms.planner import clock_boundary
+from surefoot.algorithms.certified import clock_boundary
 from surefoot.algorithms.settings import Settings
 from surefoot.certify.boundary import crossing
 from surefoot.errors import InputError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.algorithms.planner import clock_boundary
+from surefoot.algorithms.certified import clock_boundary
 from surefoot.arrays import Array
 from surefoot.certify import Certifier, Question, ScaleScores
 from surefoot.plan.contrasts import Compared, Measured, Race, by_model

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
-from surefoot.algorithms.planner import clock_boundary
+from surefoot.algorithms.certified import clock_boundary
 from surefoot.arrays import Array
 from surefoot.plan.clocks import OwnClocks
 from surefoot.plan.contrasts import Compared, Race, directly

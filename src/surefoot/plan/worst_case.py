@@ -9,7 +9,8 @@ import numpy as np
 from scipy import special
 
 from surefoot.algorithms.base import Proposal
-from surefoot.algorithms.planner import Past, clock_boundary
+from surefoot.algorithms.certified import clock_boundary
+from surefoot.algorithms.planner import Past
 from surefoot.algorithms.settings import Settings
 from surefoot.algorithms.tally import Tally
 from surefoot.algorithms.verdict import StopReason

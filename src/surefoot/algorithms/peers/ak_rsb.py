@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.algorithms.base import Proposal
+from surefoot.algorithms.certified import question_of
 from surefoot.algorithms.peers.base import positive
 from surefoot.algorithms.peers.kn_rsb import KnRsb, reach_of
-from surefoot.algorithms.planner import question_of
 from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.certify import Question

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.algorithms.base import Proposal
+from surefoot.algorithms.certified import question_of
 from surefoot.algorithms.peers.base import Peer, positive, whole
-from surefoot.algorithms.planner import question_of
 from surefoot.algorithms.verdict import StopReason
 from surefoot.arrays import Array, IntArray
 from surefoot.problem.grouping import members_of, smallest_of

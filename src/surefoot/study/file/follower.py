@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 
 from surefoot.algorithms import Algorithm, PhaseRecord, Result, StopReason, Tally, Verdict
-from surefoot.algorithms.planner import in_one_unit
+from surefoot.algorithms.certified import in_one_unit
 from surefoot.algorithms.verdict import Known
 from surefoot.errors import InputError, StudyFileError
 from surefoot.statistics import Outcome

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefoot.algorithms import StopReason, Verdict
-from surefoot.algorithms.planner import certifier_for, completed, conclusion
+from surefoot.algorithms.certified import certifier_for, completed, conclusion
 from surefoot.arrays import Array
 from surefoot.certify import Claims
 from surefoot.certify.contrast import Contrasts
