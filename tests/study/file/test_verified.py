@@ -195,6 +195,7 @@ def test_a_certificate_is_one_file(path: Path, tmp_path: Path) -> None:
     found, study = sf.verify(target), sf.verify(path)
     assert found
     assert (found.claimed, found.fingerprint) == (study.claimed, study.fingerprint)
+    assert "which nobody can repeat without its rewards" in found.assumed[-1]
     document = json.loads(target.read_text())
 
     def changed(**values: object) -> str:
@@ -340,6 +341,19 @@ def noisy(pull: Pull) -> float:
 
 def within(pull: Pull) -> float:
     return float(1 / (1 + np.exp(-noisy(pull))))
+
+
+def test_rewards_outside_of_the_stated_range_prove_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file whose maker left that check out claims what its own assumption rules out."""
+    path = tmp_path / "study.db"
+    with monkeypatch.context() as careless:
+        careless.setattr(sf.Bounded, "refuse_impossible", lambda self, outcome: None)
+        careless.setattr(sf.Bounded, "limits", None)
+        with create(path, noise=sf.Bounded(0, 1), misfit=math.inf, budget=2000) as study:
+            study.run(lambda pull: 3 + within(pull), "serial")
+    assert "where Bounded says that all lie" in refused(path)
 
 
 @pytest.mark.parametrize(

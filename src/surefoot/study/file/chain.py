@@ -12,9 +12,10 @@ Each phase is tied to all that was known before it, and to its rewards:
 
 The fingerprint of a study is the digest of its last closing and of its simulators, with the reasons
 for which their changes were accepted. So a changed reward, commitment, limit, origin or reason, and
-a phase that was dropped or moved, is noticed. The
-streams of a phase follow from head, number and plan: a plan changed afterwards does not reproduce
-its own rewards, and another question draws other streams from the same seed.
+a phase that was left out or moved, is noticed; a file that is cut back to an earlier phase is the
+file of that phase, and only a fingerprint kept elsewhere tells. The streams of a phase follow from
+head, number and plan: a plan changed afterwards does not reproduce its own rewards, and another
+question draws other streams from the same seed.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from surefoot.algorithms.certified import certifier_for, completed, conclusion
 from surefoot.arrays import Array
 from surefoot.certify import Claims
 from surefoot.certify.contrast import Contrasts
+from surefoot.statistics import Outcome
 from surefoot.study.file.chain import Chain, ChainBroken, Sealed, follow, limits_for, proving
 from surefoot.study.file.description import Description
 from surefoot.study.file.encoding import commitment_from
@@ -39,9 +40,16 @@ class Proof:
         """Check a phase and score it; an error says in one sentence what is wrong with it."""
         follow(self.chain, sealed)
         with proving(sealed.phase.index):
+            self._refuse_impossible(sealed.outcome)
             committed = self.kernel.commit(sealed.phase, *commitment_from(sealed.commitment))
             limits = limits_for(committed.scored, sealed.limits)
             self.kernel.update(committed, sealed.outcome, _Stored(iter(limits)))
+
+    def _refuse_impossible(self, outcome: Outcome) -> None:
+        """Refuse rewards that the stated noise rules out, as the run did."""
+        self._settings.noise.refuse_impossible(outcome)
+        for limit in self._settings.limits:
+            limit.noise.refuse_impossible(outcome.others[limit.output])
 
     def reason(self, arm: int) -> StopReason:
         """Return the reason for which an arm is certified; NOT_VERIFIED if the kernel certifies no

@@ -243,6 +243,8 @@ def _certificate(path: Path) -> Verified:
             *_assumptions(result.settings, has_kernel=True),
             *said,
             "the sums are those of the rewards in the study: single rewards are not in this file",
+            "pulls neither depended on those before nor repeated: the study was tested for both, "
+            "which nobody can repeat without its rewards",
         ),
         phases=chain.phases,
         pulls=result.samples,
