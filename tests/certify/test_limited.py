@@ -107,6 +107,26 @@ def test_commitments_that_hold_arms_against_each_other_or_spend_too_much_are_ref
             LimitedCertifier(kernel.question, kernel.scores, parts, several, delta=0.2)
 
 
+def test_the_boundary_of_shown_arms_holds_its_own_share() -> None:
+    """With slack each arm that is shown has a boundary of its own; that of all would be too low."""
+    kernel = saboteur.certifier(world(0.25))
+    boundary, several = kernel.whole, list(kernel.limited)
+    parts = [boundary.objective, boundary.objective, *boundary.parts[2:]]
+    low = LimitedBoundary(parts, boundary.deltas)
+    with pytest.raises(InputError, match="would cross this boundary"):
+        LimitedCertifier(kernel.question, kernel.scores, low, several, delta=0.2)
+    missing = [*boundary.parts[:2], None, *boundary.parts[3:]]
+    with pytest.raises(InputError, match="two boundaries each"):
+        LimitedBoundary(missing, boundary.deltas)
+
+
+def test_what_limits_spend_adds_up() -> None:
+    """The objective, each shown arm, each limit for the unfit, each arm for the fit, once."""
+    parts = saboteur.certifier(world(0.25)).whole.parts
+    boundary = LimitedBoundary([*parts, *parts[2:]], [0.1, 0.01, 0.05, 0.002, 0.04, 0.003])
+    assert boundary.spent(3) == pytest.approx(0.1 + 3 * 0.01 + 0.05 + 0.04 + 3 * 0.003)
+
+
 def test_limits_are_of_means_without_a_model() -> None:
     """A margin is a mean less the limit only if weights add up to 1, and no line holds it."""
     kernel = saboteur.certifier(world())
