@@ -82,7 +82,7 @@ class Answer:
 
     def table(self) -> pd.DataFrame:
         """Return one row per arm and perturbation: `mean`, `low`, `high`, `pulls`, `worst`, and
-        the same three of every output that has a limit, such as `failures mean`.
+        mean, low and high of every output that has a limit, such as `failures mean`.
 
         The intervals hold for all rows and at all times at once with the stated confidence; they
         are wider than what decides. `table()["mean"].unstack()` has a column per perturbation.
@@ -113,7 +113,7 @@ class Answer:
         return arms_chart(self.result)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write one HTML file with the answer, what it rests on, charts and tables."""
+        """Write one HTML file with the answer, its assumptions, charts and tables."""
         from surefoot.errors import InputError
         from surefoot.system.drafts import write_whole
         from surefoot.view.report import study_page
@@ -125,7 +125,8 @@ class Answer:
             return write_whole(target, study_page(reader, kept=self._kept is None).encode())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Copy the study to a new file: every reward, and what `surefoot verify` checks."""
+        """Copy the study to a new file: every reward, and the proof that `surefoot verify`
+        checks."""
         with StudyReader(self.file) as reader:
             reader.backup(path)
 

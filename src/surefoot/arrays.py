@@ -1,4 +1,4 @@
-"""The types of the arrays that are passed around, and copies that nobody changes."""
+"""The types of arrays, and immutable copies of them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ IntArray = NDArray[np.int64]
 
 
 def fixed(numbers: ArrayLike) -> Array:
-    """Copy numbers, so that nobody changes them."""
+    """Return an immutable copy of numbers."""
     copied = np.array(numbers, dtype=np.float64)
     copied.flags.writeable = False
     return copied
 
 
 def fixed_integers(numbers: ArrayLike) -> IntArray:
-    """Copy a list of whole numbers, so that nobody changes them."""
+    """Return an immutable copy of whole numbers."""
     copied = np.array(numbers)
     if copied.ndim != 1 or (copied.size and copied.dtype.kind not in "iu"):
         raise InputError(f"a list of whole numbers is needed: not {copied.tolist()!s:.60}")

@@ -1,7 +1,7 @@
 """From a search to a study: the best trials of an optimiser become the arms of a problem.
 
-A search keeps what looked best in one or two noisy evaluations under nominal conditions. Which of
-its finalists really has the best worst case is the question that a study answers.
+A search keeps what looked best in one or two noisy evaluations under nominal conditions. A study
+finds which of its finalists has the best worst case.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Candidates:
 
     Attributes:
         arms: the parameters of each by name, and its `name`: what a study's list of arms holds.
-        values: what the search measured for each, once or twice and therefore too well.
+        values: the search's own measurement of each: optimistic, since the best were kept.
         direction: "minimize" if small values are good, as a study takes it.
     """
 
@@ -49,8 +49,8 @@ class Candidates:
 
         Args:
             perturbations: offsets as in `study.toml`: `{"name": "worn", "gain": "-30%"}`.
-            environment: parameters that no arm chooses, as they are if nothing goes wrong.
-            features: what guides the search for the best of them.
+            environment: nominal values of the parameters that no arm chooses.
+            features: the feature map that guides the choice of pulls.
         """
         return build_problem(
             Arms(list=[dict(arm) for arm in self.arms]),
@@ -92,7 +92,7 @@ def from_csv(
     Args:
         path: a CSV. Columns that begin with `params_`, as Optuna's `trials_dataframe` has them, are
             the parameters; if there are none, all columns but `value`, `name` and `number` are.
-        value: the column of what was measured; rows without it are left out.
+        value: the column of measured values; rows without it are left out.
     """
     if direction not in ("minimize", "maximize"):
         raise InputError(f'direction={direction!r} is not known: choose "minimize" or "maximize"')

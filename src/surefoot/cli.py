@@ -118,7 +118,7 @@ def main(arguments: list[str] | None = None) -> Any:
 
 
 def _print_in_any_locale() -> None:
-    """Print, where the locale has no such letter, what stands for it rather than nothing."""
+    """Print a replacement for letters that the locale lacks."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -126,7 +126,7 @@ def _print_in_any_locale() -> None:
 
 @contextlib.contextmanager
 def _messages_shown() -> Iterator[None]:
-    """Show on stderr what the library has to say, such as why a first run takes long."""
+    """Show the library's messages on stderr, such as why a first run takes long."""
     log, handler = logging.getLogger("surefoot"), logging.StreamHandler()
     handler.setFormatter(logging.Formatter("surefoot: %(message)s"))
     level = log.level

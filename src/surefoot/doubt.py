@@ -1,12 +1,12 @@
 """Doubt: rules that lower evidence where rewards may be less normal than it takes them for.
 
-Each phase's score is exact for normal differences. Where they are skewed, a short phase misses what
-is rare, and one phase after another may. So no walk is above the t statistic of all batches so far
-as one sample, lowered in three ways: its noise is not far below that of all pulls of its pairs; it
-is corrected for skewness; and where a pair is quiet beside others, and few pulls of it say so, it
-is the t statistic after one hypothetical low reward. A walk that is lowered stays below
-the one that the theorem bounds, whatever data lowered it; the kernel takes limits from here, and
-never lets them raise anything.
+Each phase's score is exact for normal differences. Where they are skewed, short phases, one after
+another, may miss a rare reward. So no walk is above the t statistic of all batches so far as one
+sample, lowered in three ways: its noise is not far below that of all pulls of its pairs; it is
+corrected for skewness; and where a pair is quiet beside others, and few pulls of it say so, it is
+the t statistic after one hypothetical low reward. A walk that is lowered stays below the one that
+the theorem bounds, whatever data lowered it; the kernel takes limits from here, and never lets them
+raise anything.
 """
 
 from __future__ import annotations
@@ -155,15 +155,15 @@ class _Sample(NamedTuple):
 
 
 class Doubt:
-    """Limits of every challenger's sums: none above what all its batches say as one sample.
+    """Limits of every challenger's sums: at most the t statistic of all its batches.
 
     Args:
         offsets: (n_arms + 1,) where the points of each arm begin.
         paired: whether points are pairs that are compared one by one: then the noise of every pair
             is followed.
         tolerance: added to contrasts where they are eased.
-        suspicion: of what was seen.
-        n_pairs: how many pairs there are; None: as many as points.
+        suspicion: penalties for non-normal rewards.
+        n_pairs: the number of pairs; None: that of points.
     """
 
     def __init__(
@@ -254,7 +254,7 @@ class Doubt:
         return np.asarray(2 * own[:, None] / (own[:, None] + rivals))
 
     def _unit_for(self, values: Array) -> float:
-        """Return a power of two, the same for all phases: dividing by it changes no digit."""
+        """Return one power of two for all phases: dividing by it changes no digit."""
         if not self._unit:
             size = float(np.abs(values).max(initial=0.0))
             self._unit = 2.0 ** int(np.log2(size)) if size > 0 else 0.0
@@ -344,7 +344,7 @@ class Doubt:
         return np.where(feared[own][:, None] | feared[columns] | still, fall * largest, 0.0)
 
     def _feared(self, sums: _Sums) -> Array:
-        """Return the skewness that there may be: a few batches hide what is rare."""
+        """Return the largest plausible skewness: a few batches hide rare rewards."""
         hidden = self._suspicion.hidden / np.sqrt(sums.known + 1)
         return np.asarray(sums.skewness() * (1 + hidden))
 

@@ -1,4 +1,4 @@
-"""Errors and warnings that say what was given, what is needed and how to mend it."""
+"""Errors and warnings, with what was given, what is needed and how to mend it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class StudyInterrupted(KeyboardInterrupt):
 
 
 def said_in_a_line(error: BaseException) -> str:
-    """Return an error of somebody else's code in a line: what it is, and where it was raised."""
+    """Return an error of foreign code in a line: its message, and where it was raised."""
     said = " ".join("".join(traceback.format_exception_only(error)[-1:]).split())[:200]
     if isinstance(error, SyntaxError) and error.filename:
         return f"{said} ({Path(error.filename).name}, line {error.lineno})"
@@ -64,7 +64,7 @@ EXTRAS = {
 
 
 def missing_extra(error: ModuleNotFoundError) -> str | None:
-    """Say which extra installs the package that is missing; None if none of ours does."""
+    """Say which extra installs the package that is missing; None if no extra does."""
     package = (error.name or "").partition(".")[0]
     if package not in EXTRAS:
         return None

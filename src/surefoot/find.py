@@ -66,27 +66,26 @@ def find(
     differences of means over batches are nearly normal.
 
     Args:
-        simulate: a function whose arguments are named like parameters, which returns one number,
-            or, where `objective` names the one to be best in, several by name.
-            It is also given what else it names: `rng`, a generator of NumPy, or `seed`, a whole
-            number, from which all that is random must come; `stream`, a function that gives
-            further generators by number; `pull`, all of these in one; `arm` and `perturbation`,
-            their names. With `**others` it is given all other parameters; with a single argument
-            of another name, a dictionary of all parameters.
+        simulate: a function whose arguments are named like parameters, which returns one number, or
+            several by name, of which `objective` names the one to be best in. It may also name
+            `rng`, a generator of NumPy, or `seed`, a whole number, from which all randomness must
+            come; `stream`, a function that gives further generators by number; `pull`, all of these
+            in one; `arm` and `perturbation`, their names. With `**others` it is given all other
+            parameters; with a single argument of another name, a dictionary of all parameters.
         arms: what one can choose: a list of dictionaries, or dictionaries by name, `{"small":
             {"nurses": 4}, …}`; a dictionary of the values of each parameter (all combinations are
             arms); a data frame, the path of a CSV; or a data frame or CSV with columns `arm` and
             `perturbation` and one row for each pair; or a problem.
-        perturbations: what may go wrong: changes by name, `{"as planned": {}, "flu": {"demand":
+        perturbations: changes by name, `{"as planned": {}, "flu": {"demand":
             "+20%"}}`, or a list, data frame or CSV. Numbers are added, "+20%" is relative, words
-            replace. Only what is listed is simulated: list `{}` too if nothing may go wrong.
-        environment: parameters that no arm chooses, as they are if nothing goes wrong.
+            replace. Only what is listed is simulated: list `{}` too for the unperturbed (nominal)
+            arm.
+        environment: nominal values of parameters that no arm chooses.
         minimize: whether the function gives costs: the worst case is then the largest mean.
         confidence: that a certified answer is right.
         baseline: the arm that is used today, by its parameters or its name: the answer says how
             far ahead of it the best arm is at least.
-        noise: what is known of the noise; None: nothing but that means of batches are nearly
-            normal.
+        noise: a model of the noise; None: only means of batches are taken for nearly normal.
         seed: of all random streams; drawn afresh if None.
         file: the path of a study file, which is made, or gone on with if it is there: nothing
             is lost if the process ends. None: in memory.
@@ -226,7 +225,7 @@ def _probability(confidence: Any) -> float:
 
 
 def _opened(path: Path, question: Description, algorithm: Algorithm, seed: int | None) -> Study:
-    """Make a study, or go on with the one that is there if it asks the same."""
+    """Make a study, or go on with an existing one of the same question."""
     if not path.exists():
         return Study.begin(path, question, algorithm, {"call": "the same call of sf.find"})
     study = Study.open(path, algorithm=algorithm)
@@ -261,7 +260,7 @@ def _executor(workers: Any, dask: Any) -> Iterator[Any]:
 
 
 def _display(progress: bool | Progress | None) -> Progress | None:
-    """Return a bar where somebody is looking, unless it is chosen."""
+    """Return a progress bar in a terminal or notebook, unless it is chosen."""
     if isinstance(progress, bool | None):
         return NoProgress() if progress is False else progress_if_seen(sys.stderr, progress is True)
     return progress

@@ -66,7 +66,8 @@ def beats(kernel: Certifier, leader: int, other: int, gain: float) -> bool:
 def _behind(
     kernel: Certifier, phases: list[list[Scored]], leader: int, other: int
 ) -> Callable[[float], bool] | None:
-    """Return a function that says if an arm is shown to be behind by so much; None: never tested"""
+    """Return a function that tells if an arm is shown to be behind by so much; None: never
+    tested"""
     boundary, scores = kernel.walks.boundary, kernel.scores.scores
     order = list(_challengers(phases, other))
     if leader not in order:

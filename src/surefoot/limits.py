@@ -29,7 +29,7 @@ class Limit:
     Attributes:
         output: its name.
         at_most, at_least: the limit, in the unit of the output.
-        measure: what the limit is held against: the worst case unless said otherwise. The worst
+        measure: of the output, held against the limit; the worst case by default. The worst
             case is the largest value under at_most, the smallest under at_least.
         noise: what is known about the noise of this output.
         slack: by how much an arm may miss the limit and still be called one that qualifies, in the
@@ -76,7 +76,7 @@ class Limit:
             ) from None
 
     def _refuse_no_question(self) -> None:
-        """Refuse a limit that every output within its range keeps, or none."""
+        """Refuse a limit that all outputs within their range keep, or all miss."""
         if self.noise.limits is None:
             return
         (low, high), missed = self.noise.limits, self.value - self.sign * self.slack

@@ -157,7 +157,7 @@ class TableSimulator:
         return parts * means + scales * own * sums, scales**2 * within
 
     def _shared(self, pulled: IntArray, parts: IntArray) -> Array:
-        """(n_parts, n_pulled) what streams that are shared add: the same stream, the same noise.
+        """Return (n_parts, n_pulled) the noise of shared streams, equal for equal streams.
 
         A part with fewer pulls uses the first of the streams that a larger one uses.
         """
@@ -224,7 +224,7 @@ def _common_parts(correlation: ArrayLike, n_pairs: int) -> Array:
 
 
 def _parts(counts: Counts, n_batches: int) -> IntArray:
-    """(n_batches + 1, n_pulled) pulls in each batch and, last, those in none."""
+    """Return (n_batches + 1, n_pulled) pulls in each batch and, last, those outside batches."""
     if not n_batches:
         return counts[None, :]
     size = counts // n_batches

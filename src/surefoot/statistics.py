@@ -23,8 +23,8 @@ class Phase:
     Attributes:
         index: 0 for the first phase of a run.
         counts: (n_pairs,) pulls of each pair.
-        batches: into how many batches the pulls of each pair are put, in the order of their
-            numbers: counts // batches of them into each, the others into none. 0: it has none.
+        batches: number of batches into which the pulls of each pair are put, in the order of their
+            numbers: counts // batches of them into each, the rest stays outside. 0: no batches.
         shared: whether the k-th pulls of all pairs in a batch, or in a phase without batches, use
             one random stream (common random numbers).
         overlaps: how many of the phases before it were in flight when it was chosen: it was chosen
@@ -54,11 +54,11 @@ class Outcome:
         counts: (n_pairs,) rewards seen.
         sums: (n_pairs,) their sums.
         scatter: (n_pairs,) sums of squared deviations from the pair's mean in this phase.
-        batch_sums: (n_batches, n_pairs) the sums of each batch; no rows where it has none.
+        batch_sums: (n_batches, n_pairs) the sums of each batch; no rows without batches.
         single: (n,) the pair of each pull and (n,) its reward, in the order of their numbers; None
             where only sums are known.
-        others: the outcomes of further outputs of the same pulls by name, each as it is measured:
-            only the objective's own rewards are turned round where it is to be minimised.
+        others: the outcomes of further outputs of the same pulls by name, each as measured: only
+            the objective's sign is turned where it is to be minimised.
         charged: (n_pairs,) pulls whose cost is known and (n_pairs,) the sums of these costs; None
             where no cost is asked for.
     """
@@ -88,8 +88,8 @@ class Outcome:
                 only its index, for noise models that need no batches.
             n_pairs: how many pairs the problem has.
             pairs: (n,) which pair each pull was of.
-            rewards: (n,) what came of it.
-            others: (n,) each, what else came of it, by the names of outputs.
+            rewards: (n,) reward of each pull.
+            others: (n,) each, further outputs by name.
         """
         pair = np.asarray(pairs, dtype=np.int64)
         reward = np.asarray(rewards, dtype=np.float64)
@@ -129,7 +129,7 @@ def charged(n_pairs: int, pairs: IntArray, costs: Array) -> tuple[Counts, Array]
 
     Args:
         pairs: (n,) the pair of each pull, in the order of their numbers.
-        costs: (n,) what each cost; NaN where nobody knows.
+        costs: (n,) of each pull; NaN where unknown.
     """
     known = np.isfinite(costs)
     pulls = np.bincount(pairs[known], minlength=n_pairs)
@@ -153,11 +153,11 @@ def shifted(outcome: Outcome, zero: float, sign: int) -> Outcome:
 
 
 class Levels(NamedTuple):
-    """Pulls of each pair as one sample, whatever phases they came in.
+    """Pulls of each pair as one sample, over all phases.
 
     Attributes:
         counts: (n_pairs,) pulls so far.
-        means: (n_pairs,) of their rewards; 0 where there are none.
+        means: (n_pairs,) of their rewards; 0 before the first pull.
         scatter: (n_pairs,) squared deviations from these means.
     """
 
@@ -186,7 +186,7 @@ class Levels(NamedTuple):
 
     @property
     def silent(self) -> NDArray[np.bool_]:
-        """(n_pairs,) whether all pulls of a pair gave the same, which normal ones never do."""
+        """(n_pairs,) whether all pulls of a pair gave one reward, which normal ones never do."""
         rounding = self.counts * np.finfo(np.float64).eps * self.means  # of a sum of so many
         return np.asarray((self.counts > 1) & (self.scatter <= self.counts * rounding**2))
 
@@ -204,7 +204,7 @@ def _batch_sums(pair: IntArray, reward: Array, counts: Counts, n_batches: int) -
 
 
 def places_in_batches(pairs: IntArray, counts: Counts, n_batches: int) -> tuple[IntArray, IntArray]:
-    """(n_pulls,) the batch of each pull, and its place within that batch; −1 for those in none.
+    """(n_pulls,) the batch of each pull, and its place within that batch; −1 outside batches.
 
     Args:
         pairs: (n_pulls,) the pair of each pull, in the order of their numbers.

@@ -1,4 +1,4 @@
-"""Tests of what a certificate assumes: that a model holds, and that noise is as it was stated."""
+"""Tests of a certificate's assumptions: the model, and the noise as stated."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FitTest:
             pairs are too few.
         samples: rewards in the phase, its weight among the phases.
         against_scale: p-value, at least uniform if model and scale hold; None where the scale is
-            not known either.
+            unknown.
         squares: residual sum of squares about the fit, relative to the scales.
         freedom: its degrees of freedom.
     """
@@ -154,10 +154,10 @@ class Strayed(NamedTuple):
     """The deviations of past means from the model.
 
     Attributes:
-        fitted: (n_pairs,) what the model makes of the past.
+        fitted: (n_pairs,) means that the model fits to the past.
         likely: (n_pairs,) how far each pair seems to be off it, drawn towards zero; zero if new.
-        errors: (n_pairs,) variances of the past means; of a single pull where there was none.
-        variances: (n_pairs,) of single pulls, as the past says.
+        errors: (n_pairs,) variances of the past means; of a single pull for pairs not pulled yet.
+        variances: (n_pairs,) of single pulls, estimated from the past.
     """
 
     fitted: Array
@@ -172,7 +172,7 @@ def past_strays(rows: Array, counts: Counts, sums: Array, variances: Array) -> S
     Args:
         rows: (n_pairs, dimension) features.
         counts, sums: (n_pairs,) pulls before the phase, and their summed rewards.
-        variances: (n_pairs,) of single pulls, as the past says.
+        variances: (n_pairs,) of single pulls, estimated from the past.
     """
     rows = of_one_size(rows)
     seen, errors = np.flatnonzero(counts), variances / np.maximum(counts, 1)
@@ -224,8 +224,7 @@ def stray_test(rows: Array, past: Strayed, outcome: Outcome, misfit: float = 0.0
 
 
 def misfit_p_value(tests: tuple[FitTest, ...]) -> float | None:
-    """Return one p-value from the phases so far, that holds whenever a run ends and for whatever
-    reason.
+    """Return one p-value from the phases so far, valid at any stopping time.
 
     The first k phases together give a p-value for each k; that of k counts k (k + 1) times, and one
     over that sums to 1.
@@ -238,7 +237,7 @@ def misfit_p_value(tests: tuple[FitTest, ...]) -> float | None:
 
 def _contrast(rows: Array, past: Strayed, used: IntArray, counts: Counts) -> Array | None:
     """(n_used,) weights that the model gives zero, so that past means strayed upwards along them;
-    None if there are none.
+    None if the model has no such direction.
     """
     noise = past.variances[used] / counts
     inverse, rank = inverse_of(rows, noise)

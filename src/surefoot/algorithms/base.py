@@ -109,13 +109,13 @@ def _refuse_impossible_rewards(outcome: Outcome, problem: RobustProblem) -> None
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Proposal:
-    """The next phase, and what it will be used for: `next_counts` gives one, or counts alone.
+    """The next phase and its claims; `next_counts` returns a proposal, or counts alone.
 
     Attributes:
         counts: (n_pairs,) pulls of each pair.
-        batches: into how many batches the pulls of each pair are put; 0: into none.
+        batches: number of batches into which the pulls of each pair are put; 0: no batches.
         shared: whether pulls of different pairs share random streams.
-        claims: what the phase is to prove; none for pulls that only teach.
+        claims: what the phase is to prove; empty for pulls outside any claim.
         variances: (n_pairs,) of single pulls, as guessed: needed with claims under `Gaussian()`.
         others: with limits, what each of `LimitedCertifier.parts` will use the phase for.
     """
@@ -145,9 +145,9 @@ class Algorithm(ABC):
     a reason. `stops_by_itself` is False if it spends any budget.
 
     Subclasses write `begin` (set up the state), `next_counts` (the next pulls, or why to stop) and
-    `learn` (an outcome). They may set `leader` and `survivors`, and put what decided into
-    `evidence` and `boundary`. A phase with batches of pulls, or with streams that are shared, is a
-    `Proposal`.
+    `learn` (an outcome). They may set `leader` and `survivors`, and keep the statistics that
+    decided in `evidence` and `boundary`. A phase with batches of pulls, or with streams that are
+    shared, is a `Proposal`.
     """
 
     name: ClassVar[str]
@@ -205,8 +205,8 @@ class Algorithm(ABC):
         """Return the oldest phase without an outcome. Repeated calls return the same phase until
         `update`.
 
-        All phases that may be in flight are planned first; `flying` holds them. None: the run is
-        over, and phases that are still open are called off.
+        All phases that may be in flight are planned first; `flying` holds them. None if the run is
+        over; phases that are still open are then called off.
         """
         self._plan_ahead()
         return self.flying[0] if self.flying and self._stop is None else None
@@ -267,7 +267,7 @@ class Algorithm(ABC):
         """Take note of a phase that is to be pulled now, as it was proposed."""
 
     def commitment_of(self, phase: Phase) -> Commitment | None:
-        """Return what an open phase will be used for; None if that decides nothing."""
+        """Return the commitment of an open phase; None for algorithms without a certifier."""
         return None
 
     def recall(
@@ -319,7 +319,7 @@ class Algorithm(ABC):
 
     @property
     def weakest_evidence(self) -> float:
-        """Against the rival that is hardest to tell from the leader; 0 while there is none."""
+        """The evidence against the rival that is hardest to tell from the leader; 0 before any."""
         rivals = self.rivals
         if self.evidence is None or not rivals.any():
             return 0.0
@@ -339,12 +339,12 @@ class Algorithm(ABC):
         return Verdict(self.name, self.leader, reason, self.survivors, list(self.history))
 
     def options(self) -> dict[str, Any]:
-        """Return the algorithm's own options as plain values: what study files hold."""
+        """Return the algorithm's own options as plain values, as stored in study files."""
         return as_plain(self)
 
     @classmethod
     def from_options(cls, stored: Mapping[str, Any]) -> Self:
-        """Rebuild what `options` described, in this version or an earlier one."""
+        """Rebuild an algorithm from its `options`, of this version or an earlier one."""
         return built(cls, stored)
 
     def _record(self, phase: Phase) -> PhaseRecord:

@@ -1,4 +1,4 @@
-"""A question as the kernel takes it: its certifier, its boundaries, and what that concludes."""
+"""A question as the kernel takes it: its certifier, boundaries and conclusions."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def limited_boundary(settings: Settings, n_arms: int) -> LimitedBoundary:
 def conclusion(
     kernel: Certifier, problem: RobustProblem, settings: Settings, leader: int
 ) -> tuple[StopReason, int] | None:
-    """Return why the evidence is enough, and for which arm; None while it is not.
+    """Return the reason to stop and the arm it holds for; None while the evidence is not enough.
 
     Args:
         leader: the arm that is preferred where several would do.

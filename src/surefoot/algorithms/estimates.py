@@ -62,7 +62,8 @@ class Estimates:
         """Return the standard errors once that many more pulls are made, the means as they are now.
 
         Args:
-            measured: (rank,) what one of the pulls measures, in the coordinates of `located`.
+            measured: (rank,) direction measured by one of the pulls, in the coordinates of
+                `located`.
         """
         gained = pulls * float(measured @ measured)
         if gained == 0:
@@ -110,7 +111,8 @@ class Estimates:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Compared pairs and what a pull of each pair measures, whatever the units of the features."""
+    """Compared pairs and the direction that a pull of each measures, free of the features'
+    units."""
 
     offsets: IntArray
     pairs: Array

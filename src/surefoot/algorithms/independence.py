@@ -1,7 +1,7 @@
 """A test of whether pulls of a pair depend on those before, by bets on their ranks.
 
 The rank of each reward of a pair among its earlier ones says nothing about the next one's if pulls
-are independent: then sequential ranks are independent and uniform, whatever the law of rewards.
+are independent: then sequential ranks are independent and uniform for any law of rewards.
 A betting martingale on the serial correlation of ranks grows if pulls are positively dependent;
 docs/certificate.md has the proof. While it is unclear, pulls that seem to follow each other decide
 nothing.
@@ -83,7 +83,7 @@ class Independence:
 
     @property
     def p_value(self) -> float | None:
-        """Valid at any moment, however pulls were chosen; None before there is anything to say."""
+        """The p-value of independence, valid at any stopping time; None before the first bet."""
         if not self._pairs:
             return None
         gains = np.array([[bet.most for bet in pair.bets] for pair in self._pairs.values()])
@@ -96,7 +96,7 @@ class Independence:
     def seems_broken(self, pairs: IntArray) -> bool:
         """Return whether pulls of these pairs seem to follow each other, as long as they are few.
 
-        It may be chance, and is no test: whoever waits for more pulls will know.
+        It may be chance, and is no test: more pulls will tell.
         """
         found = (self._pairs[pair].first for pair in pairs.tolist() if pair in self._pairs)
         z = [_resemblance(first) for first in found if LEAST <= len(first) <= FEW]
@@ -153,7 +153,8 @@ def _averages(first: float, values: Array, memory: float) -> Array:
 
 @cache
 def _weights(memory: float) -> Array:
-    """(CHUNK + 1, CHUNK + 1) weights of what was first, and of each value, in such averages."""
+    """(CHUNK + 1, CHUNK + 1) weights of the initial average, and of each value, in running
+    averages."""
     steps = np.arange(CHUNK + 1)
     later = steps[:, None] - steps
     kept = (1 - 1 / memory) ** np.maximum(later, 0)

@@ -56,13 +56,13 @@ def _coarse(values: Array) -> Array:
 
 
 def _coarse_limits(limits: Array) -> Array:
-    """Return limits of a few significant bits, none of them higher."""
+    """Round limits down to a few significant bits."""
     mantissa, exponent = np.frexp(limits)
     return np.asarray(np.ldexp(np.floor(np.ldexp(mantissa, LIMIT_BITS)), exponent - LIMIT_BITS))
 
 
 def _coarse_claims(claims: Claims, mixed: bool) -> Claims:
-    """Return the same claims with coarse guesses, and coarse shares unless they have limits."""
+    """Round the guesses of claims, and their shares unless these have limits."""
     stakes = claims.stakes
     if stakes is not None:
         guesses = _coarse(stakes.means), _coarse(stakes.doubts), _coarse(stakes.variances)
@@ -72,7 +72,7 @@ def _coarse_claims(claims: Claims, mixed: bool) -> Claims:
 
 
 def _coarse_shares(shares: Rows) -> Rows:
-    """Round shares; the largest of each row takes what is missing, so that they add up to 1."""
+    """Round shares; the largest of each row takes the remainder, so that they add up to 1."""
     if not len(shares.values):
         return shares
     n_rows, sizes = len(shares.sizes), shares.sizes
@@ -88,7 +88,7 @@ def _coarse_shares(shares: Rows) -> Rows:
 
 
 def _coarse_uses(uses: Uses, mixed: bool = False) -> Uses:
-    """Return the same uses of a phase by coarse numbers."""
+    """Round the numbers in the uses of a phase."""
     guessed = None if uses.variances is None else _coarse(uses.variances)
     return Uses([_coarse_claims(each, mixed) for each in uses.claims], guessed)
 
@@ -137,7 +137,7 @@ class Past(NamedTuple):
 
     @property
     def led(self) -> int | None:
-        """The last arm that challenged others; None before the first."""
+        """The last arm that challenged others; None before the first challenge."""
         return self.certifier.leader
 
     @property
@@ -163,7 +163,7 @@ class Past(NamedTuple):
             steps: points of the grid by which clocks go on.
 
         Returns:
-            The claims for a `Proposal`: none if nobody can be tested.
+            The claims for a `Proposal`: empty if no arm can be tested.
         """
         question, places = self.certifier.question, self.places
         unpulled = question.points.dot((counts == 0)[:, None].astype(np.float64))[:, 0]
@@ -190,7 +190,7 @@ class Past(NamedTuple):
 
     @property
     def variances(self) -> Array:
-        """(n_pairs,) of single pulls, as the data say: what claims under `Gaussian()` need."""
+        """(n_pairs,) estimated variances of single pulls, which claims under `Gaussian()` need."""
         return guessed_variances(self.settings.noise, self.tally)
 
     def stakes(self, own: IntArray, rivals: IntArray, size: Counts) -> Stakes | None:
@@ -264,14 +264,14 @@ class Planner(Algorithm):
     def propose(self, past: Past) -> Proposal | StopReason | None:
         """Return the next phase, from the past alone, or the reason to stop.
 
-        None: nothing can be chosen before the next outcome. Only while phases are in flight.
+        Return None, only while phases are in flight, to wait for the next outcome.
         """
 
     def begin_planning(self, past: Past) -> None:
         """Set up the state of a run."""
 
     def committed(self, past: Past, commitment: Commitment) -> None:
-        """Take note of a phase that is to be pulled now, whoever proposed it."""
+        """Take note of a phase that is to be pulled now, proposed by this planner or recalled."""
 
     def learned(self, past: Past, commitment: Commitment, outcome: Outcome) -> None:
         """Take note of an outcome; the past holds it already."""
@@ -345,7 +345,7 @@ class Planner(Algorithm):
 
     @property
     def limited(self) -> list[Certifier]:
-        """The certifiers of limits, in their order; none without limits."""
+        """The certifiers of limits, in their order; empty without limits."""
         found = self.certifier
         return found.parts if isinstance(found, LimitedCertifier) else []
 

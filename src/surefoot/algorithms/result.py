@@ -1,4 +1,4 @@
-"""What a run says: the arm, whether it is certified, why it stopped, and how it got there."""
+"""The result of a run: the arm, whether it is certified, why it stopped, and its history."""
 
 from __future__ import annotations
 
@@ -49,14 +49,15 @@ class Result:
         theta: (dimension,) least squares on all data, in the problem's reduced basis.
         pair_means: (n_pairs,) estimated mean rewards.
         pair_lower, pair_upper: (n_pairs,) ends of intervals that hold the mean rewards of all pairs
-            at all looks at once with probability ≥ 1 − delta; infinite where nothing is known.
-        pair_averages: (n_pairs,) means of the rewards themselves, without the model; NaN where
-            there are none.
+            at all looks at once with probability ≥ 1 − delta; infinite where no bound is known.
+        pair_averages: (n_pairs,) means of the rewards themselves, without the model; NaN before the
+            first pull.
         pair_errors: (n_pairs,) their standard errors; NaN where they are not known.
-        noise_scales: (n_pairs,) scales of the noise, as given or as replicates say; None if neither
-            does.
-        skewness: of the differences between single pulls that decide, the largest in size of those
-            that are clear; 0 if none is, None where no evidence takes differences for normal.
+        noise_scales: (n_pairs,) scales of the noise, as given or estimated from replicates; None if
+            unknown.
+        skewness: of the differences between single pulls that decide, the largest in size that is
+            clear of chance; 0 if no skewness is clear, None where no evidence takes differences for
+            normal.
         minimize: whether pulls give costs: an arm's worst case is then its largest mean, and the
             best arm has the smallest.
         confidence_later, leads_later: compute `attained_confidence` and `leads`, which takes time;
@@ -91,12 +92,13 @@ class Result:
     outputs: Mapping[str, OutputEstimate] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for copies and other processes; what is lazy is computed now."""
+        """Return the state for copies and other processes, with lazy values computed."""
         confidence, leads = Known(self.attained_confidence), Known(self.leads)
         return {**vars(self), "confidence_later": confidence, "leads_later": leads}
 
     def turned(self, settings: Settings) -> Result:
-        """Return the same answer in the unit of costs, or back in that of rewards: their negatives.
+        """Return the result with the sign of all values turned: rewards as costs, or costs as
+        rewards.
 
         Args:
             settings: as they are given for that unit.
@@ -203,7 +205,7 @@ class Result:
 
     @property
     def checks(self) -> str:
-        """The findings of the rewards on what was assumed, and on nothing else."""
+        """The findings of the rewards on the assumptions that were made."""
         check, noise = self.model_check, self.settings.noise
         said = [
             f"model {check.say(check.lack_of_fit)}" if self.model_is_trusted else "no model trusted"
@@ -218,7 +220,8 @@ class Result:
 
     @property
     def shape(self) -> str | None:
-        """A sentence on how far differences can be taken for normal; None where nothing is."""
+        """A sentence on how far differences can be taken for normal; None where no evidence
+        does."""
         return None if self.skewness is None else said_of_skewness(self.skewness)
 
     @property
@@ -274,7 +277,7 @@ class Result:
 
     @property
     def nominal_pairs(self) -> IntArray:
-        """(n_arms,) the pair of each arm in which nothing goes wrong; −1 where there is none."""
+        """(n_arms,) the unperturbed (nominal) pair of each arm; −1 for arms without one."""
         problem = self.problem
         if problem.arms is None:
             return np.full(problem.n_arms, -1)

@@ -1,4 +1,4 @@
-"""Robust LinGapE, the paper's future work: measure what most clouds the leader's victory.
+"""Robust LinGapE, the paper's future work: measure the direction that best resolves the leader.
 
 LinGapE (Xu, Honda and Sugiyama, 2018) with the paper's robust stopping rule `eq:11`, whose
 threshold is that of a self-normalised ellipsoid (Abbasi-Yadkori, Pál and Szepesvári, 2011), valid

@@ -36,7 +36,7 @@ class RobustRage(Algorithm):
     """Phase by phase: a design for the survivors, pulls that halve the gap, elimination.
 
     Attributes:
-        epsilon: ε, what rounding may cost.
+        epsilon: ε, the largest relative loss by rounding.
         mixture: how much of λ^G the valid policy mixes into each design, so that no direction stays
             unmeasured.
         solver: of λ*_t: "certified", or "frank-wolfe" as in the paper.

@@ -91,6 +91,6 @@ class RobustTrackAndStop(Algorithm):
         return design.weights
 
     def _tracked(self, pulls: int) -> Counts:
-        """That many pulls where the counts lag most behind what is wanted."""
+        """Return that many pulls, where the counts lag most behind their targets."""
         lag = np.maximum(self.wanted - self.tally.counts, 0.0)
         return by_remainders(pulls * lag / lag.sum(), pulls)

@@ -1,4 +1,4 @@
-"""What every run is asked for, and an algorithm's own options as plain values for files."""
+"""The settings of every run, and an algorithm's own options as plain values for files."""
 
 from __future__ import annotations
 
@@ -325,7 +325,7 @@ def usable_delta(given: Any) -> float:
 
 
 def _amount(name: str, given: Any, otherwise: str = "") -> float:
-    """Return a number of rewards, none below zero."""
+    """Return a number in the unit of rewards, 0 or more."""
     try:
         number = exact_number(given)
     except InputError:
@@ -441,7 +441,7 @@ def built(cls: type[T], options: Mapping[str, Any]) -> T:
 
 
 def default_misfit(algorithm: Algorithm) -> float:
-    """Return how far a model is trusted if nobody says: only where an algorithm relies on one."""
+    """Return the default misfit: 0 for algorithms that rely on a model, else ∞."""
     return math.inf if "no model" in algorithm.supports else 0.0
 
 

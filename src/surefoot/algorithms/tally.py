@@ -1,4 +1,4 @@
-"""The statistics so far: all that follows from the rewards alone, whoever chose the pulls."""
+"""The statistics so far: all that follows from the rewards alone, not from who chose the pulls."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class Tally:
 
     @property
     def ignores_contradictions(self) -> bool:
-        """True if the user accepts what rewards contradict."""
+        """True if the user accepts an assumption that rewards contradict."""
         return self.settings.on_misfit == "ignore" or self.settings.rules == "paper"
 
     @cached_property
@@ -202,7 +202,8 @@ class Tally:
 
     @property
     def noise_scales(self) -> Array | None:
-        """(n_pairs,) scales of the noise, as given or as replicates say; None without any."""
+        """(n_pairs,) scales of the noise, as given or estimated from replicates; None if
+        unknown."""
         noise = self.settings.noise
         if noise.evidence == "scales":
             return self.scales
@@ -227,7 +228,7 @@ class Tally:
 
     @property
     def averages(self) -> Array:
-        """(n_pairs,) means of the rewards, without the model; NaN where there are none."""
+        """(n_pairs,) means of the rewards, without the model; NaN before the first pull."""
         unknown = np.full(self.problem.n_pairs, np.nan)
         return np.asarray(np.divide(self.sums, self.counts, out=unknown, where=self.counts > 0))
 
@@ -242,8 +243,8 @@ class Tally:
 
     @property
     def pair_means(self) -> Array:
-        """(n_pairs,) expected rewards: of the linear model, or if there is none the pairs'
-        own averages, and where there are none what a trend makes of the others.
+        """(n_pairs,) expected rewards: of the linear model; without one, the pairs' own averages,
+        and a trend through these for pairs not pulled.
         """
         if self.settings.modelled:
             return np.asarray(self.problem.pairs @ self.estimate)
@@ -356,7 +357,7 @@ class Tally:
         return misfit_p_value(self.strays)
 
     def result(self, verdict: Verdict) -> Result:
-        """Return the answer: what an algorithm concluded, and what the rewards say beside it.
+        """Return the answer: an algorithm's verdict, with estimates and checks from the rewards.
 
         A model, or a statement about the noise, that the rewards reject takes the certificate away,
         unless the user says otherwise.

@@ -1,4 +1,5 @@
-"""How rare an event the deciding pulls must have seen, and what an unseen one would have to cost.
+"""The rarity of events that the deciding pulls must have seen, and the cost that an unseen one
+would need.
 
 An event that happens in a share π of a pair's pulls, and in none of the first n, is missed with
 probability (1 − π)ⁿ, whenever a run ends: docs/unseen.md has the theorem and its proof.
@@ -48,8 +49,8 @@ class Unseen:
 
     Attributes:
         pulls: of each pair that decides, at least.
-        rarity: what happens in a larger share of the pulls of one of them was seen, whichever it
-            is, with the confidence of the answer.
+        rarity: events in a larger share of the pulls of any one pair were seen, with the
+            confidence of the answer.
         cost: what an unseen event in a pair would have to cost each time, or bring to a rival, to
             change the answer: by estimates of leads.
         certified_cost: the same by lower bounds of leads, 0 if there are none: too large with
@@ -89,7 +90,7 @@ class Unseen:
 
     @property
     def warning(self) -> str | None:
-        """The advice if the cost is small; None if it is not."""
+        """The advice if the cost is small; None otherwise."""
         if not self.light:
             return None
         return (
@@ -99,7 +100,7 @@ class Unseen:
 
 
 def unseen_by(result: Result) -> Unseen | None:
-    """Return what a result cannot have seen; None if it is no certificate that rests on pulls, or
+    """Return the unseen events of a result; None if it is no certificate that rests on pulls, or
     if the range of the rewards is known: that certificate holds whatever is rare.
     """
     limited = result.settings.noise.limits is not None
@@ -200,7 +201,8 @@ def _by_the_model(result: Result, shares: Array) -> PairLeads | None:
 
 
 def _weights(result: Result) -> tuple[IntArray, Array] | None:
-    """Return the pulled pairs, and (n_pairs, n_pulled) what their averages weigh in each mean."""
+    """Return the pulled pairs, and (n_pairs, n_pulled) the weights of their averages in each
+    mean."""
     problem, pulled = result.problem, np.flatnonzero(result.counts)
     scales = result.settings.noise.scales(problem.n_pairs)
     rows = problem.pairs[pulled] / scales[pulled][:, None]

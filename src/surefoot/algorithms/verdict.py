@@ -142,8 +142,8 @@ class StopReason(Enum):
 
     @property
     def selects(self) -> bool:
-        """True if one arm was chosen by a rule that promises it only under a condition, or by one
-        that nobody has proved.
+        """True if one arm was chosen by a rule that promises it only under a condition, or by a
+        rule without a proof.
         """
         return self in (
             StopReason.INDIFFERENCE_ZONE,
@@ -158,7 +158,7 @@ class StopReason(Enum):
 
     @property
     def contradicts(self) -> bool:
-        """True if what every confidence rests on is not as stated."""
+        """True if an assumption of every confidence is contradicted."""
         return self in (
             StopReason.MODEL_REJECTED,
             StopReason.NOISE_NOT_EQUAL,
@@ -206,7 +206,7 @@ class ModelCheck:
         return p is not None and p < self.level
 
     def say(self, p: float | None) -> str:
-        """Say in words what became of a test."""
+        """Return the outcome of a test in words."""
         if p is None:
             return "could not be tested"
         return f"{'rejected' if self.below(p) else 'not rejected'} (p = {p:.3g})"
@@ -265,7 +265,7 @@ class Leads:
 
 @dataclass(frozen=True)
 class Known:
-    """A function that returns what is known already, where one may be given that computes it."""
+    """A function of a known value, in place of one that computes it."""
 
     value: Any
 
@@ -286,7 +286,7 @@ class Qualifying(NamedTuple):
 
     @classmethod
     def of(cls, kernel: Certifier) -> Qualifying | None:
-        """Return what a kernel has shown of limits; None where there are none."""
+        """Return which arms a kernel has shown to keep or miss limits; None without limits."""
         if not isinstance(kernel, LimitedCertifier):
             return None
         return cls(kernel.shown.copy(), kernel.unfit.copy())
@@ -299,13 +299,13 @@ class Verdict:
     Attributes:
         algorithm: its name.
         arm: the best arm, or the best guess.
-        reason: why it stopped, or that it did not.
+        reason: the reason to stop, or RUNNING.
         survivors: (n_arms,) arms still possible.
-        history: what was known after each phase.
+        history: the evidence after each phase.
         confidence_later: computes how sure it is now that the arm is best; None if it cannot say.
         leads_later: computes how far the arm is ahead; None if it cannot say.
         skewness: of the differences that decide, where evidence takes them for normal.
-        qualifying: which arms keep the limits, where there are any.
+        qualifying: which arms keep the limits; None without limits.
     """
 
     algorithm: str
@@ -341,9 +341,9 @@ class OutputEstimate:
     """The estimates of one output, in its own unit and sign.
 
     Attributes:
-        means: (n_pairs,) means of what came; NaN where there is none.
+        means: (n_pairs,) means of the output; NaN before the first pull.
         lower, upper: (n_pairs,) ends of intervals that hold the means of all pairs at all looks at
-            once with probability ≥ 1 − delta; infinite where nothing is known.
+            once with probability ≥ 1 − delta; infinite where no bound is known.
         errors: (n_pairs,) standard errors of the means; NaN where they are not known.
     """
 
@@ -369,7 +369,8 @@ class AgainstLimit(NamedTuple):
 
     @classmethod
     def of(cls, limit: Limit, estimate: OutputEstimate, problem: RobustProblem) -> AgainstLimit:
-        """Return what the pairs' means come to: the worst case is on the side of the limit."""
+        """Return the arms' values from the pairs' means; the worst case is on the side of the
+        limit."""
         points, sign = limit.measure.points(problem), limit.sign
 
         def value(means: Array) -> Array:

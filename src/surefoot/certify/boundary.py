@@ -59,7 +59,7 @@ class Boundary(ABC):
 
     @abstractmethod
     def strength(self, places: IntArray, walk: Array) -> Array:
-        """Return what walks at grid points amount to, comparable over points."""
+        """Return the strength of walks at grid points, comparable over points."""
 
     @abstractmethod
     def p_value(self, strength: float, group: int = 0) -> float:

@@ -1,8 +1,8 @@
-"""The certifier: what was committed before a phase, and what its rewards prove.
+"""The certifier: commitments before a phase, and the proofs from its rewards.
 
-`commit` is the only way to a score, so that nothing can be chosen after the rewards. Under the
+`commit` is the only way to a score, so that no choice can follow the rewards. Under the
 assumptions of the noise and of the trust, the best arm is ever eliminated with probability δ at
-most, whoever chose the phases, claims and clocks, and however scores were lowered.
+most, for any choice of phases, claims and clocks, and any lowering of scores.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Commitment:
 
     Attributes:
         phase: the pulls, batches and streams.
-        claims: what the phase will be used for; an arm is tested by one challenger at most.
-        variances: (n_pairs,) of single pulls, as guessed; None where scales are stated.
+        claims: what the phase is to prove; an arm is tested by one challenger at most.
+        variances: (n_pairs,) of single pulls, as guessed; None where scales are given.
         others: of the certifiers that look at other outputs of the same pulls.
     """
 
@@ -68,7 +68,7 @@ class Scored(NamedTuple):
     Attributes:
         claims: what was committed.
         said: the contrasts.
-        less: (n_own, n_tested) by how much doubt has lowered the sums of scores.
+        less: (n_own, n_tested) reduction of the sums of scores by doubt.
     """
 
     claims: Claims
@@ -80,11 +80,11 @@ class Certifier:
     """Eliminates arms that are not best, with probability 1 − δ never the best one.
 
     Attributes:
-        question: what is compared and trusted.
+        question: the points compared, and the trust in a model.
         scores: the rules of the noise.
         walks: the evidence so far.
         delta, tolerance: of the answer.
-        leader: the last challenger of a commitment; None before there is one.
+        leader: the last challenger of a commitment; None before the first.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Certifier:
         variances: Array | None = None,
         others: Sequence[Uses] = (),
     ) -> Commitment:
-        """Fix what a phase will be used for, before its rewards are known.
+        """Fix the claims of a phase before its rewards are known.
 
         Raises:
             InputError: a score of it would not have the law that the proof needs. Nothing is fixed.
@@ -137,7 +137,7 @@ class Certifier:
         return self._begin(self._fixed(phase, claims, variances))
 
     def _fixed(self, phase: Phase, claims: Sequence[Claims], variances: Array | None) -> Commitment:
-        """Copy what somebody would commit to, and refuse what is none."""
+        """Return a validated, immutable commitment."""
         rule, n_pairs, n_points = self.scores, self.question.n_pairs, self.question.offsets[-1]
         index, batches = fixed_integers([phase.index, phase.batches]).tolist()
         counts, shared = fixed_integers(phase.counts), bool(phase.shared)
@@ -173,7 +173,7 @@ class Certifier:
         return shown
 
     def _check(self, claims: Claims) -> None:
-        """Refuse clocks and stakes that are none."""
+        """Refuse invalid clocks and stakes."""
         n, clocks, old = len(self.walks.boundary.times), claims.clocks, self._promised[claims.arms]
         if clocks.shape != old.shape or not ((np.maximum(old, 0) <= clocks) & (clocks < n)).all():
             raise InputError(f"clocks never go back: give each arm a later one of {n} points")
@@ -189,8 +189,8 @@ class Certifier:
 
         Args:
             lower: gives limits of a challenger's sums, one for each of its scores, from copies of
-                its claims, scores, contrasts and the factors of its scores; see `Walks.add`. It
-                may be any rule whatever.
+                its claims, scores, contrasts and the factors of its scores; see `Walks.add`. Any
+                rule is allowed.
 
         Returns:
             The limits, for each of the claims.
@@ -231,13 +231,13 @@ class Certifier:
         return count
 
     def _oldest(self, commitment: Commitment) -> Commitment:
-        """Return what counts of the oldest open commitment."""
+        """Return the part of the oldest open commitment that counts."""
         if not self._open or commitment is not self._open[0][0]:
             raise InputError("phases are scored in the order in which they were committed")
         return self._open[0][1]
 
     def _own(self, commitment: Commitment, outcome: Outcome) -> Outcome:
-        """Copy an outcome, and refuse what is not that of a commitment."""
+        """Return a validated, immutable copy of a commitment's outcome."""
         phase = commitment.phase
         sums, scatter, batches = map(fixed, (outcome.sums, outcome.scatter, outcome.batch_sums))
         if outcome.phase != phase.index or not np.array_equal(outcome.counts, phase.counts):
@@ -307,7 +307,7 @@ class Certifier:
         return next((arm for arm in arms if not self.rivals(arm).any()), None)
 
     def scored(self) -> list[list[Scored]]:
-        """Score all phases again: what can be asked of them beside who is out."""
+        """Score all phases again, for questions other than elimination."""
         found: list[list[Scored]] = []
         for mine, outcome, centre, less in self._taken:
             said = [self._contrasts(mine, each, outcome, centre) for each in mine.claims]

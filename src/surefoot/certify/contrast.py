@@ -56,7 +56,7 @@ class Rows(NamedTuple):
         return np.repeat(np.arange(len(self.starts) - 1), self.sizes)
 
     def fixed(self, n_columns: int) -> Rows:
-        """Copy the rows, so that nobody changes them, and refuse what is none."""
+        """Return a validated, immutable copy of the rows."""
         starts, columns = map(fixed_integers, (self.starts, self.columns))
         values = fixed(self.values)
         ordered = len(starts) and not starts[0] and (np.diff(starts) >= 0).all()
@@ -120,7 +120,7 @@ class Stakes(NamedTuple):
         means: (n_own, n_tested) expected contrasts.
         doubts: (n_own, n_tested) standard deviations of these expectations.
         variances: (n_own, n_tested) of a single batch's contrast.
-        aim: added to what is expected when a stake is chosen.
+        aim: added to the expected contrast when a stake is chosen.
     """
 
     means: Array
@@ -129,7 +129,7 @@ class Stakes(NamedTuple):
     aim: float
 
     def fixed(self, shape: tuple[int, int]) -> Stakes:
-        """Copy the guesses, so that nobody changes them, and refuse what is none."""
+        """Return a validated, immutable copy of the guesses."""
         means, doubts, variances = copies = tuple(map(fixed, self[:3]))
         fit = all(each.shape in (shape, ()) and np.isfinite(each).all() for each in copies)
         if not fit or (variances < 0).any() or not np.isfinite(self.aim):
@@ -164,7 +164,7 @@ class Claims(NamedTuple):
         return len(self.points), len(self.arms)
 
     def fixed(self, n_points: int) -> Claims:
-        """Copy the claims, so that nobody changes them."""
+        """Return an immutable copy of the claims."""
         points, arms, clocks = map(fixed_integers, (self.points, self.arms, self.clocks))
         stakes = self.stakes and self.stakes.fixed(self.shape)
         shares, deviation = self.shares.fixed(n_points), fixed(self.deviation)
@@ -178,9 +178,10 @@ class Question:
     Attributes:
         offsets: (n_arms + 1,) where the points of each arm begin.
         points: (n_points) rows of weights on pairs.
-        features: (n_pairs, dimension) Z; of no account where ε = ∞.
+        features: (n_pairs, dimension) Z; unused where ε = ∞.
         misfit: ε.
-        most: (n_points,) if arms are the least of mixtures of their points: what each may have.
+        most: (n_points,) if arms are the least of mixtures of their points: the largest share of
+            each.
     """
 
     offsets: IntArray
@@ -197,7 +198,7 @@ class Question:
         return cls(np.asarray(offsets), pairs, np.asarray(features, dtype=np.float64), misfit)
 
     def beside_zero(self) -> Question:
-        """Return the same question with one more arm, the last: the constant 0."""
+        """Return the question with one more arm, the last: the constant 0."""
         starts = np.append(self.points.starts, self.points.starts[-1])
         offsets = np.append(self.offsets, self.offsets[-1] + 1)
         return replace(self, offsets=offsets, points=self.points._replace(starts=starts))
@@ -222,7 +223,7 @@ class Question:
 
     @cached_property
     def basis(self) -> Array:
-        """(n_pairs, rank) columns that span what the model allows, orthogonal, of mean square 1."""
+        """(n_pairs, rank) columns that span the model's means, orthogonal, of mean square 1."""
         largest = np.frexp(np.abs(self.features).max(axis=0))[1]
         features = np.ldexp(self.features, -largest)  # squares of any unit are finite, and not 0
         size = np.linalg.norm(features, axis=0)
@@ -259,7 +260,7 @@ class Question:
                 raise InputError("mixtures need the most of each point, up to 1, and 1 in all")
 
     def check(self, claims: Claims) -> None:
-        """Refuse what is no claim."""
+        """Refuse invalid claims."""
         ell, x, own, shares = claims.challenger, claims.arms, claims.points, claims.shares
         if not 0 <= ell < self.n_arms or (x == ell).any() or not len(x):
             raise InputError(f"arm {ell} cannot challenge arms {x.tolist()!s:.60}: give another")
@@ -290,7 +291,7 @@ class Question:
                 raise InputError("mixtures take claims of all points, by one allowed for each arm")
 
     def sides(self, claims: Claims) -> tuple[Rows, Rows]:
-        """Return weights on pairs: of the challenger's points, and of what arms are compared by."""
+        """Return weights on pairs: of the challenger's points, and of the tested arms' mixtures."""
         own, shares = self.points.take(claims.points), claims.shares
         scaled = shares.values / shares.totals(shares.values)[shares.row]
         return own, shares._replace(values=scaled).through(self.points)
@@ -313,7 +314,7 @@ class Contrasts(NamedTuple):
         spread: of one unknown scale.
         stakes: for bets.
         varied: whether no batches of a pair that it rests on repeat each other.
-        size: of what is added up, root sum of squares: shares of it are rounding.
+        size: root sum of squares of the terms; rounding is a share of it.
     """
 
     values: Array
@@ -330,7 +331,8 @@ class Pulled(NamedTuple):
     Attributes:
         pairs: (n_pulled,) their numbers.
         variances: (n_pulled,) of their means, as guessed before the phase.
-        centre: (rank,) a guess of θ, from earlier phases: rewards keep the digits of what is new.
+        centre: (rank,) a guess of θ, from earlier phases: it is subtracted from rewards, so that
+            they keep their digits.
     """
 
     pairs: IntArray

@@ -35,8 +35,8 @@ class LimitedBoundary(Boundary):
     """The boundaries of an objective and of limits, with the level of each.
 
     Attributes:
-        parts: of the objective; of those of its arms that are shown to qualify, None where that
-            makes no difference; and for each limit of the unfit and of the fit ones.
+        parts: of the objective; of arms shown to qualify, None where that makes no difference; and
+            for each limit of the unfit and of the fit ones.
         deltas: the level of each; that of shown arms and of fit ones is for each arm.
     """
 
@@ -162,10 +162,10 @@ class LimitedCertifier(Certifier):
         variances: Array | None = None,
         others: Sequence[Uses] = (),
     ) -> Commitment:
-        """Fix what a phase will be used for; see `Certifier.commit`.
+        """Fix the claims of a phase; see `Certifier.commit`.
 
         Args:
-            others: what `parts` will use it for; may be left out where they do not.
+            others: the claims of `parts`; left out where they do not use the phase.
         """
         parts = self.parts
         if others and len(others) != len(parts):

@@ -59,7 +59,7 @@ class Scores(ABC):
         return np.asarray(outcome.sums[pairs] / outcome.counts[pairs])[None]
 
     def spread(self, question: Question, pulled: Pulled, outcome: Outcome) -> Spread | None:
-        """Return what the phase says of an unknown scale; None if there is none."""
+        """Return the phase's estimate of an unknown scale; None if no scale is unknown."""
         return None
 
     @abstractmethod

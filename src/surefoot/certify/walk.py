@@ -1,4 +1,4 @@
-"""Walks, clocks, settling and elimination: how scores add up, and what follows from them.
+"""Walks, clocks, settling and elimination: how scores add up.
 
 W(x) = Σ_ℓ min over points z' of ℓ of Σ √w T(z', x), over the phases in which ℓ challenged x. A
 point z' is settled against x once the sum would cross with z' as the worst point of ℓ, whatever
@@ -33,7 +33,7 @@ class Challenge(NamedTuple):
         exact: sums of √w T.
         sums: the same, lowered.
         unsettled: points that are not settled.
-        most: (n_points,) what mixtures may have of each; None: points are alone.
+        most: (n_points,) the largest share of each in mixtures; None: points are alone.
     """
 
     exact: Array
@@ -87,8 +87,8 @@ class Walks:
         be lowered more than they were, and the next look concludes anew.
 
         Args:
-            caps: limits of the sums so far, of the same shape; NaN for none. They only lower.
-            less: by how much the sums so far are lowered beside, of the same shape.
+            caps: limits of the sums so far, of their shape; NaN: no limit. They only lower.
+            less: a reduction of the sums so far, of their shape.
 
         Returns:
             By how much they are lowered in all.
@@ -161,7 +161,7 @@ class Walks:
         return total
 
     def _part(self, ell: int, kind: int, settling: bool) -> Array:
-        """Return (n_arms,) what a challenger adds to the walks."""
+        """Return (n_arms,) a challenger's part of the walks."""
         least = self._challenges[ell].least(kind, settling)
         return least if self.counted[ell] else np.minimum(least, 0.0)
 

@@ -94,7 +94,7 @@ def _arms_parquet(reader: StudyReader, output: Path) -> None:
 def _arms(reader: StudyReader) -> pd.DataFrame:
     """Return the best arm first: its parameters, its worst case as measured with an interval that
     holds for all arms at once, its worst perturbation, its pulls and whether it is still possible;
-    with limits, what each is held against, and whether it qualifies.
+    with limits, its value of each limit, and whether it qualifies.
     """
     from surefoot.view.charts import arms_frame, limits_frame
 

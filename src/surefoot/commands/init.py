@@ -102,7 +102,7 @@ def command(
 
 
 def _write_new(texts: dict[Path, str]) -> None:
-    """Write all files or none; what is there already stays as it is."""
+    """Write all files, or no file if one exists already."""
     from surefoot.errors import InputError
 
     written: list[Path] = []

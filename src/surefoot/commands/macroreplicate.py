@@ -40,7 +40,7 @@ def command(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
-    """Run the whole study many times; say how often it is right and what it takes."""
+    """Run the whole study many times; count right answers and pulls."""
     from surefoot.experiments.macroreplication import macroreplicate
     from surefoot.experiments.session import Session
     from surefoot.study.toml.config import StudyConfig

@@ -69,7 +69,7 @@ def command(
 
 
 def _loud(found: Pilot, problem: RobustProblem) -> list[str]:
-    """Name the pairs that are far noisier than most: their pulls decide what a study costs."""
+    """Name the pairs that are far noisier than most: their pulls dominate a study's cost."""
     import numpy as np
 
     deviations = found.deviations
@@ -85,7 +85,7 @@ def _loud(found: Pilot, problem: RobustProblem) -> list[str]:
 
 
 def _words(found: Pilot) -> list[str]:
-    """Say how long and how noisy pulls are; what is not known is left out."""
+    """Describe the length and noise of pulls, as far as known."""
     from surefoot.study.before.pilot import SILENT
 
     shortest, longest = found.times.min(), found.times.max()

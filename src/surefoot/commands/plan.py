@@ -1,4 +1,4 @@
-"""`surefoot plan study.toml`: what a study will cost, before anything is spent."""
+"""`surefoot plan study.toml`: the expected cost of a study, before any pull."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def _words(intended: IntendedStudy, runs: int) -> list[str]:
 
 
 def _gap(settings: Settings) -> str:
-    """Say what the gap is between."""
+    """Name the arms between which the gap lies."""
     if settings.aim == "beat baseline":
         return f"that by which the best arm is ahead of {settings.baseline}, less the gain"
     words = settings.measure.words
@@ -247,7 +247,7 @@ def _simulated(runs: int) -> str:
 
 
 def _times(intended: IntendedStudy) -> str:
-    """Say what the times rest on."""
+    """Name the source of the times."""
     from surefoot.system.progress import duration
 
     known, seconds, workers = intended.durations, intended.seconds, intended.workers
@@ -286,6 +286,6 @@ def _advice(intended: IntendedStudy, costs: list[Cost]) -> list[str]:
 
 
 def _timed(own: str, cost: Cost) -> list[str]:
-    """Return the study itself, and the same with other phases or other shares of pulls."""
+    """Return the study itself, and variants with other phases or other shares of pulls."""
     others = tuple(f"{own}, {kind}" for kind in ("parallel", "in_flight", "no cost"))
     return [name for name in cost.pulls if name == own or name.startswith(others)]

@@ -21,7 +21,7 @@ def command(
     study: StudyArgument = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
-    """Show how far a study is, what it knows and what went wrong."""
+    """Show a study's progress, answer and failures."""
     from surefoot.study import StudyReader
 
     with StudyReader(study_file(study)) as reader:
@@ -80,7 +80,7 @@ def _print(reader: StudyReader, status: Status) -> None:
 
 
 def called_off(pulls: int, simulated: int) -> str:
-    """Say what became of pulls in flight when the study was over."""
+    """Describe the pulls in flight when the study ended."""
     return (
         f"{pulls} pulls in flight at the end, {simulated} of them simulated: the answer rests on "
         "none of them"

@@ -32,7 +32,7 @@ def command(
         ),
     ] = False,
 ) -> None:
-    """Store rewards, all or none; rows without a reward are left for later."""
+    """Store rewards, all of them or, on a mistake, none; rows without a reward stay open."""
     from surefoot.study.sheet import read_sheet
     from surefoot.system.progress import printable
 

@@ -1,4 +1,4 @@
-"""Tables in a terminal, with whatever words users chose."""
+"""Tables in a terminal, with names printed literally."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def print_table(table: Table) -> None:
     """Print names and messages as they are: rich would take [brackets] for markup, and :words: for
-    pictures. What would steer the terminal is written out.
+    pictures. Control characters are written out.
     """
     from rich.console import Console
 
@@ -37,7 +37,7 @@ STOPPED, INTERRUPTED = 1, 130
 
 @contextlib.contextmanager
 def running(session: Session) -> Iterator[None]:
-    """Work within the session; what stops it early becomes a message and an exit code."""
+    """Work within the session; an early stop becomes a message and an exit code."""
     from surefoot.experiments.session import Interrupted, Stopped
 
     try:

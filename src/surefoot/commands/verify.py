@@ -15,7 +15,7 @@ def command(
     study: StudyArgument = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
-    """Check that a study proves its answer and that nobody changed it; else exit with code 1."""
+    """Check that a study proves its answer and is unchanged; else exit with code 1."""
     from surefoot.study.file.verified import verify
     from surefoot.system.progress import printable
 

@@ -97,7 +97,7 @@ def _apportion(shares: Array, n: int) -> IntArray:
 
 
 def _raised(numbers: IntArray, shares: Array, times: int) -> IntArray:
-    """Return the smallest number/share gains one, that many times."""
+    """Add one to the entry of smallest number/share, that many times."""
     raised = numbers.copy()
     queue = list(zip((numbers / shares).tolist(), range(numbers.size), strict=True))
     heapq.heapify(queue)
@@ -127,7 +127,7 @@ class Design:
     Attributes:
         weights: (n_pairs,) non-negative, sums to 1, exact zeros off the support.
         value: the criterion at these weights; smaller is better.
-        lower_bound: no weights whatever have a criterion below this.
+        lower_bound: every choice of weights has a criterion of this or more.
     """
 
     weights: Array
@@ -293,8 +293,8 @@ def robust_xy(
         pairs: (n_pairs, dimension) grouped by arm, of full column rank.
         offsets: (n_arms + 1,) where each arm's pairs begin.
         arms: the candidates that are compared; by default all. Pairs of any arm may be pulled.
-        rows: (n_pairs, dimension) what a pull of each pair measures: pairs / noise scale; by
-            default the pairs.
+        rows: (n_pairs, dimension) direction that a pull of each pair measures: pairs / noise scale;
+            by default the pairs.
         tolerance: the descent stops when rounds gain less; the gap to the hull bound may stay
             larger.
 
@@ -314,11 +314,12 @@ def robust_xy(
 
 
 def xy_optimal(directions: Array, rows: Array, tolerance: float = 1e-3) -> Design:
-    """Return the convex XY problem: minimise the largest vᵀA⁻¹v over given directions v.
+    """Return the design of the convex XY problem: minimise the largest vᵀA⁻¹v over given directions
+    v.
 
     Args:
-        directions: (n_directions, dimension) what must be estimated.
-        rows: (n_pairs, dimension) what may be measured, of full column rank.
+        directions: (n_directions, dimension) directions to be estimated.
+        rows: (n_pairs, dimension) directions that pulls measure, of full column rank.
         tolerance: the largest relative gap.
     """
     coordinates, measured = whiten(directions, rows)
@@ -332,7 +333,7 @@ _REMEMBERED: WeakKeyDictionary[RobustProblem, dict[Hashable, Design]] = WeakKeyD
 
 
 def remembered(problem: RobustProblem, key: Hashable, solve: Callable[[], Design]) -> Design:
-    """`solve()`, or what it gave before: problems never change, so neither do their designs."""
+    """Return `solve()`, or its stored result: problems, and so their designs, never change."""
     known = _REMEMBERED.setdefault(problem, {})
     if key not in known:
         if len(known) >= MOST_REMEMBERED:
@@ -360,5 +361,5 @@ def on_all_pairs(problem: RobustProblem, weights: Array) -> Array:
 
 
 def noise_key(scales: Array) -> Hashable:
-    """Return the scales as a key, short where they are all the same."""
+    """Return the scales as a key, short where all are equal."""
     return float(scales[0]) if (scales == scales[0]).all() else scales.tobytes()

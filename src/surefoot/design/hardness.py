@@ -110,7 +110,8 @@ class Complexity:
         return "2 kl(δ, 1−δ) H*" if self.hulls_meet else "2 (1−δ) log((1−δ)/δ) H*"
 
     def lower_bound_paper(self, delta: float) -> float:
-        """Return the paper's Theorem 1, 2 log(1/2δ) H_R: stated as a lower bound, but not one."""
+        """Return 2 log(1/2δ) H_R, which the paper's Theorem 1 states as a lower bound; it is
+        not."""
         return 2.0 * math.log(1.0 / (2.0 * probability(delta))) * self.paper
 
     def oracle_samples(self, delta: float) -> float:
@@ -221,7 +222,7 @@ def complexity_by_pairs(
 
 
 def _largest_scale(pairs: Array, rows: Array) -> float:
-    """Return the largest ratio of a pair to what its pull measures, of pairs that are measured."""
+    """Return the largest ratio of a pair to its pull's direction, over pairs that are measured."""
     lengths = np.linalg.norm(rows, axis=1)
     measured = lengths > 0.0
     return float(np.max(np.linalg.norm(pairs, axis=1)[measured] / lengths[measured]))

@@ -64,7 +64,7 @@ def spectral_whitener(information: Array) -> Array:
 
 
 def unit_free_root(information: Array) -> Array | None:
-    """R with RᵀAR = I whatever the units of the features, or None if A is singular."""
+    """Return R with RᵀAR = I, free of the features' units; None if A is singular."""
     units = np.sqrt(np.diag(information))
     if not (units > 0).all():
         return None
@@ -75,7 +75,7 @@ def unit_free_root(information: Array) -> Array | None:
 
 
 def measured_root(rows: Array) -> tuple[Array, Array]:
-    """(dimension, rank) R with RᵀAR = I, A = rowsᵀrows; (dimension, ·) what A does not measure.
+    """Return (dimension, rank) R with RᵀAR = I, A = rowsᵀrows, and (dimension, ·) A's null space.
 
     By a pivoted QR decomposition if that shows the rank to be full beyond doubt, else by singular
     values.

@@ -37,15 +37,15 @@ class Comparison:
     Attributes:
         runs: one row per run: instance, algorithm, run, samples, certified, correct, good (within
             the tolerance), seconds.
-        settings: what all were asked for.
+        settings: of all runs.
     """
 
     runs: pd.DataFrame
     settings: Settings
 
     def summary(self) -> pd.DataFrame:
-        """Return one row per instance and algorithm: mean samples with their standard error, what
-        10 and 90 % of the runs took, false certificates with their exact interval.
+        """Return one row per instance and algorithm: mean samples with their standard error, the 10
+        and 90 % quantiles, false certificates with their exact interval.
         """
         import pandas as pd
 

@@ -124,7 +124,7 @@ def table(means: ArrayLike) -> Instance:
 
 
 def tabular(n_arms: int, n_perturbations: int) -> RobustProblem:
-    """Return arms with the same number of perturbations each, about which nothing else is known."""
+    """Return arms with equally many perturbations each, without any structure."""
     places = np.indices((n_arms, n_perturbations), dtype=np.float64).reshape(2, -1).T
     arms = np.repeat(np.arange(n_arms), n_perturbations)
     return RobustProblem.from_pairs(places, arms, features="tabular")

@@ -39,9 +39,9 @@ class _Truth:
     Attributes:
         best: the arm.
         values: (n_arms,) as asked for, larger is better.
-        source: where that comes from, in words.
+        source: the origin of the truth, in words.
         kept: (n_arms,) which arms keep all limits; None without limits.
-        nearly: (n_arms,) which do to within the slack.
+        nearly: (n_arms,) which arms keep them to within the slack.
     """
 
     best: int
@@ -136,7 +136,7 @@ class EstimatedSimulator:
 
     They are normal; where rewards have a range they are beta distributed on it, with the same
     means and deviations, or those of 0/1 rewards where the deviations are as large as can be.
-    Pulls are independent: what common random numbers saved in the study is not in here.
+    Pulls are independent: the savings of common random numbers in the study are left out.
 
     Attributes:
         means: (n_pairs,) as measured: costs if the study minimises.
@@ -229,10 +229,10 @@ class Macroreplications:
     """The answers of many independent runs of one study.
 
     Attributes:
-        truth: what they are held against.
+        truth: the best arm and values against which runs are judged.
         arms: (n_runs,) the arm that each run gave.
         certified: (n_runs,) whether it was certified.
-        pulls: (n_runs,) what it took.
+        pulls: (n_runs,) pulls of each run.
         reasons: why each run stopped.
     """
 
@@ -246,7 +246,7 @@ class Macroreplications:
 
     @property
     def right(self) -> Proportion:
-        """Runs that gave the best arm, certified or not; or that said so where none qualifies."""
+        """Runs that gave the best arm, certified or not; or, where no arm qualifies, said so."""
         return self._share(self._right)
 
     @property
@@ -289,7 +289,7 @@ class Macroreplications:
 
     @property
     def pulls_range(self) -> tuple[float, float]:
-        """From what one run in ten stayed below, to what one in ten exceeded."""
+        """The 10 and 90 % quantiles of the pulls."""
         low, high = np.quantile(self.pulls, [0.1, 0.9])
         return float(low), float(high)
 
@@ -370,13 +370,14 @@ def macroreplicate(
     """Run a whole study many times with independent seeds, and count how often it was right.
 
     Args:
-        description: what the study is asked, such as `study.description`.
+        description: of the study, such as `study.description`.
         simulator: gives the reward of a pull; a function of a module, or anything else that can be
             sent to another process, such as an `EstimatedSimulator`.
         session: how many runs, from which seed, in how many processes, and the folder in which
             what is finished is kept until all are. None: 100 runs, one process per core, and
             nothing kept.
-        best: the name of the arm that is best. None: what the rewards of all runs together say.
+        best: the name of the arm that is best. None: as estimated from the rewards of all runs
+            together.
         algorithm: only if surefoot does not ship it.
     """
     if hasattr(simulator, "check"):
@@ -460,7 +461,7 @@ def _summary(
 
 
 def _identity(description: Description, simulator: Callable[[Pull], Simulated]) -> dict[str, Any]:
-    """Return what decides the runs, besides the seed: the question and the simulator's own code."""
+    """Return all that decides the runs, besides the seed: the question and the simulator's code."""
     asked = description.to_entries()
     whole = pickle.dumps(simulator) + _source(simulator)
     del asked["id"], asked["seed"], asked["name"], asked["versions"]

@@ -1,5 +1,5 @@
-"""Files of an experiment: tables, figures, claims, and a sidecar that says where they come from;
-and what a terminal shows of them.
+"""Files of an experiment: tables, figures, claims, and a sidecar with their origin; and the tables
+on the terminal.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Claim:
         text: the sentence, in the paper's words where that is possible.
         where: the part of the paper that says it.
         verdict: by the rule of two standard errors.
-        numbers: what it rests on, each with its standard error.
-        reading: what was taken for granted where the sentence leaves something open.
+        numbers: the evidence, each with its standard error.
+        reading: the interpretation where the sentence is ambiguous.
     """
 
     text: str
@@ -102,7 +102,7 @@ class Screen:
 
 @dataclass(frozen=True)
 class PrintedTable:
-    """A table for documents; each row knows what decides it.
+    """A table for documents; each row names the code that decides it.
 
     Attributes:
         heads: above the columns.
@@ -139,9 +139,9 @@ class PrintedTable:
 
 @dataclass(frozen=True, eq=False)
 class Publication:
-    """The files of one experiment, and what a terminal shows of it.
+    """The files of one experiment, and its tables on the terminal.
 
-    A key is what follows the experiment's name in a file's name.
+    A key follows the experiment's name in a file's name.
 
     Attributes:
         name: of the experiment.
@@ -150,8 +150,8 @@ class Publication:
         printed: tables for documents, written as Markdown and LaTeX, and together as JSON with the
             digests of their rows.
         claims: the paper's, as one more printed table.
-        roots: what decides the claims.
-        facts: what the sidecar says besides command, seed, runs, versions and code.
+        roots: the code that decides the claims.
+        facts: of the sidecar, besides command, seed, runs, versions and code.
         texts: written as they are; their keys hold the ending.
         screens: the tables of the terminal.
         remarks: sentences below these.
@@ -174,7 +174,7 @@ class Publication:
 
 
 def publish(session: Session, publication: Publication) -> None:
-    """Write all files of an experiment into the session's folder, or none; then show it."""
+    """Write all files of an experiment into the session's folder at once; then show it."""
     _write_files(session, publication)
     console = console_for_output()
     for screen in publication.screens:
@@ -281,7 +281,7 @@ def _write_table(frame: pd.DataFrame, stem: Path) -> None:
 
 
 def _origin(session: Session, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Say what to type to get the same again, and with which versions."""
+    """Return the command that repeats the experiment, and the versions used."""
     return {
         "command": session.command,
         "seed": session.seed,

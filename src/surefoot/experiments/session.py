@@ -35,12 +35,12 @@ class _Journal:
     """The results of one experiment as they come in.
 
     Its name holds a digest of everything that decides the results: other options, another seed or
-    changed code begin another journal, so what is read back is what would be computed now.
+    changed code begin another journal, so results that are read back equal results computed now.
 
     Attributes:
         experiment: whose results they are.
-        results: by job; what JSON makes of them, so that a result is the same whether it was just
-            computed or read.
+        results: by job, after a round trip through JSON, so that a result just computed equals one
+            read.
 
     Args:
         identity: everything that decides the results, besides the code and the versions of
@@ -141,7 +141,7 @@ class Meter:
     """Counts finished work and tells a display, until the block ends.
 
     Args:
-        title: what is being done.
+        title: of the work.
         work: of all jobs, in the unit of their weights.
         done: of those that were finished before.
     """
@@ -192,7 +192,7 @@ class _Processes:
 
 
 class _Here:
-    """This process, one job after the other: what a notebook defines need not travel."""
+    """This process, one job after the other: functions of a notebook need not travel."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1)
@@ -248,7 +248,7 @@ class Job:
 
     Attributes:
         key: its name within the experiment; must tell it apart under all options.
-        arguments: what the experiment's function is called with; picklable.
+        arguments: of the experiment's function; picklable.
         weight: how much work it is compared with the others, for the remaining time; the heaviest
             begin first.
     """
@@ -266,7 +266,7 @@ class Session:
         runs: how often each instance is run.
         seed: of all randomness.
         out: the folder for tables and figures.
-        command: what the user typed, for the sidecar.
+        command: as the user typed it, for the sidecar.
         processes: how many to use on this machine; None: one per core; 0: this process alone, as
             in a notebook whose functions and classes other processes cannot import.
         dask: the address of a Dask scheduler to use instead.
@@ -317,10 +317,10 @@ class Session:
         """Call `function(*job.arguments)` for every job; the results come in the order of the jobs.
 
         Args:
-            experiment: what is being done, for people and for the journal's name.
-            function: must stand in a module, where workers can find it; what it returns must
-                survive JSON, in which dataclasses become dictionaries.
-            identity: what else decides the results, besides the seed and the code. Leave out the
+            experiment: its name, for people and for the journal.
+            function: must stand in a module, where workers can find it; its results must survive
+                JSON, in which dataclasses become dictionaries.
+            identity: all that decides the results, besides the seed and the code. Leave out the
                 number of runs if a session of more runs can use the jobs of one with fewer.
         """
         journal = _Journal(self.out, experiment, {"seed": self.seed} | (identity or {}))

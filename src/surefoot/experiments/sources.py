@@ -111,7 +111,7 @@ def _home(module: str, name: str) -> Place | None:
 
 @functools.cache
 def _text_of(module: str, name: str, deep: bool) -> str:
-    """Return a definition as text that is the same in every version of Python.
+    """Return a definition as text that does not depend on Python's version.
 
     Names of other definitions stand for what these say themselves, if `deep`, else for nothing.
     """
@@ -177,7 +177,7 @@ def _imports(node: ast.AST) -> Iterator[tuple[str, Place]]:
 
 
 def _read(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a tree without what decides nothing."""
+    """Yield a tree without the parts that decide nothing."""
     yield node
     if isinstance(node, ast.Raise):
         return
@@ -190,7 +190,7 @@ def _read(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _text(node: ast.AST, referred: Callable[[ast.AST], str | None], top: bool = False) -> str:
-    """Return a tree as text; `referred` gives what stands for a name, if it is a definition's."""
+    """Return a tree as text; `referred` gives the replacement of a definition's name."""
     if isinstance(node, ast.Raise):
         return "Raise()"
     if isinstance(node, ast.Import | ast.ImportFrom):

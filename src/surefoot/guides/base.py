@@ -1,4 +1,4 @@
-"""The contract of a guide: from what was seen so far to a guess of every pair's mean.
+"""The contract of a guide: from the statistics so far to a guess of every pair's mean.
 
 Nothing that a certificate says depends on a guide. A bad one costs pulls, never validity.
 """
@@ -36,9 +36,9 @@ class Seen:
     """The statistics so far of every pair.
 
     Attributes:
-        problem: what the pairs are: parameters, features, arms.
+        problem: the pairs, with parameters, features and arms.
         counts: (n_pairs,) pulls.
-        means: (n_pairs,) mean rewards; 0 where there are none.
+        means: (n_pairs,) mean rewards; 0 before the first pull.
         variances: (n_pairs,) of a single pull: the pair's own, drawn towards the pooled one.
     """
 
@@ -72,7 +72,7 @@ class Guide(ABC):
 
 
 def checked(guide: Guide, seen: Seen) -> Guess:
-    """Return the guide's guess, or an error that says what is wrong with it."""
+    """Return the guide's guess; raise an error if it is invalid."""
     with _blamed(guide):
         means, deviations = guide.guess(seen)
         means = np.asarray(means, dtype=np.float64)
@@ -91,9 +91,7 @@ def checked(guide: Guide, seen: Seen) -> Guess:
 
 
 def first_pairs_of(guide: Guide, problem: RobustProblem) -> IntArray:
-    """Return the pairs that the guide wants first, or an error that says what is wrong with
-    them.
-    """
+    """Return the pairs that the guide wants first; raise an error if they are invalid."""
     with _blamed(guide):
         pairs = np.asarray(guide.first_pairs(problem))
     whole = np.issubdtype(pairs.dtype, np.integer) and pairs.ndim == 1 and pairs.size > 0
@@ -108,7 +106,7 @@ def first_pairs_of(guide: Guide, problem: RobustProblem) -> IntArray:
 
 @contextmanager
 def _blamed(guide: Guide) -> Iterator[None]:
-    """Whatever goes wrong in a guide's own code is said to be the guide's."""
+    """Attribute every error in a guide's own code to the guide."""
     try:
         yield
     except InputError:

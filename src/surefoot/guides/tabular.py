@@ -1,4 +1,4 @@
-"""Every pair by itself, drawn towards the mean of all: what is known without any structure."""
+"""Every pair by itself, drawn towards the mean of all: a guide without any structure."""
 
 from __future__ import annotations
 

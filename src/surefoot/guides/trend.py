@@ -45,9 +45,7 @@ class Trend(Guide):
 
 
 def _with_level(features: Array) -> Array:
-    """Return the features and a constant of their size: what is linear stays so about any
-    centre.
-    """
+    """Return the features and a constant of their size, so that any centre leaves means linear."""
     level = float(np.sqrt((features**2).mean())) or 1.0
     return np.column_stack([features, np.full(len(features), level)])
 

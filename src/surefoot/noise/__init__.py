@@ -1,4 +1,4 @@
-"""What is known about the noise. The user must choose: there is no default.
+"""Models of the noise. The user must choose: there is no default.
 
 Each model knows itself: its tail, the boundary that its walks need, which tests its data allow, how
 a file holds it and what it assumes. A new one is a file here and its name in `NOISE_MODELS`.
@@ -32,7 +32,7 @@ USAGE = ", or ".join(model.usage for model in NOISE_MODELS.values())
 
 
 def noise_from_dict(data: dict[str, Any]) -> Noise:
-    """Rebuild what `Noise.to_dict` described."""
+    """Rebuild a noise model from `Noise.to_dict`."""
     for model in NOISE_MODELS.values():
         if data.get("kind") == model.__name__:
             return model.from_dict(data)

@@ -1,4 +1,4 @@
-"""What every noise model knows of itself."""
+"""The contract of a noise model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Noise(ABC):
     """Noise of independent pulls with mean zero.
 
     Attributes:
-        kind: what a configuration calls it. Study files hold the name of the class.
+        kind: its name in a configuration. Study files hold the name of the class.
         usage: how it is written in Python, for messages.
         continuous: whether two rewards are never equal by chance, as whole numbers may be.
     """
@@ -35,7 +35,7 @@ class Noise(ABC):
     @property
     @abstractmethod
     def known(self) -> bool:
-        """True if a scale is given; else data say what it is."""
+        """True if a scale is given; else it is estimated."""
 
     @property
     @abstractmethod
@@ -60,7 +60,7 @@ class Noise(ABC):
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """The smallest and the largest reward that there can be; None if any is possible."""
+        """The smallest and the largest possible reward; None if all numbers are possible."""
         return None
 
     def negated(self) -> Noise:
@@ -93,11 +93,12 @@ class Noise(ABC):
 
     @abstractmethod
     def union_threshold(self, events: int, delta: float) -> float:
-        """c such that any of this many one-sided deviations exceeds c with probability ≤ δ."""
+        """Return c such that any of this many one-sided deviations exceeds c with probability ≤
+        δ."""
 
     @abstractmethod
     def boundary(self, times: Weights, delta: float, shape: Weights) -> Boundary:
-        """Return what evidence of this kind is held against; see `surefoot.noise.boundaries`."""
+        """Return the boundary for evidence of this kind; see `surefoot.noise.boundaries`."""
 
     def scores(self, n_pairs: int, paired: bool) -> Scores:
         """Return the kernel's rules for this noise; `paired`: there is no model."""
@@ -109,16 +110,16 @@ class Noise(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return the noise as plain values: what study files hold."""
+        """Return the noise as plain values, as stored in study files."""
 
     @classmethod
     @abstractmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Rebuild what `to_dict` described, in this or in an earlier version."""
+        """Rebuild the noise from `to_dict`, of this or an earlier version."""
 
     @classmethod
     def from_options(cls, options: dict[str, Any]) -> Self:
-        """Build it from what a configuration says; the model itself says what it misses."""
+        """Build it from a configuration's entries; the model reports missing ones."""
         allowed = inspect.signature(cls).parameters
         if unknown := [name for name in options if name not in allowed]:
             raise InputError(
@@ -151,7 +152,7 @@ def worth_of_pooled(scatter: Array, freedom: Array, most: float) -> float:
     seem.
 
     If variances differ with a squared coefficient of variation τ², one is known from the others as
-    well as by 2 / τ² degrees of freedom of its own. τ² is what the pairs' own variances differ by
+    well as by 2 / τ² degrees of freedom of its own. τ² is the variation of the pairs' own variances
     beyond chance, which is 2 over their degrees of freedom.
     """
     seen, total = freedom > 0, float(freedom.sum())

@@ -30,7 +30,7 @@ def gaussian_boundary(times: Weights, delta: float, shape: Weights) -> GaussianB
     """Return levels √(t (a + shape)) that Gaussian walks ever reach with probability δ.
 
     If δ is large, no walk with steps of at most the planned variances crosses more often; up to 0.2
-    that is the same.
+    the two agree.
 
     Args:
         times: the grid.

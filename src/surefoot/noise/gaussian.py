@@ -17,7 +17,7 @@ from surefoot.noise.boundaries import Weights, gaussian_boundary
 
 class Gaussian(Scaled):
     """Gaussian noise: with a known scale; `Gaussian()`: unknown, and it may differ from pair to
-    pair; `Gaussian(equal=True)`: unknown, but the same for all pairs.
+    pair; `Gaussian(equal=True)`: unknown, but equal for all pairs.
     """
 
     kind = "gaussian"

@@ -91,7 +91,7 @@ class Panel:
     Attributes:
         number: makes its random streams its own.
         symbol: of the size, d or n.
-        axis: what the size is, in words.
+        axis: the meaning of the size, in words.
     """
 
     name: str
@@ -126,7 +126,7 @@ class _Entrant:
     Attributes:
         label: for tables and figures; with the policy it tells all entrants apart.
         home: the module and the name of its class.
-        knows: what it is told about the noise, which always is standard normal.
+        knows: its information about the noise, which always is standard normal.
         keep: whether data of earlier phases count, where the paper leaves that open.
     """
 
@@ -230,7 +230,7 @@ def unit_sphere(session: Session, variation: Variation = PAPER) -> None:
 
 
 def _run_table(session: Session, panel: Panel, variation: Variation = PAPER) -> pd.DataFrame:
-    """Return every run of every entrant, as a row; the same to the bit for the same seed, but for
+    """Return every run of every entrant, as a row; reproducible to the bit from the seed, but for
     the seconds.
     """
     import pandas as pd
@@ -256,7 +256,7 @@ def _run_table(session: Session, panel: Panel, variation: Variation = PAPER) -> 
 def run_once(
     name: str, size: int, run: int, seed: int, asked: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return all entrants on one instance, with the same noise."""
+    """Return all entrants on one instance, with equal noise."""
     panel, variation = PANELS[name], Variation(**asked)
     instance = panel.instance(size, seed)
     where = {"experiment": name, "size": size, "pairs": instance[0].n_pairs, "run": run}

@@ -76,7 +76,7 @@ class PeerContest:
     Attributes:
         means: (n_arms, n_own) mean rewards.
         scales: standard deviations, one number or one for each pair.
-        noise: what the contenders are told about them.
+        noise: the model given to the contenders.
         family: of the noise.
         delta: the probability with which an answer may be wrong.
         correlation: of rewards that share a stream.
@@ -136,9 +136,9 @@ CLOSE = 1e-3  # how far the proven lower end of H* may be from the best design f
 def lower_bound(contest: PeerContest, tolerance: float) -> float:
     """Return 2 kl(δ, 1 − δ) H*, with H* of the means whose best arm is raised by the tolerance.
 
-    The answer is wrong only where another arm is ahead of it by more than the tolerance. Such means
-    are as far from the true ones as means with another best arm are from these raised ones. It
-    holds where no other arm is good to within the tolerance.
+    The answer is wrong only where another arm is ahead of it by more than the tolerance. Means of
+    this kind are as far from the true ones as means with another best arm are from these raised
+    ones. It holds where no other arm is good to within the tolerance.
     """
     problem = contest.problem()
     raised = contest.means.copy()
@@ -197,7 +197,7 @@ def peers(session: Session) -> None:
 
 
 def _run_table(session: Session) -> pd.DataFrame:
-    """Return every run of every contender, as a row; the same to the bit for the same seed."""
+    """Return every run of every contender, as a row; reproducible to the bit from the seed."""
     import pandas as pd
 
     jobs = [
@@ -211,7 +211,7 @@ def _run_table(session: Session) -> pd.DataFrame:
 
 
 def _run_once(kind: Kind, size: int, run: int, session_seed: int) -> list[dict[str, Any]]:
-    """Return all contenders on one configuration, each with the noise of the same seed."""
+    """Return all contenders on one configuration, each with the noise of one seed."""
     contest, problem = _same_for_all_runs(kind, size)
     where = {"configuration": kind, "arms": size, "run": run}
     rows = []

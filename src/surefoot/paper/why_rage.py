@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class _Recording(RobustRage):
-    """Robust RAGE that notes for each phase what line 6 and r(ε) ask for."""
+    """Robust RAGE that records for each phase the pulls by line 6 and by r(ε)."""
 
     def begin(self) -> None:
         super().begin()
@@ -147,7 +147,7 @@ COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
 
 
 def why_rage(session: Session) -> None:
-    """Print the variants beside each other, and what the designs are worth on these instances."""
+    """Print the variants beside each other, and the value of the designs on these instances."""
     import pandas as pd
 
     jobs = [
@@ -170,7 +170,7 @@ def why_rage(session: Session) -> None:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Samples of each variant on one instance, and what decides them.
+    """Samples of each variant on one instance, and the numbers that decide them.
 
     Attributes:
         support: how many pairs RAGE's first design pulls.

@@ -1,4 +1,4 @@
-"""PRIME, the default planner: what to pull and what to claim. The kernel proves; this chooses."""
+"""PRIME, the default planner: it chooses pulls and claims, which the kernel proves."""
 
 from surefoot.plan.prime import Prime
 from surefoot.plan.tuning import Tuning

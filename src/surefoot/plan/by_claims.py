@@ -2,7 +2,7 @@
 
 Every pair is pulled a few times first. Then sizes of phases grow with the data, pulls are shared
 so that the claim that lacks most of them is settled soonest, and every clock goes on as the
-variance of what is said about its arm falls.
+variance of the contrasts with its arm falls.
 
 - `ByMeasure`: arms are compared by mixtures of their pairs, such as means and CVaR. Points of the
   leader are claimed to beat the lowest point of every rival.
@@ -64,7 +64,7 @@ SWITCH = 0.5  # of its pulls, that a challenger must need at most to take anothe
 
 
 class ByClaims(Strategy):
-    """Pulls every pair first, and then what claims lack. Subclasses choose the claims."""
+    """Pulls every pair first, and then the pairs that claims lack. Subclasses choose the claims."""
 
     @abstractmethod
     def claimed(self, past: Past) -> Proposal | None:
@@ -147,9 +147,9 @@ class _Lead(NamedTuple):
         arms: (n_tested,) rivals, the most pressing first.
         shares: (n_tested) rows: the lowest point of each, or its lowest mixture of points.
         mine: (n_own, n_pairs) these points; one row that stands for all mixtures of them.
-        gaps: (n_own, n_tested) leads as data say, the tolerance added.
-        theirs: (n_tested, n_pairs) what each rival is compared by.
-        held: (n_own, n_tested) evidence so far, as a share of what is enough.
+        gaps: (n_own, n_tested) estimated leads, the tolerance added.
+        theirs: (n_tested, n_pairs) the mixture of each rival's pairs.
+        held: (n_own, n_tested) evidence so far, as a share of the boundary.
     """
 
     leader: int
@@ -300,7 +300,7 @@ class AgainstBaseline(ByClaims):
 
 
 class _Output(NamedTuple):
-    """One certifier, and what data say of the rewards that it sees.
+    """One certifier, and estimates of the rewards that it sees.
 
     Attributes:
         certifier: of the objective, or of a limit.
@@ -319,7 +319,7 @@ class _Output(NamedTuple):
 
     @property
     def point_means(self) -> Array:
-        """(n_points,) means of what arms are compared by."""
+        """(n_points,) means of the points by which arms are compared."""
         return self.question.points.dot(self.means[:, None])[:, 0]
 
     def spread(self, pulls: Array) -> Array:
@@ -369,9 +369,9 @@ class _Task(NamedTuple):
 
     Attributes:
         output: the place of its certifier: 0 is the objective.
-        challenger, own: who claims, by which point.
-        arm, point: who is tested, by which point.
-        gap: what is expected of the contrast, half a standard error at least.
+        challenger, own: the claiming arm, and its point.
+        arm, point: the tested arm, and its point.
+        gap: the expected contrast, half a standard error at least.
         weights: (n_pairs,) rounds that it lacks, if it were pulled alone, by pair: with shares λ of
             the pulls it lacks Σ weights / λ of them.
     """
@@ -386,7 +386,7 @@ class _Task(NamedTuple):
 
 
 def _phase_for(past: Past, outputs: list[_Output], tasks: list[_Task], shares: Array) -> Proposal:
-    """Return a phase by these shares, and what each certifier will use it for."""
+    """Return a phase by these shares, with each certifier's claims."""
     wanted = _wanted(past, past.settings.least_pulls)
     counts, batches, shared = _counts_by(past, outputs, shares, wanted)
     uses = [_uses_of(outputs, place, tasks, counts, batches) for place in range(len(outputs))]
@@ -394,13 +394,13 @@ def _phase_for(past: Past, outputs: list[_Output], tasks: list[_Task], shares: A
 
 
 def _objective(past: Past) -> _Output:
-    """Return what data say of the objective."""
+    """Return estimates of the objective."""
     tally = past.tally
     return _Output(past.certifier, tally.averages, past.variances, tally.counts)
 
 
 def _outputs_of(past: Past, kernel: LimitedCertifier) -> list[_Output]:
-    """Return what data say of the objective and, for each limit, of margins and of shortfalls."""
+    """Return estimates of the objective and, for each limit, of margins and of shortfalls."""
     found, counts = [_objective(past)], past.tally.counts
     for k, limit in enumerate(past.settings.limits):
         other = past.tally.others[limit.output]
@@ -412,7 +412,7 @@ def _outputs_of(past: Past, kernel: LimitedCertifier) -> list[_Output]:
 
 
 def _leader_of(past: Past, kernel: LimitedCertifier, outputs: list[_Output]) -> int | None:
-    """Return the best of the arms that seem to qualify; None if none does."""
+    """Return the best of the arms that seem to qualify; None if no arm does."""
     seems = kernel.survivors.copy()
     for k, limit in enumerate(past.settings.limits):
         unfit, fit = outputs[2 * k + 1], outputs[2 * k + 2]
@@ -432,7 +432,7 @@ def _leader_of(past: Past, kernel: LimitedCertifier, outputs: list[_Output]) -> 
 def _groups(
     past: Past, kernel: LimitedCertifier, outputs: list[_Output], leader: int | None
 ) -> Iterator[list[list[_Task]]]:
-    """Yield what must be settled: for each, ways to do it, each a list of claims."""
+    """Yield the open questions: for each, the ways to settle it, each a list of claims."""
     if leader is not None and not kernel.shown[leader]:
         own = [task for place in _places(past, 2) for task in _fits(outputs, place, leader)]
         yield from [[own]] if own else []
@@ -491,7 +491,7 @@ def _task_of(
     eased: float,
     held: bool = True,
 ) -> _Task:
-    """Return a claim and what it lacks.
+    """Return a claim and the rounds that it lacks.
 
     Args:
         place: of its certifier.
@@ -588,7 +588,7 @@ def _counts_by(
 def _uses_of(
     outputs: list[_Output], place: int, chosen: list[_Task], counts: Counts, batches: int
 ) -> Uses:
-    """Return what a certifier will use a phase for: its claims, as far as their pairs are in it."""
+    """Return a certifier's claims on a phase, as far as their pairs are in it."""
     output, least = outputs[place], max(batches, 1)
     mine = [t for t in chosen if t.output == place and (counts[t.weights > 0] >= least).all()]
     if not mine:

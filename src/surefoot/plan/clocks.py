@@ -2,7 +2,8 @@
 
 The kernel takes any steps on a grid that is fixed before any data. Where a model is trusted, every
 pull says something about all arms, and all clocks go on together by a schedule. Where pairs are
-compared directly each arm has its own clock, which goes on by what a phase should say about it.
+compared directly each arm has its own clock, which goes on by the information that a phase should
+give about it.
 """
 
 from __future__ import annotations
@@ -51,11 +52,12 @@ class Clocks(ABC):
 
     @abstractmethod
     def ahead(self, past: Past, compared: Compared) -> Ahead:
-        """Return what evidence arms will need, if phases are like the one that compares them."""
+        """Return the evidence that arms will need, if phases are like the one that compares
+        them."""
 
     @abstractmethod
     def steps(self, past: Past, compared: Compared) -> IntArray:
-        """(n_tested,) the points of the grid that clocks go on to after such a phase."""
+        """Return (n_tested,) the grid points to which clocks go on after a phase like this."""
 
     def count(self, compared: Compared, pulls: float) -> None:  # noqa: B027
         """Remember a phase that is to be pulled, with so many pulls of a compared pair."""
@@ -191,7 +193,7 @@ class OwnClocks(Clocks):
         return precision * hopeful**2, scores
 
     def _now(self, places: IntArray) -> Array:
-        """Return what clocks show; 0 before an arm's first test."""
+        """Return the clocks' times; 0 before an arm's first test."""
         return np.where(places >= 0, self.times[places], 0.0)
 
     def _heights(self, starts: IntArray, places: IntArray) -> Array:

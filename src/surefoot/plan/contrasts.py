@@ -39,12 +39,12 @@ class _Offer(NamedTuple):
 
     Attributes:
         ahead: (n_pairs, any) where distance is the deviation of a contrast in the phase.
-        behind: (n_pairs, any) where it is the deviation of what past data expect of it.
-        hidden: (n_pairs, any) what the phase does not measure.
+        behind: (n_pairs, any) where it is the deviation of its expectation by past data.
+        hidden: (n_pairs, any) the part that the phase does not measure.
         sizes: (n_pairs,) lengths of the pairs, to hold hidden parts against.
-        expected: (n_pairs,) what past data expect of the predictions.
-        weights: (n_pairs, n_pulled) predictors; no columns where a bias is no concern.
-        place: (n_pairs,) a pair's place among the pulled ones; −1 if it is none.
+        expected: (n_pairs,) the predictions expected by past data.
+        weights: (n_pairs, n_pulled) predictors; no columns where bias does not matter.
+        place: (n_pairs,) a pair's place among the pulled ones; −1 for others.
         misfit: ε.
     """
 
@@ -83,7 +83,7 @@ class _Room(NamedTuple):
 
     Attributes:
         rows: (most, width) contrasts with single pairs, in deviations.
-        worths: (most,) what they are chosen by.
+        worths: (most,) the scores by which they are chosen.
         scaled: (most,) worths in units of the best.
         members: (most,) which of the arm's pairs they are with.
         found, mixed: (most,) shares of the arm's pairs, and of the members.
@@ -306,13 +306,14 @@ class Compared:
     """A challenger's pairs against arms in one phase, (n_own, n_tested) each.
 
     Attributes:
-        race: who they are.
+        race: the arms.
         shares: the mixture of pairs that each arm is compared by: a row for each arm, or one for
             each (own pair, arm), arms fastest. An empty row compares nothing.
         deviation: τ² of the contrast, or one for all.
-        gaps: what is expected, beyond the bias.
+        gaps: expected contrasts, beyond the bias.
         doubts: standard deviations of these expectations.
-        lengths: standard deviations of the contrasts in the phase; 0 where nothing is measured.
+        lengths: standard deviations of the contrasts in the phase; 0 where the phase measures
+            nothing of them.
     """
 
     race: Race
@@ -334,7 +335,7 @@ class Compared:
         return np.asarray(matrix[self.race.own[own]] - self.shares.take(rows).dot(matrix))
 
     def on_pulled(self, own: IntArray, arms: IntArray, pairs: IntArray, n_pairs: int) -> Array:
-        """(n, n_pulled) what each compares of the pulled pairs: 1 for its own, less shares."""
+        """(n, n_pulled) weights on the pulled pairs: 1 for its own, less shares."""
         place = np.full(n_pairs, len(pairs))
         place[pairs] = np.arange(len(pairs))
         rows = self.shares.take((own * len(self.race.arms) + arms) % len(self.shares.sizes))
@@ -427,6 +428,6 @@ def _rows(best: _Best, first: IntArray) -> Rows:
 
 
 def pulls_of(counts: IntArray, batches: int, noise: Array) -> Measured:
-    """Return the pairs that are in every batch of a phase, and what it will know of them."""
+    """Return the pairs that are in every batch of a phase, with the variances of their means."""
     pairs = np.flatnonzero(counts >= max(batches, 1))
     return Measured(pairs, noise[pairs] / counts[pairs])

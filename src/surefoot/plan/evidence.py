@@ -1,4 +1,4 @@
-"""What phases must be like for each kind of noise, so that they give evidence at all."""
+"""The requirements on phases for each kind of noise, so that they give evidence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Evidence:
     """Normal or sub-Gaussian noise of known scales: any phase will do.
 
     Attributes:
-        least_batches: batches that a phase needs at least; 0 if it needs none.
+        least_batches: fewest batches of a phase; 0 if it needs no batches.
         most_batches: batches beyond which more make no difference.
         whole: whether only pulls in batches count.
     """
@@ -56,7 +56,7 @@ class Evidence:
         return 1.0
 
     def batches_for(self, wanted: Counts) -> int:
-        """Return the batches of a phase in which pairs are wanted so often, 0 for none.
+        """Return the number of batches of a phase with these wanted counts; 0: no batches.
 
         Every pair needs as many pulls as there are batches; t statistics of few batches lose.
         """
@@ -142,7 +142,7 @@ class WealthEvidence(Evidence):
 
 
 def evidence_for(settings: Settings, tuning: Tuning) -> Evidence:
-    """Return what phases must be like for these settings; a model takes bounds for scales."""
+    """Return the requirements on phases for these settings; a model takes bounds for scales."""
     kind = settings.noise.evidence
     return KINDS["scales" if kind == "wealth" and settings.modelled else kind](tuning)
 
@@ -161,6 +161,6 @@ def _replicated(tally: Tally) -> Array:
 
 
 def _audible(variances: Array, tally: Tally) -> Array:
-    """Return the variances, none of them so small that gaps in deviations overflow."""
+    """Return the variances, raised where gaps in deviations would overflow."""
     size = float(np.abs(tally.sums / np.maximum(tally.counts, 1)).max())
     return np.maximum(variances, max((SILENT * size) ** 2, LEAST_NOISE))

@@ -82,7 +82,7 @@ def next_round(tuning: Tuning, samples: int, least: int, most: float) -> int:
 
 
 def in_blocks(interest: Array, pulls: int) -> tuple[Counts, int]:
-    """Return the most interesting pairs, each in every block: what differs in blocks is learnt."""
+    """Return the most interesting pairs, each in every block: differences within blocks count."""
     chosen = np.argsort(-interest, kind="stable")[: max(2, min(pulls, int((interest > 0).sum())))]
     counts = np.zeros(len(interest), dtype=np.int64)
     counts[chosen] = n_blocks = max(pulls // len(chosen), 1)

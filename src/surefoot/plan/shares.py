@@ -146,7 +146,7 @@ def _take_step(gradient: Array, shares: Array) -> bool:
 
 @kernel(fastmath=REORDERED)
 def _leave_own(columns: Array, kept: Array, inside: Array, left: Array) -> None:
-    """Take from the features what pairs' own residuals account for."""
+    """Subtract from the features the part that pairs' own residuals explain."""
     for i in range(len(kept)):
         own = kept[i] * inside[i]
         if own != 0.0:
@@ -216,7 +216,8 @@ def cumulative(shares: Array, pulls: int) -> Counts:
 
 
 def explored(wanted: Array, past: Counts, pulls: int) -> Counts:
-    """(n_pairs,) single pulls that level what past ones fall short of what is wanted in all."""
+    """Return (n_pairs,) single pulls that level the shortfalls of past ones from the total
+    targets."""
     short = wanted - past
     falling = np.sort(short)[::-1]
     levels = (np.cumsum(falling) - pulls) / np.arange(1, len(short) + 1)
@@ -279,7 +280,7 @@ class Ahead(NamedTuple):
 
 
 class Outlook(NamedTuple):
-    """Open comparisons, (n,) each, and what is ahead of them.
+    """Open comparisons, (n,) each, and the phases ahead of them.
 
     Attributes:
         own, arms: which of the own pairs, and of the tested arms.
@@ -304,7 +305,7 @@ class Outlook(NamedTuple):
     def of(
         cls, compared: Compared, ahead: Ahead, tolerance: float, slight: float, doubt: float
     ) -> Outlook:
-        """Look at what is open and measured; gaps are `slight` of their doubts at least."""
+        """Select the open, measured comparisons; gaps are `slight` of their doubts at least."""
         held = compared.race.held
         own, arms = np.nonzero(np.isfinite(held) & (compared.lengths > 0))
         gaps, doubts = compared.gaps[own, arms] + tolerance, compared.doubts[own, arms]

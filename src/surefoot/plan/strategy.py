@@ -13,11 +13,11 @@ from surefoot.statistics import Outcome
 
 
 class Strategy(ABC):
-    """A way to choose phases. What a subclass does not say is as for any planner.
+    """A way to choose phases. The defaults are those of every planner.
 
     Attributes:
         boundary: on whose grid clocks go on; None: the usual one.
-        suspicion: how far shapes of rewards are doubted.
+        suspicion: penalties for non-normal rewards.
     """
 
     boundary: Boundary | None = None
@@ -28,7 +28,7 @@ class Strategy(ABC):
         """Return the next phase, or the reason to stop; None: to wait for the next outcome."""
 
     def committed(self, past: Past, commitment: Commitment) -> None:  # noqa: B027
-        """Take note of a phase that is to be pulled now, whoever proposed it."""
+        """Take note of a phase that is to be pulled now, proposed by this strategy or recalled."""
 
     def learned(self, past: Past, commitment: Commitment, outcome: Outcome) -> None:  # noqa: B027
         """Take note of an outcome; the past holds it already."""

@@ -1,4 +1,4 @@
-"""What past phases that shared streams say: whether that pays, and what they had in common.
+"""Lessons of past phases that shared streams: whether sharing pays, and the common noise.
 
 Under common random numbers the means of a phase all move together, by the average of its streams.
 Compared within the phase that cancels; compared with another phase it is the largest part of the

@@ -1,4 +1,4 @@
-"""PRIME's constants: each is a default, its limits, a sentence, and what it affects.
+"""PRIME's constants: each is a default, its limits, a sentence, and its effects.
 
 Numerical tolerances and the efforts of solvers stand where they are used.
 """

@@ -31,8 +31,8 @@ class View(NamedTuple):
 
     Attributes:
         means: (n_pairs,) expected rewards.
-        located: (n_pairs, any) where squared distances, together with what both pairs have of
-            `alone`, are variances of expected differences.
+        located: (n_pairs, any) where squared distances, together with both pairs' `alone`, are
+            variances of expected differences.
         alone: (n_pairs,) variances that each pair has for itself.
         noise: (n_pairs,) variances of single pulls.
     """
@@ -87,7 +87,7 @@ class Space:
         return TRIED[:1] if self.exact else TRIED
 
     def fitted(self, counts: Counts, sums: Array, noise: Array) -> View:
-        """Return what all data so far say, as if deviations were anything from −ε to ε.
+        """Return estimates from all data so far, as if deviations were uniform between −ε and ε.
 
         Args:
             counts, sums: (n_pairs,) pulls so far, and their summed rewards.
@@ -109,6 +109,6 @@ class Space:
         return View(means, located, deviation * (1 - kept), noise)
 
     def guessed(self, guess: Guess, noise: Array) -> View:
-        """Return what a guide says."""
+        """Return a guide's guess."""
         located = np.zeros((len(noise), 0))
         return View(guess.means, located, guess.deviations**2, noise)

@@ -1,4 +1,4 @@
-"""PRIME for the best worst case: which pairs are pulled how often, and what that should prove."""
+"""PRIME for the best worst case: the pulls of each pair, and the claims on them."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class WorstCase(Strategy):
         return min(evidence * furthest / tolerance**2, budget)
 
     def _viewed(self, tally: Tally) -> View:
-        """Return what all data so far say of the means."""
+        """Return estimates of the means from all data so far."""
         if self.guide is None:
             return self.space.fitted(tally.counts, tally.sums, self.rule.variances(tally))
         own_share = self.common.own_share if self._may_share else 1.0
@@ -294,8 +294,8 @@ class WorstCase(Strategy):
     def _rivals(self, past: Past, race: Race) -> IntArray:
         """(n_tested,) the pair of each arm that is worth most to compare with directly.
 
-        That is the one with the largest expected square of what it lies below the leader, in units
-        of its noise, for its price. A pair that may be much worse than it seems is worth a try, and
+        That is the one with the largest expected square of its gap below the leader, in units of
+        its noise, for its price. A pair that may be much worse than it seems is worth a try, and
         the more so once another of its arm was pulled far more often: no wrong choice stays for
         ever.
         """
@@ -329,8 +329,8 @@ class WorstCase(Strategy):
         """(n_pairs,) shares of costs that make it likeliest that all is settled, and the size of
         the phase in planned ones.
 
-        What a pull says for its price is what it would say if its noise had that many times the
-        variance: shares of costs are then chosen as shares of pulls are.
+        A pull's information for its price is that of a pull with so many times the variance: shares
+        of costs are then chosen like shares of pulls.
         """
         tuning, prices, size = self.tuning, past.tally.prices[pairs], 1.0
         shares = np.full(len(pairs), 1 / len(pairs))
@@ -353,7 +353,7 @@ class WorstCase(Strategy):
         return chosen, size
 
     def _compared(self, race: Race, rivals: IntArray, pairs: IntArray, pulls: Array) -> Compared:
-        """Return what a phase would say that gives these pairs so many pulls."""
+        """Return the contrasts of a phase with these pulls of each pair."""
         variances = self.view.noise[pairs] / pulls
         if self.modelled:
             pulled = Measured(pairs, variances)
@@ -373,7 +373,7 @@ class WorstCase(Strategy):
         return always or self.streams.pay(race, rivals)
 
     def _in_blocks(self, past: Past, race: Race, rivals: IntArray, pace: float) -> Proposal:
-        """Pull every pair as often as every other: differences within a block are what counts."""
+        """Pull all pairs equally often: differences within a block count."""
         pairs = np.concatenate([race.own, rivals])
         pace = max(pace, float(self._unripe(past, pairs).max()))
         batches = int(min(max(math.floor(pace), 2), self.rule.most_batches))

@@ -1,8 +1,8 @@
 """The values of parameters as people write them, and the numbers that stand for them.
 
 A number is read exactly or refused. Pairs are numbers everywhere else: the number of a word is its
-place in the list of its parameter's values; what needs an order or a distance sees a column of 0
-and 1 for each value instead.
+place in the list of its parameter's values; code that needs an order or a distance sees a column of
+0 and 1 for each value instead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 
 
 def exact_number(value: Any) -> float:
-    """Return a finite number as a float that equals it; text and truth values are none."""
+    """Return a finite number as a float that equals it; refuse text and truth values."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(f"{_shown(value)} is not a number: write one such as 0.5, without quotes")
     try:
@@ -179,7 +179,7 @@ class Coding:
 
 
 class ValueReader:
-    """Reads the values of one parameter, one after another; the first says of what kind they are.
+    """Reads the values of one parameter, one after another; the first decides their kind.
 
     Attributes:
         category: the values so far, if they are words or truth values; None for numbers.

@@ -20,7 +20,7 @@ class FeatureMap(ABC):
     """From (n_pairs, n_parameters) parameters to (n_pairs, n_features) features.
 
     Attributes:
-        kind: what a caller writes to choose it, and what a file holds.
+        kind: its name in calls and files.
     """
 
     kind: str
@@ -42,7 +42,7 @@ class FeatureMap(ABC):
         return self
 
     def to_file(self) -> Any:
-        """Return the entry of which `map_from_file` makes the same map."""
+        """Return the entry from which `map_from_file` rebuilds the map."""
         return self.kind
 
 
@@ -105,7 +105,7 @@ class TabularFeatures(FeatureMap):
 
 
 class _StoredFeatures(FeatureMap):
-    """Features by their values alone: what is left of a function of the caller's own."""
+    """Features by their values alone, as stored for a function of the caller's."""
 
     kind = "custom"
 
@@ -168,7 +168,7 @@ def feature_map(choice: str | Function) -> FeatureMap:
 
 
 def map_from_file(entry: Any) -> FeatureMap:
-    """Rebuild what `FeatureMap.to_file` wrote."""
+    """Rebuild a map from its `FeatureMap.to_file`."""
     return feature_map(entry) if isinstance(entry, str) else _StoredFeatures(entry)
 
 

@@ -46,12 +46,12 @@ def _arm_entries(given: Any) -> list[dict[str, Any]]:
 
 
 def _perturbation_rows(given: Any) -> list[Row] | None:
-    """Return one row per perturbation; None: nothing goes wrong.
+    """Return one row per perturbation; None: arms are not perturbed.
 
     Args:
         given: a dictionary of changes by the name of the perturbation; a list of dictionaries,
-            perhaps with `name`, and `arm` for one arm alone; a data frame with such columns; the
-            path of such a CSV; or None.
+            perhaps with `name`, and `arm` for one arm alone; a data frame with these columns; the
+            path of a CSV with them; or None.
     """
     if given is None:
         return None
@@ -113,7 +113,7 @@ def _frame_entries(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _listed(given: Any, what: str, example: str) -> list[dict[str, Any]]:
-    """Return a list of dictionaries as such; anything else is refused."""
+    """Return a list of dictionaries as it is; refuse any other value."""
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise InputError(
             f"{what}={given!r:.80} is no list: give one dictionary for each, {example}"
@@ -168,7 +168,7 @@ def typed_entries(entries: list[dict[str, Any]], what: str) -> list[dict[str, An
 
 
 def numbers_where_all_are(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return columns of numbers or truth values alone as such; others stay as they are written."""
+    """Return columns of numbers, or of truth values, as these; others as they are written."""
     for key in {key for entry in entries for key in entry} - set(NO_PARAMETERS):
         owners = [entry for entry in entries if key in entry]
         try:

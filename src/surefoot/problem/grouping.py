@@ -1,4 +1,4 @@
-"""Pairs grouped by arm: their worst cases, their span, and every check of what a caller gives.
+"""Pairs grouped by arm: their worst cases, their span, and all checks of a caller's arrays.
 
 Values stand in a row, group after group; group g owns those from `offsets[g]` to `offsets[g + 1]`.
 """
@@ -166,7 +166,7 @@ Names = Sequence[str] | None
 
 @dataclass(frozen=True)
 class Labels:
-    """The names that a caller gave; None where things are to be numbered."""
+    """The names that a caller gave; None: numbered names."""
 
     arms: Names = None
     perturbations: Names = None
@@ -176,9 +176,7 @@ class Labels:
 
 
 def finite(values: ArrayLike, what: str) -> Array:
-    """Return a copy as an array of finite numbers; anything else is refused by the name of
-    `what`.
-    """
+    """Return a copy as an array of finite numbers; errors call it `what`."""
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -198,7 +196,7 @@ def finite(values: ArrayLike, what: str) -> Array:
 def matrix(
     values: ArrayLike, what: str, empty: str = "give at least one row and one column"
 ) -> Array:
-    """`finite` with rows and columns; `empty` says what to do where there are none."""
+    """Return finite numbers in rows and columns; `empty` is the remedy without any."""
     array = finite(values, what)
     if array.size == 0:
         raise InputError(f"{what} is empty (shape {array.shape}): {empty}")
@@ -234,7 +232,7 @@ def perturbed(arms: Array, perturbations: Sequence[ArrayLike]) -> list[Array]:
 
 
 def nominal_arms(given: ArrayLike | None, coding: Coding, n_arms: int) -> Array | None:
-    """Return (n_arms, n_parameters) the arms as nothing goes wrong, where they are known."""
+    """Return (n_arms, n_parameters) the nominal arms, where they are known."""
     if given is None:
         return None
     arms = matrix(given, "arms")
@@ -326,9 +324,7 @@ class _Grouped:
     places: IntArray
 
     def marked(self, given: ArrayLike | None, what: str) -> NDArray[np.bool_] | None:
-        """Return (n_pairs,) True where one of the given pairs that stand there is; None if
-        all are.
-        """
+        """Return (n_pairs,) True where any given pair at that place is marked; None if all are."""
         if given is None:
             return None
         marks = np.asarray(given)
@@ -385,7 +381,7 @@ def refuse_unmeasurable(pairs: Array, pulled: NDArray[np.bool_]) -> None:
 
 
 def refuse_uncompared(compared: NDArray[np.bool_], offsets: IntArray, names: list[str]) -> None:
-    """Refuse arms none of whose pairs is compared."""
+    """Refuse arms without any compared pair."""
     left_out = np.flatnonzero(~np.logical_or.reduceat(compared, offsets[:-1]))
     if len(left_out):
         raise InputError(
@@ -395,7 +391,7 @@ def refuse_uncompared(compared: NDArray[np.bool_], offsets: IntArray, names: lis
 
 
 def refuse_twin_arms(features: Array, offsets: IntArray, names: list[str]) -> None:
-    """No two arms may have the same pairs."""
+    """Refuse two arms with equal pairs."""
     rows = np.ascontiguousarray(features + 0.0)  # −0 is 0
     cells = rows.view(f"V{rows.shape[1] * rows.itemsize}").ravel().tolist()
     seen: dict[frozenset[bytes], int] = {}
@@ -410,7 +406,7 @@ def refuse_twin_arms(features: Array, offsets: IntArray, names: list[str]) -> No
 
 
 def require_memory(rows: int, columns: int, what: str) -> None:
-    """Refuse what would take more than a quarter of the machine's memory, before it is built."""
+    """Refuse an array of more than a quarter of the machine's memory, before it is built."""
     needed = 8 * rows * columns
     available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > available / 4:

@@ -1,8 +1,8 @@
-"""Measures: what the mean rewards of an arm's pairs come to, as the least of some mixtures of them.
+"""Measures: an arm's value from its pairs' mean rewards, as the least of some mixtures of them.
 
 An arm's value is the least q·μ over its *points* q, each a mixture of its pairs. Worst case: every
 pair is a point. Mean: one point. The mean of the worst share: q may be w / share at most, w the
-weights of the perturbations, and the points are the extreme points of what is allowed. If they are
+weights of the perturbations, and the points are the extreme points of these mixtures. If they are
 too many, the points are the pairs, and an arm is the least of all mixtures that are allowed.
 """
 
@@ -41,7 +41,8 @@ class Points(NamedTuple):
 
     Attributes:
         offsets: (n_arms + 1,) where the points of each arm begin.
-        most: (n_points,) if an arm is the least of mixtures of its points: what each may have.
+        most: (n_points,) if an arm is the least of mixtures of its points: the largest share of
+            each.
     """
 
     offsets: IntArray
@@ -83,11 +84,11 @@ class Measure(ABC):
 
     @abstractmethod
     def extreme_points(self, weights: Weights) -> Array:
-        """Return (n_points, n) mixtures for pairs of such weights, which add up to 1."""
+        """Return (n_points, n) mixtures for pairs of these weights, which add up to 1."""
 
     @property
     def weights(self) -> Mapping[str, float] | None:
-        """Weights by the names of perturbations; None if all have the same."""
+        """Weights by the names of perturbations; None if all are equal."""
         return None
 
     def points(self, problem: Groups) -> Points:
@@ -148,7 +149,7 @@ class _Mean(Measure):
     """The mean over the perturbations.
 
     Attributes:
-        by_name: pairs of a perturbation's name and its weight; None: all weigh the same.
+        by_name: pairs of a perturbation's name and its weight; None: equal weights.
     """
 
     by_name: tuple[tuple[str, float], ...] | None = None
@@ -176,7 +177,7 @@ class CVaR(Measure):
 
     Args:
         share: from above 0, where it is the worst case, to 1, where it is the mean.
-        weights: of the perturbations, by name, adding up to 1; None: all weigh the same.
+        weights: of the perturbations, by name, adding up to 1; None: equal weights.
     """
 
     def __init__(self, share: float, weights: Mapping[str, float] | None = None) -> None:
@@ -227,7 +228,7 @@ class CVaR(Measure):
 def _extreme_points(most: Weights, named: str) -> Array:
     """Return the extreme points of the mixtures whose entries are at most these.
 
-    All entries but one are 0 or as large as they may be, and that one takes what is left.
+    All entries but one are 0 or as large as they may be, and that one takes the rest.
     """
     found: dict[bytes, Array] = {}
 

@@ -1,4 +1,4 @@
-"""RobustProblem: arms, what may go wrong with each, and the grouped pairs of the two."""
+"""RobustProblem: arms, the perturbations of each, and the grouped pairs of the two."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class _LinearRewards(Groups):
         return gaps
 
     def reduced(self, theta: ArrayLike) -> Array:
-        """(dimension,) the θ of the reduced basis with the same mean rewards."""
+        """(dimension,) the θ of the reduced basis with equal mean rewards."""
         solution, *_ = np.linalg.lstsq(self.pairs, self.pair_means(theta), rcond=None)
         return np.asarray(solution)
 
@@ -118,8 +118,8 @@ class _Portable:
     Attributes:
         parameters: (n_pairs, n_parameters), grouped by arm.
         arm: (n_pairs,) the arm that owns each pair.
-        features: what `features.map_from_file` takes.
-        arms: (n_arms, n_parameters) the arms as nothing goes wrong, where they are known.
+        features: the entry for `features.map_from_file`.
+        arms: (n_arms, n_parameters) the nominal arms, where they are known.
     """
 
     parameters: Array
@@ -131,7 +131,7 @@ class _Portable:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> _Portable:
-        """Read what `RobustProblem.to_dict` described; anything else is refused."""
+        """Read the result of `RobustProblem.to_dict`; refuse any other value."""
         try:
             parameters, features = matrix(data["parameters"], "parameters"), data["features"]
             sizes = np.diff(data["offsets"])
@@ -187,9 +187,8 @@ class RobustProblem(_LinearRewards):
         pairs: (n_pairs, dimension) the features in a basis of their span, so of full column rank.
         basis: (n_features, dimension) with `pairs = features @ basis`.
         offsets: (n_arms + 1,) where each arm's pairs begin.
-        arms: (n_arms, n_parameters) the arms as nothing goes wrong; None if only their pairs are
-            known.
-        coding: what the numbers of parameters and arms stand for.
+        arms: (n_arms, n_parameters) the nominal arms; None if only their pairs are known.
+        coding: the words and truth values that numbers stand for.
     """
 
     arms: Array | None
@@ -258,9 +257,9 @@ class RobustProblem(_LinearRewards):
             categories: the values of parameters that are no numbers, by name: in `pairs`, 0 stands
                 for the first of them.
             whole: the names of parameters that are whole numbers: simulators are given integers.
-            arms: (n_arms, n_parameters) the arms as nothing goes wrong, if they are known.
+            arms: (n_arms, n_parameters) the nominal arms, if they are known.
             pulled: (n_pairs,) True for pairs that can be pulled; None: all can. Others are judged
-                by what a model says of them, which "prime" and "robust-rage" do.
+                by a model, as "prime" and "robust-rage" do.
             compared: (n_pairs,) True for pairs by which arms are compared; None: all are. Others
                 only teach, and it does not matter to which arm they belong.
         """
@@ -291,8 +290,8 @@ class RobustProblem(_LinearRewards):
             perturbations: changes by the name of the perturbation, `{"flu": {"demand": "+20%"}}`,
                 or as a list, data frame or CSV. A number is added to the arm's own, "-10%" changes
                 it by a share, a word or truth value replaces it. In lists and tables perhaps
-                `name`, and `arm` for one arm alone. None: nothing goes wrong.
-            environment: parameters that no arm chooses, as they are if nothing goes wrong.
+                `name`, and `arm` for one arm alone. None: arms are not perturbed.
+            environment: nominal values of parameters that no arm chooses.
         """
         from surefoot.problem.given import problem_from_lists
 
@@ -418,8 +417,8 @@ class RobustProblem(_LinearRewards):
         )
 
     def own_values(self, arm: int) -> dict[str, Value]:
-        """Return the arm as nothing goes wrong, by name; where only its pairs are known, what they
-        have in common.
+        """Return the nominal arm, by name; where only its pairs are known, the values that they
+        share.
         """
         known = self.nominal_values(arm)
         if known is not None:
@@ -432,7 +431,7 @@ class RobustProblem(_LinearRewards):
         }
 
     def nominal_values(self, arm: int) -> dict[str, Value] | None:
-        """Return the arm as nothing goes wrong, by name; None if only its pairs are known."""
+        """Return the nominal arm, by name; None if only its pairs are known."""
         return None if self.arms is None else self.coding.values(self.arms[arm])
 
     def to_frame(self) -> pd.DataFrame:
@@ -463,7 +462,7 @@ class RobustProblem(_LinearRewards):
 
     @classmethod
     def from_csv(cls, path: str | Path, *, features: str | Function = "given") -> RobustProblem:
-        """Read what `to_csv` wrote, or any table that `from_frame` takes."""
+        """Read a CSV of `to_csv`, or any table that `from_frame` takes."""
         from surefoot.problem.tables import read_csv
 
         return cls.from_frame(read_csv(path), features=features)
@@ -487,7 +486,7 @@ class RobustProblem(_LinearRewards):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> RobustProblem:
-        """Rebuild what `to_dict` described."""
+        """Rebuild a problem from `to_dict`."""
         told = _Portable.from_dict(data)
         problem = cls.__new__(cls)
         features = map_from_file(told.features)
@@ -501,7 +500,7 @@ class RobustProblem(_LinearRewards):
 
     @classmethod
     def from_json(cls, text: str) -> RobustProblem:
-        """Rebuild what `to_json` wrote."""
+        """Rebuild a problem from `to_json`."""
         return cls.from_dict(_from_json(text))
 
     def __repr__(self) -> str:

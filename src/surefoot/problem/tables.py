@@ -87,7 +87,7 @@ def _labels(entries: Sequence[Entry]) -> list[str]:
 
 
 def _arm_labels(entries: Sequence[Entry]) -> list[str]:
-    """Return names from the parameters that vary, where all entries have the same ones."""
+    """Return names from the parameters that vary, where all entries have equal parameters."""
     varying = [key for key in entries[0] if len({written(entry[key]) for entry in entries}) > 1]
     return _labels(
         [{key: entry[key] for key in varying} for entry in entries] if varying else entries
@@ -261,7 +261,7 @@ def problem_from_rows(
     environment: Mapping[str, Value],
     features: str | Function,
 ) -> RobustProblem:
-    """Build a problem where perturbations are rows already; None: nothing goes wrong."""
+    """Build a problem where perturbations are rows already; None: arms are not perturbed."""
     arms = _ArmTable(entries, environment)
     changes = [NOTHING_GOES_WRONG] if rows is None else arms.allowed(rows)
     table = _OffsetTable(changes, arms.readers)
@@ -295,7 +295,7 @@ def require_size(pairs: int) -> None:
 
 
 class _ArmTable:
-    """Arms and what surrounds them, as numbers.
+    """Arms and their environment, as numbers.
 
     Attributes:
         names: of the arms.
@@ -348,9 +348,7 @@ def _place_of(number: int, row: Row) -> str:
 
 
 def _arm_names(entries: Sequence[Mapping[str, Value]]) -> list[str]:
-    """Return the names that entries give to their arms; where there are none, what varies among
-    them.
-    """
+    """Return the names that entries give to their arms; by default the parameters that vary."""
     own = _arm_labels([_parameters_of(entry) for entry in entries])
     return [str(entry.get("name") or label) for entry, label in zip(entries, own, strict=True)]
 
@@ -495,8 +493,8 @@ def pair_numbers(problem: RobustProblem, named: Mapping[str, Any], what: str) ->
 
     Args:
         named: by "arm / perturbation" for one pair, by an arm or a perturbation for all of its
-            pairs, by "others" for the rest. What says more precisely which pair is meant counts.
-        what: what the numbers are, for messages.
+            pairs, by "others" for the rest. The most specific name counts.
+        what: the kind of the numbers, for messages.
     """
     places: dict[str, list[Key]] = {OTHERS: [(None, None)]}
     for perturbation in problem.perturbation_names:

@@ -1,8 +1,8 @@
-"""Procedures that others have for this problem, on the same footing.
+"""Published procedures for this problem, on equal terms.
 
 Simulation optimisation calls it robust selection of the best and minimises the largest mean cost;
 game trees of depth two call it maximin action identification. All are written here for rewards: the
-largest worst case wins. docs/peers.md says what each of them promises.
+largest worst case wins. docs/peers.md states the guarantee of each.
 """
 
 from __future__ import annotations

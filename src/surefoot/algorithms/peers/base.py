@@ -1,4 +1,4 @@
-"""What all peers share: they look at pairs alone, each for the noise that it was made for."""
+"""The base of all peers: they compare pairs directly, each for its own kind of noise."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Peer(Algorithm):
 
     @property
     def averages(self) -> Array:
-        """(n_pairs,) mean rewards; 0 where there are none."""
+        """(n_pairs,) mean rewards; 0 before the first pull."""
         return np.asarray(self.tally.sums / np.maximum(self.tally.counts, 1))
 
     def lead(self) -> None:

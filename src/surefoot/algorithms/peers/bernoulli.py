@@ -64,8 +64,8 @@ def threshold(choice: Any) -> Threshold:
 
 
 def heuristic_level(pulls: float, delta: float) -> float:
-    """log((log t + 1) / δ) after t pulls: what experiments in the literature use, proved by
-    nobody.
+    """log((log t + 1) / δ) after t pulls: the level in the literature's experiments, without a
+    proof.
     """
     return math.log((math.log(max(pulls, 1)) + 1) / delta)
 

@@ -15,7 +15,8 @@ from surefoot.statistics import Counts, Outcome
 
 
 class FixedBudget(Peer):
-    """Pull every pair equally often at first, then what the means and variances so far ask for."""
+    """Pull every pair equally often at first, then by shares from the means and variances so
+    far."""
 
     supports: ClassVar[frozenset[str]] = Peer.supports | {"guess"}
     stops_by_itself: ClassVar[bool] = False
@@ -66,7 +67,7 @@ def spread_evenly(n_pairs: int, pulls: int) -> Counts:
 
 
 def topped_up(wanted: Array, counts: Counts, pulls: int) -> Counts:
-    """Whole pulls that bring the counts nearest to what is wanted, the most wanting pairs first.
+    """Return whole pulls that bring the counts nearest to the targets, largest deficits first.
 
     Args:
         wanted: (n_pairs,) in any unit: shares of all pulls, these included.

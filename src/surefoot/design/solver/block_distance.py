@@ -256,7 +256,7 @@ def solve_blocks(
 
 @kernel
 def _nearest_row(rows: Array, gaps: Array) -> float:
-    """Return the smallest ‖v‖² / gap² of a row with a positive gap; ∞ if there is none."""
+    """Return the smallest ‖v‖² / gap² of rows with a positive gap; ∞ without any."""
     smallest = np.inf
     for j in range(gaps.size):
         if gaps[j] > 0.0:

@@ -1,4 +1,4 @@
-"""Families of blocks: what a design must resolve, priced without ever building it all.
+"""Families of blocks: the comparisons of a design, priced without building all of them.
 
 Every family answers two questions at a whitener T (so that ‖T v‖² = vᵀA⁻¹v): how bad is the worst
 block, with the blocks that are bad (`price`), and what are the rows and gaps of given blocks
@@ -61,7 +61,7 @@ class Rivalry:
 
     @cached_property
     def smallest_gap(self) -> float:
-        """Gaps up to this are none."""
+        """The size up to which gaps count as 0."""
         return NO_GAP * max(
             float(np.abs(self.rival_values).max()), float(np.abs(self.apex_values).max())
         )
@@ -251,8 +251,8 @@ class Vertices:
 class Hulls:
     """Blocks whose criterion is the smallest ratio over the rival's *convex hull*. Convex.
 
-    A block whose apex lies in the rival's hull has no strict alternative: the rival can never win
-    there, whatever θ is. Such blocks are left out.
+    A block whose apex lies in the rival's hull has no strict alternative: the rival can win there
+    for no θ. Such blocks are left out.
     """
 
     def __init__(self, comparison: Rivalry) -> None:

@@ -146,7 +146,7 @@ RIDGE = 1e-13  # relative: against rounding errors on the diagonal
 
 @dataclass
 class _SmallSolution:
-    """The best weights found, the best proof, and what each certifies."""
+    """The best weights and the best proof found, with the bounds that they certify."""
 
     weights: Array
     multipliers: Array
@@ -219,7 +219,7 @@ class _Iterate:
         return float(value), float(self.multipliers.sum() / self.load.max())
 
     def advance(self, problem: SmallProblem) -> _Iterate | None:
-        """Return one predictor-corrector step; None if no progress is possible any more."""
+        """Return one predictor-corrector step; None if no progress is possible."""
         newton = _NewtonSystem.at(self)
         if newton is None:
             return None

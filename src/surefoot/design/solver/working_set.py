@@ -151,7 +151,7 @@ def _not_in(candidates: IntArray, known: IntArray) -> IntArray:
 
 
 def _first_atoms(rows: Array, start: Array | None) -> tuple[IntArray, Array]:
-    """Return all rows if they are few; else extreme ones, with what the start supports."""
+    """Return all rows if they are few; else extreme rows, and those that the start supports."""
     if len(rows) <= ALL_ATOMS:
         atoms = np.arange(len(rows))
     else:
@@ -199,7 +199,7 @@ MOST_ROWS = 500  # above this the eigenvalues would take longer than the design
 
 
 def _purified(whitened: Array, weights: Array) -> Array:
-    """Weights with the same A and the same sum on linearly independent rows.
+    """Return weights of equal A and sum on linearly independent rows.
 
     Args:
         whitened: (n_rows, dimension) rows in coordinates where A_λ is the identity (on its range).
@@ -298,7 +298,7 @@ def _polished(
 
 
 def _cut(rows: Array, weights: Array, cut: float) -> Array:
-    """Without the smallest weights, on as few rows as carry the same information."""
+    """Drop the smallest weights, on as few rows as carry equal information."""
     support = np.flatnonzero(weights > cut * weights.max())
     kept = weights[support] / weights[support].sum()
     whitener = spectral_whitener((rows[support].T * kept) @ rows[support])

@@ -40,7 +40,7 @@ METHOD = PRIME_SHARED  # whose choice is recommended
 
 
 def advise(name: str, plan: Plan, tell: Callable[[str], None] = lambda step: None) -> Advice:
-    """Choose, and hold the choice against the truth; the same to the bit for the same plan."""
+    """Choose, and hold the choice against the truth; reproducible to the bit from the plan."""
     found = find(name, plan, tell)
     return Advice(record_of(found, tell), _profiles(found), _charts(found))
 
@@ -154,7 +154,7 @@ def _table_rows(found: Recommendation) -> list[tuple[str, ...]]:
 
 
 def fine_print(record: PatientRecord, plan: Plan) -> list[str]:
-    """Say what the certificate rests on, and what exhaustive simulation finds."""
+    """Return the certificate's assumptions, and the findings of exhaustive simulation."""
     patient, noise = record.patient, find_reward(plan.reward).noise
     found = Recommendation.of(record)
     tie = (
@@ -227,7 +227,7 @@ COHORT_HEADS = (
 
 
 def cohort(session: Session, plan: Plan, groups: Sequence[str]) -> None:
-    """Advise all patients of these groups; what is finished is kept, so that it can go on."""
+    """Advise all patients of these groups; finished ones are kept for the next call."""
     found = session.map(NAME, advise, patient_jobs(plan, groups), {"plan": asdict(plan)})
     advices = [Advice.from_json(values) for values in found]
     with session.folder.staged() as stage:

@@ -130,7 +130,7 @@ def profile_drawing(frame: pd.DataFrame, title: str, top: float | None = None) -
 
     Args:
         frame: columns `hour` (0 to 24) and `p5`, `p25`, `p50`, `p75`, `p95` (mg/dL).
-        top: where the axis ends, in mg/dL; give all charts that are compared the same.
+        top: end of the axis, in mg/dL; give one value to all charts that are compared.
     """
     require_columns(frame, "hour", *QUANTILES)
     if frame.empty:

@@ -33,8 +33,8 @@ class MethodPilot:
 
     Attributes:
         deviations: (n_pairs,) standard deviations of the pilot's rewards.
-        scales: (n_pairs,) what the algorithms are told.
-        samples: pulls spent; none of them counts for any algorithm.
+        scales: (n_pairs,) noise scales given to the algorithms.
+        samples: pulls spent, which count for no algorithm.
     """
 
     deviations: Array

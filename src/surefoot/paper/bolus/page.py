@@ -1,4 +1,4 @@
-"""The page and the terminal's lines about one patient's setting, whatever was asked."""
+"""The page and the terminal's lines about one patient's setting, for both questions."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class PatientFacts:
         best, tied: the best arm, and all that may be the best one.
         best_value: its worst-case reward.
         truth_samples: pulls of the exhaustive simulation.
-        linear_best, linear_regret: what the linear model prefers, and what that costs.
+        linear_best, linear_regret: the arm that the linear model prefers, and its regret.
     """
 
     patient: str
@@ -102,7 +102,7 @@ class Choice:
     Attributes:
         samples: all pulls that it took, those of a pilot for the noise scales included.
         pilot: how many of them were the pilot's.
-        attained: how sure the method was in the end that the arm is best; None if it cannot say.
+        attained: the method's final confidence that the arm is best; None if unknown.
     """
 
     patient: str
@@ -163,7 +163,7 @@ class PatientRecord:
 
 @dataclass(frozen=True)
 class Advice:
-    """A patient's record, and what a page about it shows.
+    """A patient's record, and the contents of the page about it.
 
     Attributes:
         profiles: ambulatory glucose profiles by the name of the setting and the case.
@@ -331,7 +331,7 @@ class Plan:
         runs: 5-day simulations of each method's outcome.
         runs_a_choice: after this many of them the methods choose anew, with other noise.
         labels: of the methods that choose.
-        reward: the name of what a pull is worth.
+        reward: its name.
     """
 
     seed: int = 0
@@ -364,7 +364,7 @@ class Findings:
     """The findings on one patient, before they become plain values.
 
     Attributes:
-        pilot: what is known of the noise scales; None where no method needs them.
+        pilot: estimates of the noise scales; None where no method needs them.
         results: of each choice, by method.
     """
 
@@ -384,7 +384,7 @@ class Findings:
 def study_patient(
     name: str, plan: Plan, tell: Callable[[str], None] = lambda step: None
 ) -> PatientRecord:
-    """Return a patient's choices, truth and outcomes, the same to the bit for the same plan.
+    """Return a patient's choices, truth and outcomes, reproducible to the bit from the plan.
 
     Args:
         tell: is told each of `STEPS` when it is done.

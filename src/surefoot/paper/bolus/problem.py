@@ -35,11 +35,11 @@ class _Reward:
     """A reward is the sum over a low- and a high-carb day of the worth of each.
 
     Attributes:
-        name: what a user types.
-        title: what people read; the larger, the better.
+        name: as a user types it.
+        title: for people; the larger, the better.
         statistics: of a day, from which it is made.
         of_a_day: one day's part.
-        noise: what is known about a pull.
+        noise: the model of a pull's noise.
         others: parts of a day's other outputs, which limits are about, by name.
     """
 
@@ -107,7 +107,7 @@ class Dosing:
             and hc are constant.
         curved: the same pairs, with features for a guide: see `dose_features`.
         tabular: the same pairs, one feature each.
-        reward: what a pull is worth.
+        reward: of a pull.
     """
 
     patient: Patient
@@ -207,7 +207,7 @@ def stream(seed: int, patient: Patient, purpose: str, *more: int) -> np.random.S
 
 
 def branch(source: np.random.SeedSequence, number: int) -> np.random.SeedSequence:
-    """Return the numbered child of a stream; unlike `spawn`, the same whenever it is asked for."""
+    """Return the numbered child of a stream; unlike `spawn`, the same at every call."""
     return np.random.SeedSequence(source.entropy, spawn_key=(*source.spawn_key, number))
 
 
@@ -272,6 +272,6 @@ def stream_numbers(phase: Phase) -> IntArray:
 
 
 def _turns(counts: IntArray) -> IntArray:
-    """Return (n_pulls,) numbers of pulls of the same pair that come before each one."""
+    """Return (n_pulls,) the number of earlier pulls of each pull's pair."""
     begins = np.repeat(np.cumsum(counts) - counts, counts)
     return np.asarray(np.arange(int(counts.sum())) - begins)

@@ -217,9 +217,7 @@ def _if_trusted(method: Method, shares: pd.Series[bool]) -> float:
 
 
 def _patient_summary(tables: Tables) -> pd.DataFrame:
-    """Return one row per patient: noise, truth, and for every method how often it found it and what
-    it cost.
-    """
+    """Return one row per patient: noise, truth, and for every method its hits and its pulls."""
     table = tables.patients.copy()
     for method in METHODS:
         chosen = tables.choices[tables.choices["method"] == method.label].groupby(
@@ -474,9 +472,7 @@ def _methods_table(methods: pd.DataFrame) -> PrintedTable:
 
 
 def patients(session: Session) -> None:
-    """Print the paper's table of patients: what the shipped parameters give, to the printed
-    digits.
-    """
+    """Print the paper's table of patients from the shipped parameters, to the printed digits."""
     table = patient_table()
     heads = ("patient", "CarbF", "CorrF", "age", "TDI")
     rows = [

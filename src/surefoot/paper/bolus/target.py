@@ -160,7 +160,7 @@ class TargetAdvice:
 
     @property
     def fine_print(self) -> list[str]:
-        """The assumptions, and what exhaustive simulation finds."""
+        """Return the assumptions, and the findings of exhaustive simulation."""
         right = [self.dosing.linear.arm_names[arm] for arm in np.flatnonzero(self.truth.right)]
         return [
             f"Assumed of the time in range: {Gaussian().assumption}. Assumed of the time below "
@@ -195,7 +195,7 @@ class TargetAdvice:
 
 
 def advise(name: str, plan: Plan, tell: Callable[[str], None] = lambda step: None) -> TargetAdvice:
-    """Choose, and hold the choice against the truth; the same to the bit for the same plan."""
+    """Choose, and hold the choice against the truth; reproducible to the bit from the plan."""
     dosing = make_dosing(name, plan.seed, plan.arms, plan.perturbations, TARGET, INSULIN)
     run = algorithm_from("prime").start(dosing.tabular, target_settings(plan.question))
     simulator = BolusSimulator(dosing, stream(plan.seed, dosing.patient, "identify", 0, 1))

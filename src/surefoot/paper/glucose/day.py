@@ -173,7 +173,7 @@ def find_patient(name: str | Patient) -> Patient:
 
 
 def patient_array(given: Patients) -> NDArray[np.object_]:
-    """Return patients, however they were named, as an array of the same shape."""
+    """Return an array of patients, from names or patients of any shape."""
     names = object_array(given, (str, Patient), "patients")
     found = np.empty(names.shape, dtype=object)
     found.ravel()[:] = [find_patient(name) for name in names.ravel()]
@@ -291,7 +291,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Diet:
-    """Low- and high-carb days in any order, sized for whoever eats them.
+    """Low- and high-carb days in any order, with meals sized for the patient.
 
     A patient's day holds `daily_carbohydrates` × 0.75 ("low") or × 1.25 ("high"), in six meals.
     """

@@ -52,7 +52,7 @@ class _Responses(NamedTuple):
         bolus_use: State 6 that 1 U/min during the first window adds.
         bolus_make: State 8 that 1 U/min during the first window adds.
         windows: The window during which each bolus runs, (n_boluses,).
-        grams: What each bolus is for, g, (n_boluses,).
+        grams: Carbohydrates that each bolus covers, g, (n_boluses,).
     """
 
     appearance: Array
@@ -283,7 +283,7 @@ def _insulin_action(
     come count as just begun: a response is 0 at its start.
 
     Args:
-        tables: What the lanes share.
+        tables: Shared by the lanes.
         points: Points in a window.
         active: How many boluses have begun.
         first: The point of the tables at which this window begins.
@@ -411,7 +411,7 @@ def run_lanes(p: Physiology, initial: Array, tables: _Responses, loop: ClosedLoo
     Args:
         p: The patient's parameters.
         initial: Glucose in plasma, in tissue and under the skin at minute 0, mg/kg, (3,).
-        tables: What the lanes share.
+        tables: Shared by the lanes.
         loop: The lanes; their results are written.
     """
     bg, instant, rates = loop.bg, loop.instant, loop.rates

@@ -178,7 +178,7 @@ class Histories:
     Attributes:
         minutes: Minute of each sample, (n_samples,).
         bg: Blood glucose, mg/dL.
-        cgm: What the sensor showed, mg/dL.
+        cgm: Readings of the sensor, mg/dL.
         insulin: Insulin infused, basal and bolus, U/min; 0 in column 0.
         carbohydrates: Meals announced, g/min; 0 in column 0.
     """

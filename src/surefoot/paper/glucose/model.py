@@ -37,7 +37,7 @@ def emptying_rate(stomach: float, meal_size: float, p: Physiology) -> float:
 
     Args:
         stomach: Food in the stomach now, mg.
-        meal_size: What was in the stomach when eating began, and what was eaten since, mg.
+        meal_size: Content of the stomach when eating began, and food eaten since, mg.
         p: The patient's parameters.
     """
     if meal_size <= 0:
@@ -122,7 +122,7 @@ def _runge_kutta(x: Array, intake: _Intake, p: Physiology, steps: int, work: Arr
 def eat(announced: float, stomach: float, meal: Array) -> float:
     """Grams eaten this minute; updates the memory of the meal, (4,).
 
-    What is announced joins what is planned; no more than 5 g are eaten a minute. When eating
+    Announced food joins planned food; at most 5 g are eaten a minute. When eating
     begins, the stomach's content becomes the base of the new meal.
     """
     meal[PLANNED] += announced
@@ -176,8 +176,8 @@ def fresh_patient(initial_state: Sequence[float]) -> _Body:
 
 
 class ClosedLoop(NamedTuple):
-    """Lanes of one patient and one scenario: what a kernel reads and, in the last three arrays,
-    what it writes.
+    """Lanes of one patient and one scenario: the inputs of a kernel and, in the last three arrays,
+    its results.
 
     Attributes:
         settings: Carb factor, correction factor, target and threshold of each lane, (n_lanes, 4).
@@ -205,7 +205,7 @@ class SeenGlucose(NamedTuple):
     Attributes:
         before: When it began.
         now: At its end.
-        mean: Over its minutes: what a calculator without a sensor sees.
+        mean: Over its minutes, for a calculator without a sensor.
     """
 
     before: float
@@ -278,7 +278,7 @@ def run_states(p: Physiology, initial: Array, basal: float, meals: Meals, loop: 
         p: The patient's parameters.
         initial: The 13 states at minute 0.
         basal: Basal infusion, U/min.
-        meals: What is eaten, and the boluses for it.
+        meals: The meals, and the boluses for them.
         loop: The lanes; their results are written.
     """
     bg, instant, window = loop.bg, loop.instant, loop.window

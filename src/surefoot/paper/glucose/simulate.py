@@ -63,11 +63,11 @@ class _Batch:
     """Every lane's inputs, flat.
 
     Attributes:
-        shape: What the inputs broadcast to; lanes are numbered in its C order.
+        shape: Of the broadcast inputs; lanes are numbered in its C order.
         horizon: Minutes that every lane lasts.
         settings: Carb factor, correction factor, target, threshold, (n_lanes, 4).
         words: Each lane's 64-bit seed, (n_lanes,).
-        groups: Who shares what.
+        groups: Lanes of one patient and scenario.
     """
 
     shape: tuple[int, ...]
@@ -316,7 +316,7 @@ def simulate(
         seeds: A root, or one seed a lane.
         statistics: Keep only these, and no histories: a million lanes then fit in memory.
         sensor: "Dexcom" (3 min), "GuardianRT" (5 min) or "Navigator" (1 min).
-        reading: What the calculator sees: the sensor ("cgm") or the truth ("bg").
+        reading: Seen by the calculator: the sensor ("cgm") or the truth ("bg").
         kernel: "lanes" is fast; "states" solves all 13 states of every lane.
         normals: Standard normal draws behind the sensor noise, (*lanes, n_normals), in place of the
             seeds' own; `Sensor.normals_needed` says how many.
@@ -460,10 +460,10 @@ class Observation(NamedTuple):
     Attributes:
         minute: Minutes since the start.
         window: Minutes that the action will last.
-        cgm: What the sensor showed over the last window, mg/dL.
+        cgm: Mean of the sensor over the last window, mg/dL.
         bg: The true mean over the last window, mg/dL.
         meal: Carbohydrates announced during the last window, g.
-        patient: Whom it is about.
+        patient: Name of the patient.
     """
 
     minute: int
