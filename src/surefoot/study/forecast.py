@@ -30,7 +30,7 @@ NEAR_TIE = (
 
 def expected_left(run: Algorithm) -> float | None:
     """Forecast the pulls left, from the gaps and the noise as they look now; None if it is too
-    early to say, before anything was compared.
+    early, before any comparison.
 
     Evidence grows with the square root of the pulls: n pulls at a characteristic time H give √(n /
     H), and the run stops where that reaches its boundary c. So where the hardest rival has evidence
@@ -55,8 +55,8 @@ class Forecaster:
     """Makes forecasts while a study runs, limited to 1 % of the driver's CPU time.
 
     Attributes:
-        wanted: whether forecasts are made at all: not where nothing shows them.
-        latest: the last forecast, less what was pulled since.
+        wanted: whether forecasts are made at all: not where no display shows them.
+        latest: the last forecast, less the pulls since.
     """
 
     def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
@@ -102,7 +102,7 @@ def _hardness(run: Algorithm, rivals: IntArray) -> float:
 
 
 def _lacking(run: Algorithm) -> float:
-    """Return the squared evidence that is missing, if what is there came by some luck.
+    """Return the squared evidence that is missing, if the present evidence came by some luck.
 
     Wealth grows like half the square of such evidence.
     """
@@ -115,12 +115,12 @@ def _lacking(run: Algorithm) -> float:
 
 
 def left_now(expected: float | None, missing: int, told: int) -> float | None:
-    """Return the last forecast less what was told since, and no less than a phase still misses."""
+    """Return the last forecast less the rewards since, and no less than the open phase misses."""
     return None if expected is None else max(expected - told, float(missing))
 
 
 def is_near_tie(told: int, left: float | None, settings: Settings) -> bool:
-    """Return whether so much is left that a user should know of tolerances, and has none yet."""
+    """Return whether a user without a tolerance should hear of it, since so many pulls are left."""
     if left is None or told < EARLY or settings.tolerance or settings.aim == "guess":
         return False
     return left > max(MANY_MORE * told, MANY)

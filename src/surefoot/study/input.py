@@ -70,12 +70,12 @@ def whole_seed(seed: Any) -> int:
 
 
 def looked_up(reference: str, what: str) -> Any:
-    """Return what "module:name" names, in a module that was imported before.
+    """Return the object that "module:name" names, in a module that was imported before.
 
     Modules are only looked up, never imported: no file can make its reader run anything.
 
     Args:
-        what: what it is to be, for messages.
+        what: its role, for messages.
     """
     module, _, name = reference.partition(":")
     if module not in sys.modules:
@@ -90,10 +90,10 @@ def looked_up(reference: str, what: str) -> Any:
 
 
 def imported(reference: str, folder: Path, what: str) -> Any:
-    """Import what "module:attribute" names, from beside the configuration file too.
+    """Import the object that "module:attribute" names, from beside the configuration file too.
 
     Args:
-        what: what it is to be, for messages.
+        what: its role, for messages.
     """
     module, _, name = reference.partition(":")
     if not module or not name:
@@ -138,7 +138,7 @@ class Reading(NamedTuple):
 
     Attributes:
         reward: the output that an arm is to be best in.
-        others: the further outputs by name, as canonical text; empty if there are none.
+        others: the further outputs by name, as canonical text; empty without any.
     """
 
     reward: float
@@ -166,7 +166,7 @@ class Outputs:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The names, the objective first; none if pulls give one number."""
+        """The names, the objective first; empty if pulls give one number."""
         if self.objective is None:
             return ()
         return (self.objective, *(name for name in self.limited if name != self.objective))
@@ -204,7 +204,7 @@ def outputs_of(given: Mapping[Any, Any]) -> dict[str, float]:
 
 
 def _as_text(outputs: Mapping[str, float]) -> str:
-    """Return outputs as canonical text: the same outputs are the same text."""
+    """Return outputs as canonical text: equal outputs are equal text."""
     if not outputs:
         return ""
     return json.dumps(dict(sorted(outputs.items())), separators=(",", ":"), ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The ledger of a study: which pulls were asked for, what came of them, what follows."""
+"""The ledger of a study: the pulls asked for, their rewards, and the next phases."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Ledger:
     threads.
 
     Attributes:
-        description: what the study was asked.
+        description: the study's question.
         state: "running", "paused" or "finished".
         message: why it is paused or finished.
-        command: what a user types to go on.
+        command: for the user to go on.
         forecasts: of the pulls left.
     """
 
@@ -101,7 +101,7 @@ class Ledger:
         """Hand out up to n pulls, those of older phases before others.
 
         Args:
-            first: pairs whose pulls lead in phases of which none is handed out.
+            first: pairs whose pulls lead in phases not handed out yet.
         """
         with self.mutex:
             pulls: list[Pull] = []
@@ -151,7 +151,7 @@ class Ledger:
                 phase.hold_back(numbers)
 
     def recall(self) -> None:
-        """Return all pulls without a reward to the queue; plan what is left to be planned."""
+        """Return all pulls without a reward to the queue; plan the remaining phases."""
         with self.mutex:
             self._advance()
             self._open = [OpenPhase(phase.stored) for phase in self._open]
@@ -162,10 +162,10 @@ class Ledger:
         final_failure: int | None = None,
         simulator: int | None = None,
     ) -> None:
-        """Store what came of pulls; a reward that is there already stays.
+        """Store the reports of pulls; rewards stored before stay.
 
         Args:
-            simulator: the number that `use` gave to what gave the rewards.
+            simulator: the number of the rewards' simulator, from `use`.
             final_failure: a pull that will not be tried again, so that the study pauses.
         """
         with self.mutex:
@@ -251,7 +251,7 @@ class Ledger:
             )
 
     def set_running(self, running: Iterable[Running]) -> None:
-        """Say what is being simulated now, for those who look at the study."""
+        """Store the pulls being simulated now, for readers of the study."""
         with self.mutex:
             self.storage.set_running(running)
 
@@ -327,7 +327,7 @@ class Ledger:
     _unnoted: tuple[int, Result, Note] | None  # a phase that was closed with a brief note
 
     def _load(self, description: Description) -> None:
-        """Feed what is stored, and go on with the phase that is open or plan the next one."""
+        """Feed the stored phases, and go on with the open one or plan the next."""
         self.description, self._run = description, Run(description, self._own_algorithm)
         self._factory = PullFactory(description.problem, description.id, description.seed)
         self._factories: dict[int, PullFactory] = {}
@@ -364,8 +364,8 @@ class Ledger:
             self._plan()
 
     def note_last(self) -> None:
-        """Store what is known after the last closed phase and takes time to work out: no pull of
-        the next phase should wait for it.
+        """Store the slow part of the last closed phase's note: no pull of the next phase should
+        wait for it.
         """
         with self.mutex:
             if self._unnoted is None:
@@ -379,7 +379,7 @@ class Ledger:
             self._unnoted = None
 
     def _plan(self) -> None:
-        """Store the next phases, or that there is none."""
+        """Store the next phases, or the end of the study."""
         while phase := self._run.plan(len(self._run.history) + len(self._open), self._next_number):
             self.storage.add_phase(phase.stored)
             self._next_number += phase.size
@@ -410,7 +410,7 @@ class Ledger:
         return Note.from_json(found[0]) if found else None
 
     def _note_phase(self, note: Note) -> Note:
-        """Store what is known after the last complete phase, for readers."""
+        """Store a note on the last complete phase, for readers."""
         self.storage.change_note(len(self._run.history) - 1, note.to_json())
         return note
 
@@ -431,7 +431,7 @@ class Ledger:
 
 
 def _by_phase(reports: Iterable[tuple[Report, OpenPhase]]) -> dict[int, tuple[int, float]]:
-    """Return how many of some rewards are of each phase, and what these pulls cost."""
+    """Return how many of some rewards are of each phase, and the cost of these pulls."""
     found: dict[int, tuple[int, float]] = {}
     for report, phase in reports:
         if report.reward is not None:

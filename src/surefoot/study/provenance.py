@@ -1,8 +1,8 @@
-"""The simulators of a study: which gave which rewards, what changed, and who accepted that.
+"""The simulators of a study: their rewards, their changes, and why these were accepted.
 
 A certificate speaks of one simulator. If a second one gave rewards too, they may be of two
 distributions or in two units, and no test of a mean can see it: so the certificate is withheld
-until somebody says, with a reason that is stored, that the change makes no difference to rewards.
+until a user states, with a reason that is stored, that the change makes no difference to rewards.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Source:
     files: Mapping[str, Sequence[str]]
 
     def differences(self, before: Self) -> list[str]:
-        """Return what differs from a source before this one, each in a few words, at most six."""
+        """Return the differences from an earlier source, each in a few words, at most six."""
         said = [
             f"{key} = {self.asked.get(key)!r:.80}, was {before.asked.get(key)!r:.80}"
             for key in sorted({*self.asked, *before.asked})
@@ -57,7 +57,7 @@ class Source:
 
     @classmethod
     def from_dict(cls, stored: Any) -> Self:
-        """Rebuild what `to_dict` gave."""
+        """Rebuild a source from `to_dict`."""
         try:
             files = {str(name): [str(one) for one in own] for name, own in stored["files"].items()}
             return cls({str(key): value for key, value in stored["asked"].items()}, files)
@@ -76,7 +76,7 @@ class UsedSimulator:
         number: stands beside each reward that it gave.
         since: rewards that were there when it was first used.
         pulls: rewards that it gave.
-        accepted: why its rewards are those of the first one; None if nobody said so.
+        accepted: why its rewards are those of the first one; None if not accepted.
     """
 
     number: int
@@ -101,7 +101,7 @@ class Simulators(list[UsedSimulator]):
 
     @property
     def pending(self) -> list[UsedSimulator]:
-        """Changes that nobody has accepted."""
+        """Changes not accepted yet."""
         return [one for one in self.changed if one.accepted is None]
 
     def known(self, source: Source) -> UsedSimulator | None:
@@ -119,7 +119,7 @@ class Simulators(list[UsedSimulator]):
 
     @classmethod
     def from_plain(cls, stored: Any, origins: Iterable[Origin]) -> Self:
-        """Rebuild what `to_plain` gave, with the number of rewards that each simulator gave."""
+        """Rebuild the simulators from `to_plain`, with the number of rewards of each."""
         pulls: dict[int, int] = {}
         for one in origins:
             pulls[one.simulator] = pulls.get(one.simulator, 0) + one.pulls
@@ -129,7 +129,7 @@ class Simulators(list[UsedSimulator]):
         )
 
     def sentences(self) -> list[str]:
-        """Return what changed, when, and whether that is accepted, a sentence for each change."""
+        """Return a sentence for each change: its content, when, and whether it is accepted."""
         first = self.first
         return [
             f"the simulator changed after {one.since} rewards and gave {one.pulls} "
@@ -162,7 +162,7 @@ class Origin(NamedTuple):
         simulator: its number; 0: the rewards were told by hand.
         pulls: their number.
         retried: pulls that failed, and gave a reward when they were tried again.
-        counted: pulls whose reward is what a failed pull counts as.
+        counted: failed pulls that count as a given reward.
     """
 
     pair: int
@@ -178,14 +178,14 @@ def origins_bytes(origins: Iterable[Origin]) -> bytes:
 
 
 def origins_from(content: bytes) -> list[Origin]:
-    """Read what `origins_bytes` wrote."""
+    """Read origins from `origins_bytes`."""
     rows = np.frombuffer(content, dtype="<i8").reshape(-1, len(Origin._fields))
     return [Origin(*row) for row in rows.tolist()]
 
 
 class Tries(dict[int, tuple[int, int, int]]):
     """The number of pulls of each pair with a reward, of those that failed before they gave it,
-    and of those whose reward is what a failed pull counts as.
+    and of failed ones that count as a given reward.
     """
 
     @classmethod
@@ -208,7 +208,7 @@ class Tries(dict[int, tuple[int, int, int]]):
         return {arm: counts for arm, counts in found.items() if any(counts[1:])}
 
     def sentences(self, problem: RobustProblem) -> list[str]:
-        """Return which arms failed how often, a sentence for each and what became of it."""
+        """Return a sentence for each arm with failures: their number and their treatment."""
         said = []
         for arm, (told, retried, counted) in self.by_arm(problem).items():
             if retried:

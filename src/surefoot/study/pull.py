@@ -48,14 +48,14 @@ class Pull(Mapping[str, Value]):
         phase: the phase it belongs to.
         pair: the row of the pair in the problem.
         arm, perturbation: their names.
-        parameters: what is to be simulated, the perturbed arm, by name.
+        parameters: the perturbed arm, to be simulated, by name.
         features: (n_features,) the feature map's image of the parameters.
         study_seed: from which all streams of the study's phase are derived.
         block: with common random numbers, the number of the block whose streams this pull shares
             with one pull of every other pair in it; None if its streams are its own.
         own_values: the arm's own parameters, in the order of `parameters`; None if only its pairs
             are known.
-        charged: what its simulator said that it costs; None if nothing.
+        charged: its cost, as charged by the simulator; None without a charge.
     """
 
     id: int
@@ -123,7 +123,7 @@ class Pull(Mapping[str, Value]):
         return np.random.default_rng(source)
 
     def charge(self, cost: float) -> None:
-        """Say what this call costs, in any unit, 0 or more; what is said twice adds up.
+        """Charge a cost of this call, in any unit, 0 or more; several charges add up.
 
         A study with cost="reported" then pulls where it is worth its cost.
         """
@@ -169,7 +169,7 @@ class PullFactory:
         self._nominal: dict[int, tuple[Value, ...] | None] = {}
 
     def seeded(self, seed: int) -> PullFactory:
-        """Return a factory of the same study whose pulls have other streams."""
+        """Return a factory for this study whose pulls have other streams."""
         other = copy.copy(self)
         other._seed = seed
         return other
@@ -193,8 +193,8 @@ class PullFactory:
         )
 
     def _values(self, pair: int) -> _Values:
-        """Return what pulls of a pair have in common; the nominal arm is one object for all of its
-        pairs, which a message to a worker holds once.
+        """Return the values that pulls of a pair share; the nominal arm is one object for all of
+        its pairs, which a message to a worker holds once.
         """
         problem, arm = self._problem, int(self._problem.arm_of_pair[pair])
         if arm not in self._nominal:
@@ -213,14 +213,14 @@ Simulate = Callable[[Pull], Simulated]
 
 
 class Report(NamedTuple):
-    """The outcome of a pull: a reward, or what went wrong.
+    """The outcome of a pull: a reward, or an error.
 
     Attributes:
         id: the number of the pull.
         reward: as measured; outputs by name, as they came, until they are read; None if it failed.
-        error: what went wrong; None if nothing.
+        error: why it failed; None if it did not.
         started, finished: seconds since 1970, by the clock of the machine that simulated.
-        cost: what the simulator charged; None if nothing.
+        cost: charged by the simulator; None without a charge.
         others: further outputs, as text.
     """
 

@@ -1,8 +1,7 @@
 """The sheet of pulls for people: written when they ask, filled in by hand, read when they tell.
 
 Spreadsheets sort some columns and not others, round numbers to what they show, and eat zeros. So
-whatever a row says of its pull is compared with what was asked, and one row that says something
-else refuses the whole sheet.
+all fields of a row are compared with its pull, and one row that differs refuses the whole sheet.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def read_sheet(study: Study, path: Path) -> tuple[list[tuple[int, Simulated]], s
 
     Columns but for `pull` and `reward`, or the outputs that the study needs, may be left out; those
     that are there must be as asked. Rows in which none of these is filled in are left for later,
-    and columns that are called like nothing in the study are further outputs.
+    and columns of names unknown to the study are further outputs.
     """
     columns, fields = read_fields(path)
     needed = {cell(column): name for column, name in _result_columns(study).items()}
@@ -74,7 +73,7 @@ def read_sheet(study: Study, path: Path) -> tuple[list[tuple[int, Simulated]], s
 
 
 def _further(study: Study, columns: Sequence[str], needed: Mapping[str, str]) -> dict[str, str]:
-    """Return columns of outputs that the study does not need; none if pulls give one number."""
+    """Return columns of outputs that the study does not need; empty if pulls give one number."""
     if study.description.outputs.objective is None:
         return {}
     asked = {*RESERVED, *map(cell, study.problem.parameter_names), *needed, ""}
@@ -139,7 +138,7 @@ def _refuse_another(path: Path, row: Row, pull: Pull, study: Study) -> None:
 
 
 def _names(said: str, name: str, names: Sequence[str]) -> bool:
-    """True if a field names this one of the names, whatever a spreadsheet made of its digits."""
+    """True if a field names this one of the names, even in a spreadsheet's digits."""
     exact = {said, said.strip(), said.removeprefix("'")}
     return name in exact or (not exact & set(names) and _shows(said, _number(name)))
 

@@ -61,7 +61,7 @@ class Study:
         configuration: dict[str, Any] | None = None,
         **asked: Unpack[Asked],
     ) -> Study:
-        """Make a new study file and open it; what is not described here, `Settings` describes.
+        """Make a new study file and open it; `Settings` describes further arguments.
 
         No model is trusted unless `misfit` says so or the algorithm relies on one. A guide is given
         by its name, or as "module:attribute" of a module that is imported. With common random
@@ -70,14 +70,14 @@ class Study:
 
         Args:
             algorithm: a name, or an instance with options of its own.
-            on_identical: "refuse" ends a study whose pulls of a pair all give the same reward, to
-                the last bit, as those of a fixed seed do; "accept" is for simulators without noise.
+            on_identical: "refuse" ends a study whose pulls of a pair all give one reward, to the
+                last bit, as a fixed seed does; "accept" is for simulators without noise.
             on_failure: "retry" tries a failed pull again, as often as `run` may; a number is the
                 reward that it counts as, at once; "worst" the worst that `Bounded` rewards can be.
             direction: "minimize" looks for the smallest largest value over the perturbations.
             seed: of all the pulls' random streams; drawn afresh if None.
             name: shown in reports; the name of the file if None.
-            configuration: kept with the study: what `surefoot run` was given.
+            configuration: of `surefoot run`, kept with the study.
         """
         refuse_reserved(problem.parameter_names)
         chosen = algorithm_from(algorithm)
@@ -175,11 +175,12 @@ class Study:
         out.
 
         Empty if the study is done, or if it waits for rewards of pulls that are handed out; a new
-        phase follows when all pulls of the oldest are told. What was handed out and not told is
+        phase follows when all pulls of the oldest are told. Pulls handed out and not told are
         handed out again after reopening.
 
         Args:
-            remember: note on disk what is handed out, and leave out what was so handed out before.
+            remember: store on disk which pulls are handed out, and leave out those so stored
+                before.
         """
         ledger = self._ledger
         with ledger.mutex:
@@ -211,14 +212,14 @@ class Study:
         return self._ledger.called_off
 
     def pull(self, number: int) -> Pull | None:
-        """Return a pull of an open phase by its number; None if it is of another."""
+        """Return a pull of an open phase by its number; None for other pulls."""
         return self._ledger.pull(number) if self._ledger.holds(number) else None
 
     def tell(self, pull: int | Pull, reward: Simulated, *, study: str | None = None) -> bool:
         """Store the reward of a pull, as measured. False, with a warning, if it has one already.
 
         Args:
-            pull: the pull, with what was charged for it, or its number.
+            pull: the pull, with its charged cost, or its number.
             reward: one number; or, where the study names an objective, its outputs by name.
             study: the identifier that stood beside the number, to make sure that both belong to
                 this study.
@@ -228,7 +229,7 @@ class Study:
     def tell_many(
         self, rewards: Iterable[tuple[int | Pull, Simulated]], *, study: str | None = None
     ) -> int:
-        """Store several rewards in one write, all or none; gives how many were new."""
+        """Store several rewards in one write, all or none; return how many were new."""
         now, ledger, given = time.time(), self._ledger, list(rewards)
         with ledger.mutex:
             checked = self._checked(given, study)
@@ -246,7 +247,8 @@ class Study:
         return len(new)
 
     def correct(self, pull: int | Pull, reward: Simulated) -> None:
-        """Replace a reward that was told wrongly, before its phase ends; what it was is kept."""
+        """Replace a reward that was told wrongly, before its phase ends; the old one is kept
+        too."""
         self.correct_many([(pull, reward)])
 
     def correct_many(
@@ -277,8 +279,8 @@ class Study:
             retries: how often a failed pull is tried again before the study pauses. A lost worker
                 does not count.
             progress: an object that is told how far the study is; see surefoot.system.progress.
-                None: nothing is shown here, and status and dashboard know how many pulls are left.
-                NoProgress(): nobody looks, and nothing is forecast.
+                None: no display here, but forecasts for status and dashboard. NoProgress(): no
+                    display and no forecasts.
             accept_change: why the rewards of a simulator that was changed mean the same as before;
                 see `accept_change`.
 
@@ -305,7 +307,7 @@ class Study:
         self._ledger.accept_change(reason)
 
     def keep(self, configuration: dict[str, Any]) -> None:
-        """Keep with the study what `surefoot run` was given last, and say in the log if it differs.
+        """Keep with the study the latest configuration of `surefoot run`, and log a difference.
 
         Args:
             configuration: as `create` takes it.
@@ -313,7 +315,7 @@ class Study:
         self._ledger.keep(configuration)
 
     def change(self, **settings: Any) -> None:
-        """Change how the study goes on, not what it is asked; the log says so.
+        """Change how the study goes on, not its question; the change is logged.
 
         Args:
             settings: any of budget (None: no limit), guide, parallel, in_flight, unseen and cost,

@@ -5,9 +5,9 @@ and constants that it uses: their code and values are inside its machine code. H
 kernel is a digest of its module and of every module of this package that it imports, directly or
 through others: code that is older than its sources is never run, and the new takes its place.
 
-Where code is kept is for Numba to find: NUMBA_CACHE_DIR, `__pycache__`, the user's cache folder;
-after these, a private folder among the temporary files. Each piece carries a checksum. What is
-damaged is compiled again, and what cannot be saved is compiled by each process.
+Numba chooses the folder of compiled code: NUMBA_CACHE_DIR, `__pycache__`, the user's cache folder;
+after these, a private folder among the temporary files. Each piece carries a checksum. Damaged
+pieces are compiled again, and pieces that cannot be saved are compiled by each process.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ IMPORTS = re.compile(
 def kernel(
     function: Callable[..., Any] | None = None, *, fastmath: bool | set[str] = False
 ) -> Callable[..., Any]:
-    """Compile a function at its first call, or load what an earlier process compiled.
+    """Compile a function at its first call, or load the code of an earlier process.
 
     Args:
         function: The function, where the decorator is used without arguments.
@@ -69,7 +69,7 @@ def _announce() -> None:
 
 
 class _PrivateTemporaryFolder(_CacheLocator):  # type: ignore[misc]
-    """Where nothing else can be written to: a folder that nobody else may write to either."""
+    """A folder for this user alone, where no other place is writable."""
 
     def __init__(self, file: str) -> None:
         self._private = Path(tempfile.gettempdir()) / f"surefoot-{os.getuid()}"
@@ -148,7 +148,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         """Keep it if that is possible. It runs in any case, so no failure to keep it is an error.
 
         Numba hands over the object code of a function in a callback of LLVM, where an exception is
-        lost; what is missing then shows only here, as a RuntimeError.
+        lost; the missing code then shows only here, as a RuntimeError.
         """
         with contextlib.suppress(Exception):
             super().save_overload(signature, compiled)

@@ -62,7 +62,7 @@ def _is_database(path: Path) -> bool:
 
 
 def write_whole(path: Path, content: bytes) -> Path:
-    """Write a file so that nobody ever sees half of it: beside it first, then in its place."""
+    """Write a file whole or not at all: beside its place first, then moved there."""
     with replaced_file(path) as draft:
         draft.write_bytes(content)
     return path

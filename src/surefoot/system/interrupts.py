@@ -1,9 +1,9 @@
 """Ctrl-C, at any moment: it ends a command with one sentence, and is never lost.
 
 Python turns an interrupt into an exception in whatever line is running. In the middle of an import,
-a compiled callback or an exit handler, somebody swallows that exception or prints its traceback. So
-a command does not raise it: the main thread halts where it is, and a thread that has nothing else
-to do says the sentence and ends the process.
+a compiled callback or an exit handler, other code swallows that exception or prints its traceback.
+So a command does not raise it: the main thread halts where it is, and a thread of its own prints
+the sentence and ends the process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The process pool: one thread per process, deaf to interrupts, none outlives the driver."""
+"""The process pool: one thread per process, deaf to interrupts, ended with the driver."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ProcessPool(ProcessPoolExecutor):
             return super().submit(function, *args, **kwargs)
 
     def stop(self) -> None:
-        """End all processes now, whatever they are doing."""
+        """End all processes now, even busy ones."""
         for process in list((self._processes or {}).values()):
             process.kill()
         self.shutdown(wait=True, cancel_futures=True)
@@ -115,6 +115,6 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
 
 
 def _quiet_tracker() -> str:
-    """Warnings but those of multiprocessing, which calls leaked what an interrupt left to it."""
+    """Warnings but those of multiprocessing, which calls semaphores leaked after an interrupt."""
     given = os.environ.get("PYTHONWARNINGS")
     return ",".join([*([given] if given else []), "ignore:resource_tracker"])

@@ -62,8 +62,8 @@ class Snapshot:
         leader: the best guess; None before the first phase is complete.
         expected_left: pulls still needed if the estimates are right; None: it is too early to say.
         pulls_per_second: in this run, over all workers; None at its beginning.
-        trouble: the last loss or failure, if any.
-        near_tie: whether a tolerance would save most of what is left.
+        trouble: the last loss or failure; None without any.
+        near_tie: whether a tolerance would save most of the remaining pulls.
     """
 
     told: int
@@ -106,7 +106,7 @@ class Snapshot:
 
     @property
     def known(self) -> str:
-        """The answer so far, what is left, and trouble, in words."""
+        """The answer so far, the remaining pulls, and trouble, in words."""
         parts = [f"{self.survivors} arms possible"]
         if self.leader is not None:
             parts.append(f"leading: {printable(self.leader)}")
@@ -132,9 +132,9 @@ class JobsSnapshot:
     """The jobs of an experiment at one moment.
 
     Attributes:
-        title: what is being done.
+        title: of the work.
         work, done: of all jobs and of the finished ones, in the unit of their weights.
-        seconds_left: None while nothing is known.
+        seconds_left: None while unknown.
     """
 
     title: str
@@ -246,9 +246,7 @@ class _LineProgress:
 
 
 class _BarProgress:
-    """A bar for the study or the jobs, which never goes back, and what is known so far, in a
-    terminal.
-    """
+    """A bar in a terminal for the study or the jobs, with the answer so far; it never goes back."""
 
     def __init__(self, console: Console | None = None) -> None:
         from rich.progress import BarColumn, TextColumn
@@ -288,7 +286,7 @@ class _BarProgress:
 
 
 def progress_for(stream: TextIO) -> _BarProgress | _LineProgress:
-    """Return a bar if somebody is looking, lines if not."""
+    """Return a bar in a terminal, else lines."""
     if stream.isatty():
         from rich.console import Console
 

@@ -27,7 +27,7 @@ from surefoot.statistics import Outcome
 
 
 class Harness:
-    """The differences between algorithms; a suite overrides what does not fit its own.
+    """The differences between algorithms; a suite overrides defaults that do not fit its own.
 
     Attributes:
         certifies: whether it ends with a certificate.
@@ -108,7 +108,7 @@ def _two_arms() -> Instance:
 
 
 class Contract(Harness):
-    """The behaviour of every algorithm, whatever the problem."""
+    """The behaviour of every algorithm, on every problem."""
 
     def test_same_seed_same_run_to_the_bit(self) -> None:
         instance = unit_sphere(8, 4)
@@ -370,7 +370,7 @@ class Variety(Harness):
         assert self.right(self.solved(instance), instance)
 
     def test_units_of_rewards_do_not_matter(self) -> None:
-        """All widths follow the noise: rewards and noise eight times larger give the same run."""
+        """All widths follow the noise: rewards and noise eight times larger change no pull."""
         problem, theta = classic(3, 0.4)
         one, eight = (
             self.solved((problem, size * theta), scale=size, seed=5) for size in (1.0, 8.0)

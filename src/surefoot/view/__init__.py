@@ -1,1 +1,1 @@
-"""What a person looks at: charts, the report, the dashboard."""
+"""Views for people: charts, the report, the dashboard."""

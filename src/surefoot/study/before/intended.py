@@ -1,4 +1,4 @@
-"""A study that might be made: what is known of its noise, and what can be simulated of it."""
+"""A study that might be made: its noise as known so far, and simulations of it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class IntendedStudy:
     """A study that might be made.
 
     Attributes:
-        pilot: what a few pulls said about the noise, if there are any.
+        pilot: a few pulls' estimates of the noise; None without a pilot.
         workers: how many pulls run at the same time.
         seconds: a pull takes on average; None: as earlier pulls say, or 1.
-        earlier: the time that pulls of the study took, if it has any; else the pilot's count.
+        earlier: the time that earlier pulls of the study took; else the pilot's count.
         compare: whether other algorithms that trust the same model are simulated too.
     """
 
@@ -91,7 +91,7 @@ class IntendedStudy:
         return float(np.mean(self.scales))
 
     def contestants(self) -> dict[str, tuple[Algorithm, Settings]]:
-        """Return what is simulated, by name: the study's own algorithm first."""
+        """Return the algorithms that are simulated, by name: the study's own first."""
         own = {self.algorithm.name: (self.algorithm, self._simulated())}
         other = self.workers if self.settings.parallel == 1 else 1
         if other != self.settings.parallel and "parallel" in self.algorithm.supports:
@@ -144,7 +144,7 @@ class IntendedStudy:
         )
 
     def scale_of(self, output: str) -> float | None:
-        """Return the noise of a further output, as the pilot says; None if nobody knows."""
+        """Return the noise of a further output by the pilot; None if unknown."""
         seen = None if self.pilot is None else self.pilot.others.get(output)
         if seen is None:
             return None

@@ -1,4 +1,4 @@
-"""A few pulls before a study: how long they take, how noisy they are, and what that suggests.
+"""A few pulls before a study: their lengths, their noise, and suggestions from these.
 
 Nothing of it is stored or counts as evidence: pilots use random streams that no study uses.
 """
@@ -37,9 +37,9 @@ class Pilot:
         pairs: (n_pulled,) the pairs that were pulled.
         rewards: (n_blocks, n_pulled) with common random numbers in each row.
         times: (n_blocks, n_pulled) seconds that the pulls took.
-        repeatable: whether a pull that was made twice gave the same reward.
+        repeatable: whether a pull that was made twice gave one reward.
         others: (n_blocks, n_pulled) each, further outputs by name.
-        once: how many further pairs were pulled once, to see that nothing fails.
+        once: the number of further pairs that were pulled once, to see failures.
     """
 
     pairs: IntArray
@@ -121,7 +121,7 @@ class Pilot:
 
     @classmethod
     def from_json(cls, text: str, problem: RobustProblem) -> Pilot:
-        """Rebuild what `to_json` wrote, for a problem that has these pairs."""
+        """Rebuild a pilot from `to_json`, for a problem that has these pairs."""
         places = {
             tuple(problem.describe_pair(pair).values()): pair for pair in range(problem.n_pairs)
         }
@@ -160,7 +160,7 @@ class Pilot:
         """Return entries that a configuration could have.
 
         Args:
-            shares: what it says of common random numbers now.
+            shares: the setting of common random numbers.
             ranged: whether it names a range of the rewards.
             limits: those that it has.
         """

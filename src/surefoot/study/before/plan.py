@@ -1,4 +1,4 @@
-"""What a study will cost, before anything is spent: whole studies are simulated, by size of gap."""
+"""The expected cost of a study, before any pull: whole studies are simulated, by size of gap."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Quantiles(NamedTuple):
     """The cost of simulated studies, as quantiles.
 
     Attributes:
-        mean: of those that ended with an answer; NaN if none did.
-        low, high: what one in ten of them stayed below, and what one in ten exceeded.
+        mean: of runs that ended with an answer; NaN without any.
+        low, high: their 10 and 90 % quantiles.
         runs: how many were simulated.
-        unanswered: how many of them ended without an answer.
+        unanswered: how many runs ended without an answer.
     """
 
     mean: float
@@ -80,9 +80,8 @@ class Patience:
     Attributes:
         seconds: no simulated study begins later, but for the very first.
         most_runs: of each kind.
-        clock: what time it is.
-        processes: that simulate at the same time; what they find does not depend on how many there
-            are.
+        clock: gives the time.
+        processes: that simulate at the same time; results do not depend on their number.
     """
 
     seconds: float = 6.0
@@ -97,7 +96,7 @@ def expected_costs(
 ) -> list[Cost]:
     """Return the costs for each gap, over random parameters θ that are scaled to it.
 
-    What the true θ is, only the study itself finds out; random ones show the order of magnitude.
+    Only the study itself finds the true θ; random ones show the order of magnitude.
     Gaps for which the time did not suffice have no runs.
     """
     effort, gaps = effort or Patience(), sorted(gaps, reverse=True)
@@ -181,8 +180,8 @@ def _affordable(effort: Patience, took: float) -> tuple[int, int]:
 def _later(
     intended: IntendedStudy, gaps: Sequence[float], more: int, processes: int
 ) -> Iterator[_Round]:
-    """Yield the rounds after the first, in their order; those that other processes cannot make are
-    made here, where it is seen what is wrong.
+    """Yield the rounds after the first, in their order; rounds that fail in other processes are
+    made here, where their errors show.
     """
     numbers = list(range(1, 1 + more))
     if processes > 1:
@@ -279,7 +278,7 @@ def _outputs(
     seed: np.random.SeedSequence,
 ) -> dict[str, Simulator]:
     """Return simulators of outputs that have limits: the best two arms keep them all, of the others
-    one in two misses one; nobody is closer to a limit than the gap, in the output's own noise.
+    one in two misses one; no arm is closer to a limit than the gap, in the output's own noise.
     """
     problem, found = intended.problem, dict[str, Simulator]()
     best = np.argsort(settings.measure.points(problem).values_of(means))[-2:]

@@ -1,4 +1,4 @@
-"""A whole study here and now, in memory: what a study file would hold, and nothing stored."""
+"""A whole study here and now, in memory, without a file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def rehearse(
 
 
 def given_by(simulator: Simulate, pull: Pull) -> Simulated:
-    """Return what came of a pull outside of any study; what goes wrong is said in one sentence."""
+    """Return a pull's outputs outside of any study; raise an error of one sentence on failure."""
     try:
         return as_given(simulator(pull))
     except InputError:

@@ -76,7 +76,7 @@ class Timetable:
         self.clock = max(self.clock, float(self._ends[phase].max(initial=0.0)))
 
     def took(self, result: Result) -> Took:
-        """Return what the study took, if it is over now."""
+        """Return the time and pulls of a study that ends now."""
         if not self._ends:
             return Took(result, 0.0, 0, 0.0, 1.0)
         begins, ends = np.concatenate(self._begins), np.concatenate(self._ends)
@@ -93,7 +93,7 @@ def timed(
     lengths: Lengths,
     generator: np.random.Generator,
 ) -> Took:
-    """Run an algorithm to its end, and say what that would take on so many workers."""
+    """Run an algorithm to its end, and return its time on so many workers."""
     table = Timetable(workers, lengths)
     costs: list[tuple[Counts, Array]] = []
     while phase := run.next_phase():

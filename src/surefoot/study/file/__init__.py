@@ -1,1 +1,1 @@
-"""The study file: what is stored, and how it is read, checked and followed."""
+"""The study file: its contents, and how they are read, checked and followed."""

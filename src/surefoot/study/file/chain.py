@@ -3,7 +3,7 @@
 Each phase is tied to all that was known before it, and to its rewards:
 
     head     the question
-    plan     layout and commitment of one phase, whatever came before it
+    plan     layout and commitment of one phase alone
     link     all that its planner was allowed to know: the closing of the last phase that was not in
              flight, and the link of the phase before (the head where there is none); plan, order of
              the pulls
@@ -57,7 +57,7 @@ def head_of(question: Mapping[str, Any]) -> bytes:
 
 
 def plan_of(layout: bytes, commitment: bytes) -> bytes:
-    """Return the digest of what was chosen for a phase."""
+    """Return the digest of a phase's layout and commitment."""
     return digest("plan", layout, commitment)
 
 
@@ -75,7 +75,7 @@ def rewards_of(rewards: Array, others: Sequence[str] = ()) -> bytes:
     """Return the digest of a phase's rewards as measured, in the order of their numbers.
 
     Args:
-        others: the further outputs of each pull, as canonical text; empty where there are none.
+        others: the further outputs of each pull, as canonical text; empty without any.
     """
     whole = (rewards + 0.0).astype("<f8").tobytes()  # SQLite keeps no −0.0
     if not any(others):
@@ -84,7 +84,7 @@ def rewards_of(rewards: Array, others: Sequence[str] = ()) -> bytes:
 
 
 def sums_of(outcome: Outcome) -> bytes:
-    """Return the digest of what the kernel is given of the rewards, and of other outputs."""
+    """Return the digest of the sums that the kernel gets, of rewards and of other outputs."""
     values = outcome.sums, outcome.scatter, outcome.batch_sums
     shape = ",".join(map(str, outcome.batch_sums.shape)).encode()
     content = [np.asarray(each, dtype="<f8").tobytes() for each in values]
@@ -196,8 +196,8 @@ class Sealed:
     Attributes:
         phase: its pulls, batches and streams.
         commitment, limits, origins: as canonical bytes.
-        outcome: what its rewards say, for rewards to be maximised.
-        order, rewards: digests of its pairs and of its rewards, computed from those that are there.
+        outcome: the sums of its rewards, for rewards to be maximised.
+        order, rewards: digests of its pairs and of its rewards, computed from the stored ones.
         plan, link, kept_rewards, closing: digests that were stored.
     """
 
@@ -215,7 +215,7 @@ class Sealed:
 
 
 def follow(chain: Chain, sealed: Sealed) -> None:
-    """Add a closed phase to a chain; an error says in one sentence what does not fit."""
+    """Add a closed phase to a chain; raise an error of one sentence if it does not fit."""
     if sealed.phase.index != chain.phases:
         raise ChainBroken(
             f"phase {chain.phases} is missing: phase {sealed.phase.index} stands in its place"

@@ -1,4 +1,4 @@
-"""What a study was asked: all that does not change while it runs, and how it stands in the file."""
+"""A study's question: all that does not change while it runs, and its form in the file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Description:
         direction: "minimize" turns the sign of every reward on its way to the algorithm; files keep
             it as measured.
         seed: from which each pull's random stream is derived.
-        on_identical: what follows if all pulls of a pair give one reward; see `Replicates`.
+        on_identical: the reaction if all pulls of a pair give one reward; see `Replicates`.
         boundary: of the kernel; None if the algorithm draws its own conclusions.
         on_failure: the reward that a failed pull counts as; None: it is tried again.
     """
@@ -133,7 +133,7 @@ class Description:
         return outputs_needed(self.settings)
 
     def reading(self, pull: int, given: Simulated) -> Reading:
-        """Return what came of a pull, as measured; refuse what the study says there cannot be."""
+        """Return a pull's reading, as measured; refuse outputs that the study excludes."""
         try:
             reading = self.outputs.read(given)
         except InputError as error:
@@ -215,7 +215,7 @@ class Description:
 
     @classmethod
     def from_entries(cls, entries: dict[str, Any]) -> Description:
-        """Rebuild what `to_entries` wrote."""
+        """Rebuild a description from `to_entries`."""
         missing = [field.name for field in fields(cls) if field.name not in entries]
         if missing:
             raise StudyFileError(
@@ -265,14 +265,14 @@ class Description:
         return chosen.start(self.problem, _with_guide(self.signed_settings), self.boundary)
 
     def going_on_with(self, algorithm: Algorithm | None) -> Description:
-        """Return the same question for another planner: with a kernel, any may go on."""
+        """Return the question with another planner: with a kernel, any planner may go on."""
         if self.boundary is None or not isinstance(algorithm, Planner):
             return self
         return replace(self, algorithm=algorithm.name, options=algorithm.options())
 
     def outcome(self, phase: StoredPhase) -> Outcome:
         """Return the outcome of a complete phase, summed and put into batches in the order of the
-        pulls' numbers, whatever order they came in.
+        pulls' numbers, not that of arrival.
         """
         n_pairs = self.problem.n_pairs
         rewards = self.sign * phase.rewards
@@ -288,7 +288,7 @@ class Description:
         return phase.rewards if name == self.outputs.objective else column(phase.others, name)
 
     def sealed(self, phase: StoredPhase, outcome: Outcome | None = None) -> Sealed:
-        """Return a closed phase with the digests of what is there, and those that were stored.
+        """Return a closed phase with digests of its contents, and the stored digests.
 
         Args:
             outcome: of the phase, if it is known already.
@@ -359,7 +359,7 @@ def versions_here() -> dict[str, str]:
 
 
 def _boundary_of(run: Algorithm) -> Boundary | None:
-    """Return the boundary of a run's kernel; there is none where nothing is to be decided."""
+    """Return the boundary of a run's kernel; None where there is nothing to decide."""
     if not (isinstance(run, Planner) and hasattr(run, "certifier")):
         return None
     kernel = run.certifier
@@ -385,7 +385,7 @@ def _settings_to_dict(settings: Settings) -> dict[str, Any]:
 
 
 def _settings_from_dict(stored: dict[str, Any]) -> Settings:
-    """Rebuild what `settings_to_dict` wrote."""
+    """Rebuild settings from `settings_to_dict`."""
     misfit = math.inf if stored["misfit"] == NO_MODEL else stored["misfit"]
     return Settings(
         **(dict(stored) | {"noise": noise_from_dict(stored["noise"]), "misfit": misfit})
@@ -407,7 +407,7 @@ def _guide_to_store(guide: Any) -> str | None:
 
 
 def _guide_from(guide: str | None) -> Any:
-    """Return what "module:attribute" names, and other names as they are."""
+    """Return the object that "module:attribute" names, and other names as they are."""
     if guide is None or ":" not in guide:
         return guide
     found = looked_up(guide, "guide")

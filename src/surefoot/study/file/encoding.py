@@ -1,6 +1,6 @@
 """Canonical bytes of commitments and limits, and boundaries as numbers.
 
-The same numbers are the same bytes everywhere. A boundary is stored when a study is made, and never
+Equal numbers are equal bytes on every machine. A boundary is stored when a study is made, and never
 computed again.
 
 All is little-endian. Whole numbers are stored as differences in the smallest signed type that
@@ -71,7 +71,7 @@ class Writer:
             self._dense(flat)
 
     def optional(self, values: Array | None) -> None:
-        """Write an array, or that there is none."""
+        """Write an array or None."""
         self._parts.append(bytes([values is not None]))
         if values is not None:
             self.numbers(values)
@@ -96,7 +96,7 @@ class Writer:
 
 
 class ByteReader:
-    """Reads what a `Writer` wrote; raises ValueError where it cannot be that."""
+    """Reads the bytes of a `Writer`; raises ValueError for any others."""
 
     def __init__(self, content: bytes) -> None:
         self._content, self._place = content, 0
@@ -117,7 +117,7 @@ class ByteReader:
         return self._flat(self._count(math.prod(shape))).reshape(shape)
 
     def optional(self) -> Array | None:
-        """Read an array, or that there is none."""
+        """Read an array or None."""
         return self.numbers() if self._number("<B") else None
 
     @property
@@ -126,7 +126,7 @@ class ByteReader:
         return self._place == len(self._content)
 
     def end(self) -> None:
-        """Refuse bytes that nobody has read."""
+        """Refuse bytes that are left."""
         if not self.over:
             raise ValueError("there is more than should be")
 
@@ -184,7 +184,7 @@ def layout_bytes(phase: Phase) -> bytes:
 
 
 def layout_from(index: int, content: bytes) -> Phase:
-    """Return the phase that `layout_bytes` described; ValueError if it is none."""
+    """Return the phase of `layout_bytes`; raise ValueError for other bytes."""
     reader = ByteReader(content)
     batches, shared, overlaps = reader.integers().tolist()
     counts = reader.integers()
@@ -195,7 +195,7 @@ def layout_from(index: int, content: bytes) -> Phase:
 def commitment_bytes(
     claims: Sequence[Claims], variances: Array | None, others: Sequence[Uses] = ()
 ) -> bytes:
-    """Return the bytes of what a phase will be used for; those on other outputs stand behind."""
+    """Return the bytes of a phase's commitment; those on other outputs come last."""
     writer = Writer()
     _write_uses(writer, Uses(claims, variances))
     if others:
@@ -286,7 +286,7 @@ def packed(content: bytes) -> bytes:
 
 
 def unpacked(content: bytes) -> bytes:
-    """Return what was packed; ValueError if nothing was, or far too much."""
+    """Return the unpacked bytes; raise ValueError if they are not packed, or far too many."""
     inflate = zlib.decompressobj()
     try:
         found = inflate.decompress(content, MOST_BYTES)
@@ -321,7 +321,7 @@ def boundary_to_dict(boundary: Boundary) -> dict[str, Any]:
 
 
 def boundary_from_dict(stored: Mapping[str, Any]) -> Boundary:
-    """Return the boundary that `boundary_to_dict` described; ValueError if it is none."""
+    """Return the boundary of `boundary_to_dict`; raise ValueError for other values."""
     given = dict(stored)
     if given.get("kind") == LIMITED:
         parts = [None if each is None else boundary_from_dict(each) for each in given["parts"]]

@@ -1,4 +1,4 @@
-"""A study's answer from what is stored, without planning anything.
+"""A study's answer from its file, without any planning.
 
 With a kernel, conclusions are its own: commitments, rewards and limits go through the chain and
 through it. The notes name the leader alone. Without one, and where the chain is broken, conclusions
@@ -31,7 +31,7 @@ class Follower:
 
     Attributes:
         proof: the kernel and the chain so far; None if the algorithm draws its own conclusions.
-        broken: what is wrong with the proof, in one sentence; None if nothing is.
+        broken: the fault of the proof, in one sentence; None if it is sound.
         pulls: of the closed phases.
     """
 
@@ -90,7 +90,7 @@ class Follower:
         self._state = state
 
     def _take(self, stored: StoredPhase, note: Note) -> None:
-        """Take one more closed phase, with what its writer noted."""
+        """Take one more closed phase, with its writer's note."""
         outcome = self._description.outcome(stored)
         self._prove(stored, outcome)
         self._tally = self._tally.after(outcome)
@@ -133,7 +133,7 @@ class Follower:
         )
 
     def _concluded(self, note: Note | None) -> Result:
-        """Return what follows from all that was read; from nothing before the first note."""
+        """Return the result from all that was read; without a note, nothing is concluded."""
         arm = self._description.problem.arm_names.index(note.arm) if note else 0
         reason = StopReason[note.reason] if note else StopReason.RUNNING
         if reason.certifies and self._description.boundary is not None:
@@ -190,8 +190,8 @@ def _digest_of(stored: StoredPhase) -> bytes:
 class Feeder:
     """Feeds the algorithm as a study grows: so answers without a kernel are checked.
 
-    It begins anew if anything was changed in phases that were read. Whoever can write to the file
-    can write a note into it, so a note alone is no certificate.
+    It begins anew if phases that were read have changed. Anyone with write access to the file can
+    write a note, so a note alone is no certificate.
     """
 
     def __init__(
@@ -207,7 +207,8 @@ class Feeder:
         self._broken: InputError | None = None
 
     def run(self) -> Run:
-        """Return the algorithm after the last closed phase; an error says what does not fit."""
+        """Return the algorithm after the last closed phase; raise an error if a phase does not
+        fit."""
         state = self._storage.state_of_file()
         if state != self._state:
             self._refresh()
@@ -225,7 +226,7 @@ class Feeder:
         return result if _same(Note.of(result), note) else None
 
     def _refresh(self) -> None:
-        """Take what came since the last look."""
+        """Take the phases closed since the last look."""
         try:
             kept = islice(self._storage.phases(), len(self._seen))
             if self._broken is not None or [_digest_of(phase) for phase in kept] != self._seen:
@@ -241,7 +242,7 @@ class Feeder:
 
 
 def _same(one: Note, other: Note) -> bool:
-    """Return whether two notes claim the same; evidence may differ in its last digits between
+    """Return whether the claims of two notes agree; evidence may differ in its last digits between
     machines.
     """
     return all(

@@ -37,7 +37,7 @@ class Proof:
         self.chain = Chain(description.head)
 
     def take(self, sealed: Sealed) -> None:
-        """Check a phase and score it; an error says in one sentence what is wrong with it."""
+        """Check a phase and score it; raise an error of one sentence if it is invalid."""
         follow(self.chain, sealed)
         with proving(sealed.phase.index):
             self._refuse_impossible(sealed.outcome)

@@ -57,18 +57,18 @@ class Status:
             simulated; the answer rests on none of them.
         phase, phase_pulls, phase_told: the phase being pulled, the oldest of those in flight.
         survivors, leader, candidates, certified, sentence: after the last complete phase.
-        reason: why it is over, and what to do; None while it is not.
+        reason: why it is over, and what to do; None while it runs.
         changes: of the simulator, and the arms whose pulls failed, a sentence for each.
-        beside: what belongs beside the answer, once it is there: see `Result.beside`.
+        beside: notes on the answer, once it is known: see `Result.beside`.
         expected_left: pulls still needed if the estimates are right; None: it is too early to say,
             or the run is quiet.
-        quiet: whether nothing was forecast after the last phase, since nobody looked.
+        quiet: whether no forecast was made after the last phase, since no display was on.
         near_tie: a hint if they are so many that a tolerance would save most of them.
         pulls_per_minute: over the last 200 rewards.
         last_reward: when it came, in seconds since 1970.
-        cost, spent: which cost is to be small, and what pulls with a reward cost so far; None if it
-            is their number.
-        running: what is being simulated, since when and by whom; what began first comes first.
+        cost, spent: which cost is to be small, and the cost of pulls with a reward so far; None if
+            it is their number.
+        running: pulls being simulated, since when and by whom; the earliest first.
     """
 
     state: State
@@ -102,8 +102,8 @@ class Status:
 
     @property
     def doing(self) -> Doing:
-        """The state, but for a study that nobody runs: "interrupted", or "waiting" where its first
-        reward is missing, or rewards that were asked for by hand.
+        """The state, but for a study without a running process: "interrupted", or "waiting" where
+        its first reward is missing, or rewards that were asked for by hand.
         """
         if self.state != "running" or self.writer:
             return self.state
@@ -152,7 +152,7 @@ class StudyReader:
 
     @property
     def result(self) -> Result:
-        """The answer after the last closed phase, by feeding what came since the last look."""
+        """The answer after the last closed phase, by feeding the phases since the last look."""
         if self.description.boundary is not None:
             return self.recorded
         return self._judged(self._feeder.run().result)
@@ -200,7 +200,7 @@ class StudyReader:
         return note is not None and note.reason != StopReason.RUNNING.name
 
     def check(self) -> Chain:
-        """Check that nothing was changed; an error says in one sentence what was.
+        """Check that the file is unchanged; raise an error of one sentence that names the change.
 
         Returns:
             The chain of digests over all closed phases.
@@ -293,7 +293,7 @@ class StudyReader:
 
     @property
     def pull_columns(self) -> list[str]:
-        """The columns of `pulls`: what came of a pull, its arm, perturbation and parameters, and
+        """The columns of `pulls`: a pull's reward, its arm, perturbation and parameters, and
         further outputs.
         """
         own = [name for name in PULL_COLUMNS if name != "others"]
@@ -346,9 +346,7 @@ class StudyReader:
             ) from None
 
     def pulls(self, since: int = 0, limit: int | None = None) -> pd.DataFrame:
-        """Return one row per pull from the given number: pair, names, parameters, what came
-        of it.
-        """
+        """Return one row per pull from the given number: pair, names, parameters, outputs."""
         columns, outputs = self.pull_columns, self.output_names
         with contextlib.closing(self._pull_blocks(since, limit)) as blocks:
             return pull_frame(blocks, self.problem, columns, outputs, self._outputs_in)
@@ -377,9 +375,7 @@ class StudyReader:
         ]
 
     def phases(self) -> pd.DataFrame:
-        """Return one row per phase: its pulls, its times, its layout, and what was known
-        after it.
-        """
+        """Return one row per phase: its pulls, its times, its layout, and the answer after it."""
         import pandas as pd
 
         return pd.DataFrame(self.phase_records() or {name: [] for name in PHASE_COLUMNS})
@@ -403,21 +399,19 @@ class StudyReader:
         return [name for name in CORRECTION_COLUMNS if name not in beside]
 
     def corrections(self) -> pd.DataFrame:
-        """Return one row per reward that was corrected: pull, what it was, what it became, and
-        when.
-        """
+        """Return one row per reward that was corrected: pull, old and new reward, and when."""
         import pandas as pd
 
         return pd.DataFrame(self.correction_records(), columns=self._correction_columns)
 
     def log(self) -> pd.DataFrame:
-        """Return one row for whatever was changed beside the question: when, and what."""
+        """Return one row per change of settings beside the question: when, and its text."""
         import pandas as pd
 
         return pd.DataFrame(self._storage.log_rows(), columns=list(LOG_COLUMNS))
 
     def durations(self, problem: RobustProblem) -> Durations | None:
-        """Return how long the latest pulls took, of pairs that a problem has too; None if none did.
+        """Return how long the latest pulls took, of pairs that a problem has too; None without any.
 
         Args:
             problem: as the study's own, or with other arms and perturbations beside some of its.
@@ -434,8 +428,8 @@ class StudyReader:
         return Durations(pairs[known], seconds[known]) if known.any() else None
 
     def pulls_per_minute(self, minutes: int = 60) -> pd.DataFrame:
-        """Return the rewards per minute: columns `minute` (seconds since 1970) and `pulls`, none
-        empty.
+        """Return the rewards per minute: columns `minute` (seconds since 1970) and `pulls`; no
+        row for minutes without rewards.
         """
         import pandas as pd
 

@@ -1,7 +1,7 @@
-"""A study's state is a function of what is stored: opening one is feeding its phases to a kernel.
+"""A study's state is a function of its file: opening one is feeding its phases to a kernel.
 
-No planner is asked what it would have done: each closed phase was committed to before its rewards,
-the chain shows that nothing was changed since, and the kernel draws its own conclusions."""
+No planner is asked: each closed phase was committed to before its rewards, the chain shows that it
+is unchanged since, and the kernel draws its own conclusions."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class Run:
     """The algorithm of a study, fed with its phases; it ends early where rewards repeat each other.
 
     Attributes:
-        algorithm: what plans and concludes.
+        algorithm: plans and concludes.
         chain: the digests of the phases so far.
         ending: the proof of the last phase that was taken, to be stored with it.
 
-    The order of steps is that of `Algorithm`, whatever the order in which rewards come: a phase is
+    The order of steps is that of `Algorithm`, not that in which rewards come: a phase is
     planned once all phases are taken but the k − 1 before it, and before the next one is.
     """
 
@@ -149,7 +149,7 @@ class Run:
         return list(self._recalled)
 
     def _recall(self, stored: StoredPhase) -> None:
-        """Take up a phase as it was committed, whatever would be planned now."""
+        """Take up a phase as it was committed, without planning."""
         phase = stored.layout(self._description.problem.n_pairs)
         kept = stored.plan, stored.link
         follow_plan(self.chain, phase, stored.commitment, order_of(stored.pairs), kept)
@@ -190,7 +190,7 @@ def refuse_another_plan(
 
 
 def _same(one: Phase, other: Phase) -> bool:
-    """Return whether two phases ask for the same pulls, in the same batches and streams."""
+    """Return whether two phases ask for equal pulls, in equal batches and streams."""
     alike = (one.index, one.batches, one.shared) == (other.index, other.batches, other.shared)
     return alike and bool((one.counts == other.counts).all())
 
@@ -248,12 +248,12 @@ class OpenPhase:
         return Reading(float(self.stored.rewards[place]), self.stored.others[place])
 
     def change(self, number: int, reading: Reading) -> None:
-        """Replace a reward that is there, and what came with it."""
+        """Replace a stored reward, and its further outputs."""
         place = number - self.stored.first_pull
         self.stored.rewards[place], self.stored.others[place] = reading
 
     def tell(self, number: int, reading: Reading, cost: float | None = None) -> None:
-        """Take note of what came of a pull."""
+        """Take note of a pull's reward."""
         self.change(number, reading)
         place = number - self.stored.first_pull
         if self.stored.costs is not None and cost is not None:

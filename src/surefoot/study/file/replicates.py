@@ -1,7 +1,7 @@
 """The detection of simulators that return identical rewards, as those of a fixed seed do.
 
-A fixed seed gives every pull of a pair the same reward to the last bit, and then each repetition
-counts as evidence that it is not. Rewards alone cannot tell a fixed seed from a simulator without
+A fixed seed gives every pull of a pair one reward, to the last bit, and each repetition would
+wrongly count as new evidence. Rewards alone cannot tell a fixed seed from a simulator without
 noise, so both are stopped, and the second can be declared.
 """
 
@@ -81,7 +81,7 @@ class Replicates:
         return np.repeat(pairs, copies), np.repeat(rewards, copies)
 
     def refusal(self, certified: bool = False) -> StopReason | None:
-        """Return why these rewards are no sample of a noisy simulator; None if they may be one.
+        """Return why these rewards are no sample of a noisy simulator; None if they may be.
 
         Args:
             certified: whether a certificate would rest on them, which takes less to be refused.

@@ -1,9 +1,8 @@
-"""Certificates, and `verify`: the check that a file proves its answer and that nobody changed it.
+"""Certificates, and `verify`: the check that a file proves its answer and is unchanged.
 
-A certificate is a proof without rewards: what was asked, and the commitments and sums of every
-phase. The file to check may be a study or the certificate of one. No planner is asked anything; for
-algorithms that draw their own conclusions, the algorithm itself is fed with the phases as they were
-stored.
+A certificate is a proof without rewards: the question, and the commitments and sums of every phase.
+The file to check may be a study or the certificate of one. No planner is asked; for algorithms that
+draw their own conclusions, the algorithm itself is fed with the phases as they were stored.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ DIGESTS = ("order", "rewards", "plan", "link", "closing")
 
 
 def certificate_of(reader: StudyReader) -> dict[str, Any]:
-    """Return the certificate of a study as plain values; an error if there is none to give."""
+    """Return the certificate of a study as plain values; raise an error if it proves nothing."""
     if reader.description.boundary is None:
         raise InputError(
             f"{reader.description.algorithm} draws its own conclusions, which no file without the "
@@ -84,8 +83,8 @@ def _phase(sealed: Sealed, outputs: list[str]) -> dict[str, str]:
 
 
 def _check_certificate(path: Path) -> tuple[Chain, Result, str, list[str]]:
-    """Check a certificate, and return its chain, its answer, its fingerprint and what it says of
-    simulators and failures; an error says what is wrong.
+    """Check a certificate, and return its chain, its answer, its fingerprint and its sentences on
+    simulators and failures; raise an error if it is invalid.
     """
     try:
         document = json.loads(path.read_bytes())
@@ -171,10 +170,10 @@ class Verified:
 
     Attributes:
         certified: whether the file proves the answer that it claims.
-        sentence: the outcome in one sentence: what is proved, or what is wrong.
-        intact: whether nothing was changed since it was stored.
-        claimed: the answer that stands in the file; None if it cannot be read.
-        assumed: what the answer rests on, one sentence each.
+        sentence: the outcome in one sentence: the proved answer, or the fault.
+        intact: whether the file is unchanged since it was stored.
+        claimed: the answer in the file; None if it cannot be read.
+        assumed: the answer's assumptions, one sentence each.
         phases, pulls: that were checked.
         fingerprint: the digest of the whole chain and of the simulators, in hexadecimal digits;
             None if the chain is broken.
@@ -202,7 +201,7 @@ def verify(path: str | os.PathLike[str], *, algorithm: Algorithm | None = None) 
             not ship.
 
     Raises:
-        StudyFileError: there is no such file.
+        StudyFileError: the file does not exist.
     """
     if not Path(path).is_file():
         schema.refuse_no_database(Path(path))
@@ -260,7 +259,7 @@ def _sentence(result: Result, over: bool, phases: int) -> str:
 
 
 def _assumptions(settings: Settings, has_kernel: bool) -> tuple[str, ...]:
-    """Return what an answer rests on, the most important first."""
+    """Return an answer's assumptions, the most important first."""
     shared = settings.common_random_numbers is not False
     found = ["pulls are independent" + (", but for streams shared on purpose" if shared else "")]
     if not settings.modelled:

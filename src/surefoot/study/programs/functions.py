@@ -1,9 +1,9 @@
 """Functions of named parameters as simulators of pulls, and the files that simulators are made of.
 
 Seen are the modules of a Python function and of its decorators, and the one that study.toml names;
-or the program and the files that a command names; and for Python whatever they import from beside
-them. Installed libraries, data that a simulator reads by itself, services that it calls and the
-files of a cluster's workers are not.
+or the program and the files that a command names; and for Python the modules that they import from
+beside them. Installed libraries, data that a simulator reads by itself, services that it calls and
+the files of a cluster's workers are not.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ ALL_OTHERS, ANY_PLACES = inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_PO
 
 
 class Named:
-    """A function that is called with what its signature names.
+    """A function that is called with the arguments that its signature names.
 
     A function of one argument that is called like no parameter is given the pull itself, which is
     a mapping of the parameters too.
 
     Attributes:
-        function: what is called.
+        function: to be called.
         names: the arguments by name; None: the pull alone.
         module: where a configuration says that the function is; it may come from elsewhere.
-        raised: what the function raised last in this process.
+        raised: the last exception of the function in this process.
 
     Args:
-        parameters: the names of what is simulated.
+        parameters: the names of simulated parameters.
         time_limit: seconds after which a call is stopped, and has failed; None: never.
     """
 
@@ -71,7 +71,7 @@ class Named:
 
     @property
     def __wrapped__(self) -> Callable[..., Simulated]:
-        """The function, for whoever looks for its source."""
+        """The function, for tools that look for its source."""
         return self.function
 
     @property
@@ -88,7 +88,7 @@ class Named:
         return self.names is None or any(name in RANDOM for name in self.names)
 
     def __call__(self, pull: Pull) -> Simulated:
-        """Return what the function gives for a pull."""
+        """Return the function's result for a pull."""
         try:
             if self.names is None:
                 return self.function(pull)
@@ -179,7 +179,7 @@ class Watched:
     """A simulator whose files are looked at now and then.
 
     Attributes:
-        source: what it is made of, as of the last look.
+        source: the digests of its files and code, as of the last look.
     """
 
     def __init__(self, simulator: Callable[..., Any]) -> None:
@@ -190,7 +190,7 @@ class Watched:
         """Look again; true if anything is another file, or has another time or size, than before.
 
         Workers begin whenever there is work for them, and programs with each pull: so a change
-        counts from the moment at which it is seen, though some may still run what was there.
+            counts from the moment at which it is seen, though some may still run the old code.
         """
         if self._stamps == [_stamp(path) for path in self._files.values()]:
             return False
@@ -243,7 +243,8 @@ def _layers(simulator: Callable[..., Any]) -> list[Any]:
 
 
 def _files_of(code: Any) -> Files:
-    """Return the file of a function, class or module first, and what it imports from beside it."""
+    """Return the file of a function, class or module, and then the files that it imports from
+    beside it."""
     try:
         path = Path(inspect.getsourcefile(code) or "").resolve()
     except TypeError:  # built in
@@ -255,7 +256,7 @@ def _files_of(code: Any) -> Files:
 
 
 def _of_code(code: Any) -> str:
-    """Return the digest of a function that was typed in: its text, or what became of it."""
+    """Return the digest of a function that was typed in: of its text, or of its bytecode."""
     try:
         return digest_of_text(inspect.getsource(code).encode())
     except (OSError, TypeError):
@@ -349,7 +350,7 @@ def _digests(path: Path, imported: bool) -> list[str]:
     """Return the digest of a file as it is and, for Python, of its code without remarks.
 
     Args:
-        imported: what it does where it is the program itself is left out of its code.
+        imported: leave out the code that runs only where the file is the program itself.
     """
     whole = hashlib.sha256()
     try:

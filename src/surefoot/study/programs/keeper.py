@@ -1,12 +1,12 @@
 """The process between a worker and the programs that it runs, so that nothing outlives its pull.
 
-Run as a script. Each line of its input is an order (a program to run), each line of its output what
-came of it. Whatever a program has started ends with it. When the worker goes, in whatever way, the
-input ends, and then so does everything else.
+Run as a script. Each line of its input is an order (a program to run), each line of its output the
+result. All processes that a program started end with it. When the worker ends in any way, the input
+ends, and then so do all programs.
 
 It is small and has one thread, so it may do what a worker may not: on Linux it adopts orphans,
-which makes everything that a program started its own descendant, even what left the program's
-session.
+which makes all processes that a program started its own descendants, even those that left the
+program's session.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _carry_out(order: dict[str, Any], woken: int, control: Any) -> dict[str, Any
 
 
 def _wait(program: subprocess.Popen[bytes], time_limit: float | None, woken: int) -> bool:
-    """Return whether the program itself ended in time, whoever still holds its output."""
+    """Return whether the program itself ended in time, even if its children hold its output."""
     deadline = None if time_limit is None else time.monotonic() + time_limit
     while program.poll() is None:
         left = None if deadline is None else deadline - time.monotonic()

@@ -85,7 +85,7 @@ class _Keeper:
         self._process.terminate()
 
     def dismiss(self) -> None:
-        """End it, and whatever it runs."""
+        """End the keeper, and all programs that it runs."""
         with contextlib.suppress(BrokenPipeError), self._process:
             self._process.terminate()
 
@@ -131,7 +131,7 @@ def _dismiss_all() -> None:
 
 @contextlib.contextmanager
 def programs_end_with_their_task() -> Iterator[None]:
-    """Within the block, end what this thread runs as soon as its task is called off."""
+    """Within the block, end this thread's program as soon as its task is called off."""
     worker = _this_worker()
     if worker is None:
         yield

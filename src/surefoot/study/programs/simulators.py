@@ -49,13 +49,13 @@ class CommandSimulator:
         json_field: read the reward, or an object of outputs, from this field (dots lead into
             nested objects) of a JSON text; None: the last line of the text is the reward, or the
             text, or its last line, is a JSON object of outputs by name.
-        cost_field: read what the pull costs from this field of the JSON text, likewise.
+        cost_field: read the pull's cost from this field of the JSON text.
         file: read the text from this file, in the working folder, instead of the program's standard
             output. It belongs to one pull: a file that is there before is removed, and if pulls run
             at the same time, its name or the folder must have {id} or {seed}.
         time_limit: seconds after which the program and all it started are killed, and the pull has
             failed.
-        folder: the working folder, with fields; made if it is not there. A relative `file` is
+        folder: the working folder, with fields; made if missing. A relative `file` is
             inside it.
         base: where a relative `folder` begins.
     """
@@ -106,7 +106,7 @@ class CommandSimulator:
                     )
 
     def check(self, problem: RobustProblem, *, alone: bool) -> None:
-        """Refuse what would give a pull another's values, result or folder.
+        """Refuse fields that would give a pull another's values, result or folder.
 
         Args:
             alone: no two pulls are simulated at the same time.
@@ -313,7 +313,7 @@ class TimeLimited:
 
     @contextlib.contextmanager
     def _alarm(self) -> Iterator[None]:
-        """Interrupt the main thread by a signal; a timer that somebody else has set goes on."""
+        """Interrupt the main thread by a signal; a timer set by other code goes on."""
 
         def ring(number: int, frame: FrameType | None) -> None:
             raise self._too_long()

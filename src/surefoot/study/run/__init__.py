@@ -1,1 +1,1 @@
-"""The loop of a study: workers, executors, what stops it."""
+"""The loop of a study: workers, executors, interrupts."""

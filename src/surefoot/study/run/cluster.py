@@ -1,7 +1,7 @@
 """A Dask cluster: workers that come and go, on machines that may not be like this one.
 
-The scheduler sees nothing but bytes, which only a worker unpacks: what cannot be imported there is
-a failure of the pull, not the end of the worker.
+The scheduler sees only bytes, which only a worker unpacks: a failed import there is a failure of
+the pull, not the end of the worker.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class DaskWorkers(Workers):
         return self._simulator[1]
 
     def _look(self) -> None:
-        """Ask the scheduler who is there, and who does what."""
+        """Ask the scheduler for its workers and their tasks."""
         self._looked = time.monotonic()
         try:
             there = self._client.nthreads()

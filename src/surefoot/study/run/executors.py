@@ -41,7 +41,7 @@ def is_loss(error: BaseException) -> bool:
 
 
 def deaths_in(error: BaseException) -> int:
-    """Count the workers that such a loss has cost: Dask tries on a few before it says so."""
+    """Count the workers behind a loss: Dask tries several before it reports one."""
     return 1 + int(getattr(error, "allowed_failures", 0) or 0)
 
 
@@ -58,13 +58,13 @@ class _SerialExecutor(Executor):
 
 
 class Workers:
-    """An executor that somebody else made and will shut down.
+    """A caller's executor, which the caller shuts down.
 
     Attributes:
-        depth: how many chunks to send for each worker when pulls are short: two, so that none waits
-            for the next.
-        grows: whether to send as many when pulls are long: whoever adds workers where pulls wait
-            has to see them wait.
+        depth: how many chunks to send for each worker when pulls are short: two, so that no worker
+            waits for the next.
+        grows: whether to send as many when pulls are long: schedulers that add workers where pulls
+            wait must see them wait.
 
     Args:
         assumed: how many workers it has, if it does not say.
@@ -89,7 +89,7 @@ class Workers:
 
     @property
     def one_at_a_time(self) -> bool:
-        """True if no two pulls are ever simulated at the same time."""
+        """True if pulls are simulated one after the other."""
         return self.size == 1
 
     @property
@@ -103,14 +103,14 @@ class Workers:
         return None
 
     def refusal(self, error: BaseException | None) -> InputError | None:
-        """Say why such an error means that the run must end: a worker that is not fit for it."""
+        """Return why an error must end the run, such as an unfit worker; None if it need not."""
         return None
 
     def running(self, flying: Mapping[Any, tuple[list[Pull], float]]) -> list[Running]:
         """Return the pulls that are being simulated.
 
         Args:
-            flying: what was handed out, and when.
+            flying: pulls handed out, and when.
         """
         return [
             Running(chunk[0].id, since, None)
@@ -131,7 +131,7 @@ class Workers:
         return self._executor.submit(function, simulator, chunk)
 
     def cancel(self, future: Any) -> bool:
-        """Take back what has not begun."""
+        """Take back pulls that have not begun."""
         return bool(future.cancel())
 
     def repair(self) -> None:
@@ -142,7 +142,7 @@ class Workers:
 
 
 class _SerialWorkers(Workers):
-    """No workers at all: what comes back is stored before the next pull begins."""
+    """No workers: each reward is stored before the next pull begins."""
 
     depth = 1
 
@@ -205,7 +205,7 @@ class _ProcessWorkers(Workers):
 
 
 class _OwnProcesses(_ProcessWorkers):
-    """Processes for this run, which say what they are doing."""
+    """Processes for this run, which report their current pulls."""
 
     def __init__(self, size: int | None = None) -> None:
         self._count = size or cores()

@@ -165,7 +165,7 @@ class Runner:
         return [answer for answer in answers if answer in self._flying]
 
     def _store(self, answers: list[Any]) -> None:
-        """Write what came back in one transaction: only then is anything else handed out."""
+        """Write the reports in one transaction, before more pulls are handed out."""
         pulls: dict[int, Pull] = {}
         reports: list[Report] = []
         refused: InputError | None = None
@@ -192,7 +192,7 @@ class Runner:
         return [self._read(report) for report in reports]
 
     def _read(self, report: Report) -> Report:
-        """Return the report, or that its pull failed if there can be no such reward."""
+        """Return the report, or a failure if its reward is impossible."""
         description = self._ledger.description
         if report.reward is not None:
             try:
@@ -221,7 +221,7 @@ class Runner:
             self._pause_for(pull, how, hopeless[0].error)
 
     def _warn_of_luck(self, reports: list[Report]) -> None:
-        """Say so if a pull failed and gave a reward when it was tried again with the same seed."""
+        """Warn if a pull failed and gave a reward when it was tried again with its seed."""
         again = [r.id for r in reports if r.reward is not None and self._failures[r.id]]
         if again and not self._has_warned:
             self._has_warned = True
@@ -250,7 +250,7 @@ class Runner:
         self._ledger.pause(said + remedy)
 
     def _take_back_lost(self, chunk: Chunk, error: BaseException) -> None:
-        """Hand out the same pulls again, with the same seeds: the worker died."""
+        """Hand out the pulls of a worker that died again, with unchanged seeds."""
         self._workers.repair()
         if self._stopping.asked or self._pause or not self._workers.ready:
             self._ledger.give_back(pull.id for pull in chunk)
@@ -316,13 +316,13 @@ class Runner:
         yield list(self._dangerous)
 
     def _call_back(self) -> None:
-        """Take back what was handed out and has not begun."""
+        """Take back pulls that were handed out and have not begun."""
         for future in list(self._flying):
             if self._workers.cancel(future):
                 self._ledger.give_back(pull.id for pull in self._flying.pop(future)[0])
 
     def _call_off(self) -> None:
-        """Let nothing begin any more that the answer does not need; what runs on is ignored."""
+        """Call off pulls that the answer does not need; results of running ones are ignored."""
         for future in self._flying:
             future.cancel()
 
@@ -386,7 +386,7 @@ class _Pace:
 
     @property
     def slow_pairs(self) -> set[int]:
-        """Pairs whose pulls take far longer than others'; none where all are short.
+        """Pairs whose pulls take far longer than others'; empty where all are short.
 
         A phase that ends with a slow pull keeps all other workers waiting for it.
         """
@@ -403,7 +403,7 @@ class _Pace:
 
 
 class _Stopping:
-    """First SIGINT: finish what is running. Second: do not.
+    """First SIGINT: finish running pulls. Second: abandon them.
 
     Attributes:
         asked: whether one has come.
@@ -434,7 +434,7 @@ class _Stopping:
 
     @contextlib.contextmanager
     def leavable(self) -> Iterator[None]:
-        """Let a second SIGINT strike at once: not between a write and what follows from it.
+        """Let a second SIGINT strike at once: not between a write and its consequences.
 
         If it is swallowed there, by a compiled callback for example, it strikes the next time.
         """
@@ -474,11 +474,11 @@ class _Watch:
         running: Callable[[], list[Running]],
         hint: str | None,
     ) -> None:
-        """Show and note what is going on, if it is time for that.
+        """Show and store the progress, if it is time for that.
 
         Args:
             in_flight: counts the pulls that are handed out.
-            running: gives what is being simulated.
+            running: gives the pulls being simulated.
             hint: more urgent than trouble.
         """
         now = time.monotonic()

@@ -1,7 +1,7 @@
 """Everything that runs where the simulator runs: a chunk of pulls in, a report on each out.
 
-Each process of a pool says what it is simulating, in memory that it shares with the driver. Writing
-there costs a worker less than a microsecond, and needs nobody to listen.
+Each process of a pool writes its current pull into memory that it shares with the driver. Writing
+there costs a worker less than a microsecond, and needs no listener.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NO_NUMBERS = (str, bytes, bool, NoneType)  # though float() takes some of them
 def run_chunk(simulator: Simulate, pulls: Sequence[Pull]) -> list[Report]:
     """Simulate pulls one after the other, the first and as many more as there is time for.
 
-    What the simulator raises becomes a report, so an error of the future itself always means that
+    Exceptions of the simulator become reports, so an error of the future itself always means that
     the worker was lost. Pulls may turn out much slower than those before: then the reports so far
     are worth more on disk than here.
     """
@@ -59,7 +59,7 @@ class OtherVersions(InputError):
 
 
 def run_packed(wanted: dict[str, str], simulator: bytes, pulls: bytes) -> list[Report]:
-    """Do the same for what was sent as bytes, on a machine that may have other software.
+    """Run a chunk that was sent as bytes, on a machine that may have other software.
 
     Args:
         wanted: the versions that the driver has.
@@ -82,7 +82,7 @@ def run_packed(wanted: dict[str, str], simulator: bytes, pulls: bytes) -> list[R
 
 
 def versions() -> dict[str, str]:
-    """Return what must be the same on all machines, or the same seed could give another reward."""
+    """Return the versions that must agree on all machines, or a seed could give another reward."""
     return {
         "surefoot": surefoot.__version__,
         "numpy": np.__version__,
@@ -104,7 +104,7 @@ def _run_one(simulator: Simulate, pull: Pull) -> Report:
 
 
 def as_given(value: Any) -> Simulated:
-    """Return a finite number, or several by name; an error says what came instead."""
+    """Return a finite number, or several by name; raise an error that names any other value."""
     if not isinstance(value, Mapping):
         return _as_reward(value)
     try:
@@ -114,7 +114,7 @@ def as_given(value: Any) -> Simulated:
 
 
 def _as_reward(value: Any) -> float:
-    """Return a finite number, or an error that says what came instead."""
+    """Return a finite number; raise an error that names any other value."""
     try:
         if type(value) is not float and isinstance(value, NO_NUMBERS):
             raise TypeError
@@ -143,9 +143,7 @@ def _describe(problem: BaseException) -> str:
 
 
 def _leave_interrupts_to_the_driver() -> None:
-    """Ignore Ctrl-C, which reaches workers too in a terminal: only the driver decides what it
-    means.
-    """
+    """Ignore Ctrl-C, which reaches workers too in a terminal: the driver alone decides."""
     if multiprocessing.parent_process() is not None:
         with contextlib.suppress(
             ValueError
@@ -157,7 +155,7 @@ COLUMNS = 3  # the process, the pull and when it began
 
 
 class Board:
-    """A row for each process of a pool; a process number of 0 means that nobody is busy there."""
+    """A row for each process of a pool; a process number of 0 marks an idle row."""
 
     def __init__(self, size: int) -> None:
         self._rows: Any = RawArray("d", COLUMNS * size)

@@ -1,4 +1,4 @@
-"""A study as a TOML file, turned into what surefoot works with."""
+"""A study as a TOML file, turned into surefoot's own objects."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ LONGEST_NAME = 240  # bytes; the system allows 255, with what stands beside a st
 
 
 class StudyConfig:
-    """A configuration file and what it describes.
+    """A configuration file and its contents.
 
     Attributes:
         path: the TOML file; paths in it are relative to its folder.
-        settings: what every run is asked for.
+        settings: of every run.
         file: the study file that belongs to it.
     """
 
@@ -63,7 +63,7 @@ class StudyConfig:
         return problem
 
     def _import(self) -> None:
-        """Import the modules of what the user wrote, as "module:name": only a configuration that is
+        """Import the modules that the user names as "module:name": only a configuration that is
         read on purpose may do so, never a study file.
         """
         values = self.values
@@ -150,7 +150,7 @@ class StudyConfig:
         return study
 
     def _change(self, study: Study) -> None:
-        """Go on with what may change: the budget, and of the rest what the file says."""
+        """Apply the settings that may change: the budget, and others that the file names."""
         said = {"budget"} | self.values.model_fields_set
         if "parallel" in said:
             said.add("in_flight")  # what it is by default follows from the number of workers
@@ -186,7 +186,7 @@ class StudyConfig:
     def _refuse_changes(self, study: Study) -> None:
         """Refuse to change a question half-way: the guarantee is for one.
 
-        What the file leaves unsaid of `AS_IT_IS` is as the study has it.
+        Keys of `AS_IT_IS` that the file omits are as the study has them.
         """
         asked, values = study.description, self.values
         algorithm = values.algorithm.build()
@@ -213,7 +213,7 @@ def _settings(values: Config, noise: Noise, baseline: str | None) -> Settings:
 
 
 def _warn_of_confidence(delta: float) -> None:
-    """Warn whoever writes a confidence where its error belongs."""
+    """Warn if delta looks like a confidence level."""
     if delta > 0.5:
         warnings.warn(
             f"delta = {delta:g} asks for {100 * (1 - delta):.3g} % confidence; for "

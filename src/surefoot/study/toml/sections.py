@@ -1,4 +1,4 @@
-"""The sections of a configuration: what each may say."""
+"""The sections of a configuration, with the keys of each."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class _NoiseSection(Section):
 
     @property
     def scales_by_name(self) -> Mapping[str, Any] | str | None:
-        """Scales by the names of pairs, or the table that holds them; None: nothing of the sort."""
+        """Scales by the names of pairs, or the table that holds them; None without either."""
         scale = self.says.get("scale")
         return scale if isinstance(scale, dict | str) else None
 
@@ -216,7 +216,7 @@ class Config(Section):
 
 
 def read_config(path: Path) -> Config:
-    """Read and check a TOML file; what is wrong is said for every key at once."""
+    """Read and check a TOML file; report the mistakes of all keys at once."""
     try:
         given = path.read_bytes()
         _refuse_study(path, given)
@@ -249,7 +249,7 @@ def _refuse_study(path: Path, given: bytes) -> None:
 
 
 def _explain(detail: ErrorDetails) -> str:
-    """Return one mistake in a line: the key, what was given, what is allowed."""
+    """Return one mistake in a line: the key, the given value, the allowed ones."""
     keys = [str(part) for part in detail["loc"] if not _is_type_name(part)]
     key, given = ".".join(keys), detail["input"]
     if detail["type"] == "missing":

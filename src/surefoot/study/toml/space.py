@@ -102,7 +102,7 @@ class Arms(Section):
 
     @property
     def grid_size(self) -> int:
-        """The number of points of the grid, without making them; 1 if there is none."""
+        """The number of points of the grid, without making them; 1 without a grid."""
         axes = (self.grid or {}).values()
         return math.prod(axis.steps if isinstance(axis, Steps) else len(axis) for axis in axes)
 
@@ -126,9 +126,10 @@ class Arms(Section):
 
 
 class Perturbations(Section):
-    """One of: a list of offsets, a box round each arm, or a CSV; none of them: nothing goes wrong.
+    """One of: a list of offsets, a box round each arm, or a CSV; without any, arms are not
+    perturbed.
 
-    What is simulated is arm + offset: an offset is a number, or relative to the arm as "10%".
+    Pulls simulate arm + offset: an offset is a number, or relative to the arm as "10%".
     """
 
     rows: list[dict[str, Entry]] | None = Field(None, alias="list")
@@ -145,13 +146,13 @@ class Perturbations(Section):
 
     @property
     def box_size(self) -> int:
-        """The number of corners of the box, without making them; 1 if there is none."""
+        """The number of corners of the box, without making them; 1 without a box."""
         widths = (self.box or {}).values()
         sides = sum(read_offset(width).number != 0 for width in widths)
         return 1 << sides
 
     def offset_rows(self, folder: Path) -> list[Row] | None:
-        """Return one row for each; None: nothing goes wrong. CSV paths are relative to the
+        """Return one row for each; None: arms are not perturbed. CSV paths are relative to the
         folder.
         """
         if self.box is not None:
@@ -180,7 +181,7 @@ def build_problem(
 
 
 def _named(entry: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the entry with a name, if it has none: {parameter} stands for the value of one."""
+    """Return the entry with a name, given or made: {parameter} stands for the value of one."""
 
     def value(found: re.Match[str]) -> str:
         if found[1] not in entry:

@@ -1,5 +1,5 @@
 """Every chart as one function that gives an Altair chart: figures, notebooks, report and dashboard
-use the same.
+share them.
 """
 
 from surefoot.view.charts.arms import arms_drawing, arms_frame

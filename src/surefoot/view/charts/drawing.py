@@ -76,7 +76,7 @@ def thinned(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def measured(result: Result) -> str:
-    """Return the word for what pulls of a study give: whoever minimises calls it a cost."""
+    """Return the word for a study's outcomes: "cost" where it minimises, else "reward"."""
     return "cost" if result.minimize else "reward"
 
 
@@ -105,7 +105,7 @@ class _OfflineLayers(_Offline, alt.LayerChart):
 
 
 class _OfflineFacets(_Offline, alt.FacetChart):
-    """The same chart for each group, shown without a network."""
+    """One chart per group, shown without a network."""
 
 
 def _cell(spec: dict[str, Any]) -> str:
@@ -114,7 +114,7 @@ def _cell(spec: dict[str, Any]) -> str:
 
 
 def _page(spec: dict[str, Any]) -> str:
-    """Return a chart as a page of its own, the same to the bit whenever it is written."""
+    """Return a chart as a page of its own, reproducible to the bit."""
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     body = _drawn(spec, "chart")
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
@@ -135,7 +135,7 @@ WHOLE_PIECE = 17  # characters of a part that is not cut
 
 
 def telling(names: Sequence[Sequence[str]]) -> list[str]:
-    """Return one label for each name, of the same parts, in another order: those that differ most
+    """Return one label for each name, of its parts in another order: those that differ most
     often first, those that all names share last.
 
     Args:
@@ -323,7 +323,7 @@ def styled(chart: Any) -> alt.LayerChart:
 
 
 def _from_spec(spec: dict[str, Any], kind: Any = _OfflineLayers) -> alt.LayerChart:
-    """Return a specification as such a chart."""
+    """Return a chart of this class from its specification."""
     finished: alt.LayerChart = kind.from_dict(spec | {"config": config()})
     return finished
 
@@ -339,7 +339,7 @@ class Drawing:
         template: gives the chart without its rows, whose marks refer to the tables by name.
         options: of the template: few values, so that templates can be kept.
         tables: the rows by name; in charts with categories, in the order of the axis or legend.
-        title, subtitle: what the chart says.
+        title, subtitle: of the chart.
         categories: by the name that stands for them in the template, such as ["$arms"] for the
             domain of a scale.
     """

@@ -185,7 +185,7 @@ SHOWN, OPEN, UNFIT = STATES
 
 
 def limits_frame(result: Result) -> pd.DataFrame:
-    """Return one row per limit and arm: what the limit is held against, with its interval.
+    """Return one row per limit and arm: the arm's value of the output, with its interval.
 
     Columns `output`, `limit`, `arm`, `value`, `low`, `high` and `state`, which says whether the arm
     is shown to keep all limits, or to miss one.
@@ -222,7 +222,7 @@ def limit_drawings(result: Result) -> list[Drawing]:
 
 
 def limit_drawing(result: Result, which: int = 0) -> Drawing:
-    """Draw what one limit is held against, arm by arm, with simultaneous intervals and the limit.
+    """Draw each arm's value of one limited output, with simultaneous intervals and the limit.
 
     Args:
         which: of the limits, in the order in which they were given.

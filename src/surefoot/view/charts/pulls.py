@@ -36,7 +36,7 @@ def allocation_frame(result: Result, pairs: int = 25) -> pd.DataFrame:
     """Return one row a pair and phase with pulls: the pairs pulled most first, and all others as
     one.
 
-    Columns `phase`, `pair` (arm and perturbation, what tells pairs apart first), `label` (the same
+    Columns `phase`, `pair` (arm and perturbation, the distinctive part first), `label` (the same
     for an axis), `pulls`, `share` (of the phase).
     """
     columns = ["phase", "pair", "label", "pulls", "share"]

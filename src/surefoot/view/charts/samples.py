@@ -35,7 +35,7 @@ def samples_chart(
     Args:
         frame: columns `algorithm`, `policy` ("paper", "valid", or "bound" for a number that no
             algorithm ran for), `mean`, `low`, `high` (the ends of the error bar; equal to the mean
-            for none) and the column named by `x`. Rows come in the order of the legend.
+            without one) and the column named by `x`. Rows come in the order of the legend.
         x: the column of the groups, such as the dimension or the number of arms.
     """
     require_columns(frame, *COLUMNS, x)
@@ -97,7 +97,7 @@ def _colours(frame: pd.DataFrame, series: list[str]) -> alt.Scale:
 
 
 def _shapes(frame: pd.DataFrame, series: list[str]) -> alt.Scale:
-    """Return a scale that gives an algorithm the same shape in both families."""
+    """Return a scale that gives an algorithm one shape in both families."""
     algorithm = dict(zip(frame["series"], frame["algorithm"], strict=True))
     order = list(dict.fromkeys(algorithm.values()))
     return alt.Scale(

@@ -1,4 +1,4 @@
-"""The pages and what they fetch. Studies have numbers in addresses: no path from an address reaches
+"""The pages and their data. Studies have numbers in addresses: no path from an address reaches
 the file system.
 """
 
@@ -80,8 +80,8 @@ def make_app(
 
 
 def warm_up(app: Starlette) -> None:
-    """Make what is made once, and read the first study, so that its first page comes as quickly as
-    the others.
+    """Fill the caches and read the first study, so that its first page comes as quickly as the
+    others.
     """
     vega_script()
     for study in app.state.shown[:1]:

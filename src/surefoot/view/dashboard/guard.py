@@ -58,7 +58,7 @@ class Guard:
         await (answer or self._app)(scope, receive, _with_headers(send))
 
     def _answer(self, scope: Scope) -> Response | None:
-        """Return the response to a request that the application must not see; None to any other."""
+        """Return the response to a request that the application must not see; None for others."""
         headers, path = Headers(scope=scope), scope["path"]
         if not self._known_host(headers.get("host", "")):
             return PlainTextResponse(
@@ -113,7 +113,7 @@ def _cookie_name(scope: Scope) -> str:
 def signed_in(scope: Scope, token: str, path: str) -> Response:
     """Lead on to a page, with the cookie that proves knowledge of the token from now on.
 
-    The cookie goes along when a link elsewhere leads here, which shows nobody anything and changes
+    The cookie goes along when a link elsewhere leads here, which reveals nothing and changes
     nothing; requests made by other sites never have it.
     """
     # a path that begins with two slashes would be the address of another site
@@ -154,7 +154,7 @@ SHORTEST_TOKEN = 16
 
 
 def fresh_token() -> str:
-    """Return a token that nobody guesses."""
+    """Return an unguessable token."""
     return secrets.token_urlsafe(24)
 
 
@@ -165,7 +165,7 @@ class Door:
     Attributes:
         host: the name or address to listen on.
         port: 0 for any that is free.
-        token: readers have to know it; a fresh one if none is given. None lets in every program
+        token: readers have to know it; a fresh one by default. None lets in every program
             and user of this machine, and is refused where other machines can reach it.
         names: host names under which readers reach this machine.
     """
@@ -193,7 +193,7 @@ class Door:
         return [*self.names, *((self.host, socket.gethostname()) if self.token else ())]
 
     def opened(self) -> socket.socket:
-        """Return the socket, listening already: whoever is told the address can connect at once."""
+        """Return the socket, listening already, so that readers can connect at once."""
         try:
             family, kind, protocol, _, address = socket.getaddrinfo(
                 self.host, self.port, type=socket.SOCK_STREAM
@@ -231,7 +231,7 @@ LOGGERS = ("uvicorn.error", "asyncio")
 
 
 def _most_connections() -> int:
-    """Return as many as leave files to open: each takes one of what the system grants."""
+    """Return the number of connections that leaves files to open: each takes one descriptor."""
     granted, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if granted == resource.RLIM_INFINITY else max(8, min(MOST, granted // 4))
 
@@ -240,7 +240,7 @@ class LimitedConnection(H11Protocol):
     """A connection that ends if its request does not arrive in time.
 
     When there are too many, the one that has waited longest for its request gives way: half-sent
-    requests keep nobody out.
+        requests keep no reader out.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -326,9 +326,9 @@ class TooSlow(Exception):
 class Lane:
     """One thing after another, each in a thread; so there are never more threads than lanes.
 
-    A read that was given up still runs, for a thread cannot be ended. Whoever comes meanwhile is
-    turned away at once: a file made to hang holds up itself alone. Nor does it hold up the end of
-    the process, which does not wait for these threads.
+    A read that was given up still runs, for a thread cannot be ended. Requests meanwhile are turned
+    away at once: a file made to hang holds up itself alone. Nor does it hold up the end of the
+    process, which does not wait for these threads.
     """
 
     def __init__(self, limit: float = LIMIT) -> None:
@@ -337,7 +337,7 @@ class Lane:
         self._since = 0.0
 
     async def run(self, read: Callable[[], T]) -> T:
-        """Return what `read` gives, in its turn; TooSlow if that cannot be had in time."""
+        """Return the result of `read`, in its turn; raise TooSlow if it does not come in time."""
         if self._free.locked() and time.monotonic() - self._since > self._limit:
             raise TooSlow
         try:

@@ -1,6 +1,6 @@
 """A study as the dashboard shows it: its file watched, the texts of its pages, answers in time.
 
-The file is opened read-only, and looked at when somebody looks, whatever happens to it meanwhile.
+The file is opened read-only, and read at each request, even if it is changed or removed meanwhile.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Moment:
     Attributes:
         state: as `Status.doing` says; "missing" and "broken" files have no status.
         trouble: why there is no status or no result.
-        result: after the last complete phase; None if it cannot be told.
+        result: after the last complete phase; None if unknown.
     """
 
     name: str
@@ -117,7 +117,7 @@ class FileWatch:
             return settings_facts(result, self._reader)
 
     def close(self) -> None:
-        """Let go of the file, unless somebody still reads it."""
+        """Let go of the file, unless a reader still uses it."""
         if self._lock.acquire(timeout=1.0):
             self._forget()
             self._lock.release()
@@ -356,7 +356,7 @@ class Readings:
         return await self._reads.run(self._page)
 
     async def bounds(self) -> dict[str, Any]:
-        """Return the chart of what a finished study could have cost."""
+        """Return the chart of a finished study's cost beside its bounds."""
         return await self._sums.run(self._bounds)
 
     def warm_up(self) -> None:

@@ -53,7 +53,7 @@ def estimated_hardness(result: Result) -> Complexity | None:
 
 @dataclass(frozen=True)
 class Fact:
-    """One line of a table: what it is, its value, and what that means."""
+    """One line of a table: its label, its value, and the value's meaning."""
 
     name: str
     value: str
@@ -61,7 +61,7 @@ class Fact:
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Return a number for people; a dash where there is none."""
+    """Return a number for people; a dash for None or NaN."""
     if value is None or np.isnan(value):
         return "–"
     if np.isinf(value):
@@ -101,7 +101,7 @@ def certificate(result: Result, hardness: Complexity | None = None) -> list[Fact
 
 
 def _limits(result: Result) -> list[Fact]:
-    """Return what is asked of further outputs, and which arms are known to keep it or not."""
+    """Return the limits of further outputs, and the arms known to keep or miss them."""
     facts = [Fact(f"limit of {limit.output}", limit.words) for limit in result.settings.limits]
     known, names = result.qualifying, np.array(result.problem.arm_names)
     if known is None:
@@ -165,20 +165,20 @@ def _decision(result: Result) -> list[Fact]:
 
 
 def _checks(result: Result) -> Fact:
-    """Return the findings of the rewards on what was assumed; no warning where no model was."""
+    """Return the findings of the rewards on the assumptions; without a model, no warning on it."""
     note = "passing proves nothing; failing is a warning to heed" if result.model_is_trusted else ""
     return Fact("checks", result.checks, note)
 
 
 def _trust(settings: Settings) -> str:
-    """Say what the misfit means."""
+    """Return the meaning of the misfit in words."""
     if not settings.modelled:
         return "no model: pairs are compared directly"
     return "how far means may be from a linear function of the features"
 
 
 def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fact]:
-    """Return all that is needed to do the same again."""
+    """Return all that is needed to repeat the run."""
     problem, settings = result.problem, result.settings
     named = f"{problem.feature_kind}: {_names(problem.feature_names)}"
     use = (
@@ -205,7 +205,7 @@ def settings_facts(result: Result, reader: StudyReader | None = None) -> list[Fa
 
 
 def _asked(settings: Settings) -> list[Fact]:
-    """Return what only some studies ask."""
+    """Return the settings that only some studies have."""
     facts = []
     if settings.objective is not None:
         facts.append(Fact("objective", settings.objective, "the output to be best in"))
@@ -248,7 +248,7 @@ def _options(described: Description) -> str:
 
 
 def _differing(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    """Return the entries that are not the default ones; of nested entries the same."""
+    """Return the entries that differ from the defaults, nested ones too."""
     differing: dict[str, Any] = {}
     for name, value in given.items():
         default = defaults.get(name)
@@ -262,7 +262,7 @@ def _differing(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any
 
 
 def correction_facts(reader: StudyReader) -> list[Fact]:
-    """Return what was told wrongly and then corrected."""
+    """Return the rewards that were corrected."""
     return [
         Fact(f"pull {row['pull']}", f"{row['became']:g}", f"was told as {row['was']:g}")
         for row in reader.corrections().to_dict("records")
@@ -270,7 +270,7 @@ def correction_facts(reader: StudyReader) -> list[Fact]:
 
 
 def simulator_facts(reader: StudyReader) -> list[Fact]:
-    """Return what gave the rewards: each simulator as it was asked, and its files."""
+    """Return the simulators of the rewards: each with its settings, and its files."""
     used = reader.simulators
     return [
         Fact(

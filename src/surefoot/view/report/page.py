@@ -1,4 +1,4 @@
-"""The page of a result or a study, one file with everything in it, and what a notebook shows."""
+"""The page of a result or a study, one file with everything in it, and its form in notebooks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ DESCRIPTIONS = {
 
 
 def drawings(result: Result, hardness: Complexity | None = None) -> dict[str, Drawing]:
-    """Return the charts of a result by name; none before there is anything to draw."""
+    """Return the charts of a result by name; empty before the first phase."""
     if not result.samples:
         return {}
     found = {
@@ -82,7 +82,7 @@ def configurations() -> dict[str, Any]:
 
 
 def safe_json(value: Any) -> str:
-    """Return JSON that cannot end the script element it stands in, whatever the names in it."""
+    """Return JSON that cannot end the script element around it, for any names in it."""
     text = json.dumps(value, allow_nan=False, ensure_ascii=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

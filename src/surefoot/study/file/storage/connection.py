@@ -38,7 +38,7 @@ STEPS_BETWEEN_CHECKS = 100_000
 
 
 class Connection(sqlite3.Connection):
-    """A connection whose queries end, whatever the file makes of them."""
+    """A connection whose queries end, even on a malicious file."""
 
     _steps_left = 0
 
@@ -119,7 +119,7 @@ def copy(source: Connection, target: Path) -> None:
 
 
 def explain(path: Path, error: sqlite3.Error) -> StudyFileError:
-    """Return the error in words that say what to do."""
+    """Return the error in words, with the remedy."""
     text = str(error)
     code: str = getattr(error, "sqlite_errorname", "")
     if code == "SQLITE_FULL" or "full" in text:
@@ -149,7 +149,7 @@ _held: weakref.WeakSet[WriterLock] = weakref.WeakSet()
 
 
 class WriterLock:
-    """An exclusive lock on a study, whatever name it is reached by.
+    """An exclusive lock on a study, under any name of its file.
 
     Two files are locked: one beside the study, which also says who writes, and SQLite's log (the
     WAL), once the study is open. People remove the first as if it were rubbish; the second is there
@@ -213,7 +213,7 @@ class WriterLock:
 
 
 def writer_of(study: Path) -> str | None:
-    """Return who is writing to the study at this moment; None if nobody is."""
+    """Return the process that is writing to the study at this moment; None without any."""
     real = study.resolve()
     locked = _is_locked(_lock_file(real)) or _is_locked(wal_of(real))
     return _holder(real) if locked else None

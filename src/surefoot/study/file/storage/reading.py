@@ -1,4 +1,4 @@
-"""What can be asked of a study file."""
+"""Queries on a study file."""
 
 from __future__ import annotations
 
@@ -293,7 +293,7 @@ class ReadStorage:
         return rows
 
     def pull_blocks(self, since: int = 0, limit: int | None = None) -> Iterator[list[Row]]:
-        """Yield the same rows some at a time, all as they are at one moment."""
+        """Yield the rows of `pulls` in blocks, all as they are at one moment."""
         left = math.inf if limit is None else limit
         with self._one_moment():
             while left > 0 and (rows := self.pull_rows(since, int(min(left, AT_A_TIME)))):
@@ -302,7 +302,7 @@ class ReadStorage:
 
     @contextmanager
     def _one_moment(self) -> Iterator[None]:
-        """Let all that is read in this block be of one moment, whatever is written meanwhile."""
+        """Let all reads in this block see one moment, without writes meanwhile."""
         with self._explained():
             self._connection.execute("BEGIN")
         try:
@@ -367,7 +367,7 @@ class ReadStorage:
         return Tries.of(self._origins(0, closed), self.simulators().first)
 
     def check_simulators(self) -> None:
-        """Refuse marks of what gave the rewards that do not agree with the simulators stored."""
+        """Refuse pulls whose simulators disagree with the stored list."""
         if not self._has_true_marks:
             raise StudyFileError(
                 f"{self.path} is damaged: its rewards are marked with other simulators than it "
@@ -458,7 +458,7 @@ class ReadStorage:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Say what to do about SQLite's errors, and about values that are not what was written."""
+        """Explain SQLite's errors, and values that were not written like this, with the remedy."""
         try:
             yield
         except InputError:
@@ -480,7 +480,7 @@ def _proof(
     limits: bytes | None,
     closing: bytes | None,
 ) -> tuple[bytes, bytes, bytes, Ending | None]:
-    """Return what was stored before a phase, and its ending if it is closed."""
+    """Return the proof stored before a phase, and its ending if it is closed."""
     ending = None
     if rewards is not None and limits is not None and closing is not None:
         ending = Ending(rewards, unpacked(limits), closing)

@@ -36,22 +36,21 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StoredPhase:
-    """A phase as stored, with what is known of its pulls.
+    """A phase as stored, with the rewards of its pulls so far.
 
     Attributes:
         first_pull: the number of its first pull.
         pairs: (n_pulls,) the pair of each pull, in the order of their numbers.
-        rewards: (n_pulls,) as measured; NaN where there is none yet.
-        others: (n_pulls,) further outputs of each pull, as canonical text; empty where there are
-            none.
-        costs: (n_pulls,) of each pull; NaN where none is known. None: none was asked for.
-        batches: into how many batches the pulls of each pair are put, in the order of their
-            numbers; 0: it has none.
+        rewards: (n_pulls,) as measured; NaN where it is missing.
+        others: (n_pulls,) further outputs of each pull, as canonical text; empty without any.
+        costs: (n_pulls,) of each pull; NaN where unknown. None: costs were not asked for.
+        batches: number of batches into which the pulls of each pair are put, in the order of their
+            numbers; 0: no batches.
         shared: whether pulls of different pairs share random streams.
         overlaps: how many phases before it were in flight when it was chosen.
-        commitment: what it will be used for, as canonical bytes.
+        commitment: its claims, as canonical bytes.
         plan, link: digests that were stored before its first reward.
-        ending: what was stored when it was closed; None before.
+        ending: stored when it was closed; None before.
         origins: which simulators gave its rewards, as canonical bytes; empty while it is open.
     """
 
@@ -111,13 +110,13 @@ class PullCounts:
     """The number of pulls in each state.
 
     Attributes:
-        phase: the index of the oldest phase that is not closed, or of the last one; 0 before there
-            is one.
+        phase: the index of the oldest phase that is not closed, or of the last one; 0 before the
+            first.
         phase_pulls, phase_told: its pulls, and those of them with a reward.
-        open_pulls, open_told: the same of all phases that are not closed.
+        open_pulls, open_told: pulls of all phases that are not closed, and those with a reward.
         told, asked, failed: pulls with a reward; handed out to people; given up.
         lost: pulls that ever lost their worker.
-        spent: what the pulls with a reward cost, as far as that is known.
+        spent: the cost of pulls with a reward, as far as known.
     """
 
     phase: int
@@ -142,12 +141,12 @@ class Note(BaseModel):
         samples: pulls so far.
         arm, certified, reason, sentence, candidates: of the result at that moment.
         leader, survivors: the arm ahead, and how many arms were not eliminated.
-        evidence, boundary: the statistic of each arm and what it was compared with.
+        evidence, boundary: the statistic of each arm and its boundary.
         expected_left: a forecast of the pulls to come; None if it was too early to say. It is not
             in the note of a quiet run.
-        attained_confidence: how sure the rewards made one of the arm; None where nobody said.
+        attained_confidence: the confidence attained by the rewards; None if unknown.
         skewness: of the differences that decide, where they are taken for normal.
-        unseen: how rare an event was seen, and what an unseen one would have to cost.
+        unseen: the rarity of events that were seen, and the cost that an unseen one would need.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -215,7 +214,7 @@ class Note(BaseModel):
 
     @property
     def quiet(self) -> bool:
-        """True if nothing was forecast, since nobody looked."""
+        """True if no forecast was made, since no display was on."""
         return "expected_left" not in self.model_fields_set
 
     @property
@@ -229,7 +228,7 @@ class Note(BaseModel):
 
     @property
     def tells_all(self) -> bool:
-        """True if the evidence stands in it, or there was none: very many arms leave it out."""
+        """True unless evidence was left out, as for very many arms."""
         return self.boundary is None or self.evidence is not None
 
 
@@ -238,7 +237,7 @@ def _worth_keeping(evidence: Array | None) -> list[float] | None:
 
 
 def _told(error: Exception) -> str:
-    """Say in one line what is wrong."""
+    """Return the mistake in one line."""
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
@@ -253,7 +252,7 @@ class Standing(BaseModel):
 
     Attributes:
         created: when, in seconds since 1970.
-        configuration: what `surefoot run` was given: the name and the text of its file.
+        configuration: the name and the text of the file given to `surefoot run`.
         state: "running", "paused" or "finished".
         message: why it is paused or finished.
     """

@@ -1,4 +1,4 @@
-"""The study file: what it holds, how it is made, and how a file that is none is told apart.
+"""The study file: its tables, how it is made, and how other files are told apart.
 
 It is an SQLite database:
 
@@ -179,7 +179,7 @@ def _refuse_cut(path: Path, page: int) -> None:
 
 
 def refuse_no_database(path: Path) -> None:
-    """Refuse what cannot be a study before SQLite touches it."""
+    """Refuse a file that cannot be a study before SQLite touches it."""
     with _reached(path):
         there = path.is_file()
     if not there:
@@ -210,8 +210,8 @@ def no_database(path: Path) -> StudyFileError:
 
 
 def _check_tables(path: Path, connection: Connection) -> None:
-    """Refuse tables that are not as `make` made them, and whatever would run code of the file's
-    own: views in the place of tables, triggers, virtual tables.
+    """Refuse tables that are not as `make` made them, and code of the file's own: views in the
+    place of tables, triggers, virtual tables.
     """
     found = {
         name: (kind, _normal(sql))

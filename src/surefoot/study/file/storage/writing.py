@@ -1,4 +1,4 @@
-"""How what is written to a study file survives, and who may write.
+"""Writing to a study file: durability, and the exclusive writer.
 
 Durability: the database is in WAL mode with `synchronous = FULL`, so a write that has returned
 survives both a killed process and a power cut (on disks that keep what they report as written). A
@@ -44,11 +44,11 @@ class _Place:
 
     @property
     def kept(self) -> bool:
-        """True if the same files are still there."""
+        """True if the files are still those that were opened."""
         return all(_identity(file) == known for file, known in self._identities.items())
 
     def rescue(self, source: connection.Connection) -> Path:
-        """Copy what an open connection still holds to a new file, beside the study if possible.
+        """Copy the contents of an open connection to a new file, beside the study if possible.
 
         The log that stayed behind is removed: SQLite would take it for that of the next file of
         this name.
@@ -134,14 +134,14 @@ class WriteStorage(ReadStorage):
             self._lock.release()
 
     def check_place(self) -> None:
-        """Refuse to go on if the file was removed or replaced; what is known is saved first."""
+        """Refuse to go on if the file was removed or replaced, after saving its contents."""
         if self._lost is None and not self._place.kept:
             self._lost = self._saved()
         if self._lost is not None:
             raise self._lost
 
     def checkpoint(self, patience: float = connection.PATIENCE) -> bool:
-        """Copy the WAL back and cut it to nothing; False if somebody was reading all the time.
+        """Copy the WAL back and empty it; return False if readers prevented that.
 
         Args:
             patience: seconds to wait for readers.
@@ -153,7 +153,7 @@ class WriteStorage(ReadStorage):
         return not blocked
 
     def set_running(self, running: Iterable[Running]) -> None:
-        """Say what is being simulated now, for readers.
+        """Store the pulls being simulated now, for readers.
 
         This need not survive a power cut, so the disk is not waited for; the next write of a reward
         makes it durable as well.
@@ -195,7 +195,7 @@ class WriteStorage(ReadStorage):
         self._shorten_wal()
 
     def finish_phase(self, index: int, note: str, ending: Ending) -> None:
-        """Close a phase: store what is known after it, and the proof of it, all at once."""
+        """Close a phase: store the summary after it, and its proof, all at once."""
         with self._transaction():
             self._connection.execute(
                 "UPDATE phases SET finished = coalesce(finished, ?), summary = ?, rewards = ?, "
@@ -205,13 +205,13 @@ class WriteStorage(ReadStorage):
             self._sign()
 
     def _sign(self) -> None:
-        """Store the fingerprint of what the file holds now, within a transaction."""
+        """Store the fingerprint of the file's contents, within a transaction."""
         self._connection.executemany(
             "INSERT OR REPLACE INTO study VALUES (?, ?)", _rows({"fingerprint": self._fingerprint})
         )
 
     def change_note(self, index: int, note: str) -> None:
-        """Store what became known after a phase was closed."""
+        """Store a new summary of a closed phase."""
         with self._transaction():
             self._connection.execute("UPDATE phases SET summary = ? WHERE phase = ?", (note, index))
 
@@ -232,11 +232,12 @@ class WriteStorage(ReadStorage):
         final_failure: int | None = None,
         simulator: int | None = None,
     ) -> None:
-        """Store what came of pulls in one transaction; a reward that is there already stays.
+        """Store the reports of pulls in one transaction; rewards stored before stay.
 
         Args:
-            simulator: the number of what gave the rewards; None if a person told them.
-            of_phases: how many of the rewards are of each phase, and what these pulls cost.
+            simulator: the number of the simulator that gave the rewards; None if a person told
+                them.
+            of_phases: how many of the rewards are of each phase, and the cost of these pulls.
             final_failure: a pull that will not be tried again, so that the study pauses.
         """
         told = [
@@ -302,7 +303,7 @@ class WriteStorage(ReadStorage):
             self._sign()
 
     def correct(self, was: Mapping[int, Reading], became: Mapping[int, Reading]) -> None:
-        """Replace rewards and further outputs, and keep what they were."""
+        """Replace rewards and further outputs, and keep the old ones."""
         now = time.time()
         with self._transaction():
             self._connection.executemany(
@@ -381,7 +382,7 @@ class WriteStorage(ReadStorage):
     def _shorten_wal(self) -> None:
         """Copy a long WAL back and cut it to nothing, so that it is never older than the file.
 
-        While somebody reads, it waits for the next occasion, not for the reader.
+        While a reader is active, it waits for the next occasion, not for the reader.
         """
         wal = wal_of(self._real)
         if wal.exists() and wal.stat().st_size > WAL_LIMIT:
