@@ -23,8 +23,8 @@ STEP = 0.2  # share by which pulls grow, where an unseen event could cost too li
 SHARE = 0.1  # of the largest weight, from which on a pair decides where a model is trusted
 
 
-class PairLeads(NamedTuple):
-    """PairLeads of the answer's pairs over rivals, by the contrasts that are clearest.
+class _PairLeads(NamedTuple):
+    """Leads of the answer's pairs over rivals, by the contrasts that are clearest.
 
     Attributes:
         leads: (n_own, n_rivals) in the unit of rewards.
@@ -147,14 +147,14 @@ def pulls_for(rarest: float, alpha: float) -> int:
     return int(np.ceil(np.log(alpha) / np.log1p(-rarest))) if rarest < 1 else 1
 
 
-def _leads(result: Result, certified: bool) -> PairLeads | None:
+def _leads(result: Result, certified: bool) -> _PairLeads | None:
     shares = rarities(result.counts, result.settings.delta)
     if not result.settings.modelled:
         return _by_pairs(result, shares, certified)
     return None if certified else _by_the_model(result, shares)
 
 
-def _by_pairs(result: Result, shares: Array, certified: bool) -> PairLeads:
+def _by_pairs(result: Result, shares: Array, certified: bool) -> _PairLeads:
     """Compare each pair of the answer with the pair of every rival that is clearest below it."""
     problem, pulled, ease = result.problem, result.counts > 0, result.settings.tolerance
     own = np.arange(problem.n_pairs)[problem.pairs_of(result.arm)]
@@ -168,7 +168,7 @@ def _by_pairs(result: Result, shares: Array, certified: bool) -> PairLeads:
     rivals = np.stack(clearest, axis=1)
     if certified:
         leads = result.pair_lower[own][:, None] - result.pair_upper + ease
-    return PairLeads(
+    return _PairLeads(
         np.take_along_axis(leads, rivals, axis=1),
         np.take_along_axis(taken, rivals, axis=1),
         own,
@@ -176,7 +176,7 @@ def _by_pairs(result: Result, shares: Array, certified: bool) -> PairLeads:
     )
 
 
-def _by_the_model(result: Result, shares: Array) -> PairLeads | None:
+def _by_the_model(result: Result, shares: Array) -> _PairLeads | None:
     """Compare fitted means: an event in any pulled pair moves them by its weight in the fit."""
     problem, settings = result.problem, result.settings
     weights = _weights(result)
@@ -197,7 +197,7 @@ def _by_the_model(result: Result, shares: Array) -> PairLeads | None:
             unpulled = (result.counts[pair] == 0) + (result.counts[rivals] == 0)
             leads[row] -= settings.misfit * (beside + unpulled)
     rivals = np.broadcast_to(rivals, leads.shape)
-    return PairLeads(leads, np.maximum(taken, 1e-300), own, rivals)
+    return _PairLeads(leads, np.maximum(taken, 1e-300), own, rivals)
 
 
 def _weights(result: Result) -> tuple[IntArray, Array] | None:
@@ -213,7 +213,7 @@ def _weights(result: Result) -> tuple[IntArray, Array] | None:
     return pulled, (problem.pairs @ whitener.T) @ (each @ whitener.T).T
 
 
-def _deciding(result: Result, leads: PairLeads) -> IntArray:
+def _deciding(result: Result, leads: _PairLeads) -> IntArray:
     """Return the pairs that the answer rests on."""
     costs = leads.costs
     if not result.settings.modelled:

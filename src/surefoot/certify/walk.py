@@ -26,7 +26,7 @@ from surefoot.certify.contrast import Claims, lowest
 PLAIN, EASED = 0, -1  # kinds of sums; one and the same without a tolerance
 
 
-class Challenge(NamedTuple):
+class _Challenge(NamedTuple):
     """The evidence of one challenger, (n_kinds, n_arms, n_points) each.
 
     Attributes:
@@ -75,7 +75,7 @@ class Walks:
         self.places, self.starts = np.full((2, n_arms), -1)
         self.survivors = np.ones(n_arms, dtype=bool)
         self.near: dict[int, NDArray[np.bool_]] = {}
-        self._challenges: dict[int, Challenge] = {}
+        self._challenges: dict[int, _Challenge] = {}
         self._strength: dict[int | None, Array] = {None: np.full(n_arms, -np.inf)}
 
     def add(
@@ -192,10 +192,10 @@ class Walks:
                 found.append((strength, group))
         return found
 
-    def _challenge(self, ell: int) -> Challenge:
+    def _challenge(self, ell: int) -> _Challenge:
         shape = self.n_kinds, len(self.places), int(np.diff(self.offsets)[ell])
         most = None if self.most is None else self.most[slice(*self.offsets[ell : ell + 2])]
-        none_yet = Challenge(np.zeros(shape), np.zeros(shape), np.ones(shape, dtype=bool), most)
+        none_yet = _Challenge(np.zeros(shape), np.zeros(shape), np.ones(shape, dtype=bool), most)
         return self._challenges.get(ell, none_yet)
 
     def _raise(self, ell: int | None, walk: Array) -> None:

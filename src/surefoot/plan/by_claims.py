@@ -63,7 +63,7 @@ BOLD = 0.8  # of what can be lost, that a bet stakes at most
 SWITCH = 0.5  # of its pulls, that a challenger must need at most to take another's place
 
 
-class ByClaims(Strategy):
+class _ByClaims(Strategy):
     """Pulls every pair first, and then the pairs that claims lack. Subclasses choose the claims."""
 
     @abstractmethod
@@ -124,7 +124,7 @@ def _clocks(boundary: Boundary, now: IntArray, phases: Array, then: Array) -> In
 # -- by measures -----------------------------------------------------------------------------------
 
 
-class ByMeasure(ByClaims):
+class ByMeasure(_ByClaims):
     """Compares arms by mixtures of their pairs."""
 
     def claimed(self, past: Past) -> Proposal | None:
@@ -270,7 +270,7 @@ def _claims_of(past: Past, lead: _Lead, unit: Array, counts: Counts, batches: in
 # -- with limits, and against a baseline -----------------------------------------------------------
 
 
-class WithLimits(ByClaims):
+class WithLimits(_ByClaims):
     """Finds the best of the arms that keep all limits, or shows that no arm does."""
 
     def claimed(self, past: Past) -> Proposal | None:
@@ -282,7 +282,7 @@ class WithLimits(ByClaims):
         return _phase_for(past, outputs, *_shared_out(groups)) if groups else None
 
 
-class AgainstBaseline(ByClaims):
+class AgainstBaseline(_ByClaims):
     """Finds an arm that is as good as the baseline."""
 
     def claimed(self, past: Past) -> Proposal | None:

@@ -71,7 +71,7 @@ class Evidence:
         return None
 
 
-class PooledEvidence(Evidence):
+class _PooledEvidence(Evidence):
     """One unknown scale: Student's t by the residuals of the phase itself."""
 
     def variances(self, tally: Tally) -> Array:
@@ -89,7 +89,7 @@ class PooledEvidence(Evidence):
         return float(noise[0])  # the kernel takes all for 1
 
 
-class BatchEvidence(Evidence):
+class _BatchEvidence(Evidence):
     """Any unknown scales: Student's t over batches."""
 
     most_batches = 30
@@ -125,7 +125,7 @@ class BatchEvidence(Evidence):
         return dimension + FREEDOM
 
 
-class WealthEvidence(Evidence):
+class _WealthEvidence(Evidence):
     """Nothing but the range of the rewards is known: the logarithm of a wealth."""
 
     least_batches, most_batches = 4, 2000
@@ -149,9 +149,9 @@ def evidence_for(settings: Settings, tuning: Tuning) -> Evidence:
 
 KINDS: dict[str, type[Evidence]] = {
     "scales": Evidence,
-    "residual": PooledEvidence,
-    "batches": BatchEvidence,
-    "wealth": WealthEvidence,
+    "residual": _PooledEvidence,
+    "batches": _BatchEvidence,
+    "wealth": _WealthEvidence,
 }
 
 

@@ -32,7 +32,7 @@ QUANTILES = ("median", "quantile", "percentile", "var", "value at risk")
 Weights = tuple[float, ...]
 
 
-class TooManyPointsError(InputError):
+class _TooManyPointsError(InputError):
     """Raised for an arm that has too many extreme points to list them."""
 
 
@@ -97,7 +97,7 @@ class Measure(ABC):
         each = [self.extreme_points(self._weights_of(problem, arm, p)) for arm, p in enumerate(own)]
         entries = sum(int(np.count_nonzero(points)) for points in each)
         if entries > MOST_ENTRIES:
-            raise TooManyPointsError(
+            raise _TooManyPointsError(
                 f"the {self.words} of {len(own)} arms takes {entries:,} weights of pairs: give "
                 'fewer arms or perturbations, or measure="mean" or "worst"'
             )
@@ -216,7 +216,7 @@ class CVaR(Measure):
         """List the extreme points; if they are too many take all mixtures of the pairs."""
         try:
             return super().points(problem)
-        except TooManyPointsError:
+        except _TooManyPointsError:
             pairs, offsets = problem.compared_pairs, problem.compared_offsets
             own = np.split(pairs, offsets[1:-1])
             each = [self._most(self._weights_of(problem, arm, p)) for arm, p in enumerate(own)]
@@ -244,7 +244,7 @@ def _extreme_points(most: Weights, named: str) -> Array:
             point[partial] = max(left, 0.0)
             found.setdefault((np.rint(point / ROUNDING)).tobytes(), point)
             if len(found) > MOST_POINTS:
-                raise TooManyPointsError(
+                raise _TooManyPointsError(
                     f"{named} of {len(most)} perturbations has more than {MOST_POINTS:,} extreme "
                     "points, each of which would be compared: give fewer perturbations, another "
                     'share, or measure="mean" or "worst"'

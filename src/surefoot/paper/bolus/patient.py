@@ -272,7 +272,7 @@ BINS_AN_HOUR = 4
 QUANTILES = {"p5": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 
 
-def evaluate(
+def _evaluate(
     dosing: Dosing, settings: Sequence[Setting], runs: Sequence[int], seed: int
 ) -> list[dict[str, Any]]:
     """Return the metrics of one 5-day simulation for each setting and its run.
@@ -514,7 +514,7 @@ def _outcomes(found: Findings) -> list[FiveDays]:
         rows += [(label, case, run, arm) for label, arm in arms.items() for case in CASES]
         rows.append((WORST_OF_ALL, CASES[1], run, int(np.argmin(truth.values))))
     settings = [found.setting(arm, case) for _, case, _, arm in rows]
-    metrics = evaluate(dosing, settings, [run for _, _, run, _ in rows], plan.seed)
+    metrics = _evaluate(dosing, settings, [run for _, _, run, _ in rows], plan.seed)
     return [
         FiveDays(dosing.patient.name, *row, **measured)
         for row, measured in zip(rows, metrics, strict=True)

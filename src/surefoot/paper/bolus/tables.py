@@ -206,7 +206,7 @@ def _method_summary(choices: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def share(value: float) -> str:
+def _share(value: float) -> str:
     """Return a share in per cent; a dash for NaN."""
     return "–" if math.isnan(value) else f"{100 * value:.0f} %"
 
@@ -450,7 +450,7 @@ def _groups_table(tables: Tables) -> PrintedTable:
             if means.empty:
                 continue
             chosen = part.choices[part.choices["method"] == label]
-            best = share(chosen["found"].mean()) if len(chosen) else "–"
+            best = _share(chosen["found"].mean()) if len(chosen) else "–"
             regret = f"{chosen['regret'].mean():.2f}" if len(chosen) else "–"
             cells = (plus_minus(*_spread(means[metric])) for metric in COLUMNS)
             rows.append((group, label, *cells, best, regret))
@@ -464,7 +464,7 @@ def _methods_table(methods: pd.DataFrame) -> PrintedTable:
     rows, roots = [], []
     for row in methods.to_dict("records"):
         pulls = (f"{row[name]:,.0f}" for name in ("samples", "pilot", "samples_median"))
-        shares = (share(row[column]) for column in SHARES)
+        shares = (_share(row[column]) for column in SHARES)
         regrets = (f"{row['regret']:.2f}", f"{row['regret_most']:.2f}")
         rows.append((str(row["method"]), str(row["rules"]), *pulls, *shares, *regrets))
         roots.append(_roots_of(str(row["method"])))

@@ -59,7 +59,7 @@ TARGET = replace(
 )
 
 
-def target_settings(question: Assignment) -> Settings:
+def _target_settings(question: Assignment) -> Settings:
     """Return the target as an algorithm is asked for it; the tolerance is in % of the time."""
     limit = Limit(TIME_BELOW, at_most=BELOW, slack=SLACK, noise=Bounded(0, 100))
     return Settings(
@@ -197,7 +197,7 @@ class TargetAdvice:
 def advise(name: str, plan: Plan, tell: Callable[[str], None] = lambda step: None) -> TargetAdvice:
     """Choose, and hold the choice against the truth; reproducible to the bit from the plan."""
     dosing = make_dosing(name, plan.seed, plan.arms, plan.perturbations, TARGET, INSULIN)
-    run = algorithm_from("prime").start(dosing.tabular, target_settings(plan.question))
+    run = algorithm_from("prime").start(dosing.tabular, _target_settings(plan.question))
     simulator = BolusSimulator(dosing, stream(plan.seed, dosing.patient, "identify", 0, 1))
     result = finished(run, simulator).result
     tell("choices")
