@@ -390,5 +390,5 @@ def test_study_toml_asks_for_a_measure(tmp_path: Path, text: str, asked: Any) ->
 def test_study_toml_names_the_key_of_a_measure_that_is_none(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text(TEXT.format('"median"'))
-    with pytest.raises(sf.InputError, match=r"measure: .*is a quantile"):
+    with pytest.raises(sf.InputError, match=r"study.toml: measure=.*is a quantile"):
         StudyConfig(path)

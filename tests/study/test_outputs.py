@@ -246,11 +246,12 @@ def test_a_program_prints_a_json_object(tmp_path: Path, entry: str, names: list[
 
 def test_a_configuration_that_asks_for_other_outputs_is_another_question(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
-    path.write_text(CONFIG + 'python = "math:sqrt"\n')
+    config = CONFIG + 'python = "math:sqrt"\n'
+    path.write_text(config)
     StudyConfig(path).open_study().close()
-    path.write_text(CONFIG.replace('"cost"', '"price"') + 'python = "math:sqrt"\n')
+    path.write_text(config.replace('"cost"', '"price"'))
     with pytest.raises(InputError, match=r"asks another question .*: objective changed"):
         StudyConfig(path).open_study()
-    path.write_text("limits = { wait = { at_least_most = 3 } }\n" + CONFIG)
+    path.write_text("limits = { wait = { at_least_most = 3 } }\n" + config)
     with pytest.raises(InputError, match=r"the limit of 'wait' is .*give some of at_most"):
         StudyConfig(path)

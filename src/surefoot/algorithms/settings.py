@@ -274,7 +274,7 @@ class Settings:
 
     def _check_streams(self) -> None:
         choice = self.common_random_numbers
-        if choice not in (True, False, "auto"):
+        if not isinstance(choice, bool) and choice != "auto":
             raise InputError(
                 f'common_random_numbers={choice!r:.60} is not known: choose True, False or "auto"'
             )

@@ -156,7 +156,7 @@ MISTAKES: list[tuple[str, str]] = [
     ("", r"arms: is missing"),
     (ARMS.replace("arms.list", "arms.lst"), r"arms.lst: is not known .*; did you mean list\?"),
     (ARMS + 'direction = "up"', r"direction: given 'up'; it should be 'maximize' or 'minimize'"),
-    (ARMS + "budget = -1", r"budget: given -1; it should be greater than or equal to 0"),
+    (ARMS + "budget = -1", r"study.toml: budget=-1 must be a whole number of pulls from 0"),
     (
         ARMS + 'algorithm = "magic"',
         r"algorithm.name: given 'magic'; it should be one of 'prime', 'robust-rage'",
@@ -206,8 +206,8 @@ MISTAKES: list[tuple[str, str]] = [
     (ARMS + "simulator = { command = 'x {gian}' }", r"a field {gian}, but a pull has only"),
     (ARMS + "run.retries = 1.5", r"run.retries: given 1.5"),
     (ARMS + "run.retries = true", r"run.retries: given True; it should be a whole number"),
-    (ARMS + "budget = true", r"budget: given True; it should be a whole number"),
-    (ARMS + "tolerance = true", r"tolerance: given True; True is not a number"),
+    (ARMS + "budget = true", r"budget=True must be a whole number"),
+    (ARMS + "tolerance = true", r"tolerance=True must be a number"),
     (ARMS + f"budget = {10**30}", r"budget=1000000000000000000000000000000 must be a whole"),
     ("arms.list = [{ a = 1 }, { a = true }]", r"arms: a of entry 2: True is not a number"),
     (
@@ -252,7 +252,7 @@ def use(folder: Path, text: str) -> None:
         (
             "delta = 0.05",
             "delta = 5",
-            "delta: given 5; delta=5 is not a probability",
+            "study.toml: delta=5 is not a probability",
         ),
         ("scale = 1.0", "scale = -1.0", "noise: given .*a noise scale must be one positive number"),
         ('"gaussian", scale = 1.0', '"sub-gaussian"', "noise: given .*SubGaussian needs a scale"),
@@ -269,13 +269,14 @@ def test_mistakes_in_the_settings(tmp_path: Path, old: str, new: str, words: str
 
 def test_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        configure(tmp_path, 'delta = 2\ndirection = "up"\ncolour = 1')
+        configure(tmp_path, 'seed = -1\ndirection = "up"\ncolour = 1')
     assert [
         word
-        for word in ("delta", "direction", "colour", "arms")
+        for word in ("delta", "seed", "direction", "colour", "arms")
         if f"  {word}: " in str(caught.value)
     ] == [
         "delta",
+        "seed",
         "direction",
         "colour",
         "arms",
@@ -469,10 +470,11 @@ def test_more_can_be_said(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ('guide = "nowhere:guide"', "the guide's module 'nowhere' cannot be imported"),
-        ('common_random_numbers = "yes"', "common_random_numbers: given 'yes'"),
+        ('common_random_numbers = "yes"', "common_random_numbers='yes' is not known"),
         ("common_random_numbers = true", "common random numbers make pulls dependent"),
         ('trust = "pairs"', "trust"),
-        ("misfit = -1", "misfit"),
+        ("common_random_numbers = 1", "common_random_numbers=1 is not known"),
+        ("misfit = -1", "misfit=-1 must be a number"),
     ],
 )
 def test_mistakes_in_what_is_trusted(tmp_path: Path, text: str, words: str) -> None:

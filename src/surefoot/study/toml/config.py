@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.algorithms import Settings
-from surefoot.algorithms.settings import Asked, default_misfit
+from surefoot.algorithms.settings import default_misfit
 from surefoot.errors import InputError, SurefootWarning
 from surefoot.noise import Noise
 from surefoot.problem.features import Function
@@ -20,7 +20,7 @@ from surefoot.study.programs.functions import Named
 from surefoot.study.programs.simulators import CommandSimulator, simulator_from
 from surefoot.study.pull import Simulate, refuse_reserved
 from surefoot.study.study import Study
-from surefoot.study.toml.sections import Config, read_config
+from surefoot.study.toml.sections import read_config
 from surefoot.study.toml.space import build_problem
 
 # parts of a question that are as the study has them where the file leaves them unsaid
@@ -47,8 +47,8 @@ class StudyConfig:
             raise InputError(f"{path}: file = {self.file.name!r:.60}: its name is too long")
         baseline = self.values.baseline
         known = None if baseline is None else self.problem().arm_named(baseline)
-        self.settings = _settings(self.values, self._noise(), known)
-        _warn_of_confidence(self.values.delta)
+        self.settings = self._settings(known)
+        _warn_of_confidence(self.settings.delta)
 
     def problem(self) -> RobustProblem:
         values = self.values
@@ -96,6 +96,14 @@ class StudyConfig:
         else:
             scales = pair_numbers(self.problem(), named, "noise.scale")
         return section.build(scales)
+
+    def _settings(self, baseline: str | None) -> Settings:
+        values, noise = self.values, self._noise()
+        asked = {"misfit": default_misfit(values.algorithm.build())} | values.asked
+        try:
+            return Settings(delta=values.delta, noise=noise, baseline=baseline, **asked)
+        except InputError as error:
+            raise InputError(f"{self.path}: {error}") from None
 
     def _refuse_scales_by_position(self) -> None:
         """Refuse a list of scales: its meaning would change with the order of arms."""
@@ -203,13 +211,6 @@ class StudyConfig:
                 "Change it back to go on; for a new study write another file into it, such as "
                 f'file = "{self.file.stem}-2.db"'
             )
-
-
-def _settings(values: Config, noise: Noise, baseline: str | None) -> Settings:
-    asked = {name: getattr(values, name) for name in Asked.__annotations__}
-    if values.misfit is None:
-        asked["misfit"] = default_misfit(values.algorithm.build())
-    return Settings(delta=values.delta, noise=noise, baseline=baseline, **asked)
 
 
 def _warn_of_confidence(delta: float) -> None:

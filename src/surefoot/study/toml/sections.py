@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
@@ -23,14 +22,11 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from surefoot.algorithms import ALGORITHMS, Algorithm, algorithm_from
-from surefoot.algorithms.settings import built, usable_delta
+from surefoot.algorithms.settings import Asked, built
 from surefoot.arrays import Array
 from surefoot.errors import InputError
-from surefoot.limits import limits_from
 from surefoot.noise import NOISE_MODELS, Noise
-from surefoot.problem.coding import exact_number
 from surefoot.problem.features import MAPS
-from surefoot.problem.measures import Worst, measure_from
 from surefoot.study.input import looked_up
 from surefoot.study.toml.space import Arms, Entry, Number, Perturbations, Section, Steps, Whole
 
@@ -52,16 +48,6 @@ def _single(given: Any) -> Any:
             "nothing goes wrong; what may happen instead goes into [perturbations]"
         )
     return given
-
-
-def _shared(given: Any) -> Any:
-    if not isinstance(given, bool) and given != "auto":
-        raise ValueError('it should be true, false or "auto"')
-    return given
-
-
-def _misfit(given: Any) -> float:
-    return math.inf if given == math.inf else exact_number(given)
 
 
 def _one_of(names: Iterable[str]) -> Callable[[Any], str]:
@@ -178,41 +164,47 @@ class RunSection(Section):
 
 
 class Config(Section):
-    """The whole file."""
+    """The whole file. `Settings` checks those keys that are settings."""
 
     name: str | None = None
     file: PathText | None = None
     direction: Literal["maximize", "minimize"] = "maximize"
     features: Annotated[str, PlainValidator(_one_of(MAPS))] = "linear"
-    delta: Annotated[float, PlainValidator(usable_delta)]
-    tolerance: Annotated[Number, Field(ge=0)] = 0.0
-    budget: Annotated[Whole, Field(ge=0)] | None = None
-    rules: Literal["valid", "paper"] = "valid"
-    on_misfit: Literal["reject", "ignore"] = "reject"
-    misfit: Annotated[float, BeforeValidator(_misfit), Field(ge=0)] | None = None
     on_identical: Literal["refuse", "accept"] = "refuse"
     on_failure: Literal["retry", "worst"] | Number = "retry"
     seed: Annotated[Whole, Field(ge=0)] | None = None
-    baseline: str | dict[str, Entry] | None = None
+    delta: Any
     noise: _NoiseSection = _NoiseSection(kind="gaussian")
-    measure: Annotated[Any, PlainValidator(measure_from)] = Worst()
+    baseline: str | dict[str, Entry] | None = None
     guide: str | None = None
-    common_random_numbers: Annotated[bool | Literal["auto"], PlainValidator(_shared)] = False
-    aim: Literal["certify", "guess", "beat baseline"] = "certify"
-    gain: float = 0.0
-    objective: str | None = None
-    limits: Annotated[Any, PlainValidator(limits_from)] = ()
-    rarest: Annotated[Number, Field(gt=0, lt=1)] | None = None
-    unseen: Annotated[Number, Field(ge=0)] | None = None
-    parallel: Annotated[Whole, Field(ge=1)] = 1
-    in_flight: Annotated[Whole, Field(ge=1)] | None = None
-    cost: Literal["time", "reported"] | None = None
+    rules: Any = None
+    tolerance: Any = None
+    budget: Any = None
+    on_misfit: Any = None
+    misfit: Any = None
+    measure: Any = None
+    limits: Any = None
+    common_random_numbers: Any = None
+    aim: Any = None
+    gain: Any = None
+    objective: Any = None
+    rarest: Any = None
+    unseen: Any = None
+    parallel: Any = None
+    in_flight: Any = None
+    cost: Any = None
     arms: Arms
     perturbations: Perturbations = Perturbations()
     environment: dict[str, Annotated[Entry, BeforeValidator(_single)]] = Field(default_factory=dict)
     algorithm: _AlgorithmSection = _AlgorithmSection()
     simulator: SimulatorSection | None = None
     run: RunSection = RunSection()
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The settings that the file names, as given, but for delta, noise and baseline."""
+        named = Asked.__annotations__.keys() & self.model_fields_set
+        return {name: getattr(self, name) for name in named}
 
 
 def read_config(path: Path) -> Config:
