@@ -90,7 +90,7 @@ def surefoot(
 
 
 def main(arguments: list[str] | None = None) -> Any:
-    """Run a command; a mistake in what the user gave ends with a message, not with a traceback."""
+    """Run a command; a user's mistake ends with a message, not with a traceback."""
     try:
         _print_in_any_locale()
         with _messages_shown():

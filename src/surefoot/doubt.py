@@ -4,9 +4,8 @@ Each phase's score is exact for normal differences. Where they are skewed, short
 another, may miss a rare reward. So no walk is above the t statistic of all batches so far as one
 sample, lowered in three ways: its noise is not far below that of all pulls of its pairs; it is
 corrected for skewness; and where a pair is quiet beside others, and few pulls of it say so, it is
-the t statistic after one hypothetical low reward. A walk that is lowered stays below the one that
-the theorem bounds, whatever data lowered it; the kernel takes limits from here, and never lets them
-raise anything.
+the t statistic after one hypothetical low reward. A lowered walk stays below the one that the
+theorem bounds, for any data; the kernel takes limits from here, and never lets them raise anything.
 """
 
 from __future__ import annotations
@@ -121,7 +120,7 @@ class _Sample(NamedTuple):
     tolerance: float
 
     def of_arms(self, values: Array) -> Array:
-        """(n_own, n_tested) sums over the columns of each arm."""
+        """Return (n_own, n_tested) sums over the columns of each arm."""
         return np.asarray(np.add.reduceat(values, self.starts, axis=1))
 
     @property
@@ -130,7 +129,7 @@ class _Sample(NamedTuple):
         return np.sqrt(np.where(self.times > 0, self.times, 1.0))
 
     def statistics(self, spread: Array) -> Array:
-        """(2, n_own, n_tested) t statistics by such deviations, plain and eased."""
+        """Return (2, n_own, n_tested) t statistics by these deviations, plain and eased."""
         inverse = _inverse(spread, self.sums.gains)
         plain = self.of_arms(inverse * self.sums.gains) / self.roots
         eased = self.tolerance * self.of_arms(inverse * self.sums.reaches) / self.roots
@@ -221,7 +220,8 @@ class Doubt:
         return float(found[np.abs(found).argmax()])
 
     def skewnesses(self, challenger: int) -> Array:
-        """(n_own, n_columns) of a challenger's contrasts; 0 where nothing is clear."""
+        """Return (n_own, n_columns) skewnesses of a challenger's contrasts; 0 where none is
+        clear."""
         if challenger not in self._sums:
             return np.zeros((self._sizes[challenger], self._offsets[-1]))
         return self._sums[challenger][0].skewness()
@@ -300,7 +300,7 @@ class Doubt:
         times[where.arms] += steps
 
     def _limits(self, where: _Cells) -> Array:
-        """(2, n_own, n_tested) the walks if all batches so far had been one phase."""
+        """Return (2, n_own, n_tested) the walks if all batches so far had been one phase."""
         columns, starts = members_of(where.arms, self._offsets)
         sums, times = self._sums[where.challenger]
         cells = np.ix_(where.places, columns)
@@ -319,8 +319,8 @@ class Doubt:
         return sample.walks(np.minimum(t, limits))
 
     def _by_pairs(self, sums: _Sums, own: IntArray, columns: IntArray) -> Array:
-        """(n_own, n_columns) deviations of contrasts by all pulls of their pairs: what is rare may
-        have been seen elsewhere, in a pilot or against another arm.
+        """Return (n_own, n_columns) deviations of contrasts by all pulls of their pairs: what is
+        rare may have been seen elsewhere, in a pilot or against another arm.
         """
         lean = sums.leans / np.maximum(sums.freedom, 1)
         deviations = self.levels.deviations / (self._unit or 1.0)
@@ -328,9 +328,9 @@ class Doubt:
         return np.hypot(np.sqrt(lean) * deviations[own][:, None], of_rivals) * (sums.freedom > 0)
 
     def _unseen(self, challenger: int, own: IntArray, columns: IntArray, sums: _Sums) -> Array:
-        """(n_own, n_columns) a fall that may still come where one of the pairs was quiet in a few
-        pulls, or their difference never varied: as large as the noise of these arms makes likely.
-        0 elsewhere.
+        """Return (n_own, n_columns) a fall that may still come where one of the pairs was quiet in
+        a few pulls, or their difference never varied: as large as the noise of these arms makes
+        likely. 0 elsewhere.
         """
         levels, (_, fall, quiet, pulls, _) = self.levels, self._suspicion
         mine = np.arange(self._offsets[challenger], self._offsets[challenger + 1])
@@ -366,7 +366,7 @@ def _after_a_fall(t: Array, m: Array, far: Array) -> Array:
 
 
 def _corrected(t: Array, a: Array) -> Array:
-    """Hall's (1992) monotone cubic for a t statistic of skewed values, held at its plateau.
+    """Return a t statistic of skewed values by Hall's (1992) monotone cubic, held at its plateau.
 
     With a third of the skewness of their mean as a, it is t + a t² + a² t³ / 3 + a / 2. Its
     slope is (1 + a t)²: for a negative a it is flat at t = 1 / |a|, and beyond that it would rise

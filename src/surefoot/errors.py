@@ -26,9 +26,9 @@ class StudyPaused(RuntimeError):
     """A pull failed more often than allowed; all else is stored, and running again goes on.
 
     Attributes:
-        what: which pull failed, and how.
+        what: the failed pull, and how it failed.
         pull: its number.
-        error: what the simulator said.
+        error: the simulator's message.
     """
 
     def __init__(self, what: str, pull: int, error: str, remedy: str) -> None:

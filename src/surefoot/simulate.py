@@ -142,7 +142,8 @@ class TableSimulator:
     def _draw(
         self, pulled: IntArray, parts: IntArray, own: Array | float = 1.0
     ) -> tuple[Array, Array]:
-        """(n_parts, n_pulled) sums of each part, and (n_pulled,) the squares within the parts.
+        """Return (n_parts, n_pulled) sums of each part, and (n_pulled,) the squares within the
+        parts.
 
         Args:
             own: (n_pulled,) the part of the noise that a pull shares with no other.
@@ -207,7 +208,7 @@ class SeveralOutputs:
 
 
 def _common_parts(correlation: ArrayLike, n_pairs: int) -> Array:
-    """(n_pairs,) the part of each pair's noise that is common to all."""
+    """Return (n_pairs,) the part of each pair's noise that is common to all."""
     given = np.asarray(correlation, dtype=np.float64)
     if given.ndim == 0 and given < 0:
         raise InputError(
@@ -232,7 +233,7 @@ def _parts(counts: Counts, n_batches: int) -> IntArray:
 
 
 def _between(parts: IntArray, sums: Array, centre: Array) -> Array:
-    """(n_pulled,) squares of the parts' means about the pairs' own."""
+    """Return (n_pulled,) squares of the parts' means about the pairs' own."""
     return np.asarray((parts * (sums / np.maximum(parts, 1) - centre) ** 2).sum(axis=0))
 
 

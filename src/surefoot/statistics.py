@@ -192,7 +192,7 @@ class Levels(NamedTuple):
 
 
 def _batch_sums(pair: IntArray, reward: Array, counts: Counts, n_batches: int) -> Array:
-    """(n_batches, n_pairs) the k-th pull of a pair is in batch k // size, while there are any."""
+    """Return (n_batches, n_pairs) sums; the k-th pull of a pair is in batch k // size."""
     n_pairs = len(counts)
     if not n_batches:
         return np.zeros((0, n_pairs))
@@ -204,7 +204,8 @@ def _batch_sums(pair: IntArray, reward: Array, counts: Counts, n_batches: int) -
 
 
 def places_in_batches(pairs: IntArray, counts: Counts, n_batches: int) -> tuple[IntArray, IntArray]:
-    """(n_pulls,) the batch of each pull, and its place within that batch; −1 outside batches.
+    """Return (n_pulls,) the batch of each pull, and its place within that batch; −1 outside
+    batches.
 
     Args:
         pairs: (n_pulls,) the pair of each pull, in the order of their numbers.

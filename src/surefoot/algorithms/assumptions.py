@@ -84,7 +84,7 @@ def lack_of_fit(
 def _against_replicates(
     misfit: float, fit_freedom: int, pure: float, pure_freedom: int, size: float
 ) -> float | None:
-    """p-value of the F test; None where replicates are missing or rounding is all that is left."""
+    """Return the p-value of the F test; None without replicates, or if only rounding is left."""
     rounding = ROUNDING**2 * size
     if pure_freedom <= 0 or max(pure, misfit) <= rounding:
         return None
@@ -134,7 +134,8 @@ def equal_variances(freedom: Array, scatter: Array) -> float | None:
 
 
 def stated_variances(freedom: Array, scatter: Array) -> float | None:
-    """p-value of "no pair is noisier than stated", for normal noise; None without replicates.
+    """Return the p-value of "no pair is noisier than stated" for normal noise; None without
+    replicates.
 
     The scatter of all pairs together and of each pair by itself is held against χ², the smallest
     p-value counted as often as there are tests.
@@ -194,9 +195,9 @@ def stray_test(rows: Array, past: Strayed, outcome: Outcome, misfit: float = 0.0
 
     Args:
         rows: (n_pairs, dimension) features.
-        past: before the phase; it chooses, and does not count.
+        past: the statistics before the phase, which choose the contrast and do not count.
         outcome: the phase, with its batches.
-        misfit: how far means may be from the model; it is taken off what is seen.
+        misfit: how far means may be from the model; it is subtracted from the deviations.
 
     Returns:
         The test; None where batches, or pairs beyond the dimension, are too few.
@@ -236,8 +237,8 @@ def misfit_p_value(tests: tuple[FitTest, ...]) -> float | None:
 
 
 def _contrast(rows: Array, past: Strayed, used: IntArray, counts: Counts) -> Array | None:
-    """(n_used,) weights that the model gives zero, so that past means strayed upwards along them;
-    None if the model has no such direction.
+    """Return (n_used,) weights that the model gives zero, so that past means strayed upwards along
+    them; None if the model has no such direction.
     """
     noise = past.variances[used] / counts
     inverse, rank = inverse_of(rows, noise)

@@ -134,7 +134,7 @@ class Algorithm(ABC):
 
     `start` binds a copy to a problem; then `next_phase` and `update` alternate until `next_phase`
     gives None. The state is a function of (problem, settings, options, outcomes): resuming a run is
-    feeding it what was pulled.
+    feeding it its outcomes.
 
     With `in_flight` = k in the settings, up to k phases are planned and wait for their outcomes,
     which are learnt in the order of the phases. The order of all steps is fixed: a phase is planned

@@ -27,7 +27,7 @@ def paper_spending(delta: float, look: int) -> float:
 
 
 def valid_spending(delta: float, look: int) -> float:
-    """6δ/(π²t²): the error of look t = 1, 2, …; over all looks they sum to δ."""
+    """Return 6δ/(π²t²): the error of look t = 1, 2, …; over all looks they sum to δ."""
     return 6 * delta / (math.pi**2 * look**2)
 
 

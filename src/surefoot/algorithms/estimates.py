@@ -75,11 +75,11 @@ class Estimates:
         )
 
     def clearance(self, winners: IntArray) -> Array:
-        """(n_winners, n_arms) min over the winner's z of max over the loser's z' of (z − z')ᵀθ̂ /
-        ‖z − z'‖_{A⁻¹}.
+        """Return (n_winners, n_arms) min over the winner's z of max over the loser's z' of (z −
+        z')ᵀθ̂ / ‖z − z'‖_{A⁻¹}.
 
         The winner beats the loser at threshold c if this exceeds c: *every* pair of the winner is
-        above *some* pair of the loser. It is −∞ where that needs a direction nobody measured.
+        above *some* pair of the loser. It is −∞ where that needs an unmeasured direction.
         """
         rows, starts = members_of(winners, self.offsets)
         above_some = np.empty((len(rows), len(self.offsets) - 1))
@@ -90,7 +90,8 @@ class Estimates:
         return smallest_of(above_some, starts, axis=0)
 
     def upper_gaps(self, rows: IntArray, radius: float) -> Array:
-        """(n_rows, n_pairs) the largest (z' − z)ᵀθ in the ellipsoid, for z of the rows and any z'.
+        """Return (n_rows, n_pairs) the largest (z' − z)ᵀθ in the ellipsoid, for z of the rows and
+        any z'.
 
         Equal pairs give ∞: there is nothing to learn about their difference.
         """
@@ -100,7 +101,8 @@ class Estimates:
         )
 
     def _ratios(self, rows: IntArray) -> Array:
-        """(n_rows, n_pairs) standardised differences; 0 for equal pairs, −∞ for unmeasured ones."""
+        """Return (n_rows, n_pairs) standardised differences; 0 for equal pairs, −∞ for unmeasured
+        ones."""
         gaps = self.means[rows, None] - self.means[None, :]
         errors = _distances(self.located, rows)
         ratios = np.divide(gaps, errors, out=np.zeros_like(gaps), where=errors > 0)
@@ -149,7 +151,7 @@ Choice = Callable[[Estimates, int], int]
 def decided(
     choose: Choice, estimates: Estimates, scales: Array, pulls: int, decisions: int
 ) -> Counts:
-    """(n_pairs,) counts of a batch. Standard errors shrink as it is decided; means stay.
+    """Return (n_pairs,) counts of a batch. Standard errors shrink as it is decided; means stay.
 
     Args:
         choose: the pair to pull next, given the estimates and how often it will be pulled.

@@ -15,14 +15,15 @@ MODELLED = 1e-9  # a direction, or a stray, below this share of the largest is r
 
 
 def information(rows: Array, counts: Array | Counts) -> Array:
-    """(d, d) Σ counts_z z zᵀ over the pairs that were pulled."""
+    """Return (d, d) Σ counts_z z zᵀ over the pairs that were pulled."""
     pulled = np.flatnonzero(counts)
     used = rows[pulled]
     return np.asarray((used.T * counts[pulled]) @ used)
 
 
 def least_squares(rows: Array, counts: Array | Counts, sums: Array, scales: Array) -> Array:
-    """(d,) the estimate of least norm: the usual one where the pulled rows span, a guess elsewhere.
+    """Return (d,) the estimate of least norm: the usual one where the pulled rows span, a guess
+    elsewhere.
 
     Args:
         rows: (n_pairs, d) pairs divided by their scales.

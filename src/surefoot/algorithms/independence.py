@@ -144,8 +144,8 @@ def _after(bet: _Bet, rule: tuple[float, float], ranks: Array, usual: Array) -> 
 
 
 def _averages(first: float, values: Array, memory: float) -> Array:
-    """(n + 1,) an average before each of n values, and after the last: a share 1 / memory of the
-    way to each value.
+    """Return (n + 1,) an average before each of n values, and after the last: a share 1 / memory of
+    the way to each value.
     """
     weights, n = _weights(memory), len(values)
     return first * weights[: n + 1, 0] + weights[: n + 1, 1 : n + 1] @ values
@@ -153,7 +153,7 @@ def _averages(first: float, values: Array, memory: float) -> Array:
 
 @cache
 def _weights(memory: float) -> Array:
-    """(CHUNK + 1, CHUNK + 1) weights of the initial average, and of each value, in running
+    """Return (CHUNK + 1, CHUNK + 1) weights of the initial average, and of each value, in running
     averages."""
     steps = np.arange(CHUNK + 1)
     later = steps[:, None] - steps

@@ -117,7 +117,8 @@ class Result:
     @cached_property
     def attained_confidence(self) -> float | None:
         """The confidence that the data so far give that the arm is best, or as good within the
-        tolerance; None if the algorithm cannot say, or the rewards contradict what it rests on.
+        tolerance; None if the algorithm cannot compute it, or the rewards contradict its
+        assumptions.
 
         Whenever one looks, a wrong arm is shown with a confidence of 1 − α or more in at most a
         share α of all runs. It is not the probability of being right given the data.
@@ -135,8 +136,8 @@ class Result:
 
     @property
     def misfit(self) -> float:
-        """The deviation from the linear model up to which the answer is right: what was stated, or
-        ∞ where only pairs were compared.
+        """The deviation from the linear model up to which the answer is right: as stated, or ∞
+        where only pairs were compared.
         """
         return self.settings.misfit
 
@@ -236,9 +237,7 @@ class Result:
 
     @property
     def beside(self) -> list[str]:
-        """All that belongs beside the answer: by how much it leads, what robustness costs, what the
-        pulls cannot have seen, and what weakens it.
-        """
+        """The notes on the answer: its lead, the price of robustness, unseen events, warnings."""
         unseen = None if self.unseen is None else self.unseen.sentence
         said = (self._ahead, self._qualify, self._cost_of_robustness, unseen)
         return [*(text for text in said if text), *self.warnings]
@@ -467,7 +466,7 @@ class Result:
         return result_page(self)
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show: the answer, the certificate, and the phases."""
+        """Return the HTML for notebooks: the answer, the certificate, and the phases."""
         from surefoot.view.report import notebook_summary
 
         return notebook_summary(self)

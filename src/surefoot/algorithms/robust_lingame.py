@@ -65,7 +65,7 @@ class RobustLinGame(RobustTrackAndStop):
         return np.asarray((1 - share) * weights / weights.sum() + share * self.spread)
 
     def _widths(self) -> Array:
-        """(n_pairs,) how far a pair's mean may be off, in standard deviations of a pull."""
+        """Return (n_pairs,) how far a pair's mean may be off, in standard deviations of a pull."""
         whitener = cholesky_whitener(information(self.measured, self.tally.counts))
         if whitener is None:
             return np.zeros(self.problem.n_pairs)

@@ -23,7 +23,8 @@ from surefoot.statistics import Counts, Outcome
 
 @dataclass(eq=False)
 class RobustLinGapE(Algorithm):
-    """Pull what best resolves the leader against its most dangerous rival, in growing batches.
+    """Pull the pairs that best resolve the leader against its most dangerous rival, in growing
+    batches.
 
     Attributes:
         growth: by which the pulls grow from look to look.
@@ -72,7 +73,7 @@ class RobustLinGapE(Algorithm):
         return int(np.argmax(gain / (1 + pulls * np.einsum("ij,ij->i", measured, measured))))
 
     def _clouded(self, estimates: Estimates) -> Array:
-        """(rank,) z − z' of the leader and the rival that may be furthest above it."""
+        """Return (rank,) z − z' of the leader and the rival that may be furthest above it."""
         offsets = self.problem.offsets
         own = np.arange(offsets[self.leader], offsets[self.leader + 1])
         upper = estimates.upper_gaps(own, self.radius)

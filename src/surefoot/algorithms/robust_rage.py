@@ -92,7 +92,8 @@ class RobustRage(Algorithm):
         return self.settings.noise.union_threshold(events, valid_spending(delta, self.t))
 
     def _design(self) -> tuple[Array, float]:
-        """λ*_t and ρ(X̂_t) of `eq:eq14`, mixed with λ^G if valid: then A ⪰ (1 − mixture)·A_{λ*}."""
+        """Return λ*_t and ρ(X̂_t) of `eq:eq14`, mixed with λ^G if valid: then A ⪰ (1 −
+        mixture)·A_{λ*}."""
         problem, scales = self.problem, self.tally.scales
         rows = self.tally.rows[problem.pullable]
         candidates = np.flatnonzero(self.survivors)

@@ -6,9 +6,9 @@ those of `exact_separation` at the estimate, followed on average (C-tracking), w
 exploration along λ^G. It stops when the generalised likelihood ratio ½ min ‖θ' − θ̂‖²_A, over all θ'
 under which another arm is best, reaches ½ β².
 
-What is proved: the answer. θ is within β of θ̂ at all looks with probability 1 − δ, β being the
+The answer is proved: θ is within β of θ̂ at all looks with probability 1 − δ, β being the
 radius of a self-normalised ellipsoid (Abbasi-Yadkori, Pál and Szepesvári, 2011), and then no θ' so
-far away is the truth. What is not: that it needs as few pulls as H* says. β² is about 2 log(1/δ) +
+far away is the truth. A cost near H* is not proved. β² is about 2 log(1/δ) +
 d log n, not 2 log(1/δ), the weights are worked out again only at every look, and looks are some
 pulls apart.
 """
@@ -81,7 +81,7 @@ class RobustTrackAndStop(Algorithm):
         self.survivors[self.leader] = True
 
     def _weights(self) -> Array:
-        """w*(θ̂); where arms are tied at the estimate nothing tells them apart, and it explores."""
+        """Return w*(θ̂), or weights that explore where arms are tied at the estimate."""
         problem, theta = self.problem, self.tally.estimate
         instance = (problem.pairs, problem.offsets, theta, self.leader)
         try:

@@ -64,7 +64,7 @@ class Settings:
 
     Attributes:
         delta: the probability with which a certified answer may be wrong.
-        noise: what is known about the noise.
+        noise: the model of the noise.
         rules: "valid" (what the proofs need) or "paper" (the paper's rules to the letter).
         tolerance: an arm this close to the best robust value is good enough.
         budget: no more pulls than this.
@@ -73,12 +73,12 @@ class Settings:
         misfit: how far the mean reward of a pair may be from the linear model, in the unit of the
             rewards; the certificate holds for every such reward. 0: the model is exact. ∞: there is
             no model, and pairs are compared directly.
-        measure: what an arm's value is: "worst", the least mean over its perturbations; "mean"; a
+        measure: an arm's value: "worst", the least mean over its perturbations; "mean"; a
             mean by weights, {"as planned": 0.7, "flu": 0.3}; or CVaR(0.2), the mean of the worst
             fifth.
-        limits: what further outputs of a simulation must keep for an arm to qualify, as `Limit` or
-            by name: {"failures": {"at_most": 0.01}}. The best arm of those that qualify is found.
-        guide: who guesses the means where there is no model: a name, a `Guide`, a regressor, or
+        limits: of further outputs, which an arm must keep to qualify, as `Limit` or by name:
+            {"failures": {"at_most": 0.01}}. The best arm of those that qualify is found.
+        guide: guesses the means where there is no model: a name, a `Guide`, a regressor, or
             None for the default.
         common_random_numbers: whether pulls of different pairs share random streams: True, False,
             or "auto", which decides phase by phase.
@@ -98,11 +98,11 @@ class Settings:
         baseline: the name of the arm that is used today, if there is one: the result says how far
             ahead of it the best arm is at least.
         in_flight: phases that may be pulled at the same time. Each is chosen without the rewards of
-            those before it that are not complete, so no worker waits for the last pull of a phase.
-            None: 1 for one worker, else 2.
-        cost: what is to be small. None: the number of pulls. "time": the sum of their lengths.
-            "reported": the sum of what the simulator says by `pull.charge`. Costs are learnt from
-            pulls of earlier phases, and decide nothing but where pulls go.
+            incomplete ones before it, so no worker waits for the last pull of a phase. None: 1 for
+            one worker, else 2.
+        cost: the quantity to be small. None: the number of pulls. "time": the sum of their lengths.
+            "reported": the sum of the costs that the simulator reports by `pull.charge`. Costs are
+            learnt from pulls of earlier phases, and decide nothing but where pulls go.
     """
 
     delta: float
@@ -314,7 +314,7 @@ _EXCLUDED: tuple[tuple[Callable[[Settings], bool], tuple[str, ...], str], ...] =
 
 
 def usable_delta(given: Any) -> float:
-    """δ as a float, if boundaries can be worked out for it."""
+    """Return δ as a float, if boundaries can be worked out for it."""
     number = probability(given)
     if number < SMALLEST_DELTA:
         raise InputError(
@@ -402,7 +402,7 @@ def _shortened(given: Any) -> str:
 
 
 def _require_computable(noise: Noise) -> None:
-    """Scales whose squares, and the inverses of these, are finite numbers."""
+    """Refuse scales whose squares, or the inverses of these, are not finite."""
     if noise.span is None:
         return
     smallest, largest = noise.span

@@ -73,7 +73,7 @@ class StableOpt(Algorithm):
         return self.tally.ellipsoid_radius
 
     def _bounds(self, estimates: Estimates) -> tuple[Array, Array]:
-        """(n_pairs,) lcb and ucb."""
+        """Return (n_pairs,) lcb and ucb."""
         finite = math.isfinite(self.beta)
         widths = self.beta * estimates.widths if finite else np.full(self.problem.n_pairs, np.inf)
         return estimates.means - widths, estimates.means + widths

@@ -31,7 +31,7 @@ class StaticAllocation(Algorithm):
 
     @abstractmethod
     def allocation(self) -> Array:
-        """(n_pairs,) the share of the pulls each pair gets."""
+        """Return (n_pairs,) the share of the pulls each pair gets."""
 
     def begin(self) -> None:
         self.frame = Frame.of(self.problem, self.tally.scales)

@@ -127,7 +127,8 @@ class Tally:
         )
 
     def _between(self, outcome: Outcome) -> Array:
-        """(n_pairs,) squared deviations that two means add to those within: before, and now."""
+        """Return (n_pairs,) squared deviations that two means add to those within: before, and
+        now."""
         before, now = self.counts, outcome.counts
         apart = self.sums / np.maximum(before, 1) - outcome.sums / np.maximum(now, 1)
         return np.asarray(before * (now / np.maximum(before + now, 1)) * apart**2)
@@ -300,7 +301,7 @@ class Tally:
         return scale_bound(squares, freedom, delta)
 
     def _widths(self, scale: float, delta: float) -> Array:
-        """(n_pairs,) half-widths about the means for noise of `scale` times `scales`."""
+        """Return (n_pairs,) half-widths about the means for noise of `scale` times `scales`."""
         if not math.isfinite(scale):
             return np.full(self.problem.n_pairs, np.inf)
         if not self.settings.modelled:
@@ -314,8 +315,8 @@ class Tally:
         return np.asarray(by_chance + self._bias(whitened)) if self.settings.misfit else by_chance
 
     def _bias(self, whitened: Array) -> Array:
-        """(n_pairs,) how far the fit may be from a pair's mean: the pair's own deviation from the
-        model, and what those of the pulled pairs do to the fit.
+        """Return (n_pairs,) how far the fit may be from a pair's mean: the pair's own deviation
+        from the model, and what those of the pulled pairs do to the fit.
         """
         pulled = np.flatnonzero(self.counts)
         weights = (whitened[pulled] * (self.counts[pulled] / self.scales[pulled] ** 2)[:, None]).T

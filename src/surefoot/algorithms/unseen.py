@@ -28,7 +28,8 @@ class _PairLeads(NamedTuple):
 
     Attributes:
         leads: (n_own, n_rivals) in the unit of rewards.
-        shares: (n_own, n_rivals) what an unseen event of cost 1 in one pair can take from them.
+        shares: (n_own, n_rivals) the largest loss of these leads by an unseen event of cost 1 in
+            one pair.
         own, rivals: (n_own,) and (n_own, n_rivals) the pairs that are compared.
     """
 
@@ -51,9 +52,9 @@ class Unseen:
         pulls: of each pair that decides, at least.
         rarity: events in a larger share of the pulls of any one pair were seen, with the
             confidence of the answer.
-        cost: what an unseen event in a pair would have to cost each time, or bring to a rival, to
-            change the answer: by estimates of leads.
-        certified_cost: the same by lower bounds of leads, 0 if there are none: too large with
+        cost: the least cost, or gain of a rival, of each unseen event in a pair that would change
+            the answer, by estimates of leads.
+        certified_cost: this cost by lower bounds of leads, 0 without any: too large with
             probability 2 delta at most.
         largest: the largest standard deviation of any pair, as far as known.
     """
@@ -71,8 +72,8 @@ class Unseen:
 
     @property
     def sentence(self) -> str:
-        """A sentence on what was pulled, what may not have been seen, and what it would have to
-        cost.
+        """A sentence on the pulls, on events that they may have missed, and on the cost these would
+        need.
         """
         seen = f"Every pair that decides was pulled at least {self.pulls} times"
         rare = f"what happens in fewer than 1 of {_ratio(self.rarity)} pulls may not have been seen"

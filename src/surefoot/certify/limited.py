@@ -204,7 +204,7 @@ class LimitedCertifier(Certifier):
         return [*lowered, *objective()]
 
     def _fit(self) -> NDArray[np.bool_]:
-        """(n_arms,) whether all points of all outputs have been eliminated."""
+        """Return (n_arms,) whether all points of all outputs have been eliminated."""
         found = np.ones(self.question.n_arms, dtype=bool)
         for each, fit in zip(self.limited, self.fit_by, strict=True):
             gone = ~fit.survivors[:-1]
@@ -212,7 +212,7 @@ class LimitedCertifier(Certifier):
         return found
 
     def _missed(self) -> NDArray[np.bool_]:
-        """(n_arms,) whether the constant has eliminated an arm in any output."""
+        """Return (n_arms,) whether the constant has eliminated an arm in any output."""
         gone = [~unfit.survivors[:-1] for unfit in self.unfit_by]
         return np.asarray(np.logical_or.reduce(gone))
 

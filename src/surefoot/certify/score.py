@@ -172,7 +172,7 @@ def spread_means(outcome: Outcome, pairs: IntArray) -> Array:
 
     Ȳ_i is the mean of all n_i pulls of a pair, G_ib that of batch b with q_i of them, Ḡ_i the mean
     over its m batches. If pulls are independent, Cov(U_ib, U_ic) = (m σ_i² / n_i) 1{b = c}: the
-    columns carry all pulls, and the rows are as independent as pulls are, whatever the σ_i.
+    columns carry all pulls, and the rows are as independent as pulls are, for any σ_i.
     """
     means, counts = batch_means(outcome, pairs), outcome.counts[pairs]
     full = len(means) * (counts // len(means)) / counts
@@ -194,8 +194,8 @@ def student_scores(
 ) -> Array:
     """Return (…) Φ⁻¹(F(T)) of T = √m C̄ / s for (m, …) values, after adding `shift` to each.
 
-    Values of one contrast are independent and normal with one variance, whatever the variances of
-    its pairs. Where all are alike, up to rounding, T counts as the lowest there is if their mean is
+    Values of one contrast are independent and normal with one variance, for any variances of its
+    pairs. Where all are alike, up to rounding, T counts as the lowest there is if their mean is
     below zero, and else as nothing, since rewards on a lattice would make it infinite; unless
     rewards varied and their noise cancelled: then s is the share `least` of the values' size, or of
     that of the `parts` which were added up to values, if they are larger.

@@ -1,11 +1,11 @@
 """Walks, clocks, settling and elimination: how scores add up.
 
 W(x) = Σ_ℓ min over points z' of ℓ of Σ √w T(z', x), over the phases in which ℓ challenged x. A
-point z' is settled against x once the sum would cross with z' as the worst point of ℓ, whatever
-those of the other challengers are; settled points leave the minimum. Where arms are the least of
+point z' is settled against x once the sum would cross with z' as the worst point of ℓ, for any
+worst points of the other challengers; settled points leave the minimum. Where arms are the least of
 mixtures of points, the minimum is over the mixtures, and nothing is settled.
 
-With a tolerance the same is kept with each score eased by it, in favour of one challenger at a
+With a tolerance a second sum is kept with each score eased by it, in favour of one challenger at a
 time.
 
 Where only some arms may challenge, as with limits only those shown to qualify, the others' minima
@@ -31,7 +31,7 @@ class _Challenge(NamedTuple):
 
     Attributes:
         exact: sums of √w T.
-        sums: the same, lowered.
+        sums: the sums, lowered.
         unsettled: points that are not settled.
         most: (n_points,) the largest share of each in mixtures; None: points are alone.
     """
@@ -113,7 +113,7 @@ class Walks:
         return np.asarray((exact - lowered).transpose(0, 2, 1))
 
     def fresh(self) -> Walks:
-        """Return walks of the same arms by the same boundary, without any score."""
+        """Return walks of these arms by this boundary, without any score."""
         return Walks(self.offsets, self.boundary, 1, most=self.most)
 
     def count(self, arms: NDArray[np.bool_]) -> None:

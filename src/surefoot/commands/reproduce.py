@@ -59,7 +59,7 @@ def command(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
-    """Run the paper, a part of it, or a contest with peers; the same command goes on if stopped."""
+    """Run the paper, a part of it, or a contest with peers; repeating the command resumes it."""
     names = _chosen(experiment, only)
     from surefoot.experiments.session import Session
     from surefoot.paper.figure1 import PANELS, PAPER, Variation

@@ -136,7 +136,7 @@ class Design:
 
     @property
     def gap(self) -> float:
-        """By what fraction the value can exceed the best possible one."""
+        """The largest fraction by which the value can exceed the best possible one."""
         if self.value == self.lower_bound:
             return 0.0
         return self.value / self.lower_bound - 1.0 if self.lower_bound > 0 else math.inf
@@ -343,7 +343,7 @@ def remembered(problem: RobustProblem, key: Hashable, solve: Callable[[], Design
 
 
 def g_weights(problem: RobustProblem, scales: Array, tolerance: float = 1e-3) -> Array:
-    """(n_pairs,) λ^G of `eq:G-all`, for pulls with these noise scales."""
+    """Return (n_pairs,) λ^G of `eq:G-all`, for pulls with these noise scales."""
     key, own = ("g", noise_key(scales), tolerance), problem.pullable
     design = remembered(
         problem, key, lambda: g_optimal(problem.pairs[own] / scales[own, None], tolerance)
@@ -352,7 +352,7 @@ def g_weights(problem: RobustProblem, scales: Array, tolerance: float = 1e-3) ->
 
 
 def on_all_pairs(problem: RobustProblem, weights: Array) -> Array:
-    """(n_pairs,) the weights of the pairs that can be pulled, and zeros for others."""
+    """Return (n_pairs,) the weights of the pairs that can be pulled, and zeros for others."""
     if problem.pulled is None:
         return weights
     every = np.zeros(problem.n_pairs)

@@ -84,7 +84,7 @@ def separation_by_frank_wolfe(
 
 
 def _squares(points: Array, apexes: IntArray, inverse: Array) -> Array:
-    """(n_apexes, n_pairs) ‖z − z'‖²_{A⁻¹}."""
+    """Return (n_apexes, n_pairs) ‖z − z'‖²_{A⁻¹}."""
     located = points @ inverse
     lengths = np.einsum("ij,ij->i", located, points)
     crossed = located[apexes] @ points.T

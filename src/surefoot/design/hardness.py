@@ -277,12 +277,13 @@ def likelihood_ratio(
 
 
 def binary_divergence(delta: float) -> float:
-    """kl(δ, 1 − δ) = (1 − 2δ) log((1 − δ)/δ)."""
+    """Return kl(δ, 1 − δ) = (1 − 2δ) log((1 − δ)/δ)."""
     delta = probability(delta)
     return (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)
 
 
 def _tie_divergence(delta: float) -> float:
-    """(1 − δ) log((1 − δ)/δ): where both answers have probability δ at most at the nearest tie."""
+    """Return (1 − δ) log((1 − δ)/δ), for answers that both have probability ≤ δ at the nearest
+    tie."""
     delta = probability(delta)
     return (1.0 - delta) * math.log((1.0 - delta) / delta)

@@ -46,8 +46,8 @@ class Alternatives:
         self._problem = SmallProblem(rows, Blocks(blocks.rows, blocks.gaps, blocks.starts))
 
     def at(self, shares: Array) -> tuple[Array, Array] | None:
-        """(n_blocks,) ‖θ' − θ‖² at these shares, and (n_pairs, n_blocks) what each pair's pulls add
-        to it; None if the shares leave a direction unmeasured.
+        """Return (n_blocks,) ‖θ' − θ‖² at these shares, and (n_pairs, n_blocks) what each pair's
+        pulls add to it; None if the shares leave a direction unmeasured.
         """
         geometry = self._problem.geometry(shares)
         return None if geometry is None else (geometry.distance, geometry.squares)
@@ -56,7 +56,7 @@ class Alternatives:
 def squared_distances(
     pairs: Array, offsets: IntArray, means: Array, information: Array, leader: int
 ) -> Array:
-    """(n_arms,) the smallest ‖θ' − θ‖²_A over all θ' under which the arm beats the leader.
+    """Return (n_arms,) the smallest ‖θ' − θ‖²_A over all θ' under which the arm beats the leader.
 
     For that, θ' must put every pair of the arm above some pair of the leader. The leader's own
     entry is infinite; an arm that is as good as the leader has 0, and all have where the

@@ -96,7 +96,7 @@ def measured_root(rows: Array) -> tuple[Array, Array]:
 
 @cache
 def _upper(dimension: int) -> NDArray[np.bool_]:
-    """(dimension, dimension) the upper triangle."""
+    """Return (dimension, dimension) the upper triangle."""
     return np.triu(np.ones((dimension, dimension), dtype=bool))
 
 

@@ -1,7 +1,7 @@
 """The paper's experiments, and the instances they and the tests run on.
 
 An experiment is a function of its `Session` (`surefoot.experiments.session`), which knows the
-number of runs, the seed and the folder, spreads jobs over workers, and keeps what is finished. The
+number of runs, the seed and the folder, spreads jobs over workers, and keeps finished ones. The
 panels of Figure 1 also take a `Variation` of the paper's constants. `surefoot reproduce NAME` looks
 the function up here.
 """

@@ -1,5 +1,5 @@
-"""A session of experiments spreads jobs over workers and keeps finished ones on disk, so that the
-same command goes on with the rest.
+"""A session of experiments spreads jobs over workers and keeps finished ones on disk, so that
+repeating the command runs only the rest.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def digest(*roots: str) -> str:
     """Return a digest of all definitions that these rest on, such as "surefoot.simulate:identify".
 
     A root without a name stands for all of its module. Definitions may move and be renamed: they
-    are told apart by what they say, not by how they are called.
+    are told apart by their contents, not by their names.
     """
     texts = sorted(_text_of(*place, deep=True) for place in _definitions(*roots))
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
@@ -113,7 +113,7 @@ def _home(module: str, name: str) -> Place | None:
 def _text_of(module: str, name: str, deep: bool) -> str:
     """Return a definition as text that does not depend on Python's version.
 
-    Names of other definitions stand for what these say themselves, if `deep`, else for nothing.
+    Names of other definitions stand for the contents of these, if `deep`, else for nothing.
     """
 
     def referred(node: ast.AST) -> str | None:

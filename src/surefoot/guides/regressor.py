@@ -48,12 +48,13 @@ class Regressor(Guide):
 
 
 def _columns(problem: RobustProblem) -> Array:
-    """(n_pairs, n_columns) the parameters as numbers, one column for each value of a category."""
+    """Return (n_pairs, n_columns) the parameters as numbers, one column for each value of a
+    category."""
     return problem.coding.expanded(problem.parameters)
 
 
 def standardised(parameters: Array) -> Array:
-    """(n_pairs, n_varying) the parameters that vary, each with mean 0 and deviation 1."""
+    """Return (n_pairs, n_varying) the parameters that vary, each with mean 0 and deviation 1."""
     spread = parameters.std(axis=0)
     varying = spread > 0
     centred = parameters[:, varying] - parameters[:, varying].mean(axis=0)

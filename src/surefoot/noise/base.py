@@ -53,7 +53,8 @@ class Noise(ABC):
 
     @abstractmethod
     def variances(self, scatter: Array, freedom: Array) -> Array:
-        """(n_pairs,) variances of single pulls by the data: for choices, not for guarantees."""
+        """Return (n_pairs,) variances of single pulls by the data: for choices, not for
+        guarantees."""
 
     def refuse_impossible(self, outcome: Outcome) -> None:  # noqa: B027
         """Raise an error if no rewards of this kind can have given this outcome."""
@@ -74,7 +75,7 @@ class Noise(ABC):
 
     @abstractmethod
     def scales(self, n_pairs: int) -> Array:
-        """(n_pairs,) the scale of each pair; ones where it is unknown (and then equal)."""
+        """Return (n_pairs,) the scale of each pair; ones where it is unknown (and then equal)."""
 
     @property
     @abstractmethod
@@ -134,7 +135,7 @@ LEAST = 2.0  # what it is worth at least, however much they differ
 
 
 def drawn_together(scatter: Array, freedom: Array, own: float) -> Array:
-    """(n_pairs,) variances of single pulls, each pair's own drawn towards the pooled one.
+    """Return (n_pairs,) variances of single pulls, each pair's own drawn towards the pooled one.
 
     Args:
         scatter: (n_pairs,) squared deviations from the pairs' means.

@@ -68,7 +68,7 @@ class Bounded(Noise):
         return np.clip(drawn_together(*prior, OWN)[:-1], (width / 50) ** 2, width**2 / 4)
 
     def refuse_impossible(self, outcome: Outcome) -> None:
-        """A sum, or a scatter about the mean, can only be so large if all rewards are within."""
+        """Refuse a sum, or a scatter about the mean, too large for rewards within the range."""
         counts = np.maximum(outcome.counts, 1)
         slack = 1e-9 * max(abs(self.low), abs(self.high), self.high - self.low)
         means = outcome.sums / counts

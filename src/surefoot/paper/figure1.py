@@ -350,7 +350,7 @@ def printed(panel: Panel, table: pd.DataFrame, bounds: pd.DataFrame) -> PrintedT
 
 def claims(panel: Panel, runs: pd.DataFrame, delta: float) -> Iterator[Claim]:
     """Yield every sentence of the Results, the Conclusions and the abstract about this panel; a few
-    runs decide none.
+    runs decide nothing.
     """
     few = runs["run"].nunique() < FEWEST
     for claim in _judged_claims(panel, runs, delta):

@@ -86,7 +86,7 @@ def _wanted(past: Past, least: int) -> float:
 
 
 def _spread_out(shares: Array, wanted: float, needed: NDArray[np.bool_]) -> Counts:
-    """(n_pairs,) whole pulls by shares: one at least of each pair that is needed."""
+    """Return (n_pairs,) whole pulls by shares: one at least of each pair that is needed."""
     return np.where(needed, np.maximum(np.ceil(shares * wanted), 1), 0).astype(np.int64)
 
 
@@ -163,7 +163,8 @@ class _Lead(NamedTuple):
 
 
 def _means(past: Past) -> Array:
-    """(n_points,) by the pairs' own rewards, unless a model is exact: claims rest on these."""
+    """Return (n_points,) means by the pairs' own rewards, unless a model is exact: claims rest on
+    these."""
     question = past.certifier.question
     means = past.tally.averages if question.misfit else past.means
     return question.points.dot(means[:, None])[:, 0]
@@ -196,7 +197,7 @@ def _lead(past: Past) -> _Lead:
 
 
 def _shares(past: Past, lead: _Lead, unit: Array) -> Array:
-    """(n_pairs,) shares of pulls at which the hardest claim is as clear as it can be.
+    """Return (n_pairs,) shares of pulls at which the hardest claim is as clear as it can be.
 
     The slope of a contrast's variance along a share λ_i is −(a_i σ_i / λ_i)², however the contrast
     depends on shares: λ ← λ √slope, with more weight on claims that need more pulls, serves all.
@@ -323,7 +324,7 @@ class _Output(NamedTuple):
         return self.question.points.dot(self.means[:, None])[:, 0]
 
     def spread(self, pulls: Array) -> Array:
-        """(n_points,) variances of the points' means after these pulls of each pair."""
+        """Return (n_points,) variances of the points' means after these pulls of each pair."""
         each = np.where(pulls > 0, self.variances / np.maximum(pulls, 1e-300), np.inf)
         return self.question.points.dot(each[:, None], power=2)[:, 0]
 
@@ -522,7 +523,8 @@ def _lacking(output: _Output, mine: tuple[int, int], arm: int, eased: bool) -> f
 
 
 def _squares(points: Rows, own: int, point: int, n_pairs: int) -> Array:
-    """(n_pairs,) squared weights of a contrast: points of two arms have no pair in common."""
+    """Return (n_pairs,) squared weights of a contrast: points of two arms have no pair in
+    common."""
     found, rows = np.zeros(n_pairs), points.take(np.array([own, point]))
     np.add.at(found, rows.columns, rows.values**2)
     return found
@@ -543,7 +545,7 @@ def _shared_out(groups: list[list[list[_Task]]]) -> tuple[list[_Task], Array]:
 
 
 def _weights(tasks: list[_Task]) -> Array:
-    """(n_tasks, n_pairs) rounds that claims lack."""
+    """Return (n_tasks, n_pairs) rounds that claims lack."""
     return np.array([task.weights for task in tasks])
 
 

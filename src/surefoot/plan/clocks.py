@@ -154,7 +154,8 @@ class OwnClocks(Clocks):
         self._per_pair += pulls
 
     def steps(self, past: Past, compared: Compared) -> IntArray:
-        """(n_tested,) the point nearest to where a clock should be, one step further at least."""
+        """Return (n_tested,) the point nearest to where a clock should be, one step further at
+        least."""
         arms = compared.race.arms
         before, places = self._information[arms], past.places[arms]
         information, scores = self._forecast(compared)
@@ -182,7 +183,8 @@ class OwnClocks(Clocks):
         return Ahead(np.geomspace(1.0, FURTHEST, HORIZONS), float((1 + now / step).mean()), lacking)
 
     def _forecast(self, compared: Compared) -> tuple[Array, Array]:
-        """(n_tested,) information that a phase should give, and scores of hardest comparisons."""
+        """Return (n_tested,) information that a phase should give, and scores of hardest
+        comparisons."""
         gaps, doubts, lengths = compared.gaps + self._tolerance, compared.doubts, compared.lengths
         open_ = np.isfinite(compared.race.held)
         precision = np.where(open_, 1 / lengths**2, np.inf).min(axis=0)
@@ -209,7 +211,8 @@ class OwnClocks(Clocks):
         return np.asarray((low + (place - below) * (high - low)) * np.sqrt(then))
 
     def _first(self, scores: Array) -> IntArray:
-        """(n_tested,) where clocks begin: phases with such scores end them near the middle."""
+        """Return (n_tested,) where clocks begin, so that phases with these scores end near the
+        middle."""
         phases = np.maximum((self._in_the_middle / scores[:, None]) ** 2, 1.0)
         away = self._logs[self.middle] - np.log(phases) - self._logs
         return np.asarray(np.abs(away).argmin(axis=1))
@@ -251,7 +254,7 @@ def _looks(tuning: Tuning, enough: float) -> int:
 
 
 def _sizes(growth: float, looks: int) -> Array:
-    """(n_looks,) phases in units."""
+    """Return (n_looks,) phases in units."""
     sizes = [1.0]
     while len(sizes) < looks:
         rising = min(1.0 + RISE * (len(sizes) - 1), LARGE)

@@ -329,13 +329,14 @@ class Compared:
         return Claims(leader, own, arms, clocks, self.shares, self.deviation, stakes)
 
     def differences(self, own: IntArray, arms: IntArray, matrix: Array) -> Array:
-        """(n, k) rows of a matrix of all pairs at own pairs, less those of arms' mixtures."""
+        """Return (n, k) rows of a matrix of all pairs at own pairs, less those of arms'
+        mixtures."""
         n_tested = len(self.race.arms)
         rows = (own * n_tested + arms) % len(self.shares.sizes)
         return np.asarray(matrix[self.race.own[own]] - self.shares.take(rows).dot(matrix))
 
     def on_pulled(self, own: IntArray, arms: IntArray, pairs: IntArray, n_pairs: int) -> Array:
-        """(n, n_pulled) weights on the pulled pairs: 1 for its own, less shares."""
+        """Return (n, n_pulled) weights on the pulled pairs: 1 for its own, less shares."""
         place = np.full(n_pairs, len(pairs))
         place[pairs] = np.arange(len(pairs))
         rows = self.shares.take((own * len(self.race.arms) + arms) % len(self.shares.sizes))

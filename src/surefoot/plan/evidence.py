@@ -40,7 +40,7 @@ class Evidence:
         self.tuning = tuning
 
     def variances(self, tally: Tally) -> Array:
-        """(n_pairs,) of single pulls, as known or as data say."""
+        """Return (n_pairs,) variances of single pulls, known or estimated."""
         return np.asarray(tally.scales**2)
 
     def least_pulls(self, past: Past, race: Race, rivals: IntArray) -> int:
@@ -156,7 +156,7 @@ KINDS: dict[str, type[Evidence]] = {
 
 
 def _replicated(tally: Tally) -> Array:
-    """(n_pairs,) variances of single pulls, by replicates alone."""
+    """Return (n_pairs,) variances of single pulls, by replicates alone."""
     return tally.settings.noise.variances(tally.scatter, tally.freedom)
 
 

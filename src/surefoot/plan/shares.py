@@ -205,7 +205,7 @@ CHECKS = 2  # pulls of a phase that explore at least
 
 
 def cumulative(shares: Array, pulls: int) -> Counts:
-    """(n_pairs,) whole pulls that sum to `pulls`, by rounding the running sum of the shares.
+    """Return (n_pairs,) whole pulls that sum to `pulls`, by rounding the running sum of the shares.
 
     Neighbours are often nearly alike, and what each of them wants less than a pull of adds up.
     """
@@ -226,7 +226,8 @@ def explored(wanted: Array, past: Counts, pulls: int) -> Counts:
 
 
 def in_batches(counts: Counts, rows: Array) -> Array:
-    """(n_pairs,) whether pairs are pulled enough to be put into batches, in all directions."""
+    """Return (n_pairs,) whether pairs are pulled enough to be put into batches, in all
+    directions."""
     used = counts > UNBATCHED * counts.max()
     if np.linalg.matrix_rank(rows[used]) < rows.shape[1]:
         used = counts > 0
@@ -354,7 +355,8 @@ class Outlook(NamedTuple):
         return np.asarray(np.sqrt(1 + self.doubt * data * (self.doubts / self.lengths) ** 2))
 
     def _scores(self, phases: Array, sizes: Array | float = 1.0) -> Array:
-        """(n_horizons, n) how likely each is settled after these phases, as normal scores."""
+        """Return (n_horizons, n) how likely each is settled after these phases, as normal
+        scores."""
         data = phases[:, None] * sizes
         signal = np.sqrt(data) * (self.gaps / self.lengths)
         slope, evidence, wealth = self.ahead.lacking(phases, self.arms, self.held)
@@ -364,7 +366,8 @@ class Outlook(NamedTuple):
 def climbed(
     outlook: Outlook, compared: Compared, candidates: Pullable, start: Array, horizon: float
 ) -> tuple[Array, Array]:
-    """(n_candidates,) shares under which all are likelier settled at the horizon; (n,) lengths.
+    """Return (n_candidates,) shares under which all are likelier settled at the horizon; (n,)
+    lengths.
 
     Args:
         start: (n_candidates,) shares to begin with.

@@ -101,7 +101,8 @@ class CommonShifts:
         return float(np.clip(left / all_, LEAST_OWN, 1.0)) if all_ > 0 else 1.0
 
     def taken_out(self, counts: Array, sums: Array) -> Array:
-        """(n_pairs,) means of all pulls so far, without the shifts of the phases that shared."""
+        """Return (n_pairs,) means of all pulls so far, without the shifts of the phases that
+        shared."""
         shared, totals = np.array(self._counts), np.array(self._sums)
         shifts = np.zeros(len(shared))
         pulls = np.maximum(counts, 1)

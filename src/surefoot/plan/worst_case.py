@@ -292,7 +292,7 @@ class WorstCase(Strategy):
         return Race(claims.challenger, claims.points, claims.arms, held), rivals
 
     def _rivals(self, past: Past, race: Race) -> IntArray:
-        """(n_tested,) the pair of each arm that is worth most to compare with directly.
+        """Return (n_tested,) the pair of each arm that is worth most to compare with directly.
 
         That is the one with the largest expected square of its gap below the leader, in units of
         its noise, for its price. A pair that may be much worse than it seems is worth a try, and
@@ -326,8 +326,8 @@ class WorstCase(Strategy):
     def _chosen(
         self, past: Past, race: Race, rivals: IntArray, pairs: IntArray, pulls: float
     ) -> tuple[Array, float]:
-        """(n_pairs,) shares of costs that make it likeliest that all is settled, and the size of
-        the phase in planned ones.
+        """Return (n_pairs,) shares of costs that make it likeliest that all is settled, and the
+        size of the phase in planned ones.
 
         A pull's information for its price is that of a pull with so many times the variance: shares
         of costs are then chosen like shares of pulls.
@@ -405,8 +405,8 @@ class WorstCase(Strategy):
         return self._claimed(past, race, rivals, counts, min(batches, int(wanted.min())))
 
     def _unripe(self, past: Past, pairs: IntArray) -> IntArray:
-        """(n_compared,) pulls that pairs lack before they may decide; phases double them at most,
-        for another arm may lead by then.
+        """Return (n_compared,) pulls that pairs lack before they may decide; phases double them at
+        most, for another arm may lead by then.
         """
         counts = past.tally.counts[pairs]
         return np.minimum(np.maximum(past.pulls_asked - counts, 0), counts)

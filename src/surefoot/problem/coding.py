@@ -63,7 +63,7 @@ def _shown(value: Any) -> str:
 
 
 def probability(delta: Any) -> float:
-    """δ as a float, if it is a probability of error."""
+    """Return δ as a float, if it is a probability of error."""
     try:
         number = exact_number(delta)
     except InputError:

@@ -95,7 +95,7 @@ class _LinearRewards(Groups):
         return gaps
 
     def reduced(self, theta: ArrayLike) -> Array:
-        """(dimension,) the θ of the reduced basis with equal mean rewards."""
+        """Return (dimension,) the θ of the reduced basis with equal mean rewards."""
         solution, *_ = np.linalg.lstsq(self.pairs, self.pair_means(theta), rcond=None)
         return np.asarray(solution)
 

@@ -451,7 +451,7 @@ def problem_from_frame(frame: pd.DataFrame, features: str | Function) -> RobustP
 
 
 def _refuse_repeated(codes: IntArray, arms: list[str], labels: list[str]) -> None:
-    """No arm may have two perturbations of one name: results could not be told apart."""
+    """Refuse two perturbations of one name for an arm: results could not be told apart."""
     seen: set[tuple[int, str]] = set()
     for code, label in zip(codes.tolist(), labels, strict=True):
         if (code, label) in seen:

@@ -46,7 +46,7 @@ class AkRsb(KnRsb):
     stage, ε the limit's zone, h² = 2 η (n₀ − 1), η = ½ [(2β)^(−2 / (n₀ − 1)) − 1] and β = δ / (2 k
     p) for k arms of p points each, all limits together. An arm is infeasible once a point of it
     is, and feasible once all are. Comparisons are those of KN-RSB at δ / 2. This is the simplest
-    form that is valid by Bonferroni's inequality, whatever outputs have in common: every sum of
+    form that is valid by Bonferroni's inequality, for any dependence between outputs: every sum of
     pairs or points goes on from the first round, and its first exit counts.
 
     It promises the best of the arms that keep all limits, with probability 1 − δ, *only if no arm's
@@ -138,14 +138,14 @@ class AkRsb(KnRsb):
         check.fails[open_ & ~check.fits & (sums < -bound)] = True
 
     def _kept(self) -> NDArray[np.bool_]:
-        """(n_arms,) whether all points of all outputs are feasible."""
+        """Return (n_arms,) whether all points of all outputs are feasible."""
         found = np.ones(self.problem.n_arms, dtype=bool)
         for check in self.checks or ():
             found &= np.logical_and.reduceat(check.fits, check.question.offsets[:-1])
         return found
 
     def _missed(self) -> NDArray[np.bool_]:
-        """(n_arms,) whether a point of some output is infeasible."""
+        """Return (n_arms,) whether a point of some output is infeasible."""
         found = np.zeros(self.problem.n_arms, dtype=bool)
         for check in self.checks or ():
             found |= np.logical_or.reduceat(check.fails, check.question.offsets[:-1])

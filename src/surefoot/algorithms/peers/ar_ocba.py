@@ -49,7 +49,8 @@ class ArOcba(FixedBudget):
 
 
 def _shares(means: Array, variances: Array, low: float, high: float) -> Array:
-    """(n,) σ² / (μ − c)² for the c between the ends of the gap at which they sum to the least."""
+    """Return (n,) σ² / (μ − c)² for the c between the ends of the gap at which they sum to the
+    least."""
     gap = high - low
     if gap <= 0:
         return variances

@@ -64,15 +64,15 @@ def threshold(choice: Any) -> Threshold:
 
 
 def heuristic_level(pulls: float, delta: float) -> float:
-    """log((log t + 1) / δ) after t pulls: the level in the literature's experiments, without a
-    proof.
+    """Return log((log t + 1) / δ) after t pulls: the level in the literature's experiments, without
+    a proof.
     """
     return math.log((math.log(max(pulls, 1)) + 1) / delta)
 
 
 def proved_levels(counts: Counts, delta: float) -> Array:
-    """(n_pairs,) log(2 K ζ(1.1) n^1.1 / δ) after n pulls of one of K pairs: Chernoff's bound on
-    both sides of every pair, summed over all n, is at most δ.
+    """Return (n_pairs,) log(2 K ζ(1.1) n^1.1 / δ) after n pulls of one of K pairs: Chernoff's bound
+    on both sides of every pair, summed over all n, is at most δ.
     """
     constant = math.log(2 * len(counts) * ZETA / delta)
     return np.asarray(constant + EXPONENT * np.log(np.maximum(counts, 1)))

@@ -45,7 +45,7 @@ class FixedBudget(Peer):
 
     @abstractmethod
     def more(self, pulls: int) -> Counts:
-        """(n_pairs,) where the next pulls go."""
+        """Return (n_pairs,) shares of the next pulls."""
 
     @property
     def variances(self) -> Array:

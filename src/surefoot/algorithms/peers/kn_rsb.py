@@ -103,7 +103,7 @@ class KnRsb(Peer):
         return smallest_of(self.question.points.dot(self.averages[:, None])[:, 0], self.offsets)
 
     def _reach_of_variance(self) -> float:
-        """h² / zone²."""
+        """Return h² / zone²."""
         most = int(np.diff(self.offsets).max())
         beta = self.compared_at / (max(self.problem.n_arms - 1, 1) * most)
         return reach_of(beta, self._first) / self._zone**2
@@ -121,7 +121,7 @@ def reach_of(beta: float, first: int) -> float:
 
 
 def _variances_of_differences(rewards: Array) -> Array:
-    """(n_pairs, n_pairs) S²_ab, from (n, n_pairs) rewards of the first stage."""
+    """Return (n_pairs, n_pairs) S²_ab, from (n, n_pairs) rewards of the first stage."""
     centred = rewards - rewards.mean(axis=0)
     products = centred.T @ centred / (len(rewards) - 1)
     own = np.diag(products)
@@ -147,7 +147,7 @@ def _settle(ahead: NDArray[np.bool_], pairs: IntArray, sums: Array, bounds: Arra
 
 @kernel
 def _beaten_of(ahead: NDArray[np.bool_], arms: IntArray, offsets: IntArray) -> NDArray[np.bool_]:
-    """(n,) whether some other of these arms is ahead."""
+    """Return (n,) whether some other of these arms is ahead."""
     beaten = np.zeros(len(arms), dtype=np.bool_)
     for i in range(len(arms)):
         for other in arms:

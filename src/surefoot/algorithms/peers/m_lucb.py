@@ -30,9 +30,9 @@ class MLucb(Peer):
     It stops when the leader's lower bound is above the challenger's upper bound, less the
     tolerance.
 
-    With threshold="proved" the bounds hold for rewards in an interval, whatever their law, and the
-    answer is certified; this threshold is ours. "heuristic" is the exploration rate of the
-    literature's experiments, log((log t + 1) / δ), without a proof; then it is not.
+    With threshold="proved" the bounds hold for rewards of any law in an interval, and the answer is
+    certified; this threshold is ours. "heuristic" is the exploration rate of the literature's
+    experiments, log((log t + 1) / δ), without a proof; then it is not.
 
     Attributes:
         threshold: "proved" or "heuristic".

@@ -32,7 +32,7 @@ class MRacing(Peer):
     with f(p, q) = kl(p, m) + kl(q, m) and m their midpoint. A pair is dropped when it is above its
     arm's smallest mean by as much, an arm when its smallest mean is below the largest of these.
 
-    With threshold="proved", the answer is certified for rewards in an interval, whatever their law.
+    With threshold="proved", the answer is certified for rewards of any law in an interval.
     "heuristic" is log((log t + 1) / δ), without a proof; then it is not.
 
     Attributes:

@@ -16,8 +16,8 @@ TAIL = 1e-15  # of χ², left out on either side
 
 @lru_cache(maxsize=256)
 def rinott_constant(n_systems: int, first_pulls: int, probability: float) -> float:
-    """h such that the best of k systems with normal rewards is selected with this probability
-    (Rinott, 1978).
+    """Return h such that the best of k systems with normal rewards is selected with this
+    probability (Rinott, 1978).
 
     It solves ∫ [∫ Φ(h / √(ν (1/x + 1/y))) f(x) dx]^(k−1) f(y) dy = probability, where f is the
     density of χ² with ν = n₀ − 1 degrees of freedom; here by Gauss-Legendre quadrature in

@@ -70,14 +70,14 @@ class TwoStageRsb(Peer):
         self.lead()
 
     def _wanted(self) -> Counts:
-        """(n_pairs,) pulls in all."""
+        """Return (n_pairs,) pulls in all."""
         half = 1 if self.rule == "direct" else 2  # a mean may be off by the zone, or half of it
         factor = (half * self._quantile() / self._zone) ** 2
         wanted = np.ceil(factor * self._variances).astype(np.int64)
         return np.asarray(np.maximum(wanted, self._first))
 
     def _quantile(self) -> float:
-        """h, or t."""
+        """Return h, or t."""
         n_arms, delta = self.problem.n_arms, self.settings.delta
         most = int(np.diff(self.problem.offsets).max())
         if self.rule == "one-sample":

@@ -165,7 +165,7 @@ def chosen_arms(given: ArrayLike | None, n_arms: int, what: str) -> IntArray:
 
 
 def squared_lengths(rows: Array) -> Array:
-    """(n_rows,) ‖row‖²."""
+    """Return (n_rows,) ‖row‖²."""
     return np.asarray(np.einsum("ij,ij->i", rows, rows))
 
 
@@ -316,7 +316,7 @@ class Hulls:
 
 
 def apex_in_hull(blocks: Blocks, whitener: Array) -> NDArray[np.bool_]:
-    """(n_blocks,) whether 0 is a convex combination of the block's rows."""
+    """Return (n_blocks,) whether 0 is a convex combination of the block's rows."""
     if blocks.count == 0:
         return np.zeros(0, dtype=np.bool_)
     equal = Blocks(blocks.rows, np.ones(blocks.gaps.size), blocks.starts)
@@ -325,7 +325,8 @@ def apex_in_hull(blocks: Blocks, whitener: Array) -> NDArray[np.bool_]:
 
 
 def _distances(blocks: Blocks, whitener: Array) -> Array:
-    """(n_blocks,) the squared distance of each block's alternatives; 0 where no gap is positive."""
+    """Return (n_blocks,) the squared distance of each block's alternatives; 0 where no gap is
+    positive."""
     return blocks.solve(whitener, np.zeros(len(blocks.rows))).distance
 
 

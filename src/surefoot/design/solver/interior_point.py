@@ -101,7 +101,8 @@ class _Geometry:
         )
 
     def curvature(self, multipliers: Array) -> Array:
-        """(n_atoms, n_atoms) the Hessian of −Σ w_k f_k, without its part along each gradient.
+        """Return (n_atoms, n_atoms) the Hessian of −Σ w_k f_k, without its part along each
+        gradient.
 
         With Π_k the projection off the block's active rows it is 2 Σ w_k diag(c_k) R Π_k Rᵀ
         diag(c_k), c_k = R ε_k. The part of the projection along ε_k itself is 2 F diag(w/f) Fᵀ: the

@@ -213,7 +213,7 @@ def _purified(whitened: Array, weights: Array) -> Array:
 
 
 def _kernel(gram: Array) -> Array:
-    """(n_rows, n_dependences) relative changes of the weights that change nothing else."""
+    """Return (n_rows, n_dependences) relative changes of the weights that change nothing else."""
     _, indefinite = lapack.dpotrf(gram - DEPENDENT * np.diag(gram.diagonal()), lower=1)
     if not indefinite:
         return np.empty((len(gram), 0))

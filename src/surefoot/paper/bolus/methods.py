@@ -1,7 +1,7 @@
 """Each method's choice for one patient, and the pilot for the methods that need noise scales.
 
 Sensor noise acts only through the correction term, so most days of a pair are nearly alike and a
-rare one is much worse. A pilot that saw no such day says little: a pair that looked quiet is not
+rare one is much worse. A pilot without such a day says little: a pair that looked quiet is not
 believed to be quieter than most.
 """
 

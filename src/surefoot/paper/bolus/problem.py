@@ -102,7 +102,7 @@ class Dosing:
     """One patient's problem, with its pairs under the paper's linear model, a guide's and none.
 
     Attributes:
-        patient: who is simulated.
+        patient: the simulated patient.
         linear: features lc, hc, TDI, CarbF, CorrF as in the paper; they span 4 dimensions, for lc
             and hc are constant.
         curved: the same pairs, with features for a guide: see `dose_features`.
@@ -259,7 +259,7 @@ def stream_numbers(phase: Phase) -> IntArray:
     """Return (n_pulls,) numbers of the random streams that pulls use, pair after pair.
 
     Pulls have streams of their own, unless the phase shares them: then the k-th pull of a batch
-    uses one stream for all pairs, and what fills no batch keeps its own.
+    uses one stream for all pairs, and pulls beyond full batches keep their own.
     """
     if not phase.shared:
         return np.arange(phase.samples)

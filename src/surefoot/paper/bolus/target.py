@@ -1,5 +1,5 @@
 """The clinicians' target for one virtual patient: as much time in range as can be, with time below
-70 mg/dL of at most 4 %, whatever the error in the calculator's factors.
+70 mg/dL of at most 4 %, for any listed error in the calculator's factors.
 
 The numbers are those of the international consensus on time in range (Battelino et al., 2019):
 less than 4 % of the time below 70 mg/dL, and more than 70 % of it between 70 and 180. A pull is two
@@ -160,7 +160,7 @@ class TargetAdvice:
 
     @property
     def fine_print(self) -> list[str]:
-        """Return the assumptions, and the findings of exhaustive simulation."""
+        """The assumptions, and the findings of exhaustive simulation."""
         right = [self.dosing.linear.arm_names[arm] for arm in np.flatnonzero(self.truth.right)]
         return [
             f"Assumed of the time in range: {Gaussian().assumption}. Assumed of the time below "

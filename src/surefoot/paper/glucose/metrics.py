@@ -64,7 +64,7 @@ def _symmetric(bg: float) -> float:
 
 
 def magni_risk(bg: ArrayLike) -> Array:
-    """10·(c₀·(ln(BG)^c₁ − c₂))², elementwise: smallest near 138 mg/dL.
+    """Return 10·(c₀·(ln(BG)^c₁ − c₂))², elementwise: smallest near 138 mg/dL.
 
     As the paper prints it, c₂ stands outside the bracket with c₀; that form would be smallest near
     3 mg/dL and reward hypoglycaemia.

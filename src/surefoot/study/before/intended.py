@@ -188,8 +188,8 @@ def left_out(problem: RobustProblem) -> tuple[str, ...]:
 def unit_gap_theta(
     problem: RobustProblem, generator: np.random.Generator, measure: Measure = WORST
 ) -> Array:
-    """(dimension,) random, at which the values of the best two arms are 1 apart; whitened, so that
-    all directions count alike.
+    """Return a random (dimension,) θ at which the values of the best two arms are 1 apart;
+    whitened, so that all directions count alike.
     """
     whitening = np.linalg.pinv(problem.pairs) * np.sqrt(problem.n_pairs)
     points = measure.points(problem)

@@ -240,7 +240,7 @@ class StudyReader:
         return chain
 
     def sealed(self) -> Iterator[Sealed]:
-        """The closed phases as a checker wants them."""
+        """Yield the closed phases for a checker."""
         for stored in self._storage.phases():
             if stored.ending is not None:
                 yield self.description.sealed(stored)
@@ -381,7 +381,7 @@ class StudyReader:
         return pd.DataFrame(self.phase_records() or {name: [] for name in PHASE_COLUMNS})
 
     def failures(self, limit: int = 100) -> pd.DataFrame:
-        """The pulls that ever failed or lost a worker, the latest first."""
+        """Return the pulls that ever failed or lost a worker, the latest first."""
         import pandas as pd
 
         return pd.DataFrame(self._storage.failure_rows(limit), columns=list(FAILURE_COLUMNS))
