@@ -15,11 +15,11 @@ from surefoot.arrays import Array, IntArray
 from surefoot.certify import Claims, Rows
 from surefoot.certify.contrast import Contrasts
 from surefoot.certify.score import student_scores
-from surefoot.doubt import Doubt, Suspicion, _after_a_fall, _corrected
+from surefoot.doubt import Doubt, NormalityPenalty, _after_a_fall, _corrected
 from surefoot.statistics import Levels, Outcome, Phase
 
 OFFSETS = np.array([0, 2, 5])
-SUSPICION = Suspicion(hidden=5.0, fall=4.0, quiet=0.2, pulls=0, shared=True)
+SUSPICION = NormalityPenalty(hidden=5.0, fall=4.0, quiet=0.2, pulls=0, shared=True)
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Weighed(NamedTuple):
 class Together:
     """One comparison after another: what each adds to the walk once doubt has limited it."""
 
-    def __init__(self, offsets: IntArray, tolerance: float, suspicion: Suspicion) -> None:
+    def __init__(self, offsets: IntArray, tolerance: float, suspicion: NormalityPenalty) -> None:
         self.doubt, self.offsets = Doubt(offsets, True, tolerance, suspicion), offsets
         self.exact, self.held = np.zeros(2), np.zeros(2)
 
@@ -70,7 +70,7 @@ def _phase(values: Array, tolerance: float = 0.0, step: float = 1.0) -> Weighed:
     return Weighed(values, step, scores)
 
 
-def _together(tolerance: float = 0.0, suspicion: Suspicion = SUSPICION) -> Together:
+def _together(tolerance: float = 0.0, suspicion: NormalityPenalty = SUSPICION) -> Together:
     return Together(OFFSETS, tolerance, suspicion)
 
 
@@ -83,7 +83,7 @@ def _together(tolerance: float = 0.0, suspicion: Suspicion = SUSPICION) -> Toget
 def test_walks_are_never_above_the_sums_of_exact_scores(
     seed: int, tolerance: float, hidden: float, fall: float
 ) -> None:
-    suspicion = Suspicion(hidden, fall, 0.2, 0, True)
+    suspicion = NormalityPenalty(hidden, fall, 0.2, 0, True)
     rng, together = np.random.default_rng(seed), _together(tolerance, suspicion)
     exact, held = np.zeros(2), np.zeros(2)
     for _ in range(6):
@@ -223,7 +223,7 @@ class Compared(NamedTuple):
         self,
         values: Array,
         levels: Levels | None,
-        suspicion: Suspicion = WARY,
+        suspicion: NormalityPenalty = WARY,
         lean: float = 1.0,
     ) -> float:
         together = Together(np.array([0, 2, 5, 7]), 0.0, suspicion)
@@ -307,7 +307,7 @@ def test_a_pair_that_never_varied_may_still_fall(
 ) -> None:
     """As far as the noise of their arms makes likely: then few pulls say little, many enough."""
 
-    def after(gap: float, n: int, pulls: int = 12, suspicion: Suspicion = WARY) -> float:
+    def after(gap: float, n: int, pulls: int = 12, suspicion: NormalityPenalty = WARY) -> float:
         levels = compared.levels(*silent, other=1.0, pulls=pulls)
         levels = levels._replace(means=np.where(levels.means, gap, 0.0))
         return compared.held(_quiet(gap, 0.01, n), levels, suspicion)
@@ -322,7 +322,7 @@ def test_a_pair_that_never_varied_may_still_fall(
 def test_a_difference_that_never_varied_may_still_fall(compared: Compared) -> None:
     """Noise of shared streams cancelled in every batch: the same doubt as of a silent pair."""
 
-    def after(gap: float, pulls: int, suspicion: Suspicion = WARY) -> float:
+    def after(gap: float, pulls: int, suspicion: NormalityPenalty = WARY) -> float:
         levels = compared.levels(1.0, 1.0, pulls=pulls)
         together = Together(np.array([0, 2, 5, 7]), 0.0, suspicion._replace(shared=True))
         values = np.full((8, 1, 1), gap)

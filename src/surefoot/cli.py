@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-# In the order of `surefoot --help`. A module imports what is heavy inside its function, so that
+# In the order of `surefoot --help`. A module imports heavy modules inside its function, so that
 # help stays quick.
 COMMANDS = {
     "init": "surefoot.commands.init",

@@ -24,10 +24,10 @@ from surefoot.statistics import Counts, Levels, Outcome, Phase
 CLEAR = 2.0  # a skewness below this many standard errors of itself may be chance
 CERTAIN = 3.0  # standard errors of a skewness that is spoken of
 LOUD = 2.0  # times its noise that of pairs is by chance, where few batches tell of a contrast
-LARGEST = 1e90  # cubes are finite; what is beyond says no more
+LARGEST = 1e90  # cubes up to it are finite
 
 
-class Suspicion(NamedTuple):
+class NormalityPenalty(NamedTuple):
     """Constants by which evidence is lowered where rewards may not be normal.
 
     Attributes:
@@ -98,7 +98,7 @@ class _Sums(NamedTuple):
     def skewness(self, clear: float = CLEAR) -> Array:
         """Return the skewness that is left beyond chance: that many standard errors of it."""
         size = self.known * self.spread**3
-        seen = (size > 0) & np.isfinite(size)  # the cube of what is tiny or huge may be neither
+        seen = (size > 0) & np.isfinite(size)  # cubes of tiny or huge sizes may be neither
         raw = np.divide(self.cubes, size, out=np.zeros_like(size), where=seen)
         chance = clear * np.sqrt(6 / np.maximum(self.known, 1e-300))
         return np.asarray(np.sign(raw) * np.maximum(np.abs(raw) - chance, 0.0))
@@ -170,7 +170,7 @@ class Doubt:
         offsets: IntArray,
         paired: bool,
         tolerance: float,
-        suspicion: Suspicion,
+        suspicion: NormalityPenalty,
         n_pairs: int | None = None,
     ) -> None:
         self._sizes, self._pairs = np.diff(offsets), offsets

@@ -20,7 +20,7 @@ from surefoot.certify.score import BOLDEST
 HALVINGS = 10  # a bound is exact to 1/1 000 of the last doubling
 DOUBLINGS = 14
 FINE = 0.05  # of strengths, which are some ten
-SAFE = 0.99  # of what may be taken off bets, so that no wealth is negative
+SAFE = 0.99  # of the largest reduction of bets, so that no wealth is negative
 
 
 def lead(kernel: Certifier, leader: int) -> float:

@@ -12,7 +12,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.algorithms import algorithm_from, stored_algorithm
-from surefoot.doubt import Suspicion
+from surefoot.doubt import NormalityPenalty
 from surefoot.errors import InputError
 from surefoot.experiments.instances import random_robust
 from surefoot.plan import Prime, Tuning, prime
@@ -46,7 +46,7 @@ def test_every_constant_is_used(constant: str) -> None:
 
 
 def test_shapes_are_doubted_by_default_as_by_any_planner() -> None:
-    assert Tuning().suspicion == Suspicion()
+    assert Tuning().suspicion == NormalityPenalty()
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def _against_replicates(
     rounding = ROUNDING**2 * size
     if pure_freedom <= 0 or max(pure, misfit) <= rounding:
         return None
-    if pure <= rounding:  # a simulator without noise: whatever does not fit is certain
+    if pure <= rounding:  # a simulator without noise: any misfit is certain
         return 0.0 if pure_freedom >= SILENT else None
     ratio = (misfit / fit_freedom) / (pure / pure_freedom)
     return float(special.fdtrc(fit_freedom, pure_freedom, ratio))

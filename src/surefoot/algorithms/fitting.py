@@ -10,7 +10,7 @@ from surefoot.statistics import Counts
 
 # directions that a design measures this much less than its best one are taken as unmeasured
 RANK_TOLERANCE = 1e-10
-ROUNDING = 1e-12  # relative size of what rounding leaves in a fit without noise
+ROUNDING = 1e-12  # relative size of rounding in a fit without noise
 MODELLED = 1e-9  # a direction, or a stray, below this share of the largest is rounding
 
 

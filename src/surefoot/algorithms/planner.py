@@ -36,7 +36,7 @@ from surefoot.certify import (
     Uses,
 )
 from surefoot.certify.contrast import Contrasts
-from surefoot.doubt import Doubt, Suspicion
+from surefoot.doubt import Doubt, NormalityPenalty
 from surefoot.noise import Noise
 from surefoot.problem.grouping import least_mixtures_of, places_of_smallest, smallest_of
 from surefoot.problem.measures import values_of
@@ -282,9 +282,9 @@ class Planner(Algorithm):
             return limited_boundary(self.settings, self.problem.n_arms)
         return clock_boundary(self.settings)
 
-    def suspicion(self) -> Suspicion:
+    def suspicion(self) -> NormalityPenalty:
         """Return how far shapes are doubted that were seen in few batches."""
-        return Suspicion()
+        return NormalityPenalty()
 
     def begin(self) -> None:
         settings, problem = self.settings, self.problem

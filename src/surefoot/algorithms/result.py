@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 WORTH_SAYING = 0.01  # a confidence below this says nothing
 CLEAR = 3.0  # standard errors of a difference that is worth saying
-KNOWN = 8  # pulls from which on a standard error is worth its name
+KNOWN = 8  # fewest pulls for which a standard error is reported
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,7 +48,7 @@ class RobustTrackAndStop(Algorithm):
 
     def begin(self) -> None:
         self.spread = g_weights(self.problem, self.tally.scales)
-        # whatever the units of the features
+        # in any units of the features
         self.coordinates, self.measured = whiten(self.problem.pairs, self.tally.rows)
         self.wanted = np.zeros(self.problem.n_pairs)  # Σ w_t over the pulls so far
 

@@ -22,7 +22,7 @@ from surefoot.statistics import MOST_PULLS
 if TYPE_CHECKING:
     from surefoot.algorithms.base import Algorithm
 
-SMALLEST_DELTA = 1e-12  # a quadrature that misses 1e-17 of a walk still resolves what looks spend
+SMALLEST_DELTA = 1e-12  # a quadrature that misses 1e-17 of a walk still resolves the error of looks
 LARGEST_SCALE = 1e75  # fourth powers and their inverses are finite
 SMALLEST_RAREST = 1e-9
 MOST_PARALLEL = 1_000_000
@@ -468,7 +468,7 @@ def refuse_unsupported(algorithm: Algorithm, settings: Settings) -> None:
             raise InputError(f"{algorithm.name} {ABILITIES[ability]}")
 
 
-# what an algorithm may support, and the sentence that refuses one without it
+# abilities of algorithms, each with the sentence that refuses one without it
 ABILITIES = {
     "unknown scale": "needs the noise scale: give Gaussian(scale), or use "
     '"prime", which can do without',

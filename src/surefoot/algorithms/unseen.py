@@ -108,7 +108,7 @@ def unseen_by(result: Result) -> Unseen | None:
     if not result.reason.certifies or not result.samples or limited:
         return None
     if result.settings.limits or result.settings.aim == "beat baseline":
-        return None  # what an answer rests on is more than the lead of one arm over all others
+        return None  # an answer rests on more than the lead of one arm over all others
     if not result.settings.worst_case:  # mixtures of pairs: an event counts by its weight
         return None
     leads, sure = _leads(result, certified=False), _leads(result, certified=True)

@@ -19,7 +19,7 @@ from scipy import special
 from surefoot.arrays import Array, IntArray, fixed
 from surefoot.errors import InputError
 
-ABOVE = 1 + 1e-6  # what rounding may add to a probability
+ABOVE = 1 + 1e-6  # rounding of a probability
 LOWEST = -8.5  # a standardised walk is below this with probability 1e-17
 NODES, MEASURE = np.polynomial.legendre.leggauss(96)  # on [−1, 1]
 FALLING = 1.03  # where levels fall, nodes may miss this share of the probability

@@ -205,7 +205,7 @@ class Certifier:
         outcome, centre = self._own(mine, outcome), self._centre()
         scored, limits = list[tuple[Claims, Array]](), list[Array | None]()
         for claims in mine.claims:
-            with np.errstate(over="ignore", invalid="ignore"):  # what is no number counts against
+            with np.errstate(over="ignore", invalid="ignore"):  # NaN counts against
                 said = self._contrasts(mine, claims, outcome, centre)
                 found = np.stack([self.scores.scores(said, shift) for shift in self._shifts])
             scores = np.clip(np.where(np.isnan(found), -LARGEST, found), -LARGEST, LARGEST)
@@ -301,7 +301,7 @@ class Certifier:
     def answer(self, preferred: int = 0) -> int | None:
         """Return an arm that is certified: no other survivor may be better beyond the tolerance."""
         arms = np.flatnonzero(self.survivors).tolist()
-        if len(arms) > 1:  # then none but those that have shown others to be no better
+        if len(arms) > 1:  # then one that has shown others to be no better
             arms = sorted(arm for arm in self.walks.near if self.survivors[arm])
         arms.sort(key=lambda arm: arm != preferred)
         return next((arm for arm in arms if not self.rivals(arm).any()), None)

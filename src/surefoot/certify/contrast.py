@@ -30,7 +30,7 @@ from surefoot.arrays import Array, IntArray, fixed, fixed_integers
 from surefoot.errors import InputError
 
 RANK = 1e-11  # singular values below this share of the largest are zero
-DEPENDENT = 1e-14  # such a share, for one row, that is more than rounding
+DEPENDENT = 1e-14  # the share, for one row, that is more than rounding
 UNMEASURED = 1e-12  # share of a claim that pulled pairs may leave unexplained: rounding
 ROUNDING = 1e-9  # by which a mixture may hold more of a point than it may
 SAME = 1e-12  # share of a claim's size below which its two sides are one point, up to rounding
@@ -399,7 +399,7 @@ def _fitted(
         G = c - kept @ U[pulled.pairs]
         gap = G @ left  # zero in directions that are measured, up to rounding
         a = (G + gap) @ P + kept
-        gap = gap @ left  # what that leaves
+        gap = gap @ left  # the remainder
         stray = np.abs(a - inside).sum(axis=1) + outside
         length = np.linalg.norm(c, axis=1)
         usable = (np.linalg.norm(gap, axis=1) <= UNMEASURED * length) & (

@@ -28,7 +28,7 @@ from surefoot.certify.score import Scores
 from surefoot.errors import InputError
 from surefoot.statistics import Outcome, Phase, shifted
 
-ABOVE = 1 + 1e-9  # what rounding may add to a sum of levels
+ABOVE = 1 + 1e-9  # rounding of a sum of levels
 
 
 class LimitedBoundary(Boundary):

@@ -20,8 +20,8 @@ from surefoot.certify.contrast import RANK, Contrasts, Pulled, Question, Spread
 from surefoot.errors import InputError
 from surefoot.statistics import Outcome
 
-ROUNDING = 1e-12  # values that differ by less than this share of their size are the same
-SILENT = 1e-13  # what is left over of rewards, if it is less than this share of them, is rounding
+ROUNDING = 1e-12  # values that differ by less than this share of their size are equal
+SILENT = 1e-13  # a remainder below this share of the rewards is rounding
 LARGEST = 1e150  # number whose square is finite
 LEAST_TAIL = 1e-300
 LOWEST = float(special.ndtri(LEAST_TAIL))  # the lowest score there is
@@ -105,7 +105,7 @@ class EqualScores(Scores):
         assert said.spread is not None
         squares, freedom, least = said.spread
         values, errors = said.values[0] + shift, np.sqrt(said.variances[0])
-        # a floor may lower what speaks for the challenger, never raise what speaks against it
+        # a floor may lower scores for the challenger, never raise scores against it
         seen = np.where(values > 0, max(squares, least), squares)
         sigma = np.sqrt(seen / max(freedom, 1)) * (freedom > 0)
         scores = normal_scores(_ratio(values, sigma * errors), freedom)

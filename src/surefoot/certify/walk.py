@@ -23,7 +23,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.certify.boundary import Boundary
 from surefoot.certify.contrast import Claims, lowest
 
-PLAIN, EASED = 0, -1  # kinds of sums; one and the same without a tolerance
+PLAIN, EASED = 0, -1  # kinds of sums; they coincide without a tolerance
 
 
 class _Challenge(NamedTuple):

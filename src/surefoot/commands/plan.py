@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from surefoot.study.toml.config import StudyConfig
 
 WORTHWHILE = 0.9  # a share of the time
-ENOUGH = 5  # studies, to speak of what most of them took
+ENOUGH = 5  # studies, to report quantiles
 OWN_PAIRS, OWN_PULLS = 8, 10  # of a pilot that the plan makes itself
 
 

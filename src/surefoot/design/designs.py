@@ -239,7 +239,7 @@ def _exchange(
     atoms: IntArray, weights: Array, variances: Array, everywhere: Array
 ) -> tuple[IntArray, Array]:
     """Drop rows that carry nothing, add the rows with the largest variance."""
-    dimension = round(weights.sum())  # what D-optimal weights sum to
+    dimension = round(weights.sum())  # the sum of D-optimal weights
     kept = (weights > DROP * weights.max()) | (variances > 0.95)
     worst = np.argsort(-everywhere)[: 4 * dimension]
     new = np.setdiff1d(worst[everywhere[worst] > 1.0], atoms)

@@ -119,7 +119,7 @@ def _pooled(
     else:
         means = np.where(pulls > 0, total / np.maximum(pulls, 1), np.inf)
     values = settings.measure.points(problem).values_of(means)
-    values[~np.isfinite(values)] = -np.inf  # an arm that nobody ever pulled
+    values[~np.isfinite(values)] = -np.inf  # an arm without pulls
     unpulled = int((pulls == 0).sum())
     left_out = f", without {unpulled} pairs that no run pulled" if unpulled else ""
     source = f"by the {int(pulls.sum()):,} rewards of all runs together{left_out}"
@@ -473,7 +473,7 @@ def _source(simulator: Any) -> bytes:
     try:
         name = inspect.getsourcefile(inspect.unwrap(simulator))
         return Path(name).read_bytes() if name else b""
-    except (TypeError, OSError):  # an object, whose values say what it does
+    except (TypeError, OSError):  # an object, told apart by its values
         return b""
 
 

@@ -130,7 +130,7 @@ class _Folder:
         try:
             with farewell(discard):
                 yield stage
-            with deferred():  # all of them or none
+            with deferred():  # all at once
                 for file in sorted(stage.iterdir()):
                     file.replace(self.path / file.name)
         finally:

@@ -24,7 +24,7 @@ SILENT = (  # modules that decide no figure
     "surefoot.errors",
     "surefoot.problem.tables",
     "surefoot.algorithms.result",
-    "surefoot.algorithms.settings",  # the code that asks for a row says what it asks for
+    "surefoot.algorithms.settings",  # the code of a row holds its settings
     "surefoot.algorithms.verdict",
     "surefoot.experiments.publication",
     "surefoot.experiments.session",

@@ -16,7 +16,7 @@ from surefoot.guides.base import Guess, Guide, Seen
 from surefoot.problem.problem import RobustProblem
 
 STRAYS = np.concatenate([[0.0], np.geomspace(1e-4, 4.0, 24)])  # tried, in variances of the means
-VAGUE = 100.0  # prior variance of the trend, in mean squares of what was seen
+VAGUE = 100.0  # prior variance of the trend, in mean squares of the means seen
 BEYOND = 3  # pairs for each dimension that a first guess needs
 LEAST_ERROR = 1e-9  # error of a mean, in variances of the means: below it all digits are exact
 
@@ -32,7 +32,7 @@ class Trend(Guide):
         means = seen.means[pulled] - centre
         variance = float(means.var())
         errors = np.maximum(seen.errors, LEAST_ERROR * variance)
-        errors = np.where(errors > 0, errors, 1.0)  # all rewards were the same
+        errors = np.where(errors > 0, errors, 1.0)  # all rewards were equal
         data = _Data.of(features[pulled], means, errors)
         fits = [_fit(data, share * variance) for share in STRAYS]
         best = max(fits, key=lambda fit: fit.likelihood)

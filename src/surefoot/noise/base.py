@@ -131,7 +131,7 @@ class Noise(ABC):
 
 
 OWN = 8.0  # degrees of freedom that the pooled variance is worth against a pair's own
-LEAST = 2.0  # what it is worth at least, however much they differ
+LEAST = 2.0  # its worth at least, however much they differ
 
 
 def drawn_together(scatter: Array, freedom: Array, own: float) -> Array:

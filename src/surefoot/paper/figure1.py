@@ -48,7 +48,7 @@ LEVEL = 0.05  # of the tests for a trend and for too many errors
 CLOSE = 2.0  # the paper says "close" without a number
 LEVEL_SLOPE = 0.2  # samples that grow by less than size^0.2 count as level
 
-DESIGN_TOLERANCE = 0.1  # the bound is proved whatever it is, and at most this much too low
+DESIGN_TOLERANCE = 0.1  # the bound is proved for any value, and at most this much too low
 BOUND = "lower bound"
 COLUMNS = ["experiment", "size", "pairs", "lower_bound", "run"]
 COLUMNS += ["label", "algorithm", "policy", "knows", "seed"]

@@ -48,7 +48,7 @@ FIRST = 6  # pulls of every pair
 GROWTH = 0.1  # of the pulls so far, that the next phase has
 LEAST_BATCHES, MOST_BATCHES, MOST_BETS = 6, 20, 2000  # of a phase
 STEPS = 60  # of the search for shares
-SHAKEN = 0.5  # standard errors that a gap is at least
+LEAST_GAP = 0.5  # standard errors that a gap is at least
 LEAST_LACKING = 0.1  # of the evidence
 LONGEST = 30.0  # phases like the next one that a clock is begun for, at most
 # by measures
@@ -59,7 +59,7 @@ SLIGHT = 1e-6  # share of the pulls up to which a pair is left out
 TURNS = 3  # of the choice of how arms are excluded
 NEEDED = 1e-3  # share below which a pair is left out, in the largest
 GOLDEN = 0.6180339887  # turns by it are spread evenly
-BOLD = 0.8  # of what can be lost, that a bet stakes at most
+BOLD = 0.8  # largest share of the possible loss that a bet stakes
 SWITCH = 0.5  # of its pulls, that a challenger must need at most to take another's place
 
 
@@ -207,7 +207,7 @@ def _shares(past: Past, lead: _Lead, unit: Array) -> Array:
     own, arms = np.divmod(np.arange(n_own * n_tested), n_tested)
     c = lead.mine[own] - lead.theirs[arms]
     errors = np.sqrt(_variances(question, c, past.tally.counts / unit)[0])
-    gaps = np.maximum(lead.gaps[own, arms], SHAKEN * errors)
+    gaps = np.maximum(lead.gaps[own, arms], LEAST_GAP * errors)
     lacking = np.maximum(1 - lead.held[own, arms] ** 2, LEAST_LACKING) / gaps**2
     lacking = np.where(np.isfinite(lead.held[own, arms]), lacking, 0.0)
     shares, weights = np.full(question.n_pairs, 1 / question.n_pairs), np.ones(len(c))
@@ -259,7 +259,7 @@ def _claims_of(past: Past, lead: _Lead, unit: Array, counts: Counts, batches: in
     hardest = np.where(np.isfinite(lead.held), lead.gaps, np.inf).argmin(axis=0)
     c = lead.mine[hardest] - lead.theirs
     before, after = (_variances(question, c, n / unit)[0] for n in (pulls, pulls + counts))
-    gaps = np.maximum(lead.gaps[hardest, tested], SHAKEN * np.sqrt(before))
+    gaps = np.maximum(lead.gaps[hardest, tested], LEAST_GAP * np.sqrt(before))
     phases = ENOUGH / gaps**2 / np.maximum(1 / after - 1 / before, 1e-300)
     boundary, now = past.certifier.walks.boundary, past.places[lead.arms]
     clocks = _clocks(boundary, now, phases, boundary.times[now] * (before / after))
@@ -425,7 +425,7 @@ def _leader_of(past: Past, kernel: LimitedCertifier, outputs: list[_Output]) -> 
         return None
     own = outputs[0]
     values = smallest_of(own.point_means, own.question.offsets)
-    # of two that are good enough, one that is shown: what is known of it would be lost
+    # of two that are good enough, one that is shown: else its evidence would be lost
     values = values + 0.5 * past.settings.tolerance * kernel.shown
     return int(np.where(seems, values, -np.inf).argmax())
 
@@ -505,7 +505,7 @@ def _task_of(
     squares = _squares(points, own, point, len(output.means))
     variance = float(squares @ output.variances)
     error = np.sqrt(output.spread(output.counts.astype(np.float64))[[own, point]].sum())
-    gap = max(float(means[own] - means[point] + eased), SHAKEN * float(error))
+    gap = max(float(means[own] - means[point] + eased), LEAST_GAP * float(error))
     lacking = _lacking(output, mine, arm, eased > 0) if held else 1.0
     rounds = lacking * output.rounds(gap, variance)
     weights = rounds * squares * output.variances / variance

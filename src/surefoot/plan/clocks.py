@@ -32,7 +32,7 @@ HIGHEST = 12.0  # by how much c² rises at most: so rare that it is as good as f
 # how far clocks look ahead
 HORIZONS, FURTHEST = 20, 1000.0
 LEAST_LACKING = 1e-3  # of a wealth
-LEAST_HOPE = 0.1  # floor of P(gap > 0), the weight of a phase
+LEAST_ODDS = 0.1  # floor of P(gap > 0), the weight of a phase
 
 
 class Clocks(ABC):
@@ -189,7 +189,7 @@ class OwnClocks(Clocks):
         open_ = np.isfinite(compared.race.held)
         precision = np.where(open_, 1 / lengths**2, np.inf).min(axis=0)
         odds = special.ndtr(gaps / np.maximum(doubts, 1e-300))
-        hopeful = np.clip(np.where(open_, odds, 1.0).min(axis=0), LEAST_HOPE, 1.0)
+        hopeful = np.clip(np.where(open_, odds, 1.0).min(axis=0), LEAST_ODDS, 1.0)
         likely = np.maximum(gaps, self._tuning.slight * doubts)
         scores = np.where(open_, likely / lengths, np.inf).min(axis=0)
         return precision * hopeful**2, scores

@@ -20,7 +20,7 @@ SILENT = 1e-6  # noise that is planned for at least, as a share of the largest m
 LEAST_NOISE = 1e-200
 SKEW_MOST = 400  # pulls of a pair that skewness asks for at most
 FREEDOM = 10  # residual degrees of freedom of a phase where the noise is unknown
-LOSS = 0.9  # what m batches lose of the information, times m + 1
+LOSS = 0.9  # loss of information by m batches, times m + 1
 
 
 class Evidence:

@@ -10,7 +10,7 @@ from surefoot.algorithms.base import Proposal
 from surefoot.algorithms.planner import Past, Planner
 from surefoot.algorithms.verdict import StopReason
 from surefoot.certify import Boundary, Commitment
-from surefoot.doubt import Suspicion
+from surefoot.doubt import NormalityPenalty
 from surefoot.errors import InputError
 from surefoot.plan.by_claims import AgainstBaseline, ByMeasure, WithLimits
 from surefoot.plan.strategy import Strategy
@@ -63,7 +63,7 @@ class Prime(Planner):
     def make_boundary(self) -> Boundary:
         return self.strategy.boundary or super().make_boundary()
 
-    def suspicion(self) -> Suspicion:
+    def suspicion(self) -> NormalityPenalty:
         return self.strategy.suspicion
 
     def propose(self, past: Past) -> Proposal | StopReason | None:

@@ -8,7 +8,7 @@ from surefoot.algorithms.base import Proposal
 from surefoot.algorithms.planner import Past
 from surefoot.algorithms.verdict import StopReason
 from surefoot.certify import Boundary, Commitment
-from surefoot.doubt import Suspicion
+from surefoot.doubt import NormalityPenalty
 from surefoot.statistics import Outcome
 
 
@@ -21,7 +21,7 @@ class Strategy(ABC):
     """
 
     boundary: Boundary | None = None
-    suspicion: Suspicion = Suspicion()
+    suspicion: NormalityPenalty = NormalityPenalty()
 
     @abstractmethod
     def propose(self, past: Past) -> Proposal | StopReason | None:

@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from surefoot.doubt import Suspicion
+from surefoot.doubt import NormalityPenalty
 from surefoot.errors import InputError
 
 T = TypeVar("T", int, float)
 
 ENTERS_BOUNDARY = "enters the boundary"  # fixed before any data that count
-ROBUSTNESS = "robustness"  # how far rewards may be from what scores take them for
+ROBUSTNESS = "robustness"  # against rewards that are less normal than scores assume
 COSTS_SAMPLES = "costs samples only"
 
 
@@ -152,8 +152,8 @@ class Tuning:
         return cls(**constants)
 
     @property
-    def suspicion(self) -> Suspicion:
-        return Suspicion(
+    def suspicion(self) -> NormalityPenalty:
+        return NormalityPenalty(
             hidden=self.skew_hidden,
             fall=self.fall,
             quiet=self.quiet,

@@ -54,8 +54,8 @@ BATCHED_UNIT = 5  # pulls of a unit for each dimension at least, where pulls are
 MARGIN = 2.0  # by which the evidence that a tolerance asks for at most exceeds 2 log(1/δ)
 EXPLORED = 30.0  # units of data after which the share that explores falls
 TURNS = 2  # of choosing contrasts for shares, and shares for contrasts
-AFRESH = 0.05  # share of the pulls that begin on all candidates: none is ruled out
-NEGLECTED = 60.0  # ratio of an arm's most pulls of a pair to this pair's, beyond which
+AFRESH = 0.05  # share of the pulls that begin on all candidates, so that all stay possible
+UNDER_SAMPLED = 60.0  # ratio of an arm's most pulls of a pair to this pair's, beyond which
 NEGLECT = 1.5  # standard errors are added to its mean's, for each factor e (squares add up)
 MANY = 1000  # pairs beyond which only some are candidates
 
@@ -123,7 +123,7 @@ class WorstCase(Strategy):
         if not len(alive):
             return
         values = self.problem.worst_of(self.view.means)[alive]
-        # a leader that is good enough stays: what was gathered in its favour would be lost
+        # a leader that is good enough stays: else its evidence would be lost
         margin = self.tuning.loyalty * self.settings.tolerance
         led = [claims.challenger for claims in commitment.claims[:1]]
         values = values + np.where(np.isin(alive, led), margin, 0.0)
@@ -162,7 +162,7 @@ class WorstCase(Strategy):
             return self.space.fitted(tally.counts, tally.sums, self.rule.variances(tally))
         own_share = self.common.own_share if self._may_share else 1.0
         means = tally.sums / np.maximum(tally.counts, 1)
-        if own_share < 1:  # what pairs have in common does not matter for differences
+        if own_share < 1:  # the common part of pairs cancels in differences
             means = self.common.taken_out(tally.counts.astype(np.float64), tally.sums)
         noise = own_share * self.rule.variances(tally)
         guess = checked(self.guide, Seen(self.problem, tally.counts, means, noise))
@@ -302,7 +302,7 @@ class WorstCase(Strategy):
         view, counts, offsets = self.view, np.maximum(past.tally.counts, 1), self.problem.offsets
         beaten = float(view.means[race.own].min())
         most = np.repeat(np.maximum.reduceat(counts, offsets[:-1]), np.diff(offsets))
-        neglect = np.maximum(np.log(most / (NEGLECTED * counts)), 0.0)
+        neglect = np.maximum(np.log(most / (UNDER_SAMPLED * counts)), 0.0)
         doubt = self.tuning.own_doubt**2 + NEGLECT**2 * neglect
         spread = np.sqrt(view.alone + doubt * view.noise / counts)
         z = (beaten - view.means) / spread

@@ -354,7 +354,7 @@ def grouped_by_arm(
             f"{len(repeated)} pairs repeat another pair of the same arm and were merged; the first "
             f"is row {repeated[0]} (arm {arm_names[int(arm[repeated[0]])]!r})",
             SurefootWarning,
-            stacklevel=4,  # whoever called RobustProblem
+            stacklevel=4,  # the caller of RobustProblem
         )
     keep = np.sort(first)
     order = keep[np.argsort(arm[keep], kind="stable")]

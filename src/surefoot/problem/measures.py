@@ -22,7 +22,7 @@ from surefoot.errors import InputError
 from surefoot.problem.coding import exact_number
 from surefoot.problem.grouping import Groups, least_mixtures_of, smallest_of
 
-ROUNDING = 1e-12  # entries that differ by less are the same
+ROUNDING = 1e-12  # entries that differ by less are equal
 TOTAL = 1e-6  # by which weights may miss 1 before they are scaled to it
 MOST_POINTS = 2000  # of one arm
 MOST_ENTRIES = 5_000_000  # of all points

@@ -13,10 +13,10 @@ from surefoot.algorithms import Algorithm, Settings
 from surefoot.algorithms.planner import Planner
 from surefoot.arrays import Array, IntArray
 
-SHAKEN = 0.2  # standard errors by which a gap is taken to be smaller than it looks
+GAP_SHRINKAGE = 0.2  # standard errors by which an estimated gap is shrunk
 LEAST = 0.8  # standard errors that a gap is taken to be at least
-LUCKY = 0.25  # standard deviations by which evidence is taken to be less than it is
-LUCK = 0.7  # half of all runs need less than this share of what they need on average
+EVIDENCE_SHRINKAGE = 0.25  # standard deviations by which evidence is shrunk
+MEDIAN_TO_MEAN = 0.7  # median of a run's pulls, as a share of their mean
 SHORTEST = 0.5  # of the last phase: the next one is hardly smaller
 IN_BATCHES = 1.2  # times as many pulls, where a few batches also have to say how noisy pairs are
 DRIVERS_SHARE = 0.01  # of the driver's time that forecasts may take
@@ -44,7 +44,7 @@ def expected_left(run: Algorithm) -> float | None:
     if not len(rivals):
         return 0.0
     with np.errstate(all="ignore"):
-        left = LUCK * _lacking(run) * _hardness(run, rivals)
+        left = MEDIAN_TO_MEAN * _lacking(run) * _hardness(run, rivals)
         if run.settings.noise.evidence == "batches":
             left *= IN_BATCHES
     least = SHORTEST * float(run.history[-1].counts.sum())
@@ -95,7 +95,7 @@ def _hardness(run: Algorithm, rivals: IntArray) -> float:
     for pair in range(offsets[run.leader], offsets[run.leader + 1]):
         error = np.sqrt(errors[pair] + errors[lowest])
         gaps = means[pair] - means[lowest] + run.settings.tolerance
-        squares = np.maximum(gaps - SHAKEN * error, LEAST * error) ** 2
+        squares = np.maximum(gaps - GAP_SHRINKAGE * error, LEAST * error) ** 2
         of_rivals = np.maximum(of_rivals, variances[lowest] * (1 + 1 / root) / squares)
         of_leader += variances[pair] * (1 + root) / squares.min()
     return float(of_rivals.sum() + of_leader)
@@ -111,7 +111,7 @@ def _lacking(run: Algorithm) -> float:
         return 2 * math.log(1 / run.settings.delta)
     if run.settings.noise.evidence == "wealth":
         return max(2 * (run.boundary - held), 0.0)
-    return max(run.boundary**2 - max(held - LUCKY, 0.0) ** 2, 0.0)
+    return max(run.boundary**2 - max(held - EVIDENCE_SHRINKAGE, 0.0) ** 2, 0.0)
 
 
 def left_now(expected: float | None, missing: int, told: int) -> float | None:

@@ -22,7 +22,7 @@ import numpy as np
 from surefoot.arrays import Array
 from surefoot.errors import InputError, StudyFileError, said_in_a_line
 
-LARGEST_REWARD = 1e150  # squares of more, summed, are beyond what a float can hold
+LARGEST_REWARD = 1e150  # sums of squares of larger ones overflow a float
 
 
 def finite_reward(pull: int, value: Any) -> float:

@@ -183,7 +183,7 @@ def origins_from(content: bytes) -> list[Origin]:
     return [Origin(*row) for row in rows.tolist()]
 
 
-class Tries(dict[int, tuple[int, int, int]]):
+class FailureCounts(dict[int, tuple[int, int, int]]):
     """The number of pulls of each pair with a reward, of those that failed before they gave it,
     and of failed ones that count as a given reward.
     """
@@ -233,7 +233,7 @@ class Tries(dict[int, tuple[int, int, int]]):
         return replace(result, confidence_later=None)
 
 
-def remarks(simulators: Simulators, tries: Tries, problem: RobustProblem) -> list[str]:
+def remarks(simulators: Simulators, tries: FailureCounts, problem: RobustProblem) -> list[str]:
     """Return a sentence for each change of the simulator, and for each kind of pull that failed."""
     return [*simulators.sentences(), *tries.sentences(problem)]
 

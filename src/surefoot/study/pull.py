@@ -71,7 +71,7 @@ class Pull(Mapping[str, Value]):
     own_values: tuple[Value, ...] | None = None
     charged: float | None = None
 
-    __eq__, __hash__ = object.__eq__, object.__hash__  # two pulls are never the same
+    __eq__, __hash__ = object.__eq__, object.__hash__  # two pulls are never equal
 
     def __getitem__(self, name: str) -> Value:
         if name not in self.parameters and name in RESERVED:

@@ -385,7 +385,7 @@ class Study:
                 f"pull {first.id} has its reward already: the first one counts, "
                 f"{first.reward!r} is ignored{more}",
                 SurefootWarning,
-                stacklevel=4,  # whoever called Study.tell
+                stacklevel=4,  # the caller of Study.tell
             )
         return list(new.values())
 

@@ -21,7 +21,7 @@ EXIT_CODE = 130  # what shells give to a program that was interrupted
 SENTENCE = "interrupted: what is finished is kept, and the same command goes on"
 PATIENCE = 0.7  # seconds that a farewell may take
 FRESH_LINE = "\r\x1b[K\x1b[?25h"  # where a progress bar was, with the cursor that it had hidden
-LIMIT = 1.9  # seconds after which the main thread ends the process, if nobody else did
+LIMIT = 1.9  # seconds after which the main thread ends the process, if no other code did
 
 _farewells: list[Callable[[], str]] = []
 
@@ -91,7 +91,7 @@ def _can_be_deferred() -> bool:
 
 def _listen(read_end: int, handler: Callable[..., None]) -> None:
     while told := os.read(read_end, 1):
-        # whoever has put another handler in place decides what an interrupt means
+        # code that has set another handler decides what an interrupt means
         if told[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is handler:
             _end()
 
@@ -104,7 +104,7 @@ def _end() -> None:
         speaker.start()
         speaker.join(PATIENCE)
     said.append(SENTENCE)
-    with contextlib.suppress(OSError):  # nobody reads it any more
+    with contextlib.suppress(OSError):  # its reader is gone
         os.write(2, f"{FRESH_LINE if os.isatty(2) else ''}surefoot: {said[0]}\n".encode())
     try:
         _kill_children()
@@ -114,7 +114,7 @@ def _end() -> None:
 
 def _kill_children() -> None:
     """End all child processes without waiting for their results."""
-    # while its import is under way it cannot say, and there are none
+    # while its import is under way it is unknown, and there are no programs
     children = getattr(sys.modules.get("multiprocessing"), "active_children", list)
     for child in children():
         child.kill()

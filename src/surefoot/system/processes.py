@@ -68,7 +68,7 @@ def _begin(then: Callable[..., None] | None, known: tuple[Any, ...]) -> None:
 def _prepare_process() -> None:
     """Set up a process of the pool: it leaves interrupts to its driver, and dies with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # it began with interrupts blocked, and what it starts itself would inherit that
+    # it began with interrupts blocked, and processes that it starts would inherit that
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_die_with_parent, daemon=True).start()
 

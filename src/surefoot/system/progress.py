@@ -13,7 +13,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes what begins with one of these
+FORMULA = (
+    "=",
+    "+",
+    "-",
+    "@",
+    "\t",
+    "\r",
+)  # a spreadsheet computes text that begins with one of these
 KEPT = "\n\t"
 CATEGORIES = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, direction, half characters, separators
 

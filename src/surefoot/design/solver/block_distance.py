@@ -16,7 +16,7 @@ from surefoot.arrays import Array, IntArray
 from surefoot.system.compiled import kernel
 
 ENTERING = 1e-12  # a row whose slope is below this, relative to its size, has nothing to gain
-DEPENDENT = 1e-13  # what is left of a row off the span of the others, relative: less is rounding
+DEPENDENT = 1e-13  # relative part of a row off the span of the others: less is rounding
 
 
 class Solved(NamedTuple):

@@ -122,7 +122,7 @@ def regret_chart(choices: pd.DataFrame) -> Any:
 PANEL_WIDTH = 330
 QUANTILES = ("p5", "p25", "p50", "p75", "p95")
 LEAST_TOP = 250  # mg/dL: the axis goes at least that far, so that charts are easily compared
-MARKED = (54, 70, 140, 180, 250)  # mg/dL: what clinicians look for
+MARKED = (54, 70, 140, 180, 250)  # mg/dL: clinical limits
 
 
 def profile_drawing(frame: pd.DataFrame, title: str, top: float | None = None) -> Drawing:

@@ -19,7 +19,7 @@ from surefoot.paper.glucose.day import (
 from surefoot.system.compiled import kernel
 
 N_STATES = 13
-PLANNED, EATEN_BEFORE, TAKEN, LAST_STOMACH = range(4)  # what the kernel remembers of the meal
+PLANNED, EATEN_BEFORE, TAKEN, LAST_STOMACH = range(4)  # the kernel's memory of the meal
 
 # Eating fills the stomach within seconds on the scale of its emptying curve: short steps then.
 STEPS_EATING, STEPS = 16, 2

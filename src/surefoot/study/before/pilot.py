@@ -24,7 +24,7 @@ from surefoot.study.input import Outputs, Reading, from_text
 from surefoot.study.pull import Pull, PullFactory, Simulate
 
 SILENT = 1e-9  # a share of the variance below this is rounding: differences never varied
-QUIET = 0.05  # share of the largest deviation below which a pair may hide what is rare
+QUIET = 0.05  # share of the largest deviation below which a pair may hide rare rewards
 OF_PILOT = 2**62  # blocks from here on: no study has as many pulls
 MOST_ONCE = 500  # pairs that are all pulled once; of more, so many spread evenly
 

@@ -190,7 +190,7 @@ def _later(
             for made in [pool.submit(_round, intended, gaps, number) for number in numbers]:
                 yield made.result()
                 numbers.pop(0)
-        except Exception:  # a process has died, or what it needs does not travel
+        except Exception:  # a process has died, or its arguments cannot be sent
             pass
         finally:
             pool.stop()

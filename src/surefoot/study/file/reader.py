@@ -216,7 +216,7 @@ class StudyReader:
             stored = self._storage.entries("fingerprint").get("fingerprint")
             if stored == chain.fingerprint(self.simulators):
                 return chain
-            # a running study may have closed a phase meanwhile; NaN is never what it was before
+            # a running study may have closed a phase meanwhile; NaN equals nothing
             if not isinstance(stored, str) or stored == before:
                 raise ChainBroken(
                     f"{chain.phases} phases are there, but the fingerprint is of others, or of "

@@ -170,7 +170,7 @@ class Run:
         self._replicates.add(stored.pairs, stored.rewards, stored.others)
 
     def _refuse_damage(self, stored: StoredPhase) -> None:
-        if (np.abs(stored.rewards) >= LARGEST_REWARD).any():  # not so where there is none (NaN)
+        if (np.abs(stored.rewards) >= LARGEST_REWARD).any():  # False for missing ones (NaN)
             raise StudyFileError(
                 f"the study file is damaged: phase {stored.index} has rewards that cannot be "
                 "computed with; restore it from a copy"

@@ -32,7 +32,7 @@ from surefoot.study.file.encoding import (
 from surefoot.study.file.proof import Proof
 from surefoot.study.file.reader import StudyReader
 from surefoot.study.file.storage import schema
-from surefoot.study.provenance import Simulators, Tries, origins_from, remarks
+from surefoot.study.provenance import FailureCounts, Simulators, origins_from, remarks
 
 KIND = "surefoot certificate"
 VERSION = 1
@@ -99,7 +99,7 @@ def _check_certificate(path: Path) -> tuple[Chain, Result, str, list[str]]:
         fingerprint = str(document["fingerprint"])
         origins = [one for sealed in phases for one in origins_from(sealed.origins)]
         simulators = Simulators.from_plain(document["simulators"], origins)
-        tries = Tries.of(origins, simulators.first)
+        tries = FailureCounts.of(origins, simulators.first)
     except InputError:
         raise
     except (*UNREADABLE, RecursionError) as error:

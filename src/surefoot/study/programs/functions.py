@@ -152,7 +152,7 @@ BLOCK = 2**20
 _parsing = threading.Lock()  # Python 3.11 counts the depth of trees for all threads in one place
 MOST_LAYERS = 100  # of decorators; more are a circle
 PLAIN = str | bytes | bool | int | float | None
-# they run what a later argument names, and are no part of it, as libraries are none
+# they run the program that a later argument names, and are, like libraries, no part of it
 INTERPRETERS = re.compile(
     r"(python|pypy|perl|ruby|node|lua|java|julia|Rscript|octave|matlab|(ba|da|z)?sh|env)[\d.]*"
 )
@@ -214,9 +214,9 @@ def _parts(simulator: Callable[..., Any]) -> _Parts:
         if isinstance(layer, functools.partial):
             given += [f"{one!r}" for one in layer.args if isinstance(one, PLAIN)]
             given += [f"{k}={one!r}" for k, one in layer.keywords.items() if isinstance(one, PLAIN)]
-        if isinstance(layer, Named):  # what was put round it since is no part of it
+        if isinstance(layer, Named):  # later wrappers are no part of it
             files = _files_of(sys.modules.get(layer.module or ""))
-        elif inspect.isroutine(layer):  # a decorator's; an object says what it stands for
+        elif inspect.isroutine(layer):  # a decorator's; an object names its own function
             files |= _files_of(layer)
     more = {"given": given} if given else {}
     code = inner if inspect.isroutine(inner) or inspect.isclass(inner) else type(inner)
@@ -318,7 +318,7 @@ def _imports(file: Path, root: Path) -> Iterator[str]:
     try:
         tree = _tree_of(file)
     except (SyntaxError, ValueError, RecursionError, OSError):
-        return  # whoever runs it will be told
+        return  # running it will report the mistake
     package = Path(os.path.relpath(file, root)).parent.parts
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -26,7 +26,7 @@ from typing import Any
 
 LINUX = sys.platform.startswith("linux")
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # <linux/prctl.h>
-TAIL = 4000  # bytes of what a program complained
+TAIL = 4000  # bytes of a program's error output
 ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 LONGEST_END = 5.0  # seconds for which a process that does not die of SIGKILL is waited for
 
@@ -141,7 +141,7 @@ def _wake_when_a_child_ends() -> int:
 
 def _leave(*_: object) -> None:
     for number in ENDINGS:
-        signal.signal(number, signal.SIG_IGN)  # what follows must not be cut short
+        signal.signal(number, signal.SIG_IGN)  # the cleanup must not be cut short
     sys.exit()
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from surefoot.study.programs import keeper
 
-TAIL = 800  # characters of what a failed program said
+TAIL = 800  # characters of a failed program's output
 REFRESH = 1.0  # seconds between looks at the task
 
 

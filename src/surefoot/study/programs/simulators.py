@@ -120,7 +120,7 @@ class CommandSimulator:
         if "perturbation" in owned:
             for name in problem.perturbation_names:
                 _part_of_a_name(name)
-        # a seed is not enough: pulls that share random numbers have the same one
+        # a seed is not enough: pulls that share random numbers share it
         if self.file and not alone and "id" not in owned:
             raise InputError(
                 f"file = {self.file!r} would be the same for pulls that run at the same time, so "
@@ -136,7 +136,7 @@ class CommandSimulator:
             text = run_program(arguments, folder, self.time_limit)
         else:
             result = folder / _fill_path(self.file, pull)
-            result.unlink(missing_ok=True)  # what is there is not of this pull
+            result.unlink(missing_ok=True)  # a file there is not of this pull
             run_program(arguments, folder, self.time_limit)
             text = _written(result, arguments[0])
         if self.cost_field is not None:

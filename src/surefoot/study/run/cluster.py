@@ -117,7 +117,7 @@ class DaskWorkers(Workers):
         )
 
     def cancel(self, future: Any) -> bool:
-        return False  # Dask cannot tell what has begun, and would throw away what is running
+        return False  # Dask cannot tell which pulls have begun, and would throw away running ones
 
     def _packed(self, simulator: Simulate) -> bytes:
         if self._simulator is None or self._simulator[0] is not simulator:

@@ -232,13 +232,13 @@ def dask_client(address: str) -> Any:
         from distributed import Client
     except ImportError:
         raise InputError("a cluster needs Dask: pip install 'surefoot[dask]'") from None
-    # what Dask has to say of a lost connection is said by us, in a sentence
+    # Dask's messages on a lost connection are replaced by one sentence of ours
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         options = {"timeout": DASK_PATIENCE, "set_as_default": False}
         return Client(address, **options)  # type: ignore[no-untyped-call]
-    except Exception as error:  # many kinds, by what is wrong with the address
+    except Exception as error:  # many kinds, by the fault of the address
         raise InputError(
             f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`, "
             "and give the address that it prints, such as tcp://host:8786"

@@ -36,17 +36,17 @@ from surefoot.system.progress import NoProgress, Progress, duration
 
 # a pull that lost its worker more often waits until nothing else can be hurt by it
 LOSSES_IN_COMPANY = 2
-LOSSES_ALONE = 3  # then it is clear who kills them
+LOSSES_ALONE = 3  # then it is clear that this pull kills workers
 LONGEST_REST = 5.0
 CHUNK_SECONDS = 0.1  # long against the cost of a chunk, short against a user's patience
 CHUNK_LIMIT = 1000
 LONG_PULL = 0.5  # seconds: above it a worker need not have the next pull at hand
-SLOW = 1.5  # times the median pair: such pairs go first
+SLOW = 1.5  # times the median pair: slower pairs go first
 LEFT = "stopped without waiting; what was running will be pulled again"
 REFRESH = 0.2  # seconds between reports on progress
-NOTED_EVERY = 1.0  # seconds between notes in the file of what is running
-NOTED_AFTER = 1.0  # seconds: what is quicker is not worth a note
-SHOWN_AFTER = 10.0  # seconds: what is quicker is not worth a word
+NOTED_EVERY = 1.0  # seconds between notes of running pulls in the file
+NOTED_AFTER = 1.0  # seconds: quicker pulls are not noted
+SHOWN_AFTER = 10.0  # seconds: quicker pulls are not shown
 MOST_NOTES = 64  # notes; those that run longest
 
 Chunk = list[Pull]

@@ -32,7 +32,9 @@ from surefoot.study.input import LARGEST_REWARD, Simulated, outputs_of
 from surefoot.study.programs.program import programs_end_with_their_task
 from surefoot.study.pull import Pull, Report, Simulate
 
-OWN_FOLDER = str(Path(__file__).parents[2]) + os.sep  # what happens here is no user's business
+OWN_FOLDER = (
+    str(Path(__file__).parents[2]) + os.sep
+)  # frames of these files are left out of users' tracebacks
 ERROR_LENGTH = 2000
 LONGEST_CHUNK = 1.0  # seconds
 NO_NUMBERS = (str, bytes, bool, NoneType)  # though float() takes some of them

@@ -161,7 +161,7 @@ class StudyConfig:
         """Apply the settings that may change: the budget, and others that the file names."""
         said = {"budget"} | self.values.model_fields_set
         if "parallel" in said:
-            said.add("in_flight")  # what it is by default follows from the number of workers
+            said.add("in_flight")  # its default follows from the number of workers
         changed = study.description.changes(self.settings)
         if said & changed.keys():
             study.change(**{name: changed[name] for name in changed if name in said})

@@ -31,7 +31,7 @@ from surefoot.study.input import looked_up
 from surefoot.study.toml.space import Arms, Entry, Number, Perturbations, Section, Steps, Whole
 
 NO_SCALES: Array = np.ones(1)  # stands for those that are given by name until there is a problem
-SQLITE = b"SQLite format 3\0"  # what every study file begins with
+SQLITE = b"SQLite format 3\0"  # the first bytes of every study file
 TYPE_NAMES = {"float", "int", "str", "Steps"}  # those that stand in the paths of Pydantic's errors
 
 

@@ -32,7 +32,7 @@ from surefoot.view.dashboard.guard import SIGN_IN, Door, Guard, TooSlow, same, s
 from surefoot.view.dashboard.shown import SLOW, Readings
 from surefoot.view.report.page import charts_script, environment, style_sheet
 
-REFRESH = 1.0  # seconds between looks at a study somebody watches
+REFRESH = 1.0  # seconds between reads of a watched study
 QUIET = 15.0  # seconds after which a connection shows that it is alive
 WRONG_TOKEN_WAIT = 0.5
 LONGEST_FORM = 4096

@@ -314,7 +314,7 @@ def few_messages() -> Iterator[None]:
             logging.getLogger(name).removeFilter(limit)
 
 
-LIMIT = 20.0  # seconds for which a page waits for what it shows
+LIMIT = 20.0  # seconds for which a page waits for its contents
 
 T = TypeVar("T")
 
@@ -359,7 +359,7 @@ class Lane:
                 future.set_result(result)  # type: ignore[arg-type]
             else:
                 future.set_exception(error)
-                future.exception()  # seen, whether or not somebody still waits for it
+                future.exception()  # retrieved, even if no request waits for it any more
 
         def work() -> None:
             result, error = None, None

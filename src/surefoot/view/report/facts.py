@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 5_000  # pairs: beyond it, it would take longer than a reader waits
-LARGEST_DIRECT = 400  # the same without a model, where every pair is a dimension
+LARGEST_DIRECT = 400  # without a model, where every pair is a dimension
 TOLERANCE = 1e-2
 MOST_ARMS = 1_000  # rows of a table on a page
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from surefoot.view.charts.drawing import Drawing
 
 LIMITS = [f"limit{number}" for number in range(1, 9)]  # no more of them are drawn
-# The order on a page, and what a screen reader says of each; the tables hold the numbers.
+# The order on a page, and the text for screen readers; the tables hold the numbers.
 DESCRIPTIONS = {
     "evidence": "Line chart: evidence against the closest rivals at each look, and the boundary "
     "it has to reach",

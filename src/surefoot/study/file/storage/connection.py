@@ -242,7 +242,7 @@ def _is_locked(path: Path) -> bool:
         return False
     try:
         return not _try_lock(handle, fcntl.LOCK_SH)
-    except OSError:  # a file system without locks, where nobody can write a study
+    except OSError:  # a file system without locks, where no study can be written
         return False
     finally:
         os.close(handle)

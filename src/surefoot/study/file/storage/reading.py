@@ -24,10 +24,10 @@ from surefoot.study.file.storage import connection, schema
 from surefoot.study.file.storage.connection import wal_of, writer_of
 from surefoot.study.file.storage.records import Ending, PullCounts, Running, StoredPhase
 from surefoot.study.provenance import (
+    FailureCounts,
     Origin,
     Simulators,
     Source,
-    Tries,
     UsedSimulator,
     origins_bytes,
 )
@@ -35,7 +35,7 @@ from surefoot.system.drafts import new_file
 
 Row = tuple[Any, ...]
 AT_A_TIME = 50_000  # pulls
-BREAK = 600.0  # seconds without a reward, where rewards come quickly: nobody pulled meanwhile
+BREAK = 600.0  # seconds without a reward, where rewards come quickly, in which no run was active
 
 PULL_COLUMNS = {
     "id": int,
@@ -357,14 +357,14 @@ class ReadStorage:
                 for number, since, pulls, source, accepted in rows
             )
 
-    def tries(self) -> Tries:
+    def tries(self) -> FailureCounts:
         """Return how often pulls of closed phases failed before they gave a reward."""
         if not self._number("SELECT count(*) FROM pulls WHERE error IS NOT NULL"):
-            return Tries()
+            return FailureCounts()
         closed = self._number(
             "SELECT coalesce(max(first_pull + pulls), 0) FROM phases WHERE closing IS NOT NULL"
         )
-        return Tries.of(self._origins(0, closed), self.simulators().first)
+        return FailureCounts.of(self._origins(0, closed), self.simulators().first)
 
     def check_simulators(self) -> None:
         """Refuse pulls whose simulators disagree with the stored list."""

@@ -32,7 +32,7 @@ from surefoot.study.pull import Report
 from surefoot.system.drafts import new_file
 
 WAL_LIMIT = 32 * 2**20
-LAST_PATIENCE = 5.0  # seconds: how long closing waits for somebody who reads
+LAST_PATIENCE = 5.0  # seconds for which closing waits for readers
 
 
 class _Place:
