@@ -41,34 +41,6 @@ def finite_reward(pull: int, value: Any) -> float:
     return reward
 
 
-def pull_count(n: Any) -> int:
-    """Return how many pulls are asked for."""
-    if not isinstance(n, numbers.Integral) or n < 1:
-        raise InputError(
-            f"ask was given n={n!r}: give how many pulls you want, 1 or more, or nothing for all"
-        )
-    return int(n)
-
-
-def pull_number(number: Any, asked: int) -> int:
-    """Return the number of a pull, if the study has asked for it."""
-    if (
-        not isinstance(number, numbers.Integral)
-        or isinstance(number, bool)
-        or not 0 <= int(number) < asked
-    ):
-        known = f"pulls 0 to {asked - 1}" if asked else "no pull"
-        raise InputError(f"there is no pull {number!r} in this study: it has asked for {known}")
-    return int(number)
-
-
-def whole_seed(seed: Any) -> int:
-    """Return a seed as an int."""
-    if not isinstance(seed, numbers.Integral) or isinstance(seed, bool) or seed < 0:
-        raise InputError(f"seed={seed!r} must be a whole number ≥ 0, or None for a fresh one")
-    return int(seed)
-
-
 def looked_up(reference: str, what: str) -> Any:
     """Return the object that "module:name" names, in a module that was imported before.
 

@@ -7,7 +7,6 @@ until a user states, with a reason that is stored, that the change makes no diff
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -236,8 +235,3 @@ class FailureCounts(dict[int, tuple[int, int, int]]):
 def remarks(simulators: Simulators, tries: FailureCounts, problem: RobustProblem) -> list[str]:
     """Return a sentence for each change of the simulator, and for each kind of pull that failed."""
     return [*simulators.sentences(), *tries.sentences(problem)]
-
-
-def digest_of_text(text: bytes) -> str:
-    """Return a short digest of the content of a file."""
-    return hashlib.sha256(text).hexdigest()[:32]

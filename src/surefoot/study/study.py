@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import numbers
 import os
 import time
 import warnings
@@ -19,14 +20,7 @@ from surefoot.study.file.chain import fingerprint_of
 from surefoot.study.file.description import Description, Direction, OnFailure, OnIdentical
 from surefoot.study.file.storage import WriteStorage, schema
 from surefoot.study.file.storage.records import Standing, State
-from surefoot.study.input import (
-    Reading,
-    Simulated,
-    finite_reward,
-    outputs_of,
-    pull_count,
-    pull_number,
-)
+from surefoot.study.input import Reading, Simulated, finite_reward, outputs_of
 from surefoot.study.ledger import Ledger
 from surefoot.study.provenance import Simulators
 from surefoot.study.pull import Pull, Report, refuse_reserved
@@ -186,7 +180,7 @@ class Study:
         with ledger.mutex:
             if remember:
                 ledger.hold_back(ledger.storage.asked())
-            pulls = ledger.take(ledger.waiting if n is None else pull_count(n))
+            pulls = ledger.take(ledger.waiting if n is None else _pull_count(n))
             if remember:
                 ledger.storage.mark([pull.id for pull in pulls], "asked")
         return pulls
@@ -350,10 +344,10 @@ class Study:
 
     def _number(self, pull: int | Pull, study: str | None) -> int:
         if not isinstance(pull, Pull):
-            return pull_number(pull, self._ledger.asked)
+            return _pull_number(pull, self._ledger.asked)
         if study is None:
             self._refuse_another(pull.study)
-        return pull_number(pull.id, self._ledger.asked)
+        return _pull_number(pull.id, self._ledger.asked)
 
     def _refuse_another(self, study: str | None) -> None:
         own = self._ledger.description.id
@@ -401,3 +395,24 @@ def _finite(pull: int, given: Any) -> Simulated:
         return outputs_of(given)
     except InputError as error:
         raise InputError(f"pull {pull}: {error}") from None
+
+
+def _pull_count(n: Any) -> int:
+    """Return how many pulls are asked for."""
+    if not isinstance(n, numbers.Integral) or n < 1:
+        raise InputError(
+            f"ask was given n={n!r}: give how many pulls you want, 1 or more, or nothing for all"
+        )
+    return int(n)
+
+
+def _pull_number(number: Any, asked: int) -> int:
+    """Return the number of a pull, if the study has asked for it."""
+    if (
+        not isinstance(number, numbers.Integral)
+        or isinstance(number, bool)
+        or not 0 <= int(number) < asked
+    ):
+        known = f"pulls 0 to {asked - 1}" if asked else "no pull"
+        raise InputError(f"there is no pull {number!r} in this study: it has asked for {known}")
+    return int(number)

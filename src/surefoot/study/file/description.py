@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -24,15 +25,7 @@ from surefoot.statistics import Outcome, charged
 from surefoot.study.file.chain import Sealed, head_of, order_of, rewards_of
 from surefoot.study.file.encoding import boundary_from_dict, boundary_to_dict
 from surefoot.study.file.storage import StoredPhase
-from surefoot.study.input import (
-    Outputs,
-    Reading,
-    Simulated,
-    column,
-    finite_reward,
-    looked_up,
-    whole_seed,
-)
+from surefoot.study.input import Outputs, Reading, Simulated, column, finite_reward, looked_up
 
 Direction = Literal["maximize", "minimize"]
 OnIdentical = Literal["refuse", "accept"]
@@ -104,7 +97,7 @@ class Description:
             algorithm=algorithm.name,
             options=algorithm.options(),
             direction=direction,
-            seed=secrets.randbits(128) if seed is None else whole_seed(seed),
+            seed=secrets.randbits(128) if seed is None else _whole_seed(seed),
             versions=versions_here(),
             on_identical=on_identical,
             boundary=None,
@@ -246,7 +239,7 @@ class Description:
             algorithm=entries["algorithm"],
             options=dict(entries["options"]),
             direction=entries["direction"],
-            seed=whole_seed(int(entries["seed"])),
+            seed=_whole_seed(int(entries["seed"])),
             versions=dict(entries["versions"]),
             on_identical=entries["on_identical"],
             boundary=None if boundary is None else boundary_from_dict(boundary),
@@ -412,3 +405,10 @@ def _guide_from(guide: str | None) -> Any:
         return guide
     found = looked_up(guide, "guide")
     return found() if isinstance(found, type) else found
+
+
+def _whole_seed(seed: Any) -> int:
+    """Return a seed as an int."""
+    if not isinstance(seed, numbers.Integral) or isinstance(seed, bool) or seed < 0:
+        raise InputError(f"seed={seed!r} must be a whole number ≥ 0, or None for a fresh one")
+    return int(seed)

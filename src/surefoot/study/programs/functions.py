@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from surefoot.errors import InputError
 from surefoot.study.input import Simulated
 from surefoot.study.programs.simulators import FIELD, CommandSimulator, TimeLimited
-from surefoot.study.provenance import Source, digest_of_text
+from surefoot.study.provenance import Source
 from surefoot.study.pull import Pull
 
 RANDOM = ("rng", "seed", "stream", "pull")  # with these a pull is repeatable
@@ -258,10 +258,10 @@ def _files_of(code: Any) -> Files:
 def _of_code(code: Any) -> str:
     """Return the digest of a function that was typed in: of its text, or of its bytecode."""
     try:
-        return digest_of_text(inspect.getsource(code).encode())
+        return _digest_of_text(inspect.getsource(code).encode())
     except (OSError, TypeError):
         own = getattr(code, "__code__", None)
-        return digest_of_text(own.co_code if own else repr(code).encode())
+        return _digest_of_text(own.co_code if own else repr(code).encode())
 
 
 def _of_command(command: CommandSimulator) -> _Parts:
@@ -362,7 +362,7 @@ def _digests(path: Path, imported: bool) -> list[str]:
             tree = _tree_of(path)
             if imported:
                 tree.body = [one for one in tree.body if not _is_for_the_program(one)]
-            found.append(digest_of_text(ast.unparse(tree).encode()))
+            found.append(_digest_of_text(ast.unparse(tree).encode()))
     except OSError:
         return ["cannot be read"]
     except (SyntaxError, ValueError, RecursionError):
@@ -381,3 +381,8 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _digest_of_text(text: bytes) -> str:
+    """Return a short digest of the content of a file."""
+    return hashlib.sha256(text).hexdigest()[:32]
