@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 import psutil
 
 from surefoot.study import StudyReader
-from tests.waiting import PATIENCE, wait_for
+from tests.waiting import PATIENCE, line_of, wait_for
 
 # what an installed `surefoot` does; it says so when Python is up and our first instruction is next,
 # for which an interrupt has to wait: before it, Python answers for what comes
@@ -49,8 +49,7 @@ class Command:
             text=True,
             start_new_session=True,
         )
-        assert self._process.stdout is not None
-        assert self._process.stdout.readline() == "begun\n"
+        assert line_of(self._process) == "begun\n"
         self.begun = time.monotonic()
 
     @property

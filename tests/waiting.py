@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +19,15 @@ def wait_for(event: Callable[[], bool]) -> None:
     while not event():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    """Return the next line that it prints, and read nothing beyond: `communicate` gives the rest."""
+    assert process.stdout is not None
+    found = b""
+    while not found.endswith(b"\n") and (letter := os.read(process.stdout.fileno(), 1)):
+        found += letter
+    return found.decode()
 
 
 def pending_interrupt(process: int) -> bool:

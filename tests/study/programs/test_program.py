@@ -16,7 +16,7 @@ import pytest
 
 from surefoot.study.programs.program import run_program
 from tests.study.cluster import Cluster
-from tests.waiting import PATIENCE, wait_for
+from tests.waiting import PATIENCE, line_of, wait_for
 
 # Starts a child, one in a session of its own and one that has lost its parent too; writes their
 # numbers to a file, which appears under its name when it is complete; then does what is asked.
@@ -128,8 +128,7 @@ def test_programs_end_with_a_second_interrupt(families: Path, executor: str) -> 
     driver = start_driver(families, executor)
     driver.send_signal(signal.SIGINT)
     assert not everybody_is_gone(families)
-    assert driver.stdout is not None
-    assert driver.stdout.readline() == "heard\n"  # two at once are one to Python
+    assert line_of(driver) == "heard\n"  # two at once are one to Python
     driver.send_signal(signal.SIGINT)
     output, errors = driver.communicate(timeout=PATIENCE)
     assert "without waiting" in output, errors

@@ -25,7 +25,7 @@ from tests.study.toys import (
     same_result,
     toy_study,
 )
-from tests.waiting import PATIENCE, wait_for
+from tests.waiting import PATIENCE, line_of, wait_for
 
 
 @pytest.fixture
@@ -346,15 +346,13 @@ def start_driver(path: Path, simulator: str, executor: str) -> subprocess.Popen[
         text=True,
         start_new_session=True,
     )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
+    assert line_of(process) == "ready\n"
     return process
 
 
 def heard(process: subprocess.Popen[str]) -> bool:
     """Wait until it has taken its first interrupt: two at once are one to Python."""
-    assert process.stdout is not None
-    return process.stdout.readline() == "heard\n"
+    return line_of(process) == "heard\n"
 
 
 def stored(path: Path) -> int:
