@@ -22,7 +22,7 @@ def wait_for(event: Callable[[], bool]) -> None:
 
 
 def line_of(process: subprocess.Popen[str]) -> str:
-    """Return the next line that it prints, and read nothing beyond: `communicate` gives the rest."""
+    """Return the next line that it prints; all that follows is left to `communicate`."""
     assert process.stdout is not None
     found = b""
     while not found.endswith(b"\n") and (letter := os.read(process.stdout.fileno(), 1)):

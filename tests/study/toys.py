@@ -48,7 +48,10 @@ class Listener:
 
 
 def tell_what_is_heard() -> None:
-    """Let this process print `heard` whenever a handler of its own has taken a signal."""
+    """Let this process print `heard` whenever a run has taken an interrupt.
+
+    While a process is being started an interrupt waits, and a second one may be lost in it.
+    """
     install = signal.signal
 
     def telling(number: int, handler: Any) -> Any:
@@ -56,7 +59,8 @@ def tell_what_is_heard() -> None:
             handler(*about)
             os.write(1, b"heard\n")
 
-        return install(number, tells if callable(handler) else handler)
+        of_a_run = getattr(handler, "__name__", "") == "_on_interrupt"
+        return install(number, tells if of_a_run else handler)
 
     signal.signal = telling  # type: ignore[assignment]
 

@@ -77,8 +77,8 @@ def deferred() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-        if came:
-            signal.raise_signal(signal.SIGINT)
+        for number in came:  # the second of two means more than the first
+            signal.raise_signal(number)
 
 
 def _can_be_deferred() -> bool:
