@@ -8,9 +8,8 @@ under which another arm is best, reaches ½ β².
 
 The answer is proved: θ is within β of θ̂ at all looks with probability 1 − δ, β being the
 radius of a self-normalised ellipsoid (Abbasi-Yadkori, Pál and Szepesvári, 2011), and then no θ' so
-far away is the truth. A cost near H* is not proved. β² is about 2 log(1/δ) +
-d log n, not 2 log(1/δ), the weights are worked out again only at every look, and looks are some
-pulls apart.
+far away is the truth. A cost near H* is not proved: β² is about 2 log(1/δ) + d log n, not
+2 log(1/δ), the weights are worked out again only at every look, and looks are some pulls apart.
 """
 
 from __future__ import annotations

@@ -274,7 +274,7 @@ class Study:
                 does not count.
             progress: an object that is told how far the study is; see surefoot.system.progress.
                 None: no display here, but forecasts for status and dashboard. NoProgress(): no
-                    display and no forecasts.
+                display and no forecasts.
             accept_change: why the rewards of a simulator that was changed mean the same as before;
                 see `accept_change`.
 

@@ -299,7 +299,7 @@ class Hulls:
         """Return the blocks to leave out, as flags; each block is looked at once.
 
         A block whose gaps are all positive is strict: its rows lie on one side of a plane through
-            0.
+        0.
         """
         new = identities[~np.isin(identities, self._strict)]
         inside = np.zeros(new.size, dtype=np.bool_)

@@ -190,7 +190,7 @@ class Watched:
         """Look again; true if anything is another file, or has another time or size, than before.
 
         Workers begin whenever there is work for them, and programs with each pull: so a change
-            counts from the moment at which it is seen, though some may still run the old code.
+        counts from the moment at which it is seen, though some may still run the old code.
         """
         if self._stamps == [_stamp(path) for path in self._files.values()]:
             return False

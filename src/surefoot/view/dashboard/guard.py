@@ -240,7 +240,7 @@ class LimitedConnection(H11Protocol):
     """A connection that ends if its request does not arrive in time.
 
     When there are too many, the one that has waited longest for its request gives way: half-sent
-        requests keep no reader out.
+    requests keep no reader out.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
