@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -553,6 +554,21 @@ def test_a_pause_says_how_to_go_on(folder: Path, capsys: pytest.CaptureFixture[s
     assert "`surefoot run study.toml`" in errors
     surefoot("status", "--json")
     assert json.loads(capsys.readouterr().out)["state"] == "paused"
+    surefoot("status")
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "failed 1 now, 0 before and tried again, 0 lost with their worker" in shown
+
+
+def test_the_end_of_a_forecast_is_no_promise(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("study.toml").write_text(BY_HAND)
+    StudyConfig(Path("study.toml")).open_study().close()
+    with StudyReader(Path("study.db")) as reader:
+        nearly = replace(reader.status(), expected_left=1.0, pulls_per_minute=60.0)
+    monkeypatch.setattr(StudyReader, "status", lambda _: nearly)
+    surefoot("status")
+    assert "left hardly any pulls, if the phase" in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_interrupt_leaves_a_study_that_goes_on(

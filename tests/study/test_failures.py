@@ -67,6 +67,9 @@ def test_failures_that_clusters_explain_withhold_nothing(tmp_path: Path) -> None
         answer = found(tmp_path / "study.db", simulate)
     assert answer.certified
     assert "failed, and gave a reward" in " ".join(verify(tmp_path / "study.db").assumed)
+    with StudyReader(tmp_path / "study.db") as reader:
+        status = reader.status()
+    assert (status.failed, status.retried, status.lost) == (0, 2, 0)
 
 
 @pytest.mark.parametrize("statement", ["error = NULL", "attempts = 1", "error = 'lost: it'"])

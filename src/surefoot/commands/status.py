@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from surefoot.study.file.storage import Running
 
 MOST_RUNNING = 8
+FEW = 5.0  # pulls: forecasts are rounded to tens
 
 
 def command(
@@ -42,10 +43,11 @@ def _print(reader: StudyReader, status: Status) -> None:
     table.add_row("state", _state(reader, status))
     if status.writer:
         table.add_row("run by", status.writer)
+    table.add_row("pulls", f"{status.told} told, {status.asked} asked by hand")
     table.add_row(
-        "pulls",
-        f"{status.told} told, {status.asked} asked by hand, {status.failed} failed, "
-        f"{status.lost} lost with their worker",
+        "failed",
+        f"{status.failed} now, {status.retried} before and tried again, {status.lost} lost with "
+        "their worker",
     )
     if status.spent is not None:
         seconds = status.cost == "time"
@@ -104,6 +106,8 @@ def _left(status: Status) -> str:
     left, pace = status.expected_left, status.pulls_per_minute
     if left is None:
         return "not forecast by a quiet run" if status.quiet else "too early to say"
+    if left < FEW:
+        return "hardly any pulls, if the phase that is being pulled decides; else more"
     return f"about {round(left, -1):,.0f} pulls" + (
         f", {duration(60 * left / pace)}" if pace else ""
     )

@@ -51,8 +51,8 @@ class Status:
             "running", without a writer.
         message: why it is paused or finished.
         writer: the process that has it open for writing, if any.
-        told, asked, failed, lost: pulls with a reward; handed out by `surefoot ask`; given up; that
-            lost a worker ever.
+        told, asked, failed, retried, lost: pulls with a reward; handed out by `surefoot ask`; given
+            up; that failed, and were or will be tried again; that lost a worker ever.
         called_off, unused: pulls in flight when the study was over, and those of them that had been
             simulated; the answer rests on none of them.
         phase, phase_pulls, phase_told: the phase being pulled, the oldest of those in flight.
@@ -79,6 +79,7 @@ class Status:
     unused: int
     asked: int
     failed: int
+    retried: int
     lost: int
     phase: int
     phase_pulls: int
@@ -269,6 +270,7 @@ class StudyReader:
             unused=counts.open_told if over else 0,
             asked=0 if over else counts.asked,
             failed=counts.failed,
+            retried=counts.retried,
             lost=counts.lost,
             phase=counts.phase,
             phase_pulls=counts.phase_pulls,

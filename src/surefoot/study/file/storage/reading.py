@@ -223,6 +223,10 @@ class ReadStorage:
             told=sum(row[2] for row in rows),
             asked=self._number("SELECT count(*) FROM pulls WHERE state = 'asked'"),
             failed=self._number("SELECT count(*) FROM pulls WHERE state = 'failed'"),
+            retried=self._number(
+                "SELECT count(*) FROM pulls WHERE error IS NOT NULL AND state <> 'failed' "
+                "AND attempts > (state = 'done')"
+            ),
             lost=self._number("SELECT count(*) FROM pulls WHERE error IS NOT NULL AND losses > 0"),
             spent=sum(row[4] for row in rows),
         )

@@ -115,6 +115,7 @@ class PullCounts:
         phase_pulls, phase_told: its pulls, and those of them with a reward.
         open_pulls, open_told: pulls of all phases that are not closed, and those with a reward.
         told, asked, failed: pulls with a reward; handed out to people; given up.
+        retried: pulls that failed, and were or will be tried again.
         lost: pulls that ever lost their worker.
         spent: the cost of pulls with a reward, as far as known.
     """
@@ -127,6 +128,7 @@ class PullCounts:
     told: int
     asked: int
     failed: int
+    retried: int
     lost: int
     spent: float
 
