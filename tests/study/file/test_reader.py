@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import shutil
 import sqlite3
 import time
@@ -179,6 +180,20 @@ def test_the_pace_is_that_since_the_clock_jumped(path: Path, jump: float) -> Non
         connection.execute("UPDATE pulls SET finished = finished - ? WHERE id < 20", (jump,))
     with read_toy(path) as reader:
         assert reader.status().pulls_per_minute == pytest.approx(60.0)
+
+
+def test_the_pace_is_that_of_the_process_that_writes(path: Path) -> None:
+    """Half of the rewards came in a run before, one a second; those of this run, two a second."""
+    with toy_study(path) as study:
+        study.run(linear, "serial")
+    now = time.time()
+    with open_toy(path), contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE pulls SET finished = ? + id WHERE id < 28", (now - 200,))
+        connection.execute("UPDATE pulls SET finished = ? + id / 2.0 WHERE id >= 28", (now - 40,))
+        os.utime(path.with_name(path.name + ".lock"), (now - 60, now - 60))
+        connection.commit()
+        with read_toy(path) as reader:
+            assert reader.status().pulls_per_minute == pytest.approx(120.0)
 
 
 def test_reading_leaves_nothing_beside_the_file(path: Path) -> None:

@@ -64,7 +64,7 @@ class Status:
             or the run is quiet.
         quiet: whether no forecast was made after the last phase, since no display was on.
         near_tie: a hint if they are so many that a tolerance would save most of them.
-        pulls_per_minute: over the last 200 rewards.
+        pulls_per_minute: over the last 200 rewards, of the writer if there is one.
         last_reward: when it came, in seconds since 1970.
         cost, spent: which cost is to be small, and the cost of pulls with a reward so far; None if
             it is their number.

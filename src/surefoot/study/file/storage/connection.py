@@ -219,6 +219,16 @@ def writer_of(study: Path) -> str | None:
     return _holder(real) if locked else None
 
 
+def written_since(study: Path) -> float:
+    """Return when the process that is writing to the study opened it, in seconds since 1970; 0
+    without any.
+    """
+    lock = _lock_file(study.resolve())
+    with contextlib.suppress(OSError):
+        return lock.stat().st_mtime if _is_locked(lock) else 0.0
+    return 0.0
+
+
 def wal_of(study: Path) -> Path:
     """Return the place of SQLite's log beside the study, which holds the latest writes."""
     return study.with_name(study.name + "-wal")

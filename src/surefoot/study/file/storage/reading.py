@@ -21,7 +21,7 @@ from surefoot.errors import InputError, StudyFileError
 from surefoot.study.file.chain import fingerprint_of
 from surefoot.study.file.encoding import unpacked
 from surefoot.study.file.storage import connection, schema
-from surefoot.study.file.storage.connection import wal_of, writer_of
+from surefoot.study.file.storage.connection import wal_of, writer_of, written_since
 from surefoot.study.file.storage.records import Ending, PullCounts, Running, StoredPhase
 from surefoot.study.provenance import (
     FailureCounts,
@@ -242,12 +242,14 @@ class ReadStorage:
         return latest
 
     def recent_rate(self, rewards: int = 200) -> float | None:
-        """Return the rewards per minute over the latest ones, since the last break or jump of the
-        clock.
+        """Return the rewards per minute over the latest ones of the process that is writing, if
+        there is one, since the last break or jump of the clock.
         """
         rows = self._table(
-            "SELECT finished FROM pulls WHERE finished <= ? ORDER BY finished DESC LIMIT ?",
+            "SELECT finished FROM pulls WHERE finished BETWEEN ? AND ? "
+            "ORDER BY finished DESC LIMIT ?",
             (float,),
+            written_since(self.path),
             time.time() + 1,  # a clock that was ahead and set right has left times to come
             rewards,
         )
