@@ -207,6 +207,24 @@ def test_a_plan_knows_how_long_pulls_of_the_study_took(
     assert f"pulls of 20 s, which vary as {n} pulls of the study did" in said
 
 
+@pytest.mark.parametrize(("runs", "advises"), [(2, False), (20, True)])
+def test_a_plan_advises_after_many_simulated_studies_and_fits_a_terminal(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    runs: int,
+    advises: bool,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    Path("study.toml").write_text("parallel = 8\n" + BY_HAND.replace("robust-static", "prime"))
+    surefoot("plan", "--gap", "2", "--runs", str(runs), "-q", "--processes", "1")
+    output = capsys.readouterr().out
+    assert "in_flight 1" in output
+    assert "…" not in output
+    assert ("too few to advise" in output) is not advises
+    assert any(advice in output for advice in ("set it.", "leave it as it is.")) is advises
+
+
 def reward(row: dict[str, str]) -> float:
     return float(row["dose"]) + int(row["seed"]) % 7 / 100
 

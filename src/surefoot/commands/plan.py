@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from surefoot.problem.problem import RobustProblem
     from surefoot.study.before.intended import IntendedStudy
     from surefoot.study.before.pilot import Pilot
-    from surefoot.study.before.plan import Cost, Quantiles
+    from surefoot.study.before.plan import Cost
     from surefoot.study.forecast import Durations
     from surefoot.study.toml.config import StudyConfig
 
 WORTHWHILE = 0.9  # a share of the time
 ENOUGH = 5  # studies, to report quantiles
+FOR_ADVICE = 20  # studies, to advise on a setting
 OWN_PAIRS, OWN_PULLS = 8, 10  # of a pilot that the plan makes itself
 
 
@@ -145,24 +146,19 @@ def _earlier(config: StudyConfig) -> Durations | None:
 def _print(intended: IntendedStudy, costs: list[Cost]) -> None:
     from rich.table import Table
 
-    from surefoot.system.progress import duration
-
     names = list(costs[0].pulls)
     timed = _timed(intended.algorithm.name, costs[0])
     in_unit = ["gap"] if intended.knows_unit else []
     headings = [name.replace("-", "-\n").replace(", ", "\n") for name in names]
-    times = [f"time,\n{name.rpartition(', ')[2]}" if len(timed) > 1 else "time" for name in timed]
     hardness = ["hardness\nH*"] if intended.settings.modelled else []
-    table = Table("gap /\nnoise", *in_unit, *hardness, "lower\nbound", *headings, *times)
+    table = Table("gap /\nnoise", *in_unit, *hardness, "lower\nbound", *headings)
     for cost in costs:
-        took = [cost.seconds[name].mean for name in timed]
         table.add_row(
             f"{cost.gap:g}",
             *([f"{cost.gap * intended.typical:.3g}"] if in_unit else []),
             *([_number(cost.hardness)] if hardness else []),
             _number(cost.lower_bound),
-            *(_spread(cost.pulls[name]) for name in names),
-            *("" if each != each else duration(each) for each in took),
+            *(_spread(cost, name, name in timed) for name in names),
         )
     print_table(table)
     runs = [spread.runs for cost in costs for spread in cost.pulls.values()]
@@ -176,15 +172,19 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-def _spread(spread: Quantiles) -> str:
-    """Return the mean and, below it, the range of 80 %."""
+def _spread(cost: Cost, name: str, timed: bool) -> str:
+    """Return the mean and, below it, the range of 80 % and the mean time."""
+    from surefoot.system.progress import duration
+
+    spread, seconds = cost.pulls[name], cost.seconds[name].mean
     if not spread.runs:
         return "not simulated"
     if spread.unanswered == spread.runs:
         return "no answer"
     without = f"\n{spread.unanswered} without answer" if spread.unanswered else ""
     between = f"\n{spread.low:,.0f} to {spread.high:,.0f}" if spread.runs >= ENOUGH else ""
-    return f"{spread.mean:,.0f}{between}{without}"
+    took = f"\n{duration(seconds)}" if timed and not math.isnan(seconds) else ""
+    return f"{spread.mean:,.0f}{between}{without}{took}"
 
 
 def _words(intended: IntendedStudy, runs: int) -> list[str]:
@@ -237,12 +237,15 @@ def _gap(settings: Settings) -> str:
 
 def _simulated(runs: int) -> str:
     if runs <= 1:
-        return "one simulated study with random rewards"
+        return "one simulated study with random rewards, and its time"
     if runs < ENOUGH:
-        return f"the mean of {runs} simulated studies with random rewards, so a rough one"
+        return (
+            f"the mean of {runs} simulated studies with random rewards, so a rough one, and their "
+            "mean time"
+        )
     return (
-        f"the mean of up to {runs} simulated studies with random rewards, and what 80 % of them "
-        "took"
+        f"the mean of up to {runs} simulated studies with random rewards, what 80 % of them took, "
+        "and their mean time"
     )
 
 
@@ -275,12 +278,16 @@ def _advice(intended: IntendedStudy, costs: list[Cost]) -> list[str]:
             for each in ([c.seconds for c in known], [c.pulls for c in known])
         )
         key, _, value = name.rpartition(", ")[2].partition(" ")
-        advice = "set it"
+        runs, advice = min(cost.pulls[name].runs for cost in known), "set it"
         if key == "no":
             key, value, advice = value, "none", "leave it out"
+        if runs < FOR_ADVICE:
+            advice = f"{runs} simulated studies are too few to advise (--time 60)"
+        elif time >= WORTHWHILE:
+            advice = "leave it as it is"
         said.append(
             f"{key} = {value} would take {time:.2f} times the time and {pulls:.2f} times the "
-            f"pulls: {advice if time < WORTHWHILE else 'leave it as it is'}."
+            f"pulls: {advice}."
         )
     return said
 
