@@ -673,10 +673,17 @@ def test_no_scheduler_answers(
     surefoot("init")
     surefoot("run", "study.toml", "--dask", "tcp://nonsense", code=2)
     assert "no Dask scheduler answers at tcp://nonsense" in capsys.readouterr().err
+    assert not Path("study.db").exists()
     config = Path("study.toml")
     config.write_text(config.read_text() + 'dask = "tcp://nothing"\n')
     surefoot("run", "study.toml", code=2)
     assert "no Dask scheduler answers at tcp://nothing" in capsys.readouterr().err
+    surefoot("pilot", "--pairs", "2", "--pulls", "3")
+    assert "pulled on this machine" in capsys.readouterr().out
+    surefoot("run", "study.toml", "--dask", "tcp://nothing", "--processes", "1", code=2)
+    assert "--dask and --processes are both given" in capsys.readouterr().err
+    surefoot("run", "study.toml", "--quiet", "--processes", "1")  # here, whatever [run] says
+    assert "has the best worst case" in capsys.readouterr().out
 
 
 def test_a_first_compilation_is_announced_while_a_command_runs(capsys, monkeypatch):

@@ -134,7 +134,7 @@ def find(
     )
     kept = None if file is not None else _Scratch()
     path = kept.path if kept else Path(os.fspath(file))  # type: ignore[arg-type]
-    with _opened(path, question, chosen, seed) as study, _executor(workers, dask) as executor:
+    with _executor(workers, dask) as executor, _opened(path, question, chosen, seed) as study:
         here = executor == "serial"
         if here and time_limit is not None:
             raise InputError(

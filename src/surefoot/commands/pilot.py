@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.commands.terminal import print_table
+from surefoot.commands.terminal import print_table, say_where
 
 if TYPE_CHECKING:
     from surefoot.problem.problem import RobustProblem
@@ -54,6 +54,7 @@ def command(
     print_table(table)
     once = f", and {found.once} others once" if found.once else ""
     print(f"{len(found.pairs)} of {problem.n_pairs} pairs, {pulls} pulls each{once}")
+    say_where(config.values.run.dask)
     for line in [*_words(found), *_loud(found, problem)]:
         print(line)
     settings = config.settings

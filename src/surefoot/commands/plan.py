@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from surefoot.commands.terminal import print_table
+from surefoot.commands.terminal import print_table, say_where
 
 if TYPE_CHECKING:
     from surefoot.algorithms import Settings
@@ -128,6 +128,7 @@ def _pilot(config: StudyConfig, file: Path | None, try_out: bool) -> Pilot | Non
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{file} cannot be read ({error})") from None
     if try_out:
+        say_where(config.values.run.dask)
         simulator = config.simulator(problem)
         return run_pilot(problem, simulator, OWN_PAIRS, OWN_PULLS, seed=0, outputs=config.outputs)
     return None

@@ -23,7 +23,12 @@ def command(
         typer.Option(help="Use this Dask cluster, such as tcp://host:8786; else that of [run]."),
     ] = None,
     processes: Annotated[
-        int | None, typer.Option(min=1, help="Processes on this machine; default: all cores.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Processes on this machine, even if [run] names a cluster; default: all cores.",
+            show_default=False,
+        ),
     ] = None,
     retries: Annotated[
         int | None,
@@ -41,16 +46,20 @@ def command(
 ) -> None:
     """Create the study or go on with it, until the answer is certain."""
     from surefoot.algorithms import StopReason
+    from surefoot.errors import InputError
     from surefoot.study import StudyInterrupted, StudyPaused
     from surefoot.study.toml.config import StudyConfig
     from surefoot.system.progress import NoProgress, printable, progress_for
 
     config = StudyConfig(study)
     wanted = config.values.run
-    cluster, on = dask or wanted.dask, f" --dask {dask}" if dask else ""
+    if dask is not None and processes is not None:
+        raise InputError("--dask and --processes are both given: choose one of them")
+    cluster = wanted.dask if dask is None and processes is None else dask
+    on = f" --dask {dask}" if dask else ""
     with (
+        _executor(cluster, processes or wanted.processes) as executor,  # before a file is made
         config.open_study() as opened,
-        _executor(cluster, processes or wanted.processes) as executor,
     ):
         ended = opened.result.reason is not StopReason.RUNNING
         before = opened.result.samples

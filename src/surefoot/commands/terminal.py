@@ -32,6 +32,12 @@ def print_table(table: Table) -> None:
     Console(markup=False, emoji=False).print(table)
 
 
+def say_where(dask: str | None) -> None:
+    """Say that a pilot pulls on this machine, if the study itself does not."""
+    if dask is not None:
+        print(f"pulled on this machine, which may be faster or slower than the workers of {dask}")
+
+
 STOPPED, INTERRUPTED = 1, 130
 
 
