@@ -561,6 +561,8 @@ def test_what_is_running_is_shown(folder: Path, capsys: pytest.CaptureFixture[st
         assert "running pull 3 for 2.0 h on node 7 running pull 4 for" in shown
         surefoot("status", "--json")
         assert json.loads(capsys.readouterr().out)["running"][0]["worker"] == "node 7"
+        surefoot("ask", code=75)
+        assert "is being written by process" in capsys.readouterr().err
 
 
 def test_a_pause_says_how_to_go_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,6 +37,9 @@ COMMANDS = {
 }
 
 
+TRY_AGAIN = 75  # exit code of what may work later: EX_TEMPFAIL
+
+
 class _LazyCommands(TyperGroup):
     """Builds a command when it is called; a list of all wants their first sentences only."""
 
@@ -108,13 +111,13 @@ def main(arguments: list[str] | None = None) -> Any:
         print(f"surefoot: {sentence}", file=sys.stderr)
         sys.exit(2)
     except ValueError as error:
-        from surefoot.errors import InputError
+        from surefoot.errors import InputError, Unavailable
         from surefoot.system.progress import printable
 
         if not isinstance(error, InputError):
             raise
         print(f"surefoot: {printable(error)}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(TRY_AGAIN if isinstance(error, Unavailable) else 2)
 
 
 def _print_in_any_locale() -> None:

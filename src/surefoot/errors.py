@@ -18,7 +18,11 @@ class StudyFileError(InputError):
     """The file cannot be used as a study, or not for this purpose. It was left as it was."""
 
 
-class StudyLocked(StudyFileError):
+class Unavailable(InputError):
+    """Something outside is missing or taken at this moment: the same call may work later."""
+
+
+class StudyLocked(StudyFileError, Unavailable):
     """Another process is writing to this study."""
 
 
