@@ -16,6 +16,7 @@ import pytest
 
 import surefoot as sf
 from surefoot.study import StudyPaused
+from surefoot.study.file.verified import certificate_of
 from tests.study.cluster import Cluster
 
 ARMS = [{"nurses": n, "doctors": 12 - n} for n in range(3, 8)]
@@ -148,6 +149,7 @@ def test_a_wrong_signature_says_the_remedy(function: Any, said: str) -> None:
         ({"direction": "minimize"}, "give minimize=True instead"),
         ({"hurry": True}, "no option 'hurry': there are"),
         ({"delta": 0.05}, "give confidence=0.95"),
+        ({"executor": "threads"}, "give workers=pool instead"),
     ],
 )
 def test_bad_input_says_the_remedy(given: dict[str, Any], said: str) -> None:
@@ -242,7 +244,7 @@ def test_a_cluster_gives_the_same_answer(tmp_path: Path) -> None:
     assert there.verify().certified
 
 
-def test_ctrl_c_gives_the_answer_so_far() -> None:
+def test_ctrl_c_gives_the_answer_so_far(tmp_path: Path) -> None:
     calls = 0
 
     def tired(nurses: int, doctors: int, demand: float, rng: np.random.Generator) -> float:
@@ -257,8 +259,23 @@ def test_ctrl_c_gives_the_answer_so_far() -> None:
     assert answer.interrupted
     assert not answer.certified
     assert 0 < answer.pulls <= calls
-    assert repr(answer).startswith("Interrupted")
+    assert repr(answer).startswith("Interrupted: without a file, the same call begins anew.")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    calls, file = 0, tmp_path / "clinic.db"
+    kept = sf.find(tired, ARMS, TROUBLE, file=file, **ASKED)
+    assert repr(kept).startswith(f"Interrupted: the same call goes on with {file}.")
+    with sf.StudyReader(file) as reader, pytest.raises(sf.InputError, match="Go on with the same"):
+        certificate_of(reader)
+
+
+def test_no_file_is_made_before_the_scheduler_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefoot.study.run.executors.DASK_PATIENCE", "1s")
+    file = tmp_path / "clinic.db"
+    with pytest.raises(sf.InputError, match="no Dask scheduler answers"):
+        sf.find(clinic, ARMS, TROUBLE, file=file, dask="nonsense", **ASKED)
+    assert not file.exists()
 
 
 def test_an_answer_is_kept_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

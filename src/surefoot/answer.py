@@ -135,8 +135,11 @@ class Answer:
         return verify(self.file)
 
     def __repr__(self) -> str:
-        stopped = "Interrupted; the best guess so far:\n" if self.interrupted else ""
-        return f"{stopped}{self.result!r}"
+        if not self.interrupted:
+            return repr(self.result)
+        kept = f"the same call goes on with {self.file}"
+        on = kept if self._kept is None else "without a file, the same call begins anew"
+        return f"Interrupted: {on}. The best guess so far:\n{self.result!r}"
 
     def _repr_html_(self) -> str:
         return self.result._repr_html_()

@@ -33,7 +33,11 @@ if TYPE_CHECKING:
     from surefoot.problem.coding import Value
     from surefoot.problem.problem import Given
 
-ELSEWHERE = {"delta": "confidence=0.95", "direction": "minimize=True"}  # options of studies
+ELSEWHERE = {  # options of studies
+    "delta": "confidence=0.95",
+    "direction": "minimize=True",
+    "executor": "workers=pool",
+}
 MEMORY = Path("/dev/shm")  # files there cost no disk: a study without a file of its own
 
 

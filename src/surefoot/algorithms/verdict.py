@@ -21,7 +21,7 @@ from surefoot.statistics import Counts
 class StopReason(Enum):
     """Why a run stopped; the text says what to do next."""
 
-    RUNNING = "The run is not over: pull the next phase. The arm is the best guess so far."
+    RUNNING = "The run is not over, and the arm is the best guess so far."
     IDENTIFIED = "One arm is left: it is the best with the stated confidence. Nothing more to do."
     WITHIN_TOLERANCE = (
         "The arm is within the tolerance of the best with the stated confidence. "

@@ -41,6 +41,7 @@ def test_it_follows_a_study_through_its_life(tmp_path):
         first = watch.snapshot()
         assert first.result.samples == study.told == first.status.told
     assert watch.snapshot().state == "interrupted"
+    assert fields(watch.snapshot())["hint"].endswith("go on with study.run(simulator).")
     with create(tmp_path / "other.db") as other:
         other.close()
     assert FileWatch(tmp_path / "other.db").snapshot().state == "waiting"

@@ -48,7 +48,8 @@ def certificate_of(reader: StudyReader) -> dict[str, Any]:
         )
     chain, result = reader.check(), reader.recorded
     if not (reader.over and result.certified):
-        raise InputError(f"{reader.path} has no certificate: {result.reason.value}")
+        on = "" if reader.over else f" Go on with {reader.how_to_go_on}."
+        raise InputError(f"{reader.path} has no certificate: {result.reason.value}{on}")
     return {
         "kind": KIND,
         "version": VERSION,

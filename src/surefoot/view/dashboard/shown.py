@@ -50,6 +50,7 @@ class _Moment:
     Attributes:
         state: as `Status.doing` says; "missing" and "broken" files have no status.
         trouble: why there is no status or no result.
+        how_to_go_on: the command or call with which a user goes on with the study.
         result: after the last complete phase; None if unknown.
     """
 
@@ -59,6 +60,7 @@ class _Moment:
     result: Result | None = None
     n_arms: int = 0
     trouble: str | None = None
+    how_to_go_on: str = ""
 
     @property
     def version(self) -> str:
@@ -150,6 +152,7 @@ class FileWatch:
             known[0],
             reader.problem.n_arms,
             known[1],
+            reader.how_to_go_on,
         )
 
     def _opened(self) -> StudyReader | None:
@@ -187,7 +190,7 @@ def _same_knowledge(one: Status, other: Status) -> bool:
 LONGEST = 3  # pulls that are named
 HINTS = {
     "running": "",
-    "interrupted": "It was interrupted, and nothing is lost: run the study again to go on.",
+    "interrupted": "It was interrupted, and nothing is lost: go on with {}.",
     "waiting": "It waits for a reward. This page shows more as soon as one comes.",
     "paused": "",
     "finished": "",
@@ -208,7 +211,7 @@ def fields(snapshot: _Moment) -> dict[str, Any]:
     said |= {"badge": snapshot.state, "look": snapshot.state}
     said |= {"told": "–", "left": "–", "seen": snapshot.status is not None}
     said |= {
-        "hint": HINTS[snapshot.state],
+        "hint": HINTS[snapshot.state].format(snapshot.how_to_go_on),
         "message": snapshot.trouble or "",
         "sentence": "",
         "mind": "",
@@ -256,7 +259,7 @@ def _left(status: Status, left: float | None) -> str:
     if status.state == "finished":
         return "none"
     if left is not None:
-        return number(round(left), 3)
+        return number(max(round(left), 1), 3)
     return "not forecast" if status.quiet else "too early to say"
 
 
