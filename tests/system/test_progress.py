@@ -46,6 +46,7 @@ def test_a_snapshot_says_what_is_known() -> None:
         "70 pulls, phase 3: 10/30, 2 arms possible, leading: brisk, about 600 pulls "
         "left, 5 min left"
     )
+    assert "hardly any pulls left, 0 s left" in str(replace(LATER, expected_left=0.0))
     assert str(replace(LATER, trouble="pull 5 failed")).endswith(", pull 5 failed")
     assert "nearly level (see `surefoot status`)" in str(replace(LATER, near_tie=True))
 

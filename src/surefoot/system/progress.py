@@ -117,9 +117,7 @@ class Snapshot:
         parts = [f"{self.survivors} arms possible"]
         if self.leader is not None:
             parts.append(f"leading: {printable(self.leader)}")
-        left = self.expected_left
-        early = "too early to say how many pulls are left"
-        parts.append(early if left is None else f"about {_rounded(left):,} pulls left")
+        parts.append(_left(self.expected_left))
         if self.seconds_left is not None:
             parts.append(f"{duration(self.seconds_left)} left")
         if self.near_tie:
@@ -129,9 +127,13 @@ class Snapshot:
         return ", ".join(parts)
 
 
-def _rounded(pulls: float) -> int:
-    """Round to two digits: a forecast knows no more."""
-    return int(float(f"{pulls:.2g}"))
+def _left(pulls: float | None) -> str:
+    """Say how many pulls are left, to two digits: a forecast knows no more, and not the end."""
+    if pulls is None:
+        return "too early to say how many pulls are left"
+    if pulls < 2:
+        return "hardly any pulls left"
+    return f"about {float(f'{pulls:.2g}'):,.0f} pulls left"
 
 
 @dataclass(frozen=True)
