@@ -88,7 +88,7 @@ ROOTS = (
     f"{HERE}.problem:make_dosing",
     f"{HERE}.problem:BolusSimulator",
     f"{HERE}.patient:find_truth",
-    f"{HERE}.patient:evaluate",
+    f"{HERE}.patient:_evaluate",
     f"{HERE}.patient:Plan",
 )
 CHOSEN = (f"{HERE}.methods:choose", f"{HERE}.methods:run_pilot")
