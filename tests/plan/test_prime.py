@@ -9,7 +9,6 @@ from scipy import stats
 import surefoot as sf
 from surefoot.experiments.instances import near_tie, random_robust
 from surefoot.plan import Prime, Tuning
-from surefoot.plan.worst_case import WorstCase
 from surefoot.testing import LEVEL, error_test
 
 MODELS = {
@@ -17,97 +16,6 @@ MODELS = {
     "unknown": (sf.Gaussian(equal=True), "gaussian"),
     "sub-Gaussian": (sf.SubGaussian(1.0), "rademacher"),
 }
-
-
-FEW_LOOKS = Tuning(looks=3)
-
-
-@pytest.fixture
-def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No search for a design: the guarantee may not depend on it, and thousands of runs become
-    affordable.
-    """
-
-    def spread_out(self: WorstCase, *_: object) -> tuple[np.ndarray, float]:
-        return self.space.spread, 1.0
-
-    monkeypatch.setattr(WorstCase, "_chosen", spread_out)
-
-
-@pytest.mark.statistical
-@pytest.mark.usefixtures("no_search")
-@pytest.mark.parametrize("model", MODELS)
-def test_each_of_two_tied_arms_is_eliminated_with_probability_at_most_delta(model: str) -> None:
-    """Singletons, so that the domination is an equality and the level is nearly spent.
-
-    One of the arms stays, so both together are counted as well: that shows an excess of 9 %.
-    """
-    noise, draws = MODELS[model]
-    tied = sf.RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0]], [0, 1])
-    delta, runs = 0.2, 1000 if model == "sub-Gaussian" else 2000
-    eliminated = eliminations(
-        tied,
-        [1.0, 1.0],
-        sf.Settings(delta=delta, noise=noise, misfit=0, budget=4 + 3 * 20),
-        draws,
-        runs,
-    )
-    assert (stats.binom.sf(eliminated - 1, runs, delta) > LEVEL).all()
-    assert stats.binom.sf(eliminated.sum() - 1, runs, 2 * delta) > LEVEL
-    if model != "sub-Gaussian":
-        # the level is spent: an inflated statistic would be seen
-        assert (eliminated > 0.6 * delta * runs).all()
-
-
-@pytest.mark.statistical
-@pytest.mark.usefixtures("no_search")
-@pytest.mark.parametrize("arms", [[0, 1, 2, 2, 2], [0, 0, 1, 1, 1], [0, 1, 1, 2, 2]])
-@pytest.mark.parametrize("model", MODELS)
-def test_ties_with_hulls_and_changing_challengers(model: str, arms: list[int]) -> None:
-    """Four tied pairs and a better one: rivals mix arms, pairs settle one by one, challengers
-    change.
-    """
-    noise, draws = MODELS[model]
-    pairs = [[1.0, 0.0, 0.2], [0.0, 1.0, 0.1], [0.5, 0.5, -0.3], [1.0, 1.0, 0.0], [0.2, 0.8, 0.4]]
-    delta, runs = 0.2, 400
-    settings = sf.Settings(delta=delta, noise=noise, misfit=0, budget=8 + 3 * 21)
-    eliminated = eliminations(
-        sf.RobustProblem.from_pairs(pairs, arms), [1.0, 1.0, 0.0], settings, draws, runs
-    )
-    assert (stats.binom.sf(eliminated - 1, runs, delta) > LEVEL).all()
-
-
-@pytest.mark.statistical
-@pytest.mark.usefixtures("no_search")
-@pytest.mark.parametrize("tolerance", [0.0, 0.3])
-@pytest.mark.parametrize("offset", [0.0, 1e6])
-def test_ties_with_an_arm_inside_anothers_hull(tolerance: float, offset: float) -> None:
-    """A rival may then be the very point it is compared with: that says nothing, whatever the size
-    of the rewards.
-    """
-    tied = sf.RobustProblem.from_pairs(
-        [[-1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.3, 0.0, 1.0], [0.0, 1.0, 1.0]], [0, 0, 1, 2]
-    )
-    delta, runs = 0.2, 150
-    settings = sf.Settings(
-        delta=delta, noise=sf.Gaussian(1.0), misfit=0, tolerance=tolerance, budget=8 + 3 * 21
-    )
-    eliminated = eliminations(tied, [0.0, -9.0, offset], settings, "gaussian", runs)
-    assert (stats.binom.sf(eliminated[:2] - 1, runs, delta) > LEVEL).all()
-
-
-def eliminations(
-    problem: sf.RobustProblem, theta: list[float], settings: sf.Settings, draws: str, runs: int
-) -> np.ndarray:
-    """(n_arms,) in how many runs each arm was eliminated."""
-    total = np.zeros(problem.n_arms, dtype=int)
-    for child in np.random.SeedSequence(11).spawn(runs):
-        run = Prime(tuning=FEW_LOOKS).start(problem, settings)
-        simulator = sf.LinearSimulator(problem, theta, 1.0, seed=child, family=draws)
-        while phase := run.next_phase():
-            run.update(simulator.pull(phase))
-        total += ~run.survivors
-    return total
 
 
 def test_a_tie_of_three_with_all_its_designs_rarely_loses_one_of_them() -> None:
@@ -145,30 +53,6 @@ def test_tolerance_ends_a_tie() -> None:
     assert "within 0.2" in result.sentence
 
 
-@pytest.mark.statistical
-@pytest.mark.parametrize("model", MODELS)
-def test_with_a_tolerance_arms_worse_than_it_are_returned_with_probability_at_most_delta(
-    model: str,
-) -> None:
-    noise, draws = MODELS[model]
-    problem = sf.RobustProblem.from_pairs([[1.0, 0.0], [0.0, 1.0]], [0, 1])
-    theta, tolerance, delta, runs = [1.0, 0.69], 0.3, 0.2, 300
-    wrong = 0
-    for child in np.random.SeedSequence(13).spawn(runs):
-        simulator = sf.LinearSimulator(problem, theta, 1.0, seed=child, family=draws)
-        result = sf.identify(
-            problem,
-            simulator,
-            delta=delta,
-            noise=noise,
-            misfit=0,
-            tolerance=tolerance,
-            on_misfit="ignore",
-        )
-        wrong += result.certified and result.arm == 1
-    assert stats.binom.sf(wrong - 1, runs, delta) > LEVEL
-
-
 def test_a_budget_leaves_a_confidence_set() -> None:
     problem, theta = near_tie(5, gap=0.01, rng=np.random.default_rng(5))
     simulator = sf.LinearSimulator(problem, theta, 1.0, seed=4)
@@ -183,13 +67,14 @@ def test_a_budget_leaves_a_confidence_set() -> None:
 
 def test_late_looks_follow_those_that_are_planned() -> None:
     problem, theta = near_tie(3, gap=0.2, rng=np.random.default_rng(5))
-    run = Prime(tuning=FEW_LOOKS).start(
+    few_looks = Tuning(looks=3)
+    run = Prime(tuning=few_looks).start(
         problem, sf.Settings(delta=0.05, noise=sf.Gaussian(1.0), misfit=0)
     )
     simulator = sf.LinearSimulator(problem, theta, 1.0, seed=4)
     while phase := run.next_phase():
         run.update(simulator.pull(phase))
-    assert run.certifier.walks.places.max() >= FEW_LOOKS.looks
+    assert run.certifier.walks.places.max() >= few_looks.looks
     assert run.result.certified
     assert run.result.arm == problem.best_arm(theta)
 
